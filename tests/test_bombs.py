@@ -22,7 +22,7 @@ from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.avro.containers import unsafe
+from ggfmt.formats.avro.containers import unsafe_reason
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
 from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.model.table import Column, TableDef
@@ -215,11 +215,11 @@ def test_a_schema_that_no_reader_is_safe_with_is_told(kind: str, tmp_path: Path)
 
 
 def test_schemas_that_are_safe() -> None:
-    assert unsafe(ROW) is None
-    assert unsafe(record_of(*FIELDS, BEFORE, AFTER)) is None
-    assert unsafe({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}) is not None
-    assert unsafe({"type": "array", "items": {"type": "fixed", "name": "F", "size": 1}}) is None
-    assert unsafe({"type": "array", "items": record_of({"name": "x", "type": "null"})}) is not None
+    assert unsafe_reason(ROW) is None
+    assert unsafe_reason(record_of(*FIELDS, BEFORE, AFTER)) is None
+    assert unsafe_reason({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}) is not None
+    assert unsafe_reason({"type": "array", "items": {"type": "fixed", "name": "F", "size": 1}}) is None
+    assert unsafe_reason({"type": "array", "items": record_of({"name": "x", "type": "null"})}) is not None
 
 
 DEEP: dict[str, tuple[str, bytes, str]] = {

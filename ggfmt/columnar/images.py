@@ -33,7 +33,9 @@ def any_present(columns: Sequence[ImageColumn], rows: int) -> pa.BooleanArray:
     return found
 
 
-def with_columns(op: pa.StringArray, exists: pa.BooleanArray, columns: Sequence[ImageColumn]) -> pa.BooleanArray:
+def nonempty_before_images(
+    op: pa.StringArray, exists: pa.BooleanArray, columns: Sequence[ImageColumn]
+) -> pa.BooleanArray:
     """Return which operations have a before image, given where one `exists`. A before image of an update without
     columns does not count."""
     update = pc.equal(op, OpType.UPDATE.value)
@@ -78,7 +80,7 @@ def with_nulls(column: ImageColumn) -> pa.StringArray:
     return column.values if column.present is None else pc.if_else(column.present, column.values, _NULL)
 
 
-def overlaid(before: Image, after: Image, op: pa.StringArray) -> Image:
+def complete_before_images(before: Image, after: Image, op: pa.StringArray) -> Image:
     """Complete before images that hold only the changed columns of an update: all other columns are as in the after
     image."""
     update = pc.equal(op, OpType.UPDATE.value)
@@ -99,7 +101,7 @@ def overlaid(before: Image, after: Image, op: pa.StringArray) -> Image:
     return Image(tuple(columns), before.exists)
 
 
-def filled(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None = None) -> tuple[ImageColumn, ...]:
+def fill_missing(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None = None) -> tuple[ImageColumn, ...]:
     """Return the columns with NULL where one is missing, in the given `rows` or in all rows."""
     if rows is None:
         return tuple(replace(column, present=None) for column in columns)

@@ -66,13 +66,13 @@ class Replacer:
         table = self.table(batch.table)
         columns = self._columns.get(batch.table)
         if columns is None:
-            columns = self._columns[batch.table] = of_columns(batch.table, self._replacements)
+            columns = self._columns[batch.table] = column_replacements(batch.table, self._replacements)
         if columns:
             batch = replace_content(batch, columns)
         return batch if table is batch.table else replace(batch, table=table)
 
 
-def of_columns(table: TableDef, replacements: Replacements) -> Mapping[int, Sequence[Replacement]]:
+def column_replacements(table: TableDef, replacements: Replacements) -> Mapping[int, Sequence[Replacement]]:
     """Return the replacements for the values of each column, by column index; columns without any are omitted."""
     names = dict(zip(("table", "schema", "catalog"), reversed(table.full_name.split(".")), strict=False))
     transforms = [
@@ -124,7 +124,7 @@ def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> Table
     return TableDef(full_name, columns)
 
 
-def two_tables(tables: Iterable[str], replacements: Sequence[Replacement]) -> Diagnostic | None:
+def merged_tables_error(tables: Iterable[str], replacements: Sequence[Replacement]) -> Diagnostic | None:
     """Return a GG210 for the first two tables whose names become equal, or None."""
     if not replacements:
         return None

@@ -40,7 +40,7 @@ def micros_text(values: Sequence[int | None] | pa.Int64Array) -> tuple[pa.String
     return pc.cast(pc.cast(numbers, pa.timestamp("us")), _STRING), bad
 
 
-def scaled(numbers: pa.StringArray, factor: int) -> pa.Int64Array:
+def scale_numbers(numbers: pa.StringArray, factor: int) -> pa.Int64Array:
     """Return whole numbers, as texts of at most 18 digits, times a factor of at most a million. Numbers far outside of
     the years 1 to 9999 are clamped."""
     longs = pc.cast(numbers, pa.int64())
@@ -95,14 +95,14 @@ def cast_times(texts: pa.StringArray, type: pa.DataType) -> tuple[pa.Int64Array,
     return numbers, rows_where(pc.and_(texts.is_valid(), numbers.is_null()))
 
 
-def zoned(texts: pa.StringArray) -> pa.BooleanArray:
+def has_zone(texts: pa.StringArray) -> pa.BooleanArray:
     """Return whether texts end with a time zone; false for NULL."""
     return pc.fill_null(pc.match_substring_regex(texts, _ZONE), False)
 
 
 def instant_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
     """Return time stamps in UTC, or with their own zone, as `text_micros` does."""
-    with_zone = zoned(texts)
+    with_zone = has_zone(texts)
     if not with_zone.true_count:
         return text_micros(texts)
     nothing = pa.scalar(None, _STRING)

@@ -16,7 +16,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import DecimalType, non_null_values, nulls
 from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_long, unscaled
 from ggfmt.columnar.pieces import text_buffer
-from ggfmt.columnar.timestamps import instant_micros, text_micros, zoned
+from ggfmt.columnar.timestamps import has_zone, instant_micros, text_micros
 
 _STRING = pa.string()
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -136,7 +136,7 @@ def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:
 
 def _local_times(texts: pa.StringArray, type: pa.DataType) -> Typed:
     """Convert times without a zone."""
-    values = text_micros(_with_six_digits(pc.if_else(zoned(texts), _NO_TEXT, texts)))[0].cast(type)
+    values = text_micros(_with_six_digits(pc.if_else(has_zone(texts), _NO_TEXT, texts)))[0].cast(type)
     return values, _lost(texts, values)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.java.text import JAVA_BLANKS, trim, visible
-from ggfmt.options.value_types import Delimiter, Path, Representation, Text, ValueType, escaped, unwrap_cdata
+from ggfmt.options.value_types import Delimiter, Path, Representation, Text, ValueType, escape_value, unwrap_cdata
 
 _CHARACTER = re.compile(r"\\u[0-9A-Fa-f]{4}|\\.|.", re.DOTALL)
 _WRAPPER = re.compile(r"(<?!?\[?)CDATA\s*([\[({])(.*)", re.DOTALL | re.IGNORECASE)
@@ -65,7 +65,7 @@ def odd_delimiter(entry: Entry, kind: ValueType[Any], text: str) -> Diagnostic |
     meant = _named(text)
     if meant is not None:
         message = f"`{entry.key}` is the {len(text)} characters `{visible(text)}`"
-        help = f"write `{escaped(Text().render(meant))}` for the character that is meant"
+        help = f"write `{escape_value(Text().render(meant))}` for the character that is meant"
     elif kind.single:
         message, help = f"`{entry.key}` has {len(text)} characters", "give one character"
     else:
@@ -90,4 +90,4 @@ def _named(text: str) -> str | None:
 def _wrap(entry: Entry, text: str) -> str:
     if entry.secret or len(text) > 40:
         return "wrap it in `CDATA[...]`"
-    return f"write `{escaped(f'CDATA[{text}]')}`"
+    return f"write `{escape_value(f'CDATA[{text}]')}`"

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from ggfmt.definitions.source import DefinitionFile, is_charset
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
-RECOGNISED = re.compile(
+DEFGEN_MARK = re.compile(
     r"^(?:\*\+- Defgen version\b|\* *Field descriptions\b|Definition for table\s)", re.MULTILINE | re.IGNORECASE
 )
 ENCODING = re.compile(r"\*\+- *Defgen version[^,\r\n]*, *Encoding +([^\s,]+)", re.IGNORECASE)
@@ -58,7 +58,7 @@ ORACLE_FLOATS = {100: Kind.FLOAT, 101: Kind.DOUBLE}
 
 def is_defgen(text: str) -> bool:
     """Return whether the text is a DEFGEN file, complete or damaged."""
-    return RECOGNISED.search(text) is not None
+    return DEFGEN_MARK.search(text) is not None
 
 
 def parse_defgen(source: DefinitionFile) -> list[TableDef]:

@@ -151,7 +151,7 @@ class ChangeBatch:
         return Image(tuple(columns), exists)
 
 
-def in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
+def merge_in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
     """Merge batches of one definition, in the order of their ordinals. A single batch has all operations of a
     record."""
     if len(batches) == 1:

@@ -63,7 +63,7 @@ DEFAULT_RELEASE = "12.2"
 FIRST_RELEASE = "12.2"
 
 
-def named(text: str) -> str | None:
+def find_release(text: str) -> str | None:
     """Return the release that a text names, or None. `21.1` and `21c` name `21`, `12.3.1.1` names `12.3`."""
     name = re.sub("(c|ai)$", "", text.strip().lower())
     return max((known for known in RELEASES if f"{name}.".startswith(f"{known}.")), key=len, default=None)
@@ -74,7 +74,7 @@ def is_later(release: str, other: str) -> bool:
     return _numbers(release) > _numbers(other)
 
 
-def has(release: str, since: str, until: str | None) -> bool:
+def is_available(release: str, since: str, until: str | None) -> bool:
     """Return whether a release has an option that came with `since` and ended after `until` (None: has not ended)."""
     return not is_later(since, release) and (until is None or not is_later(release, until))
 

@@ -29,7 +29,7 @@ from ggfmt.options.value_types import (
     SchemaDirectory,
     Size,
     ValueType,
-    escaped,
+    escape_value,
 )
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class OptionSpec:
     @property
     def default_text(self) -> str:
         """The default as in a properties file; empty for none."""
-        return escaped(self.text(self.default))
+        return escape_value(self.text(self.default))
 
     def text(self, value: Any) -> str:
         """Return a value as in a properties file; empty for None."""
@@ -100,7 +100,7 @@ def _example(kind: ValueType[Any], default: Any) -> str:
         return kind.render(not default)
     if isinstance(kind, Choice):
         return next(word for word in kind.words if word != default)
-    return escaped(kind.render(next(value for value in _candidates(kind, default) if value != default)))
+    return escape_value(kind.render(next(value for value in _candidates(kind, default) if value != default)))
 
 
 def _candidates(kind: ValueType[Any], default: Any) -> tuple[Any, ...]:

@@ -112,15 +112,15 @@ class TableName(Piece):
 
     def show(self, context: NameContext) -> str:
         if self.keyword == "fullyQualifiedTableName":
-            return of_data(context.table)
+            return escape_data(context.table)
         place = TABLE_NAMES.index(self.keyword) - len(TABLE_NAMES)
-        return of_data(context.parts[place]) if len(context.parts) >= -place else ""
+        return escape_data(context.parts[place]) if len(context.parts) >= -place else ""
 
 
 @dataclass(frozen=True)
 class GroupName(Piece):
     def show(self, context: NameContext) -> str:
-        return of_data(context.group)
+        return escape_data(context.group)
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class ColumnValue(Piece):
             message = "`${columnValue[]}` names no column that `partitioner` has for the table"
             raise InvalidValueError(message, "files have the value of a column only where each value has its own")
         if value.text is not None:
-            return of_data(value.text)
+            return escape_data(value.text)
         text = self.null if value.present else self.missing
         if text is None:
             where, bracket = ("is NULL", "second") if value.present else ("is missing", "third")
@@ -222,7 +222,7 @@ class Case(Wrapper):
     upper: bool
 
     def show(self, context: NameContext) -> str:
-        text = shown(self.inner, context)
+        text = render_pieces(self.inner, context)
         return text.upper() if self.upper else text.lower()
 
 
@@ -234,7 +234,7 @@ class Substring(Wrapper):
     end: int | None
 
     def show(self, context: NameContext) -> str:
-        text = shown(self.inner, context)
+        text = render_pieces(self.inner, context)
         end = len(text) if self.end is None else self.end
         return text[self.start : end] if self.start <= end <= len(text) else text
 
@@ -246,7 +246,7 @@ class Regex(Wrapper):
     replacement: Replacement
 
     def show(self, context: NameContext) -> str:
-        return self.replacement.apply(shown(self.inner, context))
+        return self.replacement.apply(render_pieces(self.inner, context))
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -260,11 +260,11 @@ class Number(Piece):
         return NUMBER
 
 
-def shown(pieces: Sequence[Piece], context: NameContext) -> str:
+def render_pieces(pieces: Sequence[Piece], context: NameContext) -> str:
     return "".join(piece.show(context) for piece in pieces)
 
 
-def of_data(text: str) -> str:
+def escape_data(text: str) -> str:
     """Return a text from data without characters that divide names. A single dot is escaped: it would be a
     directory."""
     if text == ".":
@@ -293,11 +293,11 @@ class NameTemplate:
 
     def show(self, context: NameContext) -> str:
         """Return the name; InvalidValueError if the context lacks a value."""
-        return shown(self.pieces, context)
+        return render_pieces(self.pieces, context)
 
     def show_numbered(self, context: NameContext) -> str:
         """Return the name with `NUMBER` before the last suffix of the template itself, or at the end."""
-        return shown(_numbered(self.pieces), context)
+        return render_pieces(_numbered(self.pieces), context)
 
     @property
     def names_table(self) -> bool:

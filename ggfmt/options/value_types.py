@@ -15,12 +15,12 @@ from typing import ClassVar, Generic, TypeVar
 from ggfmt.diagnostics.diagnostic import did_you_mean, suggestion
 from ggfmt.java.charsets import canonical_name, charset_names, refusal
 from ggfmt.java.text import InvalidValueError, trim, visible
-from ggfmt.options.releases import named
+from ggfmt.options.releases import find_release
 
 T = TypeVar("T")
 
 
-def escaped(text: str) -> str:
+def escape_value(text: str) -> str:
     """Return a value as a properties file writes it. Leading blanks need no escape: `CDATA[...]` keeps them."""
     return visible(text.replace("\\", "\\\\"))
 
@@ -200,7 +200,7 @@ class ReleaseChoice(Choice):
     """A release of GoldenGate, by its name in `RELEASES` or a longer one such as `12.3.2.1.1`, `21c` or `23ai`."""
 
     def parse(self, text: str) -> str:
-        return named(text) or super().parse(text)
+        return find_release(text) or super().parse(text)
 
 
 class Pairs(ValueType[tuple[tuple[str, str], ...]]):

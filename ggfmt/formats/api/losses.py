@@ -189,7 +189,7 @@ class Loss:
         return pattern.format(detail=self.detail, names=_names(self.names), system=self.system, unit=self.unit)
 
 
-def happening(losses: Iterable[Loss], options: Options, context: Context) -> tuple[Loss, ...]:
+def active_losses(losses: Iterable[Loss], options: Options, context: Context) -> tuple[Loss, ...]:
     """Return the losses of a handler with these options."""
     return tuple(loss for loss in losses if loss.happens(options, context))
 
@@ -509,35 +509,35 @@ KEY_UPDATE_SPLIT = Loss(
 LOSSES = {loss.id: loss for loss in tuple(globals().values()) if isinstance(loss, Loss)}
 
 
-class Level(IntEnum):
+class FidelityLevel(IntEnum):
     LOST = 0
     PART = 1
     KEPT = 2
 
 
-def level(losses: Iterable[Loss], aspect: Aspect) -> Level:
+def level(losses: Iterable[Loss], aspect: Aspect) -> FidelityLevel:
     """Return how much of an aspect is left after all of the losses."""
     parts = [loss.part for loss in losses if aspect in loss.aspects]
-    return Level.KEPT if not parts else Level.PART if all(parts) else Level.LOST
+    return FidelityLevel.KEPT if not parts else FidelityLevel.PART if all(parts) else FidelityLevel.LOST
 
 
-def unavoidable(format: Format) -> tuple[Loss, ...]:
+def unavoidable_losses(format: Format) -> tuple[Loss, ...]:
     """Return the losses of a format that no setting avoids."""
     return tuple(loss for loss in format.losses if not loss.depends)
 
 
-def in_words(format: Format, aspect: Aspect) -> str:
+def describe_fidelity(format: Format, aspect: Aspect) -> str:
     """Describe how much of an aspect a format keeps, with its own metadata: `kept`, `in part` or `lost`, the settings
     that matter, and what a reader gets instead."""
     found = [loss for loss in format.losses if aspect in loss.aspects and not loss.is_of_templates]
     always = [loss for loss in found if not loss.depends]
     outcomes = "; ".join(dict.fromkeys(loss.outcome for loss in always))
     left = level(always, aspect)
-    if left is Level.LOST:
+    if left is FidelityLevel.LOST:
         return f"lost: {outcomes}"
-    text = f"in part: {outcomes}" if left is Level.PART else "kept"
+    text = f"in part: {outcomes}" if left is FidelityLevel.PART else "kept"
     depending = [loss for loss in found if loss.depends]
-    if left is Level.KEPT and len(depending) == 1 and not depending[0].only:
+    if left is FidelityLevel.KEPT and len(depending) == 1 and not depending[0].only:
         return f"kept if {_listed(depending[0].unless, 'or')}, else: {depending[0].outcome}"
     return "; ".join([text, *map(_depending, depending)])
 
@@ -551,7 +551,7 @@ def _depending(loss: Loss) -> str:
     return f"{', '.join(under)}: {loss.outcome}"
 
 
-def survivors(first: Iterable[Loss], second: Iterable[Loss]) -> dict[Aspect, Level]:
+def surviving_aspects(first: Iterable[Loss], second: Iterable[Loss]) -> dict[Aspect, FidelityLevel]:
     """Return what is left of operations that are written with the `first` losses, read, and written with the `second`.
 
     If both keep a part, it counts as the same part. Only tokens are compared by name.
@@ -560,5 +560,5 @@ def survivors(first: Iterable[Loss], second: Iterable[Loss]) -> dict[Aspect, Lev
     found = {aspect: level(losses, aspect) for aspect in Aspect}
     named = [set(loss.names) for loss in losses if loss.id == TOKENS_BY_NAME.id]
     if named and not set.intersection(*named):
-        found[Aspect.TOKENS] = Level.LOST
+        found[Aspect.TOKENS] = FidelityLevel.LOST
     return found

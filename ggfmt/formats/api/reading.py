@@ -98,7 +98,7 @@ class Chunk:
         return self.offset + start if start or self.line is None else self.line
 
 
-def too_long(size: int, limit: int) -> Diagnostic:
+def record_size_error(size: int, limit: int) -> Diagnostic:
     """Return the reason for not reading a record of this size."""
     help = "give a larger `--max-record` if the record is right; a task may need several times as much memory"
     return Diagnostic("GG316", f"the record has {size:,} bytes, and {limit:,} are the most", help=help)
@@ -347,7 +347,7 @@ class Source:
 
     def long(self, start: int, head: bytes) -> Chunk:
         """Return the chunk of a too long record: `head`, and everything that was dropped since `start`."""
-        problem = too_long(self.offset - start, self.limit)
+        problem = record_size_error(self.offset - start, self.limit)
         return Chunk(self.file, start, head, self.layout, ((0, len(head)),), last=False, problem=problem)
 
 

@@ -278,15 +278,15 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
         place = token.end()
 
 
-def laid_out(value: Any, depth: int = 0) -> str:
+def pretty_json(value: Any, depth: int = 0) -> str:
     """Return the JSON text of a value with a member per line. Below the top, only long members are divided."""
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value or (depth and len(flat) <= _FLAT):
         return flat
     gap, end = "\n" + "  " * (depth + 1), "\n" + "  " * depth
     if isinstance(value, list):
-        return "[" + ",".join(gap + laid_out(item, depth + 1) for item in value) + end + "]"
+        return "[" + ",".join(gap + pretty_json(item, depth + 1) for item in value) + end + "]"
     members: Sequence[str] = [
-        f"{gap}{json.dumps(name, ensure_ascii=False)}: {laid_out(item, depth + 1)}" for name, item in value.items()
+        f"{gap}{json.dumps(name, ensure_ascii=False)}: {pretty_json(item, depth + 1)}" for name, item in value.items()
     ]
     return "{" + ",".join(members) + end + "}"

@@ -12,7 +12,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.timestamps import scaled
+from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.arcion.changes import OPS
 from ggfmt.formats.records.scanner import (
     ANY,
@@ -69,7 +69,7 @@ def heads(scanned: ScannedBatch) -> tuple[pa.Int64Array, pa.StringArray]:
     """As `cursor.place_of`."""
     log, position = scanned.values("log"), scanned.values("position")
     in_log = pc.binary_join_element_wise(log, position, ":")
-    return scaled(scanned.values("timestamp"), 1000), pc.coalesce(in_log, position)
+    return scale_numbers(scanned.values("timestamp"), 1000), pc.coalesce(in_log, position)
 
 
 def decode_scanned(scanned: ScannedBatch, null: str) -> ScannedBatch:

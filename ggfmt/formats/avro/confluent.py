@@ -78,6 +78,6 @@ def number_at(data: bytes, place: int) -> int | Diagnostic:
     return int.from_bytes(data[place + 1 : place + HEAD_BYTES], "big")
 
 
-def broken(number: int) -> Diagnostic:
+def datum_error(number: int) -> Diagnostic:
     """Return the reason why a datum cannot be read."""
     return Diagnostic("GG319", f"the bytes are no message of schema {number}, or end within it", help=_HELP)

@@ -23,7 +23,7 @@ import pyarrow as pa
 from ggfmt.columnar.avro import END, text_bytes
 from ggfmt.columnar.pieces import text_buffer, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, too_long
+from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, record_size_error
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.table import TableDef
 
@@ -296,7 +296,9 @@ class Blocks:
         return Block(offset, head, self._offset - offset)
 
 
-def parts(data: bytes, header: Header, limit: int) -> Iterator[tuple[int, int, int, bytes | CorruptContainerError]]:
+def split_blocks(
+    data: bytes, header: Header, limit: int
+) -> Iterator[tuple[int, int, int, bytes | CorruptContainerError]]:
     """Yield start and end of each block in `data`, the number of its records, and their decompressed bytes.
 
     If a block is corrupt, or decompresses to more than `limit` bytes, the last item is the error, and the block ends
@@ -353,7 +355,7 @@ def _bytes(data: bytes, start: int) -> tuple[bytes, int]:
     return data[place : place + size], place + size
 
 
-def unsafe(schema: Any) -> str | None:
+def unsafe_reason(schema: Any) -> str | None:
     """Return why decoding data of a schema might not end; None if it always does.
 
     Dangerous are arrays of items without bytes, of which a few bytes make any number, and types that contain
@@ -434,7 +436,7 @@ def container_chunks(head: bytes, stream: BinaryIO, file: str, layout: Layout) -
     size = len(header.data)
     for block in Blocks(head, stream, header, layout.max_record):
         if block.long:
-            problem = too_long(block.size, layout.max_record)
+            problem = record_size_error(block.size, layout.max_record)
             yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
         else:
             yield Chunk(file, block.offset - size, header.data + block.data, layout)

@@ -63,7 +63,7 @@ def json_program(schema: Schema) -> Program:
     return _json_node(schema, schema.get("__named_schemas", {}), 0)
 
 
-def enclosed(inner: Program) -> Program:
+def nested_program(inner: Program) -> Program:
     """Return the program of bytes that contain data of a program."""
     return (BYTES, IN_JSON, None, (), (inner,))
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.timestamps import scaled
+from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.debezium import OWN
 from ggfmt.formats.debezium.source import PARTS, TIMES
 from ggfmt.formats.json.values import raw_texts
@@ -83,11 +83,11 @@ def is_regular(source: Raw) -> bool:
 
 def micros(scanned: ScannedBatch) -> pa.Int64Array:
     """As `source.op_micros`."""
-    seconds = scaled(scanned.values("ts_sec"), 1_000_000)
+    seconds = scale_numbers(scanned.values("ts_sec"), 1_000_000)
     return pc.coalesce(
-        scaled(scanned.values("ts_us"), 1),
-        scaled(scanned.values("ts_ms"), 1000),
-        scaled(scanned.values("ts_usec"), 1),
+        scale_numbers(scanned.values("ts_us"), 1),
+        scale_numbers(scanned.values("ts_ms"), 1000),
+        scale_numbers(scanned.values("ts_usec"), 1),
         pc.if_else(pc.equal(seconds, 0), pa.scalar(None, pa.int64()), seconds),
     )
 

@@ -15,7 +15,7 @@ import msgspec
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
-from ggfmt.formats.avro.containers import CorruptContainerError, Header, parts, read_header
+from ggfmt.formats.avro.containers import CorruptContainerError, Header, read_header, split_blocks
 from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts import files as dts_files
 from ggfmt.formats.dts.charsets import decoder
@@ -301,7 +301,7 @@ class Dts(Dialect):
         try:
             header = read_header(data)
             born = self.born(header)
-            for _, _, count, block in parts(data, header, limit):
+            for _, _, count, block in split_blocks(data, header, limit):
                 if isinstance(block, CorruptContainerError):
                     raise block
                 place = 0

@@ -11,7 +11,7 @@ from itertools import chain
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, ReadSupport
-from ggfmt.formats.avro.containers import CorruptContainerError, parts, read_header
+from ggfmt.formats.avro.containers import CorruptContainerError, read_header, split_blocks
 from ggfmt.formats.dts import files as dts_files
 from ggfmt.formats.dts.charsets import MYSQL_CHARSETS, decoder
 from ggfmt.formats.dts.decode import Decoder, DtsRecord, MalformedRecordError
@@ -173,7 +173,7 @@ class DtsReader(DialectReader):
         try:
             header = read_header(chunk.data)
             born = self._dialect.born(header)
-            for _, _, count, block in parts(chunk.data, header, chunk.layout.max_record):
+            for _, _, count, block in split_blocks(chunk.data, header, chunk.layout.max_record):
                 if isinstance(block, CorruptContainerError):
                     raise block
                 yield from self._following(block, count, born, scan)

@@ -221,12 +221,12 @@ def first_columns(iso8601: bool) -> tuple[MetaColumn, ...]:
         MetaColumn(OBJECT_NAME, "table"),
         MetaColumn(OP_TYPE, "op_type"),
         MetaColumn(TIMESTAMP, "op_ts"),
-        MetaColumn(now(iso8601), "current_ts"),
+        MetaColumn(current_timestamp_keyword(iso8601), "current_ts"),
         MetaColumn(POSITION, "pos"),
     )
 
 
-def now(iso8601: bool) -> str:
+def current_timestamp_keyword(iso8601: bool) -> str:
     """Return the keyword of the current time stamp."""
     return NOW_ISO8601 if iso8601 else NOW
 

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 
 from ggfmt import kernels
-from ggfmt.columnar.replacement import two_tables
+from ggfmt.columnar.replacement import merged_tables_error
 from ggfmt.commit.commit import write_error
 from ggfmt.commit.names import counted
 from ggfmt.commit.store import Store
@@ -242,7 +242,7 @@ def tell_of_kernels(outcomes: Sequence[TaskOutcome]) -> None:
 
 def check_names(job: Job, tables: Iterable[str]) -> None:
     """Abend if two tables of the input have one name after the replacement: their order could not be kept."""
-    diagnostic = two_tables(tables, job.replacements.schema)
+    diagnostic = merged_tables_error(tables, job.replacements.schema)
     if diagnostic is not None:
         raise Abend(diagnostic)
 

@@ -82,15 +82,15 @@ def is_by_image(schema: Schema) -> bool:
     fields = _fields(schema)
     return (
         "before" in fields
-        and isinstance(inner(fields["before"]), dict)
-        and inner(fields["before"]).get("type") == "record"
+        and isinstance(non_null_type(fields["before"]), dict)
+        and non_null_type(fields["before"]).get("type") == "record"
     )
 
 
 def column_types(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, Schema]:
     """Return the columns of a schema with the types of their values."""
     fields = _image_fields(schema, metadata)
-    return {name: inner(kind) for name, kind in fields.items() if not is_flag(name, fields)}
+    return {name: non_null_type(kind) for name, kind in fields.items() if not is_flag(name, fields)}
 
 
 def flags_of(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _image_fields(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, S
     """Return the columns and their flags, without the metadata."""
     fields = _fields(schema)
     if is_by_image(schema):
-        return _fields(inner(fields["before"]))
+        return _fields(non_null_type(fields["before"]))
     names = {column.name for column in metadata}
     return {name: kind for name, kind in fields.items() if name not in names}
 
@@ -114,7 +114,7 @@ def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()
     if isinstance(metadata, Diagnostic):
         return metadata
     fields = _fields(schema)
-    if is_by_image(schema) and not _same_record(inner(fields["before"]), inner(fields.get("after"))):
+    if is_by_image(schema) and not _same_record(non_null_type(fields["before"]), non_null_type(fields.get("after"))):
         return Diagnostic("GG313", "the schema has `before` and no `after` of the same type")
     namespace = schema.get("namespace")
     if not isinstance(schema.get("name"), str) or not isinstance(namespace, str | None):
@@ -150,7 +150,7 @@ def is_decimal(kind: Schema) -> bool:
     return type(precision) is int and type(scale) is int and 0 <= scale <= precision <= MAX_PRECISION
 
 
-def inner(kind: Schema) -> Schema:
+def non_null_type(kind: Schema) -> Schema:
     """Return the type of a value in a union with null."""
     values = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
     return values[0] if len(values) == 1 else kind
@@ -187,7 +187,7 @@ def _is_typed(column: MetaColumn, kind: Schema) -> bool:
 
 
 def _is_text(kind: Schema) -> bool:
-    return bool(inner(kind) == "string")
+    return bool(non_null_type(kind) == "string")
 
 
 def _is_list(kind: Schema) -> bool:

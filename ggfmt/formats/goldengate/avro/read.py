@@ -31,18 +31,18 @@ from ggfmt.formats.api.reading import (
     ReadSupport,
     Reject,
     SchemaChange,
+    record_size_error,
     settle_changes,
-    too_long,
 )
 from ggfmt.formats.avro.containers import (
     Blocks,
     CorruptContainerError,
     Header,
-    parts,
     read_file_head,
     read_header,
     read_varint,
-    unsafe,
+    split_blocks,
+    unsafe_reason,
     unzigzag,
 )
 from ggfmt.formats.goldengate.avro.plan import Plan, Template, is_by_image, metadata_of, starts_with_texts, table_of
@@ -259,7 +259,7 @@ class AvroContainerReader(AvroReader):
             if block.long:
                 if data or start == len(header.data):  # the first chunk has the header, even without a block
                     yield Chunk(file, start - len(header.data), header.data + data, layout)
-                problem = too_long(block.size, layout.max_record)
+                problem = record_size_error(block.size, layout.max_record)
                 yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
                 start, data = block.offset + block.size, b""
                 continue
@@ -285,7 +285,7 @@ class AvroContainerReader(AvroReader):
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
                 yield SchemaChange.met(table, chunk, 0)
-        for start, end, count, data in parts(chunk.data, header, chunk.layout.max_record):
+        for start, end, count, data in split_blocks(chunk.data, header, chunk.layout.max_record):
             if isinstance(data, CorruptContainerError):
                 yield self._reject(start, end, Diagnostic("GG313", str(data)))
             else:
@@ -343,7 +343,7 @@ class ContainerDiscovery(Discovery):
 def _table_in(header: Header, data: bytes, metadata: Sequence[MetaColumn]) -> TableDef:
     """Return the definition in the header of a file, with the keys that its first message names."""
     try:
-        _, _, count, block = next(parts(data, header, MAX_RECORD_BYTES), (0, 0, 0, b""))
+        _, _, count, block = next(split_blocks(data, header, MAX_RECORD_BYTES), (0, 0, 0, b""))
         first: Any = None
         if count and isinstance(block, bytes):
             first = fastavro.schemaless_reader(io.BytesIO(block), fastavro.parse_schema(header.schema), None)
@@ -360,7 +360,7 @@ def _header(data: bytes) -> Header | Diagnostic:
     try:
         header = read_header(data)
         fastavro.parse_schema(header.schema)
-        problem = unsafe(header.schema)
+        problem = unsafe_reason(header.schema)
         if problem is not None:
             return Diagnostic("GG313", problem)
     except CorruptContainerError as error:

@@ -35,7 +35,7 @@ from ggfmt.formats.api.writing import (
     WriteSupport,
     hex_lines,
     json_lines,
-    laid_out,
+    pretty_json,
 )
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
 from ggfmt.formats.goldengate import schemas
@@ -79,17 +79,17 @@ class AvroShow(Show):
         lines = [*hex_lines(data)] if self.framed else []
         record = data
         if self._wrapper is not None:
-            wrapped = decoded(data, self._wrapper)
+            wrapped = decode_record(data, self._wrapper)
             record = wrapped["payload"]
-            lines += json_lines(laid_out({**wrapped, "payload": f"{len(record)} bytes, which are:"}))[0]
-        lines += json_lines(laid_out(decoded(record, self._schema)))[0]
+            lines += json_lines(pretty_json({**wrapped, "payload": f"{len(record)} bytes, which are:"}))[0]
+        lines += json_lines(pretty_json(decode_record(record, self._schema)))[0]
         if self._delimiter:
             ending: Line = (ShownPiece("remark", "line delimiter "), ShownPiece("delimiter", self._delimiter.decode()))
             lines.append(ending)
         return ShownMessage(tuple(lines))
 
 
-def decoded(data: bytes, schema: Any) -> Any:
+def decode_record(data: bytes, schema: Any) -> Any:
     """Return a record as a reader sees it, with decimals and times as texts."""
     return _shown(fastavro.schemaless_reader(io.BytesIO(data), schema, None))
 
@@ -165,8 +165,8 @@ class AvroFormatter(Formatter):
         for message in non_null_values(narrow(messages, pa.BinaryArray)):
             if outer is not None:
                 parsed = fastavro.parse_schema(dict(outer.document))
-                message = decoded(message, parsed)["payload"]
-            yield json.dumps(decoded(message, schema), ensure_ascii=False)
+                message = decode_record(message, parsed)["payload"]
+            yield json.dumps(decode_record(message, schema), ensure_ascii=False)
 
     @abstractmethod
     def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:

@@ -32,7 +32,7 @@ from ggfmt.formats.goldengate.metacolumns import (
     TIMESTAMP,
     MetaColumn,
     columns_of,
-    now,
+    current_timestamp_keyword,
     template_option,
 )
 from ggfmt.formats.goldengate.options import (
@@ -119,7 +119,7 @@ class DelimitedOptions(Options):
             (self.include_op_type, MetaColumn(OP_TYPE, "op_type")),
             (self.include_table_name, MetaColumn(OBJECT_NAME, "table")),
             (self.include_op_timestamp, MetaColumn(TIMESTAMP, "op_ts")),
-            (self.include_current_timestamp, MetaColumn(now(self.iso8601_format), "current_ts")),
+            (self.include_current_timestamp, MetaColumn(current_timestamp_keyword(self.iso8601_format), "current_ts")),
             (self.include_position, MetaColumn(POSITION, "pos")),
         )
         return tuple(column for included, column in columns if included)

@@ -32,7 +32,7 @@ from ggfmt.formats.records.refused import legal_values
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
 from ggfmt.kernels import REFUSALS, native
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType, in_order
+from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType, merge_in_order
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import NATIVE
 
@@ -70,7 +70,7 @@ def image_column(fields: pa.StringArray, null: str, missing: str, exists: pa.Boo
     return ImageColumn(values, pc.invert(absent) if absent.true_count else None)
 
 
-def unquoted(column: ImageColumn) -> ImageColumn:
+def strip_quotes(column: ImageColumn) -> ImageColumn:
     """Return the column without the quotes around values, and with doubled quotes in them made single."""
     values = column.values
     quoted = pc.fill_null(pc.match_substring_regex(values, '(?s)^".*"$'), False)
@@ -80,7 +80,7 @@ def unquoted(column: ImageColumn) -> ImageColumn:
     return ImageColumn(pc.if_else(quoted, inner, values), column.present)
 
 
-def tokens_of(fields: pa.StringArray, between: str, within: str) -> StringMapArray:
+def parse_tokens(fields: pa.StringArray, between: str, within: str) -> StringMapArray:
     """Return tokens from texts such as `L=1,R=x`. An empty text has none; a token without `within` has an empty
     value."""
     some = pc.not_equal(fields, "")
@@ -201,7 +201,7 @@ class OddLine(NamedTuple):
     end: int
 
 
-def wanted_metadata(roles: Roles, tokens: bool) -> list[int]:
+def metadata_places(roles: Roles, tokens: bool) -> list[int]:
     """Return the places of the metadata columns that a reader needs as text."""
     wanted = [roles.micros if roles.op_ts is None else roles.op_ts, roles.position]
     if tokens:
@@ -237,7 +237,7 @@ def regular_lines(
             head=len(metadata) * step,
             op=op,
             name=fields(roles.name),
-            slots=fields(wanted_metadata(roles, tokens)),
+            slots=fields(metadata_places(roles, tokens)),
             kinds={word.encode(): letter.encode() for word, letter in letters},
         )
     except REFUSALS:
@@ -421,10 +421,10 @@ class DelimitedTextReader(PlacingReader):
                 batches = self._batches.pop(name, [])
                 if self._regular is not None and self._regular.held(name):
                     batches.append(self._taken(self._regular.tables[name], self._regular.take(name)))
-                yield in_order(batches)
+                yield merge_in_order(batches)
 
     def _taken(self, table: TableDef, scanned: ScannedBatch) -> ChangeBatch:
-        wanted = wanted_metadata(self._roles, self.projection.tokens)
+        wanted = metadata_places(self._roles, self.projection.tokens)
         metadata = {place: column.values for place, column in zip(wanted, scanned.slots, strict=True)}
         both = {Part.BEFORE: scanned.before, Part.AFTER: scanned.after}
         images = both if scanned.before else {Part.VALUE: scanned.after}
@@ -436,9 +436,7 @@ class DelimitedTextReader(PlacingReader):
         except UnicodeDecodeError:
             yield from self._reject_undecodable(chunk)
             return
-        text = (
-            text if chunk.offset else text.removeprefix("\ufeff")
-        )  # maybe the whole text
+        text = text if chunk.offset else text.removeprefix("\ufeff")  # maybe the whole text
         lines = split(text, self.source.options.line_delimiter)
         if not lines[len(lines) - 1].as_py():
             lines = lines.slice(0, len(lines) - 1)
@@ -527,7 +525,7 @@ class DelimitedTextReader(PlacingReader):
         for cell, fields in sorted(values.items(), key=lambda item: item[0].column):
             if cell.part is not Part.NAME:
                 column = image_column(fields, null, missing, exists[cell.part])
-                column = unquoted(column) if options.wrap_strings_in_quotes else column
+                column = strip_quotes(column) if options.wrap_strings_in_quotes else column
                 columns[cell.part] = (*columns.get(cell.part, ()), column)
         return columns
 
@@ -567,7 +565,7 @@ class DelimitedTextReader(PlacingReader):
         """Return the tokens: those of the column with all tokens, else those with a column of their own."""
         options, roles = self.source.options, self._roles
         if roles.tokens is not None:
-            return tokens_of(metadata[roles.tokens], options.key_value_pair_delimiter, options.key_value_delimiter)
+            return parse_tokens(metadata[roles.tokens], options.key_value_pair_delimiter, options.key_value_delimiter)
         if not roles.single:
             return None
         return token_maps(

@@ -375,8 +375,8 @@ class XmlReader(BatchingReader[_Table]):
                 scanned.op,
                 op_ts.values,
                 position.values,
-                Image(_placed(table.places, scanned.before, len(scanned)), unless_all(scanned.has_before)),
-                Image(_placed(table.places, scanned.after, len(scanned)), unless_all(scanned.has_after)),
+                Image(_in_table_order(table.places, scanned.before, len(scanned)), unless_all(scanned.has_before)),
+                Image(_in_table_order(table.places, scanned.after, len(scanned)), unless_all(scanned.has_after)),
                 scanned.ordinal,
                 scanned.tokens,
             )
@@ -406,7 +406,7 @@ def _kinds(source: WriterSettings) -> dict[str, str]:
     return kinds
 
 
-def _placed(places: Sequence[int | None], columns: Sequence[ImageColumn], rows: int) -> tuple[ImageColumn, ...]:
+def _in_table_order(places: Sequence[int | None], columns: Sequence[ImageColumn], rows: int) -> tuple[ImageColumn, ...]:
     """Return the listed columns in the order of the definition."""
     absent = ImageColumn(pa.nulls(rows, pa.string()), pa.repeat(pa.scalar(False), rows))
     return tuple(absent if place is None else columns[place] for place in places)

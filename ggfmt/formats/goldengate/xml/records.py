@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, too_long
+from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, record_size_error
 from ggfmt.java.charsets import can_decode, codec_of
 from ggfmt.java.text import InvalidValueError
 from ggfmt.kernels import native
@@ -229,7 +229,7 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
         if more and len(left) > limit:
             size, rest = _pass_over(left, stream, markup, limit)
             head = left[: min(HEAD_OF_LONG, limit)]
-            yield Chunk(file, offset, head, layout, ((0, len(head)),), problem=too_long(size, limit))
+            yield Chunk(file, offset, head, layout, ((0, len(head)),), problem=record_size_error(size, limit))
             left, offset = rest, offset + size
 
 

@@ -40,13 +40,13 @@ _CARRIED = bytes(sorted({0x09, 0x0A, 0x0D, *range(0x20, 0x100)}))
 _NONCHARACTERS = tuple(character.encode() for character in "\ufffe\uffff")
 
 
-def foreign_character(text: str) -> str | None:
+def unsupported_character(text: str) -> str | None:
     """Return the first character of a text that XML cannot represent, as `U+0000`; None if there is none."""
     match = _FOREIGN.search(text)
     return None if match is None else f"U+{ord(match[0]):04X}"
 
 
-def foreign(array: pa.StringArray) -> pa.BooleanArray | None:
+def unsupported_characters(array: pa.StringArray) -> pa.BooleanArray | None:
     """Return where XML cannot represent a text; None if it can represent all."""
     if all_match(array, TextPattern.XML):
         return None
@@ -113,7 +113,7 @@ class _Side:
 
     def foreign(self) -> pa.BooleanArray | None:
         """Return where XML cannot represent the value."""
-        mask = foreign(self._values)
+        mask = unsupported_characters(self._values)
         return mask if mask is None or self._there is None else pc.and_(mask, self._there)
 
 
@@ -246,8 +246,8 @@ class XmlFormatter(Formatter):
         self.options = options
         self._words = dict(zip(OP_TYPES, op_keys(options), strict=True))
         self._op_keys = OpKeys([attribute_text(word) for word in self._words.values()])
-        foreign = [op for op, word in self._words.items() if foreign_character(word)]
-        if any(map(foreign_character, (table.full_name, *table.column_names))):
+        foreign = [op for op, word in self._words.items() if unsupported_character(word)]
+        if any(map(unsupported_character, (table.full_name, *table.column_names))):
             foreign = list(OP_TYPES)
         self._foreign_ops = pa.array(foreign, pa.string())
         prolog = f"<?xml version='1.0' encoding='{options.encoding}'?>\n" if options.include_prolog else ""
@@ -259,7 +259,7 @@ class XmlFormatter(Formatter):
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         count = len(batch)
-        masks = [foreign(batch.op_ts), foreign(batch.position)]
+        masks = [unsupported_characters(batch.op_ts), unsupported_characters(batch.position)]
         if len(self._foreign_ops):
             masks.append(pc.is_in(batch.op, self._foreign_ops))
         pieces: list[Piece] = [
@@ -292,15 +292,18 @@ class XmlFormatter(Formatter):
         texts = token_texts(batch.tokens, _token_element, "")
         if batch.tokens is None:
             return texts, None
-        if foreign(as_strings(batch.tokens.keys)) is None and foreign(as_strings(batch.tokens.items)) is None:
+        if (
+            unsupported_characters(as_strings(batch.tokens.keys)) is None
+            and unsupported_characters(as_strings(batch.tokens.items)) is None
+        ):
             return texts, None
         held = ["".join(text or "" for item in tokens for text in item) for tokens in map_items(batch.tokens)]
-        return texts, pa.array([foreign_character(text) is not None for text in held], pa.bool_())
+        return texts, pa.array([unsupported_character(text) is not None for text in held], pa.bool_())
 
     def _misfit(self, batch: ChangeBatch, row: int) -> Diagnostic:
         """Return the first text of an operation that XML cannot represent."""
         for field, what, text in self._texts(batch, row):
-            character = None if text is None else foreign_character(text)
+            character = None if text is None else unsupported_character(text)
             if character is not None:
                 return Diagnostic(
                     "GG405",
