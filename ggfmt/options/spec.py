@@ -16,21 +16,8 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
 
 from ggfmt.java.text import trim
+from ggfmt.options import value_types
 from ggfmt.options.releases import FIRST_RELEASE
-from ggfmt.options.value_types import (
-    Bool,
-    Charset,
-    Choice,
-    Delimiter,
-    Int,
-    NamePart,
-    Path,
-    Representation,
-    SchemaDirectory,
-    Size,
-    ValueType,
-    escape_value,
-)
 
 T = TypeVar("T")
 
@@ -47,7 +34,7 @@ class OptionSpec:
 
     name: str
     attr: str
-    kind: ValueType[Any]
+    kind: value_types.ValueType[Any]
     default: Any
     doc: str
     since: str
@@ -63,7 +50,7 @@ class OptionSpec:
     @property
     def default_text(self) -> str:
         """The default as in a properties file; empty for none."""
-        return escape_value(self.text(self.default))
+        return value_types.escape_value(self.text(self.default))
 
     def text(self, value: Any) -> str:
         """Return a value as in a properties file; empty for None."""
@@ -80,7 +67,7 @@ class OptionSpec:
 
 
 def option(
-    kind: ValueType[T],
+    kind: value_types.ValueType[T],
     default: T | None,
     doc: str,
     *,
@@ -95,33 +82,35 @@ def option(
     return cast(T, field(default=default, metadata=metadata))
 
 
-def _example(kind: ValueType[Any], default: Any) -> str:
-    if isinstance(kind, Bool):
+def _example(kind: value_types.ValueType[Any], default: Any) -> str:
+    if isinstance(kind, value_types.Bool):
         return kind.render(not default)
-    if isinstance(kind, Choice):
+    if isinstance(kind, value_types.Choice):
         return next(word for word in kind.words if word != default)
-    return escape_value(kind.render(next(value for value in _candidates(kind, default) if value != default)))
+    return value_types.escape_value(
+        kind.render(next(value for value in _candidates(kind, default) if value != default))
+    )
 
 
-def _candidates(kind: ValueType[Any], default: Any) -> tuple[Any, ...]:
+def _candidates(kind: value_types.ValueType[Any], default: Any) -> tuple[Any, ...]:
     """Return values to show; the first that is not the default is used."""
-    if isinstance(kind, Charset):
+    if isinstance(kind, value_types.Charset):
         return "UTF-16BE", "UTF-8"
-    if isinstance(kind, Size):
+    if isinstance(kind, value_types.Size):
         return 64 << 20, 1 << 20
-    if isinstance(kind, Int):
+    if isinstance(kind, value_types.Int):
         return kind.low, kind.low + 1
-    if isinstance(kind, SchemaDirectory):
+    if isinstance(kind, value_types.SchemaDirectory):
         return ("./schemas", "./out/schemas")
-    if isinstance(kind, Path):
+    if isinstance(kind, value_types.Path):
         return "./out", "./out2"
-    if isinstance(kind, NamePart):
+    if isinstance(kind, value_types.NamePart):
         return ".json", ".txt"
-    if isinstance(kind, Delimiter):
+    if isinstance(kind, value_types.Delimiter):
         if kind.tokens:
             return ":" if default == "=" else ";", "|"
         return ("\r\n",) if kind.line else ("\n",) if default == "" else ("|", ";")
-    if isinstance(kind, Representation):
+    if isinstance(kind, value_types.Representation):
         return ("-",) if default == "" else ("\\N", "-")
     return "X", "Y"
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from ggfmt.formats.api.losses import (
-    KEY_UPDATE_REFUSED,
-    KEY_UPDATE_SPLIT,
-    POSITION_NOT_SHOWN,
-    TIME_NOT_SHOWN,
-    TOKENS_NOT_SHOWN,
-)
+from ggfmt.formats.api import losses
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Choice, Text
@@ -64,11 +58,11 @@ CODECS = {
 
 # Losses of several formats.
 
-NO_TOKENS = TOKENS_NOT_SHOWN.except_when("includeTokens=true").by_template("alltokens")
-NO_TIME, NO_POSITION = TIME_NOT_SHOWN.by_template("timestamp"), POSITION_NOT_SHOWN.by_template("position")
+NO_TOKENS = losses.TOKENS_NOT_SHOWN.except_when("includeTokens=true").by_template("alltokens")
+NO_TIME, NO_POSITION = losses.TIME_NOT_SHOWN.by_template("timestamp"), losses.POSITION_NOT_SHOWN.by_template("position")
 KEY_UPDATES = (
-    KEY_UPDATE_REFUSED.when("pkUpdateHandling=abend"),
-    KEY_UPDATE_SPLIT.when("pkUpdateHandling=delete-insert"),
+    losses.KEY_UPDATE_REFUSED.when("pkUpdateHandling=abend"),
+    losses.KEY_UPDATE_SPLIT.when("pkUpdateHandling=delete-insert"),
 )
 NUMBER_KINDS = (
     Kind.INTEGER,

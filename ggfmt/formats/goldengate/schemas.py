@@ -16,18 +16,7 @@ from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.goldengate.metacolumns import (
-    ALL_TOKENS,
-    KEY_COLUMNS,
-    NOW,
-    NOW_ISO8601,
-    OBJECT_NAME,
-    OP_TYPE,
-    POSITION,
-    TIMESTAMP,
-    MetaColumn,
-    Template,
-)
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.releases import RELEASES
@@ -38,13 +27,13 @@ PREFIXES_PROPERTY = "ggfmt.flattened"  # prefixes of column names in the two ima
 
 # Names and keywords of the fixed metadata fields; the first five are always present.
 FIXED_NAMES = {
-    "table": OBJECT_NAME,
-    "op_type": OP_TYPE,
-    "op_ts": TIMESTAMP,
-    "current_ts": NOW,
-    "pos": POSITION,
-    "primary_keys": KEY_COLUMNS,
-    "tokens": ALL_TOKENS,
+    "table": metacolumns.OBJECT_NAME,
+    "op_type": metacolumns.OP_TYPE,
+    "op_ts": metacolumns.TIMESTAMP,
+    "current_ts": metacolumns.NOW,
+    "pos": metacolumns.POSITION,
+    "primary_keys": metacolumns.KEY_COLUMNS,
+    "tokens": metacolumns.ALL_TOKENS,
 }
 ALWAYS_FIXED = tuple(FIXED_NAMES)[:5]
 
@@ -59,19 +48,19 @@ def is_flag(name: str, fields: Mapping[str, object]) -> bool:
 
 def metadata_property(options: Any, context: Context) -> dict[str, str]:
     """Return the property of a schema that lists the metadata fields; empty for fixed metadata."""
-    metadata: Sequence[MetaColumn] = options.metadata(context)
-    return {} if _are_fixed(metadata) else {METADATA_PROPERTY: Template().render(tuple(metadata))}
+    metadata: Sequence[metacolumns.MetaColumn] = options.metadata(context)
+    return {} if _are_fixed(metadata) else {METADATA_PROPERTY: metacolumns.Template().render(tuple(metadata))}
 
 
-def _are_fixed(metadata: Sequence[MetaColumn]) -> bool:
+def _are_fixed(metadata: Sequence[metacolumns.MetaColumn]) -> bool:
     names = tuple(column.name for column in metadata)
     if names[:5] != ALWAYS_FIXED or not FIXED_NAMES.keys() >= set(names):
         return False
-    keywords = (NOW if column.keyword == NOW_ISO8601 else column.keyword for column in metadata)
+    keywords = (metacolumns.NOW if column.keyword == metacolumns.NOW_ISO8601 else column.keyword for column in metadata)
     return all(FIXED_NAMES[name] == keyword for name, keyword in zip(names, keywords, strict=True))
 
 
-def declared_metadata(schema: Mapping[str, Any]) -> tuple[MetaColumn, ...] | None:
+def declared_metadata(schema: Mapping[str, Any]) -> tuple[metacolumns.MetaColumn, ...] | None:
     """Return the metadata fields that the property of a schema lists; None without the property.
 
     Raises:
@@ -82,7 +71,7 @@ def declared_metadata(schema: Mapping[str, Any]) -> tuple[MetaColumn, ...] | Non
         return None
     if not isinstance(text, str):
         raise InvalidValueError("is not a text")
-    return Template().parse(text) if text.strip() else ()
+    return metacolumns.Template().parse(text) if text.strip() else ()
 
 
 def declared_prefixes(schema: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -15,14 +15,16 @@ from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, RowErrors
-from ggfmt.formats.goldengate.metacolumns import KEYWORDS, NOW, NOW_ISO8601, OP_TYPE, VARIABLES, MetaColumn
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.options import DELETE_INSERT, UPDATE
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Kind, TableDef
 
 _STRING = pa.string()
 _DIGITS = "^[0-9]{20,}$"
-_PLAIN = frozenset({NOW, NOW_ISO8601, "currenttimestampmicro", "timestampmicro", "seqno", "rba"})
+_PLAIN = frozenset(
+    {metacolumns.NOW, metacolumns.NOW_ISO8601, "currenttimestampmicro", "timestampmicro", "seqno", "rba"}
+)
 
 
 class MetaValues:
@@ -36,7 +38,7 @@ class MetaValues:
         places = {name: place for place, name in enumerate(table.column_names)}
         self._keys = [places[name] for name in table.primary_keys]
 
-    def constant(self, column: MetaColumn) -> str | None:
+    def constant(self, column: metacolumns.MetaColumn) -> str | None:
         """Return the value if all operations of the table share it, else None."""
         keyword, table = column.keyword, self._table
         if keyword == "objectname":
@@ -49,29 +51,29 @@ class MetaValues:
             return table.parts[-3] if len(table.parts) > 2 else ""
         if keyword == "static":
             return column.argument
-        if keyword in VARIABLES or keyword == "groupname":
+        if keyword in metacolumns.VARIABLES or keyword == "groupname":
             return self._variables[str(column)]
         return None
 
     @staticmethod
-    def is_plain(column: MetaColumn) -> bool:
+    def is_plain(column: metacolumns.MetaColumn) -> bool:
         """Return whether the value has only digits and punctuation that no format escapes."""
         return column.keyword in _PLAIN
 
-    def of(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
+    def of(self, column: metacolumns.MetaColumn, batch: ChangeBatch) -> Piece:
         """Return the values for the operations of a batch: a text or scalar for all, or an array without nulls."""
         constant = self.constant(column)
         if constant is not None:
             return constant
         if column.keyword == "token":
             return or_empty(token(batch.tokens, column.argument or "", len(batch)))
-        names = KEYWORDS[column.keyword].tokens
+        names = metacolumns.KEYWORDS[column.keyword].tokens
         if names:
             return or_empty(pc.coalesce(*(token(batch.tokens, name, len(batch)) for name in names)))
-        if column.keyword == OP_TYPE:
+        if column.keyword == metacolumns.OP_TYPE:
             return self._op_keys.of(batch.op)
-        if column.keyword == NOW or column.keyword == NOW_ISO8601:
-            return self._clock.stamps(len(batch), column.keyword == NOW_ISO8601)
+        if column.keyword == metacolumns.NOW or column.keyword == metacolumns.NOW_ISO8601:
+            return self._clock.stamps(len(batch), column.keyword == metacolumns.NOW_ISO8601)
         if column.keyword == "currenttimestampmicro":
             return self._clock.micros(len(batch))
         if column.keyword == "primarykeys":

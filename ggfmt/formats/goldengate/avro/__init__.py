@@ -16,20 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
-from ggfmt.formats.api.losses import (
-    BEFORE_NOT_SHOWN,
-    DIGITS_OF_DOUBLE,
-    KEYS_NOT_SHOWN,
-    MISSING_AS_NULL,
-    NESTED_AS_TEXT,
-    SCALE_OF_COLUMN,
-    SIZES_NOT_SHOWN,
-    TIME_FILLED,
-    TYPES_NEAREST,
-    TYPES_NOT_SHOWN,
-    Loss,
-)
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
@@ -171,31 +159,34 @@ def is_flagged(options: AvroOptions, by_image: bool) -> bool:
 
 
 _LOSSES = (
-    NESTED_AS_TEXT,
-    DIGITS_OF_DOUBLE.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE).except_when("treatAllColumnsAsStrings=true"),
-    DIGITS_OF_DOUBLE.of(Kind.DECIMAL)
+    losses.NESTED_AS_TEXT,
+    losses.DIGITS_OF_DOUBLE.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE).except_when("treatAllColumnsAsStrings=true"),
+    losses.DIGITS_OF_DOUBLE.of(Kind.DECIMAL)
     .except_when("treatAllColumnsAsStrings=true", "enableDecimalLogicalType=true")
     .saying(" of a decimal type"),
-    SCALE_OF_COLUMN.when("enableDecimalLogicalType=true"),
-    TIME_FILLED.to(6)
+    losses.SCALE_OF_COLUMN.when("enableDecimalLogicalType=true"),
+    losses.TIME_FILLED.to(6)
     .when("enableTimestampLogicalType=true")
     .saying(", and one that does not fit the mask is a reject"),
     NO_TIME,
     NO_POSITION,
     NO_TOKENS,
 )
-_MISSING = MISSING_AS_NULL.except_when("includeIsMissingFields=true")
-_ROW_LOSSES = (*KEY_UPDATES, BEFORE_NOT_SHOWN, _MISSING, *_LOSSES)
-_STREAM_LOSSES = (KEYS_NOT_SHOWN.saying(" to a reader"), TYPES_NOT_SHOWN.saying(": a reader needs the schema"))
+_MISSING = losses.MISSING_AS_NULL.except_when("includeIsMissingFields=true")
+_ROW_LOSSES = (*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, _MISSING, *_LOSSES)
+_STREAM_LOSSES = (
+    losses.KEYS_NOT_SHOWN.saying(" to a reader"),
+    losses.TYPES_NOT_SHOWN.saying(": a reader needs the schema"),
+)
 _CONTAINER_LOSSES = (
-    KEYS_NOT_SHOWN.by_template(KEY_COLUMNS),
-    TYPES_NEAREST.has("Avro"),
-    SIZES_NOT_SHOWN,
-    TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
+    losses.KEYS_NOT_SHOWN.by_template(KEY_COLUMNS),
+    losses.TYPES_NEAREST.has("Avro"),
+    losses.SIZES_NOT_SHOWN,
+    losses.TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
 )
 
 
-def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[Loss, ...]) -> Format:
+def _format(name: str, doc: str, options: type[AvroOptions], lost: tuple[losses.Loss, ...]) -> Format:
     container = name.endswith("_ocf")
     proposed = ["fileSuffix=.avro", "format.versionSchemas=true"]
     proposed += ["compressionCodec=snappy"] if container else []
@@ -208,7 +199,7 @@ def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[Loss,
         reads="ggfmt.formats.goldengate.avro.read",
         marks=(b"Obj\x01",) if container else (),
         schema_kind="avro",
-        losses=(*losses, *(_CONTAINER_LOSSES if container else _STREAM_LOSSES)),
+        losses=(*lost, *(_CONTAINER_LOSSES if container else _STREAM_LOSSES)),
         by_table=container,
         proposed=tuple(proposed),
     )

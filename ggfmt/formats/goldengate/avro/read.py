@@ -21,30 +21,9 @@ import fastavro
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import (
-    MAX_RECORD_BYTES,
-    Chunk,
-    Discovery,
-    Event,
-    Layout,
-    ReadSupport,
-    Reject,
-    SchemaChange,
-    record_size_error,
-    settle_changes,
-)
-from ggfmt.formats.avro.containers import (
-    Blocks,
-    CorruptContainerError,
-    Header,
-    read_file_head,
-    read_header,
-    read_varint,
-    split_blocks,
-    unsafe_reason,
-    unzigzag,
-)
+from ggfmt.formats.avro import containers
 from ggfmt.formats.goldengate.avro.plan import Plan, Template, is_by_image, metadata_of, starts_with_texts, table_of
 from ggfmt.formats.goldengate.avro.scan import Scan, container_scan, stream_scan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
@@ -119,16 +98,16 @@ class AvroReader(BatchingReader[_Table]):
         self.scan: Scan | None = None  # of the present plans
 
     @abstractmethod
-    def messages(self, chunk: Chunk) -> Iterator[Event]:
+    def messages(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         """Buffer the messages of a chunk."""
 
-    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         self._spans = _Places()
         self.know_spans(self._spans)
         yield from self.messages(chunk)
         yield from self.drain(True)
 
-    def spans(self, chunk: Chunk) -> Spans:
+    def spans(self, chunk: reading.Chunk) -> Spans:
         return self._spans
 
     def columns(self, table: _Table) -> ChangeBatch:
@@ -149,7 +128,7 @@ class AvroReader(BatchingReader[_Table]):
             table = self.tables[plan.table.full_name] = _Table(plan.table, plan, self.scan)
         return table
 
-    def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[Event]:
+    def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[reading.Event]:
         """Buffer a message of the current chunk, unless it is not an operation."""
         problem = self._problem(plan, message)
         if problem is not None:
@@ -177,7 +156,7 @@ class AvroReader(BatchingReader[_Table]):
         self.ordinal += 1
         return self.ordinal - 1
 
-    def _reject(self, start: int, end: int, diagnostic: Diagnostic) -> Reject:
+    def _reject(self, start: int, end: int, diagnostic: Diagnostic) -> reading.Reject:
         return self.reject(self._next(start, end), diagnostic)
 
     def _problem(self, plan: Plan, message: dict[str, Any]) -> Diagnostic | None:
@@ -200,7 +179,7 @@ BLOCKS_BYTES = 1 << 20  # of a container file per chunk
 
 
 @dataclass(frozen=True)
-class ContainerLayout(Layout):
+class ContainerLayout(reading.Layout):
     """`template`: the metadata of messages; None if the schema decides."""
 
     template: Template = field(default=None, kw_only=True)
@@ -234,43 +213,45 @@ class AvroContainerReader(AvroReader):
         return "it starts as an Avro object container of " + ("operations" if cls.by_image else "rows")
 
     @staticmethod
-    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
+    def layout(head: bytes, whole: bool, source: WriterSettings) -> reading.Layout:
         return ContainerLayout(splittable=False, template=_template(source))
 
     @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        head = read_file_head(stream, file, layout)
-        if isinstance(head, Chunk):
+    def chunks(
+        stream: BinaryIO, file: str, start: int, length: int | None, layout: reading.Layout
+    ) -> Iterator[reading.Chunk]:
+        head = containers.read_file_head(stream, file, layout)
+        if isinstance(head, reading.Chunk):
             yield head
             return
         assert isinstance(layout, ContainerLayout)
         header = _header(head)
         if isinstance(header, Diagnostic):
             if head:
-                yield Chunk(file, 0, head, layout, ((0, len(head)),), problem=header)
+                yield reading.Chunk(file, 0, head, layout, ((0, len(head)),), problem=header)
             return
         described = table_of(header.schema, layout.template)
         if isinstance(described, Diagnostic):
-            yield Chunk(file, 0, header.data, layout, ((0, len(header.data)),), problem=described)
+            yield reading.Chunk(file, 0, header.data, layout, ((0, len(header.data)),), problem=described)
             return
         start = len(header.data)
         data = b""
-        for block in Blocks(head, stream, header, layout.max_record):
+        for block in containers.Blocks(head, stream, header, layout.max_record):
             if block.long:
                 if data or start == len(header.data):  # the first chunk has the header, even without a block
-                    yield Chunk(file, start - len(header.data), header.data + data, layout)
-                problem = record_size_error(block.size, layout.max_record)
-                yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
+                    yield reading.Chunk(file, start - len(header.data), header.data + data, layout)
+                problem = reading.record_size_error(block.size, layout.max_record)
+                yield reading.Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
                 start, data = block.offset + block.size, b""
                 continue
             data += block.data
             if len(data) >= BLOCKS_BYTES:
-                yield Chunk(file, start - len(header.data), header.data + data, layout)
+                yield reading.Chunk(file, start - len(header.data), header.data + data, layout)
                 start, data = block.offset + block.size, b""
         if data or start == len(header.data):
-            yield Chunk(file, start - len(header.data), header.data + data, layout)
+            yield reading.Chunk(file, start - len(header.data), header.data + data, layout)
 
-    def messages(self, chunk: Chunk) -> Iterator[Event]:
+    def messages(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         header = _header(chunk.data)
         if isinstance(header, Diagnostic):
             yield self._reject(0, len(chunk.data), header)
@@ -284,14 +265,14 @@ class AvroContainerReader(AvroReader):
             self.hold_table(self._plan)
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
-                yield SchemaChange.met(table, chunk, 0)
-        for start, end, count, data in split_blocks(chunk.data, header, chunk.layout.max_record):
-            if isinstance(data, CorruptContainerError):
+                yield reading.SchemaChange.met(table, chunk, 0)
+        for start, end, count, data in containers.split_blocks(chunk.data, header, chunk.layout.max_record):
+            if isinstance(data, containers.CorruptContainerError):
                 yield self._reject(start, end, Diagnostic("GG313", str(data)))
             else:
                 yield from self._block(self._plan, start, end, count, data)
 
-    def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[Event]:
+    def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[reading.Event]:
         stream = io.BytesIO(data)
         while count:
             if self.scan is not None:
@@ -319,35 +300,35 @@ class AvroOpContainerReader(AvroContainerReader):
     by_image = True
 
 
-class ContainerDiscovery(Discovery):
+class ContainerDiscovery(reading.Discovery):
     """Finds the tables of container files by their headers."""
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
-        self._found: list[SchemaChange] = []
+        self._found: list[reading.SchemaChange] = []
         self._template = _template(source)
 
-    def read(self, chunk: Chunk) -> None:
+    def read(self, chunk: reading.Chunk) -> None:
         header = _header(chunk.data)
         if chunk.offset or isinstance(header, Diagnostic):
             return
         metadata = metadata_of(header.schema, self._template)
         assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
-        self._found.append(SchemaChange.met(_table_in(header, chunk.data, metadata), chunk, 0))
+        self._found.append(reading.SchemaChange.met(_table_in(header, chunk.data, metadata), chunk, 0))
 
-    def findings(self) -> list[SchemaChange]:
+    def findings(self) -> list[reading.SchemaChange]:
         return self._found
 
-    settle = staticmethod(settle_changes)
+    settle = staticmethod(reading.settle_changes)
 
 
-def _table_in(header: Header, data: bytes, metadata: Sequence[MetaColumn]) -> TableDef:
+def _table_in(header: containers.Header, data: bytes, metadata: Sequence[MetaColumn]) -> TableDef:
     """Return the definition in the header of a file, with the keys that its first message names."""
     try:
-        _, _, count, block = next(split_blocks(data, header, MAX_RECORD_BYTES), (0, 0, 0, b""))
+        _, _, count, block = next(containers.split_blocks(data, header, reading.MAX_RECORD_BYTES), (0, 0, 0, b""))
         first: Any = None
         if count and isinstance(block, bytes):
             first = fastavro.schemaless_reader(io.BytesIO(block), fastavro.parse_schema(header.schema), None)
-    except (CorruptContainerError, *DECODE_ERRORS):
+    except (containers.CorruptContainerError, *DECODE_ERRORS):
         first = None
     place = Roles.of(metadata).key_columns
     keys = first[metadata[place].name] if first is not None and place is not None else ()
@@ -356,14 +337,14 @@ def _table_in(header: Header, data: bytes, metadata: Sequence[MetaColumn]) -> Ta
     return table
 
 
-def _header(data: bytes) -> Header | Diagnostic:
+def _header(data: bytes) -> containers.Header | Diagnostic:
     try:
-        header = read_header(data)
+        header = containers.read_header(data)
         fastavro.parse_schema(header.schema)
-        problem = unsafe_reason(header.schema)
+        problem = containers.unsafe_reason(header.schema)
         if problem is not None:
             return Diagnostic("GG313", problem)
-    except CorruptContainerError as error:
+    except containers.CorruptContainerError as error:
         return Diagnostic("GG313", str(error))
     except Exception:  # fastavro raises many kinds of exceptions for invalid schemas
         return Diagnostic("GG313", "the schema in the header is no Avro schema")
@@ -399,20 +380,22 @@ class AvroStreamReader(AvroReader):
         return None  # binary data cannot be recognized
 
     @staticmethod
-    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
+    def layout(head: bytes, whole: bool, source: WriterSettings) -> reading.Layout:
         if Roles.of(source.options.metadata(source.context)).op is None:
             message = "Avro messages without operation types cannot be read"
             help = "write them with `${optype}` in their template, and say so by `--input-config`"
             raise UsageError(Diagnostic("GG103", message, help=help))
-        return Layout(splittable=False)
+        return reading.Layout(splittable=False)
 
     @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+    def chunks(
+        stream: BinaryIO, file: str, start: int, length: int | None, layout: reading.Layout
+    ) -> Iterator[reading.Chunk]:
         data = stream.read()
         if data:
-            yield Chunk(file, 0, data, layout)
+            yield reading.Chunk(file, 0, data, layout)
 
-    def messages(self, chunk: Chunk) -> Iterator[Event]:
+    def messages(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         stream = io.BytesIO(chunk.data)
         while True:
             name = yield from self._scanned(stream, chunk.data)
@@ -432,7 +415,7 @@ class AvroStreamReader(AvroReader):
                         self.scan.bind(name, plan)
                     self._limit(plan, held)
 
-    def _scanned(self, stream: io.BytesIO, data: bytes) -> Generator[Event, None, bytes | None]:
+    def _scanned(self, stream: io.BytesIO, data: bytes) -> Generator[reading.Event, None, bytes | None]:
         """Advance the stream past the messages that the kernel takes. Return the name of the next message's table if
         the kernel does not know it."""
         if self.scan is None:
@@ -520,8 +503,8 @@ class AvroStreamReader(AvroReader):
 
 
 def _first_string(data: bytes, start: int) -> str:
-    size, place = read_varint(data, start)
-    end = place + unzigzag(size)
+    size, place = containers.read_varint(data, start)
+    end = place + containers.unzigzag(size)
     if not place < end <= len(data):
         raise ValueError("no string")
     return data[place:end].decode()
@@ -536,8 +519,8 @@ class AvroOpReader(AvroStreamReader):
 
 
 READ_SIDES = {
-    "avro_row": ReadSupport(AvroRowReader),
-    "avro_op": ReadSupport(AvroOpReader),
-    "avro_row_ocf": ReadSupport(AvroRowContainerReader, ContainerDiscovery),
-    "avro_op_ocf": ReadSupport(AvroOpContainerReader, ContainerDiscovery),
+    "avro_row": reading.ReadSupport(AvroRowReader),
+    "avro_op": reading.ReadSupport(AvroOpReader),
+    "avro_row_ocf": reading.ReadSupport(AvroRowContainerReader, ContainerDiscovery),
+    "avro_op_ocf": reading.ReadSupport(AvroOpContainerReader, ContainerDiscovery),
 }

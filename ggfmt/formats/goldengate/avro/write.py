@@ -21,22 +21,9 @@ from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings,
 from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.writing import (
-    Formatter,
-    Framing,
-    Line,
-    RowErrors,
-    SchemaFile,
-    Show,
-    ShownMessage,
-    ShownPiece,
-    WriteSupport,
-    hex_lines,
-    json_lines,
-    pretty_json,
-)
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
 from ggfmt.formats.goldengate import schemas
 from ggfmt.formats.goldengate.avro import (
@@ -55,12 +42,12 @@ from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 
 
-class AvroShow(Show):
+class AvroShow(writing.Show):
     """Shows the bytes of a message and its decoded content. `container`: messages are records of container files,
     without delimiters and wrappers."""
 
     def __init__(
-        self, formatter: Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
+        self, formatter: writing.Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
     ) -> None:
         self.framed = not container
         document = avro_schema(formatter.table, options, context, by_image).document
@@ -75,18 +62,23 @@ class AvroShow(Show):
         if container:
             self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
 
-    def message(self, data: bytes) -> ShownMessage:
-        lines = [*hex_lines(data)] if self.framed else []
+    def message(self, data: bytes) -> writing.ShownMessage:
+        lines = [*writing.hex_lines(data)] if self.framed else []
         record = data
         if self._wrapper is not None:
             wrapped = decode_record(data, self._wrapper)
             record = wrapped["payload"]
-            lines += json_lines(pretty_json({**wrapped, "payload": f"{len(record)} bytes, which are:"}))[0]
-        lines += json_lines(pretty_json(decode_record(record, self._schema)))[0]
+            lines += writing.json_lines(
+                writing.pretty_json({**wrapped, "payload": f"{len(record)} bytes, which are:"})
+            )[0]
+        lines += writing.json_lines(writing.pretty_json(decode_record(record, self._schema)))[0]
         if self._delimiter:
-            ending: Line = (ShownPiece("remark", "line delimiter "), ShownPiece("delimiter", self._delimiter.decode()))
+            ending: writing.Line = (
+                writing.ShownPiece("remark", "line delimiter "),
+                writing.ShownPiece("delimiter", self._delimiter.decode()),
+            )
             lines.append(ending)
-        return ShownMessage(tuple(lines))
+        return writing.ShownMessage(tuple(lines))
 
 
 def decode_record(data: bytes, schema: Any) -> Any:
@@ -100,7 +92,7 @@ def _shown(value: Any) -> Any:
     return str(value) if isinstance(value, Decimal | datetime) else value
 
 
-class AvroFormatter(Formatter):
+class AvroFormatter(writing.Formatter):
     """Makes messages of one image, or of both if `by_image`, after the metadata."""
 
     by_image: bool
@@ -132,11 +124,11 @@ class AvroFormatter(Formatter):
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:
         if self._problem is not None:
             places = ((row, batch.position[row].as_py()) for row in range(len(batch)))
-            raise RowErrors([(row, self._problem.at(position=position)) for row, position in places])
+            raise writing.RowErrors([(row, self._problem.at(position=position)) for row, position in places])
         count = len(batch)
         columns, bad = self._data(batch)
         if bad:
-            raise RowErrors(misfits(batch, bad, lambda column: self._types[column].wanted))
+            raise writing.RowErrors(misfits(batch, bad, lambda column: self._types[column].wanted))
         message: list[Piece] = []
         for column in self._metadata:
             message += self._metadata_value(column, batch)
@@ -198,7 +190,9 @@ class AvroOpFormatter(AvroFormatter):
         return [*before, *after], [*wrong_before, *wrong_after]
 
 
-def _schema_files(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> tuple[SchemaFile, ...]:
+def _schema_files(
+    table: TableDef, options: AvroOptions, context: Context, by_image: bool
+) -> tuple[writing.SchemaFile, ...]:
     """Return the schema of a table, and that of the wrappers if there are any; none if the table has no schema."""
     if not options.generate_schema or table_problem(table, options, context, by_image) is not None:
         return ()
@@ -207,10 +201,10 @@ def _schema_files(table: TableDef, options: AvroOptions, context: Context, by_im
     if outer is not None:
         schemas["generic_wrapper"] = outer
     mark, encode = byte_order_mark(options.encoding), encoder(options.encoding).encode
-    return tuple(SchemaFile(f"{name}.avsc", mark + encode(schema.text)[0]) for name, schema in schemas.items())
+    return tuple(writing.SchemaFile(f"{name}.avsc", mark + encode(schema.text)[0]) for name, schema in schemas.items())
 
 
-def _container(table: TableDef | None, options: AvroOptions, context: Context, by_image: bool) -> Framing:
+def _container(table: TableDef | None, options: AvroOptions, context: Context, by_image: bool) -> writing.Framing:
     assert table is not None, "a container file has one schema"
     return ObjectContainer(table, avro_schema(table, options, context, by_image).compact, context.codec)
 
@@ -223,7 +217,7 @@ def _hive_table(
     return problem or schemas.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
 
 
-def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> Framing:
+def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> writing.Framing:
     return MessageStream()
 
 
@@ -231,8 +225,8 @@ def _projection(options: AvroOptions, by_image: bool) -> Projection:
     return replace(Projection() if by_image else row_projection(options), tokens=needs_tokens(options))
 
 
-def _writer(by_image: bool, container: bool) -> WriteSupport:
-    return WriteSupport(
+def _writer(by_image: bool, container: bool) -> writing.WriteSupport:
+    return writing.WriteSupport(
         formatter=AvroOpFormatter if by_image else AvroRowFormatter,
         framing=partial(_container, by_image=by_image) if container else _stream,
         projection=partial(_projection, by_image=by_image),

@@ -12,18 +12,9 @@ from ggfmt.columnar.metadata import Clock, token_texts
 from ggfmt.columnar.pieces import Piece, join, repeat
 from ggfmt.columnar.strings import count_texts, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import DELIMITER_INSIDE, TEXT_AS_STATE
-from ggfmt.formats.api.writing import (
-    Formatter,
-    Line,
-    ShownField,
-    ShownMessage,
-    ShownPiece,
-    TextFraming,
-    TextShow,
-    WriteSupport,
-)
 from ggfmt.formats.goldengate import schemas
 from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, Part
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn, needs_tokens
@@ -42,7 +33,7 @@ _PLACES = {
 _NAMES = {Part.NAME: "{}_name", Part.VALUE: "{}", Part.BEFORE: "{}_before", Part.AFTER: "{}_after"}
 
 
-class DelimitedTextShow(TextShow):
+class DelimitedTextShow(writing.TextShow):
     """Shows a line, and its fields as a reader finds them. `names` has the names of the fields, `value_places` the
     places of those with values, counted from 0."""
 
@@ -52,23 +43,23 @@ class DelimitedTextShow(TextShow):
         self._names = names
         self._value_places = value_places
 
-    def text(self, text: str) -> ShownMessage:
+    def text(self, text: str) -> writing.ShownMessage:
         options = self._options
         ending = options.line_delimiter if text.endswith(options.line_delimiter) else ""
         body = text.removesuffix(ending)
         values = body.split(options.field_delimiter) if options.field_delimiter else [body]
-        line: list[ShownPiece] = []
+        line: list[writing.ShownPiece] = []
         for number, value in enumerate(values):
             if number:
-                line.append(ShownPiece("delimiter", options.field_delimiter))
-            line.append(ShownPiece("null" if self._remark(number, value) else "value", value))
-        whole: Line = (*line, ShownPiece("delimiter", ending))
-        return ShownMessage((whole,), self._fields(values), tuple(self._warnings(body, len(values))))
+                line.append(writing.ShownPiece("delimiter", options.field_delimiter))
+            line.append(writing.ShownPiece("null" if self._remark(number, value) else "value", value))
+        whole: writing.Line = (*line, writing.ShownPiece("delimiter", ending))
+        return writing.ShownMessage((whole,), self._fields(values), tuple(self._warnings(body, len(values))))
 
-    def _fields(self, values: list[str]) -> tuple[ShownField, ...]:
+    def _fields(self, values: list[str]) -> tuple[writing.ShownField, ...]:
         names = (*self._names, *["(no name)"] * (len(values) - len(self._names)))
         return tuple(
-            ShownField(name, value, self._remark(number, value))
+            writing.ShownField(name, value, self._remark(number, value))
             for number, (name, value) in enumerate(zip(names, values, strict=False))
         )
 
@@ -90,7 +81,7 @@ class DelimitedTextShow(TextShow):
         return warnings
 
 
-class DelimitedFormatter(Formatter):
+class DelimitedFormatter(writing.Formatter):
     """Makes lines of the metadata and the cells of the options. `value_places` has the places of fields with values,
     counted from 0."""
 
@@ -245,19 +236,19 @@ def hive_table(table: TableDef, options: DelimitedOptions, context: Context, loc
     )
 
 
-def _framing(table: TableDef | None, options: DelimitedOptions, context: Context) -> TextFraming:
+def _framing(table: TableDef | None, options: DelimitedOptions, context: Context) -> writing.TextFraming:
     header = ""
     if isinstance(options, DelimitedTextOptions) and options.enable_field_descriptor_headers and table is not None:
         header = options.field_delimiter.join(_field_names(table, options, context)) + options.line_delimiter
-    return TextFraming(options.encoding, header)
+    return writing.TextFraming(options.encoding, header)
 
 
 def _with_tokens(projection: Projection, options: DelimitedOptions) -> Projection:
     return replace(projection, tokens=needs_tokens(options))
 
 
-def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> WriteSupport:
-    return WriteSupport(
+def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> writing.WriteSupport:
+    return writing.WriteSupport(
         formatter=formatter,
         framing=_framing,
         projection=lambda options: _with_tokens(Projection() if by_image else row_projection(options), options),
@@ -266,7 +257,7 @@ def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> WriteSupport
     )
 
 
-def _show(formatter: Formatter, options: DelimitedOptions, context: Context) -> DelimitedTextShow:
+def _show(formatter: writing.Formatter, options: DelimitedOptions, context: Context) -> DelimitedTextShow:
     assert isinstance(formatter, DelimitedFormatter)
     return DelimitedTextShow(formatter.fields, formatter.value_places, options)
 

@@ -10,14 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    CHARACTER_REPLACED,
-    EMPTY_BEFORE_AS_NONE,
-    KEYS_NOT_SHOWN,
-    NESTED_AS_TEXT,
-    TYPES_NOT_SHOWN,
-)
 from ggfmt.formats.goldengate.options import NO_TOKENS, iso8601_option, op_key_option
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset
@@ -46,12 +40,12 @@ FORMATS = (
         schema_kind="xsd",
         schema_in_run=False,
         losses=(
-            NESTED_AS_TEXT,
-            EMPTY_BEFORE_AS_NONE,
-            CHARACTER_REPLACED,
+            losses.NESTED_AS_TEXT,
+            losses.EMPTY_BEFORE_AS_NONE,
+            losses.CHARACTER_REPLACED,
             NO_TOKENS,
-            KEYS_NOT_SHOWN,
-            TYPES_NOT_SHOWN,
+            losses.KEYS_NOT_SHOWN,
+            losses.TYPES_NOT_SHOWN,
         ),
     ),
 )

@@ -19,18 +19,8 @@ import pyarrow as pa
 from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import (
-    Chunk,
-    Discovery,
-    Event,
-    Layout,
-    ReadSupport,
-    SchemaChange,
-    Spans,
-    UnknownTable,
-    settle_changes,
-)
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
@@ -204,7 +194,7 @@ class RegularOperations:
         self._in_hand = False  # the caller has a record that the kernel left
         self.again = False  # the kernel tries that record again; the caller must do nothing else with it
 
-    def odd_records(self, chunk: Chunk, first: int, spans: Spans) -> Iterator[XmlRecord]:
+    def odd_records(self, chunk: reading.Chunk, first: int, spans: reading.Spans) -> Iterator[XmlRecord]:
         """Yield the records of a chunk that the kernel does not take. `first` is the ordinal of the first record of the
         chunk.
 
@@ -298,19 +288,21 @@ class XmlReader(BatchingReader[_Table]):
         self._regular = RegularOperations(self._kinds, True, projection.tokens)
 
     @staticmethod
-    def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
+    def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> reading.Layout:
         charset = "UTF-8" if source.options is None else source.options.encoding
         return find_layout(head, native_charset() if charset == NATIVE else charset)
 
     @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+    def chunks(
+        stream: BinaryIO, file: str, start: int, length: int | None, layout: reading.Layout
+    ) -> Iterator[reading.Chunk]:
         return xml_records.chunks(stream, file, layout)
 
-    def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
+    def spans(self, chunk: reading.Chunk) -> Sequence[tuple[int, int]]:
         return [(record.start, record.end) for record in records(chunk)]
 
-    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        first, spans = self.ordinal, Spans()
+    def decode_chunk(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
+        first, spans = self.ordinal, reading.Spans()
         self.know_spans(spans)
         for record in self._regular.odd_records(chunk, first, spans):
             self.ordinal = first + len(spans) - 1
@@ -320,7 +312,7 @@ class XmlReader(BatchingReader[_Table]):
                 yield self.reject(self.ordinal, problem)
         self.ordinal = first + len(spans)
 
-    def _hold(self, operation: XmlOperation) -> Generator[Event, None, Diagnostic | None]:
+    def _hold(self, operation: XmlOperation) -> Generator[reading.Event, None, Diagnostic | None]:
         """Buffer an operation for a batch, or return what is wrong with it."""
         table = self.tables.get(operation.table)
         if table is None or table.listed != operation.columns:
@@ -339,12 +331,12 @@ class XmlReader(BatchingReader[_Table]):
         table.ordinals.append(self.ordinal)
         return None
 
-    def _meet(self, operation: XmlOperation) -> Generator[Event, None, Diagnostic | None]:
+    def _meet(self, operation: XmlOperation) -> Generator[reading.Event, None, Diagnostic | None]:
         """Prepare for the columns that an operation lists, or return why it cannot be an operation of its table."""
         name = operation.table
         definition = self.catalog.get(name)
         if definition is None:
-            return UnknownTable.named(name, Span(table=name, position=operation.position))
+            return reading.UnknownTable.named(name, Span(table=name, position=operation.position))
         changed = False
         if name not in self.catalog.trusted:
             listed = _definition(name, operation.columns)
@@ -423,27 +415,27 @@ def _definition(table: str, columns: Sequence[str]) -> TableDef:
     return TableDef(table, tuple(map(Column, columns)))
 
 
-class XmlDiscovery(Discovery):
+class XmlDiscovery(reading.Discovery):
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self._trusted = catalog.trusted
         self._last: dict[str, tuple[str, ...]] = {}
-        self._findings: list[SchemaChange] = []
+        self._findings: list[reading.SchemaChange] = []
         self._regular = RegularOperations({}, False, False)
 
-    def read(self, chunk: Chunk) -> None:
-        for record in self._regular.odd_records(chunk, 0, Spans()):
+    def read(self, chunk: reading.Chunk) -> None:
+        for record in self._regular.odd_records(chunk, 0, reading.Spans()):
             operation = examine(record.content, False)
             if isinstance(operation, XmlOperation) and self._last.get(operation.table) != operation.columns:
                 self._last[operation.table] = operation.columns
                 self._regular.bind(operation.table, operation.columns)
                 if operation.table not in self._trusted:
                     table = _definition(operation.table, operation.columns)
-                    self._findings.append(SchemaChange.met(table, chunk, record.start))
+                    self._findings.append(reading.SchemaChange.met(table, chunk, record.start))
 
-    def findings(self) -> list[SchemaChange]:
+    def findings(self) -> list[reading.SchemaChange]:
         return self._findings
 
-    settle = staticmethod(settle_changes)
+    settle = staticmethod(reading.settle_changes)
 
 
-READ_SIDES = {"xml": ReadSupport(XmlReader, XmlDiscovery)}
+READ_SIDES = {"xml": reading.ReadSupport(XmlReader, XmlDiscovery)}

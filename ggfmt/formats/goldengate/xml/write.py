@@ -18,17 +18,8 @@ from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
 from ggfmt.columnar.pieces import ATTRIBUTE_ESCAPES, Conditional, Encoding, Piece, Text, join, text_buffer
 from ggfmt.columnar.strings import TextPattern, all_match
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.writing import (
-    Formatter,
-    RowErrors,
-    SchemaFile,
-    ShownMessage,
-    ShownPiece,
-    TextFraming,
-    TextShow,
-    WriteSupport,
-)
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image
@@ -205,14 +196,14 @@ xmlns:xs="http://www.w3.org/2001/XMLSchema">
 """
 
 
-def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[SchemaFile, ...]:
+def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[writing.SchemaFile, ...]:
     """Return `operation.xsd`, which describes the messages of all tables."""
-    return (SchemaFile(NAME, _TEXT.encode()),)
+    return (writing.SchemaFile(NAME, _TEXT.encode()),)
 
 
-class XmlShow(TextShow):
-    def text(self, text: str) -> ShownMessage:
-        lines: list[list[ShownPiece]] = [[]]
+class XmlShow(writing.TextShow):
+    def text(self, text: str) -> writing.ShownMessage:
+        lines: list[list[writing.ShownPiece]] = [[]]
         for part in _PART.finditer(text):
             if part.lastgroup == "break":
                 lines.append([])
@@ -220,27 +211,27 @@ class XmlShow(TextShow):
                 lines[-1] += _pieces(part.lastgroup, part[0])
         if not lines[-1]:
             lines.pop()
-        return ShownMessage(tuple(map(tuple, lines)))
+        return writing.ShownMessage(tuple(map(tuple, lines)))
 
 
-def _pieces(kind: str | None, text: str) -> Iterator[ShownPiece]:
+def _pieces(kind: str | None, text: str) -> Iterator[writing.ShownPiece]:
     if kind == "section":
-        yield ShownPiece("punctuation", text[:9])
-        yield ShownPiece("value", text[9:-3])
-        yield ShownPiece("punctuation", text[-3:])
+        yield writing.ShownPiece("punctuation", text[:9])
+        yield writing.ShownPiece("value", text[9:-3])
+        yield writing.ShownPiece("punctuation", text[-3:])
     elif kind == "tag":
         for item in _IN_TAG.finditer(text):
             if item.lastgroup == "name":
-                yield ShownPiece("name", item[0])
+                yield writing.ShownPiece("name", item[0])
             elif item.lastgroup == "value":
-                yield ShownPiece("value", item[0])
+                yield writing.ShownPiece("value", item[0])
             else:
-                yield ShownPiece("punctuation", item[0])
+                yield writing.ShownPiece("punctuation", item[0])
     else:
-        yield ShownPiece("remark" if kind == "instruction" else "value", text)
+        yield writing.ShownPiece("remark" if kind == "instruction" else "value", text)
 
 
-class XmlFormatter(Formatter):
+class XmlFormatter(writing.Formatter):
     def __init__(self, table: TableDef, options: XmlOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
         self.options = options
@@ -283,7 +274,7 @@ class XmlFormatter(Formatter):
             masks.append(mask)
         rows = {row for mask in masks if mask is not None for row in non_null_values(pc.indices_nonzero(mask))}
         if rows:
-            raise RowErrors([(row, self._misfit(batch, row)) for row in sorted(rows)])
+            raise writing.RowErrors([(row, self._misfit(batch, row)) for row in sorted(rows)])
         return join([*pieces, "</operation>\n"], count)
 
     @staticmethod
@@ -342,9 +333,9 @@ def _token_element(names: pa.StringArray, values: pa.StringArray) -> list[Piece]
 
 
 WRITE_SIDES = {
-    "xml": WriteSupport(
+    "xml": writing.WriteSupport(
         formatter=XmlFormatter,
-        framing=lambda table, options, context: TextFraming(options.encoding),
+        framing=lambda table, options, context: writing.TextFraming(options.encoding),
         schema=xml_schema,
         show=lambda formatter, options, context: XmlShow(options.encoding),
     )
