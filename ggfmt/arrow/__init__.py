@@ -1,1 +1,1 @@
-"""What the package knows of the types of Arrow: its compute functions, and arrays whose type a check proves."""
+"""Types of Arrow: its compute functions, and arrays whose class a check proves."""

@@ -1,7 +1,7 @@
-"""Arrays of a class that is known, made or proved in one place.
+"""Arrays of a known class, made or checked in one place.
 
-pyarrow-stubs types a column of a batch, the keys of a map and the like as `pa.Array[Any]`: what it holds is known from
-the schema, which no type checker sees. `narrow` states the class and checks it, once for a column.
+pyarrow-stubs types a column of a batch or the keys of a map as `pa.Array[Any]`, because only the schema says what it
+contains. `narrow` states the class and checks it once per column.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _T = TypeVar("_T")
 
 
 def narrow(array: pa.Array[Any], kind: type[_A]) -> _A:
-    """Return the array, which is of the class that its schema promises. TypeError if it is of another."""
+    """Return the array as one of the class that its schema promises; TypeError if it is of another class."""
     if not isinstance(array, kind):
         raise TypeError(f"an array of {array.type} is no {kind.__name__}")
     return array
 
 
 def as_strings(array: pa.Array[Any]) -> pa.StringArray:
-    """Return an array that holds strings, as such. TypeError if it holds anything else."""
+    """Return an array of strings as such; TypeError if it holds anything else."""
     return narrow(array, pa.StringArray)
 
 
 def as_string_maps(array: pa.Array[Any]) -> StringMapArray:
-    """Return an array that holds maps of strings, as such. TypeError if it holds anything else."""
+    """Return an array of maps of strings as such; TypeError if it holds anything else."""
     maps: StringMapArray = narrow(array, pa.MapArray)
     return maps
 
@@ -56,14 +56,15 @@ def as_string_maps(array: pa.Array[Any]) -> StringMapArray:
 def non_null_values(
     array: pa.Array[pa.Scalar[_BasicDataType[_T]]] | pa.ChunkedArray[pa.Scalar[_BasicDataType[_T]]],
 ) -> list[_T]:
-    """Return the values of an array that has no NULL, such as row numbers, as Python's. ValueError if it has one."""
+    """Return the values of an array without NULL, such as row numbers, as Python values; ValueError if it has a
+    NULL."""
     if array.null_count:
         raise ValueError(f"{array.null_count} of {len(array)} values are NULL, where none may be")
     return cast("list[_T]", array.to_pylist())
 
 
 def counts_by_value(array: pa.Array[pa.Scalar[_BasicDataType[_T]]]) -> dict[_T, int]:
-    """Return how often an array has each of its values, in the order in which they are met."""
+    """Return how often each value occurs in an array, in the order of first occurrence."""
     counted = pc.value_counts(array)
     values, counts = counted.field("values"), counted.field("counts")
     return cast("dict[_T, int]", dict(zip(values.to_pylist(), counts.to_pylist(), strict=True)))
@@ -76,36 +77,37 @@ def string_maps(
     type: StringMapType | None = None,
     mask: pa.BooleanArray | None = None,
 ) -> StringMapArray:
-    """Return maps of strings: those of row `n` are from `offsets[n]` to `offsets[n + 1]`; rows of the mask are NULL."""
+    """Return maps of strings. Row `n` has the entries from `offsets[n]` to `offsets[n + 1]`; rows of the mask are
+    NULL."""
     # Offsets are of 32 bits; the stubs have 64.
     maps: StringMapArray = pa.MapArray.from_arrays(offsets, keys, items, type, mask=mask)  # type: ignore[call-overload]
     return maps
 
 
 def map_items(maps: StringMapArray) -> list[list[tuple[str, str]]]:
-    """Return the names and values of each row's map, as Python's; no map is NULL, nor is a name or a value."""
+    """Return the names and values of each row's map as Python values. No map, name or value is NULL."""
     return cast("list[list[tuple[str, str]]]", maps.to_pylist())  # type: ignore[misc]  # the stubs leave out maps
 
 
 def list_array(offsets: pa.Int32Array | pa.Int64Array, values: pa.Array[Any]) -> pa.ListArray[Any]:
-    """Return lists: that of row `n` has the values from `offsets[n]` to `offsets[n + 1]`."""
+    """Return lists. Row `n` has the values from `offsets[n]` to `offsets[n + 1]`."""
     # Arrow makes 32 bits of 64; the stubs refuse them.
     return pa.ListArray.from_arrays(offsets, values)  # type: ignore[arg-type]
 
 
 def memory(buffer: pa.Buffer | None) -> memoryview:
-    """Return the bytes of a buffer, which is there, without copying."""
+    """Return the bytes of a buffer, which must not be None, without copying them."""
     return memoryview(buffer)  # type: ignore[arg-type]  # the stubs lack `__buffer__`
 
 
 def nulls(count: int, type: pa.DataType) -> pa.Array[Any]:
-    """Return so many NULLs of a type that is known at run time only."""
+    """Return NULLs of a type that is known only at run time."""
     array: pa.Array[Any] = pa.nulls(count, type)  # type: ignore[call-overload]
     return array
 
 
 def repeated(value: pa.Scalar[Any], count: int) -> pa.Array[Any]:
-    """Return a value so many times, of a type that is known at run time only."""
+    """Return a repeated value of a type that is known only at run time."""
     array: pa.Array[Any] = pa.repeat(value, count)  # type: ignore[call-overload]
     return array
 
@@ -126,5 +128,5 @@ def from_buffers(type: lib.UInt8Type, length: int, buffers: _Buffers, null_count
 @overload
 def from_buffers(type: pa.DataType, length: int, buffers: _Buffers, null_count: int = ...) -> pa.Array[Any]: ...
 def from_buffers(type: Any, length: int, buffers: Any, null_count: int = -1) -> Any:
-    """Return an array over buffers, as `pa.Array.from_buffers`, of the class that its type has."""
+    """Return an array over buffers, as `pa.Array.from_buffers` does, in the class of its type."""
     return pa.Array.from_buffers(type, length, buffers, null_count)

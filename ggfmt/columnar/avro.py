@@ -1,4 +1,12 @@
-"""Kernels for Avro's binary encoding (Avro specification 1.8, "Binary Encoding")."""
+"""Kernels for Avro's binary encoding (Avro specification 1.8, "Binary Encoding" and "Decimal").
+
+An encoder takes n texts and returns the pieces that represent them in n messages. `ggfmt.columnar.pieces.join_binary`
+joins all pieces of the messages at once. A piece is a constant if all rows have the same bytes.
+
+Decimals are exact: a text with more fraction digits than the scale, or more digits than the precision, is not a value
+of the type. Their bytes are those of Java's `BigInteger.toByteArray()`: as few as show the sign, the most significant
+first. Times (`timestamp-micros`) are microseconds since 1970 as a long.
+"""
 
 from __future__ import annotations
 
@@ -21,38 +29,34 @@ from ggfmt.model.change import Image, ImageColumn
 if TYPE_CHECKING:
     from ggfmt.java.date_format import DateMask
 
-# Kernels for Avro's binary encoding (Avro specification 1.8, "Binary Encoding"): pieces of messages from
-# columns. An encoder makes, of n texts, the pieces that stand for them in n messages, to be joined with all
-# other pieces of a message at once (`ggfmt.columnar.pieces.join_binary`). A piece is a constant where all rows
-# have the same bytes.
 
 _BINARY = pa.binary()
 _NOTHING = pa.scalar(b"", _BINARY)
 
 NULL, VALUE = b"\0", b"\2"  # the branches of a union of null and another type
 FALSE, TRUE = b"\0", b"\1"
-END = b"\0"  # of the blocks of an array or a map
+END = b"\0"  # ends the blocks of an array or a map
 
 
 def text_bytes(text: str) -> bytes:
-    """One string."""
+    """Encode a string."""
     data = text.encode()
     return zigzag_varint(len(data)) + data
 
 
 def array_bytes(texts: Sequence[str]) -> bytes:
-    """One array of strings."""
+    """Encode an array of strings."""
     return (zigzag_varint(len(texts)) + b"".join(map(text_bytes, texts)) if texts else b"") + END
 
 
-# Varints go in groups of 14 bits, least significant first, each two bytes; a last group below 128 is one byte.
+# A varint has groups of 14 bits, least significant first. A group takes two bytes; a last group below 128 takes one.
 _GROUP_BITS = 14
 _GROUP = 1 << _GROUP_BITS
 _GROUP_SCALAR = pa.scalar(_GROUP_BITS, pa.uint64())
 _MASK = pa.scalar(_GROUP - 1, pa.uint64())
 _LAST = [bytes([n]) if n < 0x80 else bytes([n & 0x7F | 0x80, n >> 7]) for n in range(_GROUP)]
 _GROUPS = pa.array([*_LAST, *(bytes([n & 0x7F | 0x80, n >> 7 | 0x80]) for n in range(_GROUP)), b""], _BINARY)
-_FOLLOWED = pa.scalar(_GROUP, pa.uint64())  # added to a group that another follows
+_FOLLOWED = pa.scalar(_GROUP, pa.uint64())  # added to a group that is not the last
 _NO_GROUP = pa.scalar(2 * _GROUP, pa.uint64())
 
 _LENGTHS = 1 << 12
@@ -64,12 +68,12 @@ _BOOLEAN_TEXTS = pa.array(["false", "true", None], pa.string())
 
 
 def longs(values: pa.Int64Array) -> list[Piece]:
-    """n longs as up to five pieces; no bytes for null."""
+    """Encode n longs as up to five pieces; no bytes for null."""
     if kernels.native is not None:
         return [Text(values, Encoding.VARINT, b"")]
     if not len(values):
         return []
-    sign = pc.shift_right(pc.shift_right(values, 32), 31)  # by 63 at once, Arrow does not shift at all
+    sign = pc.shift_right(pc.shift_right(values, 32), 31)  # Arrow does not shift by 63 at once
     rest = pc.bit_wise_xor(pc.shift_left(values, 1), sign).view(pa.uint64())
     pieces: list[Piece] = []
     left = pc.max(rest).as_py() or 0
@@ -89,7 +93,7 @@ def longs(values: pa.Int64Array) -> list[Piece]:
 
 
 def strings(values: pa.Array[Any]) -> list[Piece]:
-    """n strings or n bytes, of texts or binaries without nulls."""
+    """Encode n strings or bytes, from texts or binaries without nulls."""
     if kernels.native is not None:
         return [Text(values, Encoding.SIZED)]
     lengths = pc.binary_length(values)
@@ -106,18 +110,19 @@ def strings(values: pa.Array[Any]) -> list[Piece]:
 
 
 Encoded = tuple[list[Piece], list[int]]
-AvroEncoder = Callable[[pa.StringArray], Encoded]  # the second result are rows whose text is no value of the type
+AvroEncoder = Callable[[pa.StringArray], Encoded]  # the second result: rows whose text is not a value of the type
 
 
 def _known(values: pa.StringArray, encoding: Encoding, form: TextPattern | None) -> Text | None:
-    """n unions of null and another type by the native kernel, if all values are known to have a form it takes."""
+    """Encode n unions of null and another type by the native kernel; None unless all values are known to match the
+    pattern."""
     if kernels.native is None or (form is not None and not all_match(values, form)):
         return None
     return Text(values, encoding, NULL, VALUE)
 
 
 def optional_strings(values: pa.StringArray) -> Encoded:
-    """n unions of null and string."""
+    """Encode n unions of null and string."""
     if not values.null_count:
         return [VALUE, *strings(values)], []
     if values.null_count == len(values):
@@ -130,7 +135,7 @@ def optional_strings(values: pa.StringArray) -> Encoded:
 
 
 def optional_booleans(values: pa.StringArray) -> Encoded:
-    """n unions of null and boolean, of the texts `true` and `false`."""
+    """Encode n unions of null and boolean, from the texts `true` and `false`."""
     index = pc.index_in(values, _BOOLEAN_TEXTS)
     if not index.null_count:
         return [_BOOLEANS.take(index)], []
@@ -143,20 +148,21 @@ NOT_FINITE = "^[+-]?(?:NaN|Infinity)$"
 
 
 def doubles(values: pa.StringArray) -> Encoded:
-    """n doubles, of texts that Java's BigDecimal reads, or `NaN`, `Infinity` and `-Infinity`; no bytes for null.
+    """Encode n doubles, from texts that Java's BigDecimal reads, or `NaN`, `Infinity` and `-Infinity`; no bytes for
+    null.
 
-    A number that is too large for the type is no value of it, rather than the infinity that Java makes of it.
+    A number that is too large for the type is not a value of the type. Java would write infinity.
     """
     return _floating(values, pa.float64(), 8)
 
 
 def optional_doubles(values: pa.StringArray) -> Encoded:
-    """n unions of null and double; as `doubles`."""
+    """Encode n unions of null and double, as `doubles` does."""
     return _unions(values, *doubles(values))
 
 
 def optional_floats(values: pa.StringArray) -> Encoded:
-    """n unions of null and float; as `optional_doubles`."""
+    """Encode n unions of null and float, as `optional_doubles` does."""
     return _unions(values, *_floating(values, pa.float32(), 4))
 
 
@@ -179,9 +185,9 @@ def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
 
 
 def optional_longs(values: pa.StringArray) -> Encoded:
-    """n unions of null and long, of texts whose value as Java's BigDecimal is a long (`BigDecimal.longValueExact`).
+    """Encode n unions of null and long, from texts that Java reads as a long (`BigDecimal.longValueExact`).
 
-    `3.00` and `3E0` are 3; `3.5` is no long.
+    `3.00` and `3E0` are 3; `3.5` is not a long.
     """
     if values.null_count == len(values):
         return [NULL], []
@@ -209,7 +215,7 @@ _JAVA_NUMBER = re.compile(NUMBER, re.ASCII)
 
 
 def exact_long(text: str) -> int | None:
-    """A number that Java's BigDecimal reads as a long (`BigDecimal.longValueExact`), None if it is none."""
+    """Return a number that Java's BigDecimal reads as a long (`BigDecimal.longValueExact`), or None."""
     if not _JAVA_NUMBER.fullmatch(text):
         return None
     number = Decimal(text)
@@ -222,13 +228,13 @@ def exact_long(text: str) -> int | None:
 
 
 def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
-    """The rows whose text does not match; null matches."""
+    """Return the rows whose text does not match; null matches."""
     fits = pc.match_substring_regex(values, pattern)
     return non_null_values(pc.indices_nonzero(pc.invert(fits)))
 
 
 def optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:
-    """The pieces of n values as those of unions: none but the branch for null."""
+    """Return the pieces of n values as those of unions: null has only the number of its branch."""
     if not values.null_count:
         return [VALUE, *pieces], []
     there = values.is_valid()
@@ -241,7 +247,7 @@ def _branch(values: pa.Array[Any]) -> pa.BinaryArray:
     return _BRANCHES.take(values.is_valid().cast(pa.int8()))
 
 
-# How the native kernel writes what an encoder makes, and which form all values must have for that.
+# The encoding of the native kernel for an encoder, and the pattern that all values must match to use it.
 _NATIVE: dict[AvroEncoder, tuple[Encoding, TextPattern | None]] = {
     optional_strings: (Encoding.SIZED, None),
     optional_booleans: (Encoding.BOOLEAN, TextPattern.JSON_BOOLEAN),
@@ -260,7 +266,7 @@ ENCODERS: dict[str, AvroEncoder] = {
 
 
 def string_maps(maps: StringMapArray) -> pa.BinaryArray:
-    """n maps of strings, each of one block."""
+    """Encode n maps of strings, each as one block."""
     if kernels.native is not None:
         entries = Repeated(maps, [*strings(maps.keys), *strings(maps.items)], counted=True)
         return join_binary([entries, END])
@@ -276,19 +282,21 @@ def string_maps(maps: StringMapArray) -> pa.BinaryArray:
 
 
 class Columns:
-    """Encodes the columns of images one after the other; `flagged` puts a boolean behind each that says whether it is
-    missing. A missing value is null."""
+    """Encoder of the columns of images, one after the other. A missing value is null.
+
+    `flagged` adds a boolean after each column, which is true if the column is missing.
+    """
 
     def __init__(self, types: Sequence[str | AvroEncoder], flagged: bool) -> None:
-        """`types` by their names, or with an encoder of their own."""
+        """`types` has the name of each type, or an encoder."""
         self._encoders = [ENCODERS[type] if isinstance(type, str) else type for type in types]
         self._flagged = flagged
 
     def pieces(
         self, columns: Sequence[ImageColumn], exists: pa.BooleanArray | None = None
     ) -> tuple[list[Piece], list[tuple[int, int]]]:
-        """The pieces for n rows, of which those where no image exists may be anything; and (row, column) of values that
-        cannot be encoded."""
+        """Return the pieces for n rows, and (row, column) of each value that cannot be encoded. Where no image exists,
+        the pieces may be anything."""
         pieces: list[Piece] = []
         bad: list[tuple[int, int]] = []
         for index, (encode, column) in enumerate(zip(self._encoders, columns, strict=True)):
@@ -308,12 +316,12 @@ class Columns:
         return pieces, bad
 
     def required(self, image: Image, rows: int) -> tuple[list[Piece], list[tuple[int, int]]]:
-        """The pieces for n times the columns of an image, all of them null where there is no image."""
+        """Return the pieces for n times the columns of an image; all columns are null where there is no image."""
         missing = (NULL + TRUE if self._flagged else NULL) * len(self._encoders)
         return self._where_there(image, rows, b"", missing)
 
     def optional(self, image: Image, rows: int) -> tuple[list[Piece], list[tuple[int, int]]]:
-        """The pieces for n unions of null and a record of the columns: null where there is no image."""
+        """Return the pieces for n unions of null and a record of the columns; null where there is no image."""
         return self._where_there(image, rows, VALUE, NULL)
 
     def _where_there(
@@ -327,13 +335,8 @@ class Columns:
         return [lead, *pieces] if exists is None else [Conditional(exists, [lead, *pieces], [otherwise])], bad
 
 
-# Kernels for Avro's decimals (Avro specification 1.8, "Decimal"): unscaled numbers, most significant byte
-# first. The number is exact: a text that needs more digits behind its point than the scale, or more digits than
-# the precision, is no value of the type. The bytes are those of Java's `BigInteger.toByteArray()`: as few as
-# show the sign.
-
-_LONG_DIGITS = 18  # that any long has
-_MOST_SCALE = 38  # of a number of 128 bits
+_LONG_DIGITS = 18  # a long holds any number of so many digits
+_MAX_SCALE = 38  # of a decimal of 128 bits
 _BYTES = pa.array([*(bytes([n]) for n in range(256)), b""], _BINARY)
 _NO_BYTE = pa.scalar(256, pa.int64())
 _DECIMAL_LENGTHS = pa.array([NULL, *(VALUE + zigzag_varint(n) for n in range(1, 9))], _BINARY)
@@ -341,14 +344,14 @@ _PLAIN_NUMBER = r"^-?[0-9]{1,18}(?:\.[0-9]*)?$"
 
 
 def optional_decimals(precision: int, scale: int) -> AvroEncoder:
-    """The encoder of n unions of null and bytes of a decimal, of texts that Java's BigDecimal reads."""
+    """Return the encoder of n unions of null and a decimal in bytes, from texts that Java's BigDecimal reads."""
     return partial(_decimals, precision=precision, scale=scale)
 
 
 def _decimals(values: pa.StringArray, precision: int, scale: int) -> Encoded:
     if values.null_count == len(values):
         return [NULL], []
-    numbers = _unscaled_longs(values, scale) if scale <= _MOST_SCALE else None
+    numbers = _unscaled_longs(values, scale) if scale <= _MAX_SCALE else None
     if numbers is None:
         return _decimals_singly(values, precision, scale)
     if precision <= _LONG_DIGITS:
@@ -359,7 +362,7 @@ def _decimals(values: pa.StringArray, precision: int, scale: int) -> Encoded:
 
 
 def _unscaled_longs(values: pa.StringArray, scale: int) -> pa.Int64Array | None:
-    """The unscaled numbers, if all are plain and short; None if some are not."""
+    """Return the unscaled numbers, or None unless all texts are plain and short numbers."""
     if not pc.all(pc.match_substring_regex(values, _PLAIN_NUMBER), min_count=0).as_py():
         return None
     try:
@@ -372,9 +375,9 @@ def _unscaled_longs(values: pa.StringArray, scale: int) -> pa.Int64Array | None:
 
 
 def _long_bytes(numbers: pa.Int64Array) -> list[Piece]:
-    """The length and the bytes of n numbers, a piece for each place of a byte."""
+    """Return the length and the bytes of n numbers, with a piece for each byte."""
     sign = pc.shift_right(pc.shift_right(numbers, 32), 31)
-    rest = pc.bit_wise_xor(numbers, sign)  # as many bits as the number has besides its sign
+    rest = pc.bit_wise_xor(numbers, sign)  # has the bits of the number without its sign
     largest = pc.max(rest).as_py()
     lengths = pc.cast(pc.is_valid(numbers), pa.int64())
     for place in range(1, 8):
@@ -406,7 +409,8 @@ def _decimals_singly(values: pa.StringArray, precision: int, scale: int) -> Enco
 
 
 def unscaled(text: str, precision: int, scale: int) -> int | None:
-    """A number that Java's BigDecimal reads, times ten to the power of the scale; None if the type does not have it."""
+    """Return a number that Java's BigDecimal reads, times ten to the power of the scale; None if the type cannot hold
+    it."""
     if not _JAVA_NUMBER.fullmatch(text):
         return None
     number = Decimal(text)
@@ -426,11 +430,9 @@ def unscaled(text: str, precision: int, scale: int) -> int | None:
     return int(Decimal((sign, digits, 0)))
 
 
-# Kernels for Avro's `timestamp-micros` (Avro specification 1.8): microseconds since 1970 as a long.
-
-
 def optional_micros(mask: DateMask) -> AvroEncoder:
-    """The encoder of n unions of null and a time, of texts by a mask; a text without a zone is taken as UTC."""
+    """Return the encoder of n unions of null and a time, from texts that follow a mask. A text without a zone counts as
+    UTC."""
     return partial(_micros, mask=mask)
 
 

@@ -1,4 +1,4 @@
-"""Arrow arrays"""
+"""Columns and maps from decoded values, and from the buffers of native scanners. Missing values differ from NULL."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, from_buffers, non_null_values, string_maps
 from ggfmt.model.change import ImageColumn
 
-# Arrow arrays from decoded values: texts, raw JSON values and token maps, with the missing told apart from
-# NULL.
-
-# What stands for a missing value until the column is built. No value of a file can be equal to it by accident.
+# Stands for a missing value until the column is built. No value of a file equals it by accident.
 MISSING = f"\0missing {secrets.token_hex(8)}"
 MISSING_RAW = msgspec.Raw(b"")
 
@@ -29,33 +26,35 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 @dataclass(frozen=True, eq=False)
 class JsonColumn(ImageColumn):
-    """A column of JSON values; where `quoted` is true the value was a JSON string. None: no value was one."""
+    """A column of JSON values. `quoted` is true where the value was a JSON string; None if no value was one."""
 
     quoted: pa.BooleanArray | None = None
 
 
 def texts(values: Sequence[str | None]) -> pa.StringArray:
+    """Return an array of texts; None becomes NULL."""
     return pa.array(values, _STRING)
 
 
 def text_column(values: Sequence[str | None]) -> ImageColumn:
-    """A column of texts, `None` for NULL and `MISSING` for missing."""
+    """Return a column of texts. `None` stands for NULL and `MISSING` for a missing value."""
     return _without_missing(texts(values), MISSING)
 
 
 def raw_column(values: Sequence[msgspec.Raw]) -> JsonColumn:
-    """A column of JSON values, `MISSING_RAW` for missing: strings are unquoted, others keep their own characters."""
+    """Return a column of JSON values. `MISSING_RAW` stands for a missing value. Strings lose their quotes, other values
+    keep their characters."""
     joined = b"\n".join(values)
     if joined.count(b"\n") == len(values) - 1:
         whole = pa.array([joined], pa.large_binary()).cast(pa.large_string())
         array = pc.cast(pc.split_pattern(whole, "\n").flatten(), _STRING)
-    else:  # a nested value that is laid out over lines
+    else:  # a nested value spans several lines
         array = texts([str(value, "utf-8") for value in map(bytes, values)])
     if b'"' in joined:
         quoted = pc.starts_with(array, '"')
         unquoted = [_decode_text(value) for value in non_null_values(array.filter(quoted))]
         array = pc.replace_with_mask(array, quoted, texts(unquoted))
-        # A text that reads `null` or is empty is a value; only unquoted ones stand for NULL and missing.
+        # A quoted `null` or empty text is a value. Only unquoted ones stand for NULL and missing.
         column = _without_missing(array, "", pc.invert(quoted))
         null = pc.and_(pc.equal(array, "null"), pc.invert(quoted))
     else:
@@ -77,6 +76,7 @@ def _without_missing(values: pa.StringArray, sentinel: str, where: pa.BooleanArr
 
 
 def token_maps(maps: Iterable[Mapping[str, str]]) -> StringMapArray:
+    """Return n maps of tokens."""
     listed = list(maps)
     offsets = pa.array(accumulate(map(len, listed), initial=0), pa.int32())
     keys = texts(list(chain.from_iterable(listed)))
@@ -84,14 +84,12 @@ def token_maps(maps: Iterable[Mapping[str, str]]) -> StringMapArray:
     return string_maps(offsets, keys, items)
 
 
-# Arrow arrays from the buffers that native kernels make.
-
 _BOOL = pa.bool_()
 
 
 def scanned_column(column: Any, rows: int) -> ImageColumn:
-    """A column of n texts as a kernel hands it over (`Column` in `_native.pyi`); a `JsonColumn` where some values are
-    JSON and no strings."""
+    """Return a column of n texts from a kernel's result (`Column` in `_native.pyi`). The result is a `JsonColumn` if
+    some values are not JSON strings."""
     offsets, data, validity, nulls, present, quoted = column
     buffers = [None if validity is None else pa.py_buffer(validity), pa.py_buffer(offsets), pa.py_buffer(data)]
     values = from_buffers(_STRING, rows, buffers, nulls)
@@ -102,7 +100,7 @@ def scanned_column(column: Any, rows: int) -> ImageColumn:
 
 
 def bits(buffer: Any, rows: int) -> pa.BooleanArray:
-    """n booleans, a bit each."""
+    """Return n booleans from a buffer of bits."""
     return from_buffers(_BOOL, rows, [None, pa.py_buffer(buffer)])
 
 
@@ -120,12 +118,12 @@ def uint8s(buffer: Any, rows: int) -> pa.UInt8Array:
 
 
 def letters(buffer: Any, rows: int) -> pa.StringArray:
-    """n texts of one byte each."""
+    """Return n texts of one byte each."""
     return from_buffers(_STRING, rows, [None, _places(rows + 1), pa.py_buffer(buffer)])
 
 
 def scanned_token_maps(names: Any, values: Any, offsets: Any, rows: int) -> StringMapArray:
-    """n maps of texts; `offsets` has n + 1 places in the columns of names and values."""
+    """Return n maps of texts. `offsets` has n + 1 positions in the columns of names and values."""
     places = from_buffers(pa.int32(), rows + 1, [None, pa.py_buffer(offsets)])
     count = places[rows].as_py()
     return string_maps(places, scanned_column(names, count).values, scanned_column(values, count).values)
@@ -135,7 +133,7 @@ _counted: Sequence[pa.Buffer] = (pa.py_buffer(array("i")),)
 
 
 def _places(count: int) -> pa.Buffer:
-    """At least so many of 0, 1, 2 ... as int32."""
+    """Return a buffer of at least `count` numbers 0, 1, 2 ... as int32."""
     global _counted
     if _counted[0].size < 4 * count:
         _counted = (pa.py_buffer(array("i", range(max(count, 1 << 13) * 2))),)

@@ -1,4 +1,4 @@
-"""Kernels of images."""
+"""Kernels of images: present columns, differences, primary key updates, and filling in missing columns."""
 
 from __future__ import annotations
 
@@ -12,50 +12,51 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import from_buffers, non_null_values
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType, either
 
-# Kernels of images: where columns are there, where they differ, and how what is missing is filled in.
-
 _NULL = pa.scalar(None, pa.string())
 
 
 def unless_all(mask: pa.BooleanArray) -> pa.BooleanArray | None:
-    """The mask, or None where it is true throughout."""
+    """Return the mask, or None if it is true in all rows."""
     return None if mask.true_count == len(mask) else mask
 
 
 def and_present(mask: pa.BooleanArray, column: ImageColumn) -> pa.BooleanArray:
-    """Where the mask is true and the column is there."""
+    """Return where the mask is true and the image has the column."""
     return mask if column.present is None else pc.and_(mask, column.present)
 
 
 def any_present(columns: Sequence[ImageColumn], rows: int) -> pa.BooleanArray:
-    """In which of n rows any of the columns is there."""
+    """Return in which of n rows the image has any of the columns."""
     found = pa.repeat(pa.scalar(False), rows)
     for column in columns:
         found = pa.repeat(pa.scalar(True), rows) if column.present is None else pc.or_(found, column.present)
     return found
 
 
-def with_columns(op: pa.StringArray, exists: pa.BooleanArray, columns: Sequence[ImageColumn]) -> pa.BooleanArray:
-    """Which operations have a before image, where that of an update without a column is none."""
+def nonempty_before_images(
+    op: pa.StringArray, exists: pa.BooleanArray, columns: Sequence[ImageColumn]
+) -> pa.BooleanArray:
+    """Return which operations have a before image, given where one `exists`. A before image of an update without
+    columns does not count."""
     update = pc.equal(op, OpType.UPDATE.value)
     return pc.and_not(exists, pc.and_not(update, any_present(columns, len(op))))
 
 
 def updates_from(batch: ChangeBatch) -> pa.BooleanArray:
-    """Where an operation is an update with a before image."""
+    """Return where an operation is an update with a before image."""
     update = pc.equal(batch.op, OpType.UPDATE.value)
     return update if batch.before.exists is None else pc.and_(update, batch.before.exists)
 
 
 def count_missing(where: pa.BooleanArray, column: ImageColumn, other: ImageColumn) -> int:
-    """In how many of some rows a column is missing that the other image has."""
+    """Count the rows of `where` in which a column is missing, but the other image has it."""
     if column.present is None:
         return 0
     return int(and_present(pc.and_not(where, column.present), other).true_count)
 
 
 def differ(values: pa.StringArray, others: pa.StringArray) -> pa.BooleanArray:
-    """Where two columns have different values; NULL is like NULL alone."""
+    """Return where two columns have different values. NULL equals only NULL."""
     if kernels.native is not None:
         try:
             bits = pa.py_buffer(kernels.native.differ(values, others))
@@ -67,7 +68,7 @@ def differ(values: pa.StringArray, others: pa.StringArray) -> pa.BooleanArray:
 
 
 def differs_or_missing(column: ImageColumn, other: ImageColumn) -> pa.BooleanArray:
-    """Where a column is in one image and the other lacks it or has another value."""
+    """Return where an image has a column and the other image lacks it or has another value."""
     unlike = differ(column.values, other.values)
     if other.present is not None:
         unlike = pc.or_(unlike, pc.invert(other.present))
@@ -75,12 +76,13 @@ def differs_or_missing(column: ImageColumn, other: ImageColumn) -> pa.BooleanArr
 
 
 def with_nulls(column: ImageColumn) -> pa.StringArray:
-    """The values of a column, NULL where it is missing."""
+    """Return the values of a column, with NULL where it is missing."""
     return column.values if column.present is None else pc.if_else(column.present, column.values, _NULL)
 
 
-def overlaid(before: Image, after: Image, op: pa.StringArray) -> Image:
-    """The before image, where that of an update has changed columns only: all others are as in the after image."""
+def complete_before_images(before: Image, after: Image, op: pa.StringArray) -> Image:
+    """Complete before images that hold only the changed columns of an update: all other columns are as in the after
+    image."""
     update = pc.equal(op, OpType.UPDATE.value)
     if before.exists is not None:
         update = pc.and_(update, before.exists)
@@ -99,8 +101,8 @@ def overlaid(before: Image, after: Image, op: pa.StringArray) -> Image:
     return Image(tuple(columns), before.exists)
 
 
-def filled(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None = None) -> tuple[ImageColumn, ...]:
-    """The columns with NULL where one is missing, in some `rows` or in all."""
+def fill_missing(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None = None) -> tuple[ImageColumn, ...]:
+    """Return the columns with NULL where one is missing, in the given `rows` or in all rows."""
     if rows is None:
         return tuple(replace(column, present=None) for column in columns)
     return tuple(
@@ -110,9 +112,9 @@ def filled(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None = None
 
 
 def without_nulls(image: Image, before: Image | None, update: pa.BooleanArray) -> tuple[Image, list[int]]:
-    """The image with columns that are NULL missing, and for each column how often that is so.
+    """Return the image with its NULL columns made missing, and how many values each column lost in that way.
 
-    With a `before` image, a NULL stays in the rows of `update` where the column was not NULL before, or was not there.
+    With a `before` image, a NULL stays in the rows of `update` where the column was not NULL before, or was missing.
     """
     columns, counts = [], []
     for place, column in enumerate(image.columns):
@@ -132,13 +134,11 @@ def without_nulls(image: Image, before: Image | None, update: pa.BooleanArray) -
     return Image(tuple(columns), image.exists), counts
 
 
-# Primary key updates: found, and handled as `pkUpdateHandling` says, before a row format sees them.
-
-
 def key_updates(batch: ChangeBatch) -> pa.BooleanArray | None:
-    """Which updates change the primary key: a key column is present in both images and differs. None for none.
+    """Return which updates change the primary key, or None if no update does.
 
-    GoldenGate goes by the operation's type in the trail; files of changes have no such type.
+    An update changes the key if both images have a key column and its values differ. GoldenGate reads the type of the
+    operation in the trail instead; files of changes have no such type.
     """
     changed = batch.key_update
     if changed is None and batch.before.columns is not batch.after.columns:
@@ -159,13 +159,13 @@ def key_updates(batch: ChangeBatch) -> pa.BooleanArray | None:
 
 
 def delete_insert(batch: ChangeBatch, updates: pa.BooleanArray) -> tuple[ChangeBatch, list[int]]:
-    """The batch with each of `updates` made two operations, a delete of the before image and an insert of the after;
-    and the row of the batch that each comes from."""
+    """Replace each of `updates` by a delete of its before image and an insert of its after image. The second result is
+    the row of the batch that each operation comes from."""
     rows: list[int] = []
     kinds: list[str] = []
     for row, (update, kind) in enumerate(zip(updates.to_pylist(), non_null_values(batch.op), strict=True)):
         kinds += (OpType.DELETE.value, OpType.INSERT.value) if update else (kind,)
         rows += (row, row) if update else (row,)
     taken = batch.take(pa.array(rows, pa.int64()))
-    # Neither half is an update any more, so that nothing more is to be decided of its key.
+    # Neither half is an update, so neither can be a key update.
     return replace(taken, op=pa.array(kinds, pa.string()), key_update=pa.repeat(pa.scalar(False), len(rows))), rows

@@ -1,4 +1,4 @@
-"""Images as JSON objects: a text for each operation, compact or laid out over lines."""
+"""JSON texts of values and of images, compact or pretty-printed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Pie
 from ggfmt.columnar.strings import Kernel, TextPattern, all_match
 from ggfmt.model.change import Image
 
-# JSON values, `null` for NULL, and the rows whose value is illegal.
+# JSON values, with `null` for NULL, and the rows whose value is illegal.
 _STRING = pa.string()
 
 JsonValues = tuple[Piece, list[int]]
 Values = Callable[[pa.StringArray], JsonValues]
-# Pieces, and (row, column) of values that are illegal.
+# Pieces, and (row, column) of each illegal value.
 Pieces = tuple[list[Piece], list[tuple[int, int]]]
 
 
 @dataclass(frozen=True)
 class Style:
-    """White space of a JSON text. `member(n)` stands before a member, `close(n)` before the brace that ends an object
-    with members at depth n."""
+    """White space of a JSON text. `member(n)` precedes a member at depth n, `close(n)` the brace that closes an object
+    with such members."""
 
     pretty: bool
 
@@ -41,10 +41,10 @@ class Style:
 
 
 class ImageObjects:
-    """Makes the objects of the images of one table; what depends on the columns alone is worked out once.
+    """Makes the JSON objects of the images of a table. What depends on the columns alone is computed once.
 
-    `keeps` tells of which columns values that were JSON in the source, though no strings, stay what they were. `depth`
-    is that of the members.
+    `keeps`: columns in which JSON values of the source that are not strings stay as they are. `depth`: the depth of the
+    members.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class ImageObjects:
         self._close = style.close(depth) + "}"
 
     def of(self, image: Image, rows: int, otherwise: str = "") -> Pieces:
-        """Pieces of n objects, `otherwise` where there is no image."""
+        """Return the pieces of n objects, with `otherwise` where there is no image."""
         members, bad = self._members(image, rows)
         return _where_there(image, rows, ["{", CommaJoined(members), self._close], otherwise), bad
 
     def members_of(self, image: Image, rows: int) -> Pieces:
-        """The members of the objects alone, none where there is no image; each starts with its comma."""
+        """Return the members of the objects, none where there is no image. Each member starts with its comma."""
         members, bad = self._members(image, rows)
         return _where_there(image, rows, members), bad
 
@@ -86,7 +86,7 @@ class ImageObjects:
         return pieces, bad
 
     def _shows(self, image: Image, index: int, row: int) -> bool:
-        """Whether a value is shown as one of the type of its column."""
+        """Return whether the message shows a value as one of the type of its column."""
         column = image.columns[index]
         if self._keeps[index] and column.json is not None and column.json[row].as_py():
             return False
@@ -102,7 +102,7 @@ def _where_there(image: Image, rows: int, pieces: list[Piece], otherwise: str = 
 
 
 def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:
-    """The values, those that are JSON less their white space if they are laid out over lines."""
+    """Return the values; JSON that spans several lines loses its white space."""
     values = or_empty(values)
     laid_out = pc.and_(pc.match_substring(values, "\n"), json)
     if not laid_out.true_count:
@@ -118,19 +118,19 @@ _JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-
 
 
 def json_strings(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> Text:
-    """The texts as JSON strings, NULL as `null`."""
+    """Return the texts as JSON strings, and NULL as `null`."""
     return Text(array, encoding, "null", '"', '"')
 
 
 def quote_json(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> pa.StringArray:
-    """As `json_strings`, as an array."""
+    """Return the array of `json_strings`."""
     return join([json_strings(array, encoding)])
 
 
 def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
-    """The texts as JSON numbers, NULL as `null`, and the rows whose text is no number.
+    """Return the texts as JSON numbers, NULL as `null`, and the rows whose text is not a number.
 
-    A text that is a JSON number keeps its digits; others that Java's BigDecimal reads are printed as it prints them.
+    A JSON number keeps its digits. Other texts that Java's BigDecimal reads are written as BigDecimal prints them.
     """
     if all_match(array, TextPattern.JSON_NUMBER):
         return Text(array, null="null"), []
@@ -154,12 +154,12 @@ def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
 
 
 def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> Text:
-    """Numbers by their digits, or times in another unit, NULL as `null`."""
+    """Return numbers by their digits, or times in another unit; NULL as `null`."""
     return Text(array, encoding, "null")
 
 
 def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
-    """`true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
+    """Return `true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
     if all_match(array, TextPattern.JSON_BOOLEAN):
         return Text(array, null="null"), []
     fits = pc.or_(array.is_null(), pc.is_in(array, pa.array(["true", "false"], _STRING)))
@@ -167,7 +167,7 @@ def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
 
 
 def json_texts(kernel: Kernel) -> Values:
-    """JSON strings of the texts that a kernel makes."""
+    """Return JSON strings of the texts that a kernel makes."""
 
     def values(column: pa.StringArray) -> JsonValues:
         converted, bad = kernel(column)
@@ -177,7 +177,7 @@ def json_texts(kernel: Kernel) -> Values:
 
 
 def json_values(kernel: Kernel) -> Values:
-    """JSON values as a kernel makes them."""
+    """Return the texts that a kernel makes as JSON values."""
 
     def values(column: pa.StringArray) -> JsonValues:
         converted, bad = kernel(column)

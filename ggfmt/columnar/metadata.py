@@ -1,4 +1,4 @@
-"""Kernels for the metadata."""
+"""Kernels for the metadata of operations: keys of operation types, tokens, and the current time stamp."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from ggfmt.arrow.arrays import StringMapArray, as_strings, string_maps
 from ggfmt.columnar.pieces import Conditional, Equals, Piece, Repeated
 from ggfmt.model.change import OP_TYPES
 
-# Kernels for the metadata of operations: keys of operation types, time stamps, positions and tokens.
-
 _STRING = pa.string()
 _OP_TYPES = pa.array(OP_TYPES, _STRING)
 
 
 class OpKeys:
-    """The words, or their bytes, that a format writes for insert, update, delete and, if it has one, truncate."""
+    """The words, or their bytes, that a format writes for insert, update, delete and, if the format has it,
+    truncate."""
 
     def __init__(self, words: Sequence[str | bytes], type: pa.DataType = _STRING) -> None:
         self._words = tuple(words)
@@ -31,10 +30,11 @@ class OpKeys:
         self._plain = self._words == OP_TYPES
 
     def of(self, op: pa.StringArray) -> pa.Array[Any]:
+        """Return the word of each operation."""
         return op if self._plain else pa.array(self._words, self._type).take(pc.index_in(op, _OP_TYPES))
 
     def piece(self, op: pa.StringArray) -> Piece:
-        """The words as a piece of messages."""
+        """Return the words as a piece of messages."""
         if self._plain:
             return op
         *words, (_, last) = zip(OP_TYPES, self._words, strict=False)
@@ -45,37 +45,35 @@ class OpKeys:
 
 
 def or_empty(array: pa.StringArray) -> pa.StringArray:
+    """Return the texts with an empty text for NULL."""
     return pc.fill_null(array, "") if array.null_count else array
 
 
 def token_texts(
     tokens: StringMapArray | None, pair: Callable[[pa.StringArray, pa.StringArray], Sequence[Piece]], separator: str
 ) -> Piece:
-    """The tokens of each operation as one text: `pair` puts name and value together, `separator` divides pairs."""
+    """Return the tokens of each operation as one text. `pair` joins name and value, `separator` divides pairs."""
     return (
         "" if tokens is None else Repeated(tokens, pair(as_strings(tokens.keys), as_strings(tokens.items)), separator)
     )
 
 
-# Tokens looked up by name.
-
-
 def token(tokens: StringMapArray | None, name: str, rows: int) -> pa.StringArray:
-    """The token of each of n operations, NULL where it has none of that name."""
+    """Return the token of each of n operations, or NULL if an operation has no token of that name."""
     if tokens is None:
         return pa.nulls(rows, pa.string())
     return as_strings(pc.map_lookup(tokens, pa.scalar(name, pa.string()), "first"))
 
 
 def with_common(tokens: StringMapArray, common: Mapping[str, str]) -> StringMapArray:
-    """The tokens of n operations, and behind those of each the ones that all have."""
+    """Append tokens that all operations share to the tokens of each operation."""
     if not common:
         return tokens
     rows, count = len(tokens), len(common)
     every = pa.array(range(rows), pa.int64())
     own = pa.ListArray.from_arrays(tokens.offsets, tokens.keys)
     rows_of = pa.concat_arrays([pc.list_parent_indices(own).cast(pa.int64()), *[every] * count])
-    order = pc.sort_indices(rows_of)  # which is stable
+    order = pc.sort_indices(rows_of)  # the sort is stable
     names, texts = (
         pa.concat_arrays([mine, *(pa.repeat(pa.scalar(text, pa.string()), rows) for text in more)]).take(order)
         for mine, more in ((tokens.keys, common.keys()), (tokens.items, common.values()))
@@ -84,26 +82,27 @@ def with_common(tokens: StringMapArray, common: Mapping[str, str]) -> StringMapA
     return string_maps(places, as_strings(names), as_strings(texts))
 
 
-# The current time stamp of messages. GoldenGate's `current_ts` has millisecond precision; the last three of its
-# six fraction digits count the operations of one millisecond, which makes the stamps of a process distinct and
-# increasing.
-
 _PER_MS = 1000
 _COUNTERS = [f"{n:03d}" for n in range(_PER_MS)]
 _STAMP_BYTES = 26
 
 
 class Clock:
-    """Stamps of local time, or the same stamp for ever when `fixed` (a naive time) is given."""
+    """The source of the current time stamp of messages, in local time. A `fixed` (naive) time gives the same stamp
+    every time.
+
+    GoldenGate's `current_ts` has millisecond precision. The last three of its six fraction digits count the operations
+    within a millisecond, so that the stamps of a process are distinct and increasing.
+    """
 
     def __init__(self, fixed: datetime | None = None) -> None:
         self.fixed = fixed
         self._next = 0  # in thousandths of a millisecond
-        self._ends = array("i", [0])  # of stamps, one after the other
-        self._last = (0, "", "")  # a second, a form, and what it looks like
+        self._ends = array("i", [0])  # offsets of consecutive stamps
+        self._last = (0, "", "")  # a second, a format, and the second in that format
 
     def stamps(self, count: int, iso8601: bool) -> pa.StringArray | pa.StringScalar:
-        """`count` stamps, later than all before; one scalar for all if the clock is fixed."""
+        """Return `count` stamps, later than all earlier ones; a single scalar if the clock is fixed."""
         form = "%Y-%m-%dT%H:%M:%S" if iso8601 else "%Y-%m-%d %H:%M:%S"
         if self.fixed is not None:
             return pa.scalar(self.fixed.strftime(form) + f".{self.fixed.microsecond:06d}", pa.string())
@@ -126,20 +125,20 @@ class Clock:
         return self._last[2]
 
     def micros(self, count: int) -> pa.StringArray | pa.StringScalar:
-        """As `stamps`, in microseconds since 1970; a fixed time is taken as one of UTC."""
+        """Return stamps as `stamps` does, in microseconds since 1970. A fixed time counts as UTC."""
         if self.fixed is not None:
             moment = self.fixed.replace(tzinfo=timezone.utc)
             return pa.scalar(str(calendar.timegm(moment.utctimetuple()) * 1_000_000 + moment.microsecond), pa.string())
         return pc.cast(pa.array(range(start := self._take(count), start + count), pa.int64()), pa.string())
 
     def _take(self, count: int) -> int:
-        """The first of so many stamps, which are nobody else's."""
+        """Reserve `count` stamps and return the first."""
         start = max(self._next, time.time_ns() // 1_000_000 * _PER_MS)
         self._next = start + count
         return start
 
     def millis(self) -> int:
-        """The present time in milliseconds since 1970; a fixed one is taken as one of UTC."""
+        """Return the current time in milliseconds since 1970. A fixed time counts as UTC."""
         if self.fixed is None:
             return time.time_ns() // 1_000_000
         return round(self.fixed.replace(tzinfo=timezone.utc).timestamp() * 1000)

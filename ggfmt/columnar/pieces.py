@@ -1,4 +1,12 @@
-"""Pieces that messages are put together from, and the join that makes n messages of a list of them."""
+"""Pieces of messages, and the join that makes n messages from a list of pieces.
+
+A piece is a text (or bytes) that all rows share, a scalar, an array of n texts (or binaries) without nulls, or one of
+the classes here. The native kernel joins all pieces in one pass; without it, Arrow does.
+
+Arrow's element-wise join has a trap: with `null_handling="skip"`, `binary_join_element_wise` omits a row if all its
+inputs are null, so that an operation would be lost. Here a null is an error of the caller, and the length of the result
+is checked.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +23,17 @@ from ggfmt import kernels
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, list_array, memory, repeated
 
-# What messages are put together from: constants, arrays, and what says how values of an array stand in a
-# message. A piece is a text (or bytes) that all rows have, a scalar, an array of n texts (or binaries) without
-# nulls, or one of the classes here. `ggfmt.columnar.pieces` makes n messages of a list of them, by a native
-# kernel in one pass.
-
 Piece: TypeAlias = Any
 
 
 class Encoding(IntEnum):
-    """How a value stands in a message, as `escape.h` has them.
+    """How a value is written to a message; the numbers are those in `escape.h`.
 
-    Up to `DOUBLED` they are of texts, up to `NANOS` of int64 values: their digits, and those of microseconds as milli-
-    and nanoseconds. Those from `SIZED` on are for the native kernel: strings and longs of Avro; and what Avro has
-    for texts that are known to be short integers, numbers that a float or a double is made of without rounding twice,
-    or booleans."""
+    Encodings up to `DOUBLED` take texts. Encodings up to `NANOS` take int64 values: the digits of a number, or
+    microseconds as milliseconds or nanoseconds. Encodings from `SIZED` on are Avro's: strings, longs, and the values of
+    texts that are known to be short integers, booleans, or numbers that become a float or a double without rounding
+    twice.
+    """
 
     AS_IS = 0
     JSON = 1
@@ -49,7 +53,7 @@ class Encoding(IntEnum):
 
 
 class Text(NamedTuple):
-    """n values, each between `lead` and `tail`; `null` alone stands for a NULL, None where there is none."""
+    """n values, each between `lead` and `tail`. `null` replaces a NULL together with both; None if there is no NULL."""
 
     values: pa.Array[Any]
     encoding: Encoding = Encoding.AS_IS
@@ -59,14 +63,14 @@ class Text(NamedTuple):
 
 
 class Equals(NamedTuple):
-    """A condition: the values that are a text. A NULL is none."""
+    """The condition that a value equals a text. NULL does not."""
 
     values: pa.StringArray
     text: str
 
 
 class Conditional(NamedTuple):
-    """Some pieces where a condition or a mask without nulls is true, and others elsewhere."""
+    """Pieces for the rows where a condition, or a mask without nulls, is true, and pieces for the other rows."""
 
     where: pa.BooleanArray | Equals
     then: Sequence[Piece]
@@ -74,8 +78,8 @@ class Conditional(NamedTuple):
 
 
 class CommaJoined(NamedTuple):
-    """Pieces among which each `COMMA` stands for a comma, but for one that nothing stands before. The pieces of each
-    member start with one."""
+    """Pieces in which each `COMMA` becomes a comma, except one at the start. The pieces of each member start with a
+    `COMMA`."""
 
     pieces: Sequence[Piece]
 
@@ -88,9 +92,11 @@ COMMA = Comma()
 
 
 class Repeated(NamedTuple):
-    """The items of n lists or maps, one after the other with `between` in between. The pieces are of the items of all
-    lists, from the first that the arrays beneath have. `counted`, for the native kernel: how many there are
-    stands before them as a long of Avro, unless there are none."""
+    """The items of n lists or maps, separated by `between`.
+
+    The pieces cover the items of all lists, from the first item of the underlying arrays. `counted` writes the number
+    of items before them, as a long of Avro, unless there are none.
+    """
 
     lists: pa.ListArray[Any] | StringMapArray
     pieces: Sequence[Piece]
@@ -101,13 +107,11 @@ class Repeated(NamedTuple):
 KINDS = (Text, Conditional, CommaJoined, Repeated, Comma, Equals)
 
 
-# Values in Avro's binary encoding one by one: what the native kernel makes of arrays, where it refuses them.
-
 _BINARY = pa.binary()
 
 
 def zigzag_varint(number: int) -> bytes:
-    """One int or long."""
+    """Encode an int or a long of Avro."""
     rest = (number << 1) ^ (number >> 63)
     encoded = bytearray()
     while rest > 0x7F:
@@ -122,7 +126,7 @@ def _sized(value: str | bytes) -> bytes:
     return zigzag_varint(len(data)) + data
 
 
-# A float is the nearest to the double that is nearest: of as few digits as are known to be there that is exact.
+# A float comes from the nearest double. With so few digits, rounding twice does no harm.
 _AVRO_ENCODERS: dict[Encoding, Callable[[Any], bytes]] = {
     Encoding.SIZED: _sized,
     Encoding.VARINT: zigzag_varint,
@@ -134,40 +138,38 @@ _AVRO_ENCODERS: dict[Encoding, Callable[[Any], bytes]] = {
 
 
 def _encode_singly(values: pa.Array[Any], encoding: Encoding) -> pa.BinaryArray:
-    """The values in an encoding of Avro, NULL where they are."""
+    """Encode values one by one in an encoding of Avro. NULL stays NULL. Used if there is no native kernel."""
     encode = _AVRO_ENCODERS[encoding]
     return pa.array([None if value is None else encode(value) for value in values.to_pylist()], _BINARY)
 
 
 def _block_counts(lists: pa.Array[Any]) -> pa.BinaryArray:
-    """How many items each list has, as the count of a block in front of them; no bytes where there are none."""
+    """Return the number of items of each list as the count of an Avro block; no bytes for an empty list."""
     return pa.array([zigzag_varint(len(items)) if items else b"" for items in lists.to_pylist()], _BINARY)
 
 
-# Texts as they stand in messages, a column at once: escaped for JSON and XML.
-
 _STRING = pa.string()
 
-# As javax.json escapes, all else below U+0020 as \u00xx and everything above as it is.
+# javax.json escapes all other characters below U+0020 as \u00xx and none above.
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _CONTROLS = {chr(code): _SHORT.get(chr(code), f"\\u{code:04x}") for code in range(0x20)}
 _IN_JSON = {"\\": "\\\\", '"': '\\"', **_CONTROLS}
-# As Jackson does, which differs in the digits of \u00xx.
+# Jackson writes the digits of \u00xx in capitals.
 _IN_JACKSON = {
     character: f"\\u{ord(character):04X}" if escape[1] == "u" else escape for character, escape in _IN_JSON.items()
 }
-# A parser makes a blank of a bare tab or line end in an attribute, and a line feed of a bare carriage return anywhere.
+# An XML parser turns a bare tab or line end in an attribute into a blank, and a bare carriage return into a line feed.
 _IN_ATTRIBUTE = {"&": "&amp;", "<": "&lt;", "'": "&apos;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 _IN_CDATA = {"]]>": "]]]]><![CDATA[>", "\r": "]]>&#13;<![CDATA["}
 
-# For single texts, whose characters are replaced each on its own.
+# Translation tables for single texts.
 JSON_ESCAPES = str.maketrans(_IN_JSON)
 JACKSON_ESCAPES = str.maketrans(_IN_JACKSON)
 ATTRIBUTE_ESCAPES = str.maketrans(_IN_ATTRIBUTE)
 
 
 def text_buffer(array: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Buffer:
-    """The values of a text or binary array one after the other, without copying."""
+    """Return the values of a text or binary array as one buffer, without copying them."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     _, offsets, data = array.buffers()
@@ -179,7 +181,7 @@ def text_buffer(array: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Buffer:
 
 
 def escape(array: pa.StringArray, replacements: Mapping[str, str]) -> pa.StringArray:
-    """The texts with some texts in them replaced, one kind after the other; NULL stays NULL."""
+    """Replace some texts in the values, one after the other. NULL stays NULL."""
     data = text_buffer(array).to_pybytes()
     if not data:
         return array
@@ -191,21 +193,21 @@ def escape(array: pa.StringArray, replacements: Mapping[str, str]) -> pa.StringA
 
 
 def escape_json_text(text: str, escapes: dict[int, str] = JSON_ESCAPES) -> str:
-    """One text as a JSON string, quotes included."""
+    """Return a text as a JSON string, quotes included."""
     return f'"{text.translate(escapes)}"'
 
 
 def _millis(micros: pa.Int64Array) -> pa.StringArray:
-    """Those that have passed, before 1970 too."""
+    """Return microseconds as milliseconds, rounded down, also before 1970."""
     return pc.cast(pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999, 0)), 1000), _STRING)
 
 
 def _nanos(micros: pa.Int64Array) -> pa.StringArray:
-    """As text, for 64 bits of them end in the year 2262."""
+    """Return microseconds as nanoseconds, as text: 64 bits of nanoseconds end in the year 2262."""
     return pc.replace_substring_regex(pc.cast(micros, _STRING), "^(.*[1-9].*)$", r"\1" "000")
 
 
-# What each encoding makes of an array, which is of texts or of numbers as the encoding wants it.
+# The function for each encoding. The array holds texts or numbers, as the encoding requires.
 ESCAPES: dict[Encoding, Callable[[Any], pa.Array[Any]]] = {
     Encoding.AS_IS: lambda array: array,
     Encoding.JSON: partial(escape, replacements=_IN_JSON),
@@ -219,22 +221,18 @@ ESCAPES: dict[Encoding, Callable[[Any], pa.Array[Any]]] = {
 }
 
 
-# Messages of n rows put together from pieces, by a native kernel in one pass, or by Arrow. Arrow's element-wise
-# join has a trap: `binary_join_element_wise` with `null_handling="skip"` leaves out a row whose inputs are all
-# null, so that an operation would vanish. Here a null is an error of the caller, and the length is told.
-
 _JOIN_OPTIONS = pc.JoinOptions(null_handling="emit_null")
 _NO_TEXT = pa.scalar("", _STRING)
 _NO_BYTES = pa.scalar(b"", pa.binary())
 
 
 def join(pieces: Sequence[Piece], rows: int | None = None) -> pa.StringArray:
-    """The pieces of each row put together, as texts. `rows` is n, needed where there may be no array among them."""
+    """Join the pieces of each row to a text. `rows` is needed if no piece is an array."""
     return _join(pieces, rows, _NO_TEXT)
 
 
 def join_binary(pieces: Sequence[Piece], rows: int | None = None) -> pa.BinaryArray:
-    """As `join`, of binaries and constants of bytes."""
+    """Join the pieces of each row to bytes, as `join` does."""
     return _join(pieces, rows, _NO_BYTES)
 
 
@@ -251,19 +249,19 @@ def _join(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> p
         count, offsets, data = kernels.native.join(_single_chunks(pieces), -1 if rows is None else rows, KINDS)
     except OverflowError as error:
         raise pa.ArrowCapacityError(str(error)) from None
-    except NotImplementedError:  # alone: pieces that do not belong together are a mistake, which Arrow may not see
+    except NotImplementedError:  # no other error: Arrow might not notice pieces of different lengths
         return _array_of(pieces, rows, empty)
     return pa.Array.from_buffers(empty.type, count, [None, pa.py_buffer(offsets), pa.py_buffer(data)], 0)
 
 
 def _single_chunks(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """The pieces with arrays of one chunk: Arrow's functions divide a result that is very large."""
+    """Return the pieces with arrays of a single chunk: Arrow splits a very large result into chunks."""
     if not any(isinstance(piece, pa.ChunkedArray) for piece in pieces):
         return pieces
     return [piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else piece for piece in pieces]
 
 
-# By Arrow: what each kind of piece is, as an array or a constant.
+# The join by Arrow: each piece becomes an array or a constant.
 
 
 def _array_of(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> pa.Array[Any]:
@@ -275,7 +273,7 @@ def _array_of(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) 
 
 
 def _merge(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> pa.Array[Any] | pa.Scalar[Any]:
-    """The pieces as one array, or as one constant if they are constants."""
+    """Return the pieces as one array, or as one constant if all of them are constants."""
     merged: list[Piece] = []
     arrays: list[pa.Array[Any]] = []
     for piece in pieces:
@@ -284,7 +282,7 @@ def _merge(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> 
             arrays.append(piece)
             merged.append(piece)
         elif merged and _is_constant(merged[-1]):
-            merged[-1] += piece  # one constant where two meet
+            merged[-1] += piece  # join adjacent constants
         elif piece:
             merged.append(piece)
     if not arrays:
@@ -303,7 +301,7 @@ def _is_constant(piece: Piece) -> bool:
 
 
 def _plain_piece(piece: Piece, rows: int | None, empty: pa.Scalar[Any]) -> Any:
-    """A piece as a constant or an array."""
+    """Return a piece as a constant or an array."""
     if isinstance(piece, Text):
         return _text_array(piece, empty)
     if isinstance(piece, Conditional):
@@ -337,7 +335,7 @@ def _text_array(piece: Text, empty: pa.Scalar[Any]) -> pa.Array[Any]:
 
 
 def _comma_joined(pieces: Sequence[Piece], rows: int | None, empty: pa.Scalar[Any]) -> Any:
-    if pieces and pieces[0] is COMMA:  # the first is always there
+    if pieces and pieces[0] is COMMA:  # every row has the first member
         return _constant(_merge(pieces[1:], rows, empty))
     joined = _merge(pieces, rows, empty)
     if isinstance(joined, pa.Scalar):

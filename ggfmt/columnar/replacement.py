@@ -1,10 +1,11 @@
-"""Search and replacement (`gg.schemareplace*`, `gg.contentreplace*`, `gg.transform*`): in names once for each
-definition, in values for a column at once.
+"""Search and replacement in names and values (`gg.schemareplace*`, `gg.contentreplace*`, `gg.transform*`).
 
-Names are those of catalog, schema, table and columns, each on its own. Values are those of columns with character data
-(`Kind.STRING`); numbers, dates and all else stay as they are, and so do NULL, missing columns and tokens. Both are done
-before anything else sees an operation, except that a primary key update is one by the values of the source. Transforms
-pick columns by the names of the source, and come behind the replacements for all columns.
+Names are those of catalogs, schemas, tables and columns, each replaced separately and once per definition. Values are
+those of character columns (`Kind.STRING`), replaced a column at a time. Numbers, dates, NULL, missing columns and
+tokens stay as they are.
+
+Replacement comes before all other processing, except that the values of the source decide what is a primary key update.
+Transforms select columns by the names of the source, and run after the replacements for all columns.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
     from ggfmt.java.replacement import Replacement
 
 
-MOST_SECONDS = 10  # of computing, for the names of a table or a column of a batch
-_SHOWN = 60  # characters of a pattern
+MAX_SECONDS = 10  # of processor time, for the names of a table or a column of a batch
+_SHOWN = 60  # characters of a pattern in messages
 
 
 class UnusableName(Exception):
-    """A definition that has no usable names after the replacement; `diagnostic` (GG210) has the source's names."""
+    """A definition has no usable names after the replacement. `diagnostic` (GG210) contains the names of the source."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic)
@@ -45,7 +46,7 @@ class UnusableName(Exception):
 
 
 class Replacer:
-    """Carries replacements out on the batches of a task; a definition is looked at once."""
+    """Applies replacements to the batches of a task; the names of a definition are replaced once."""
 
     def __init__(self, replacements: Replacements) -> None:
         self._replacements = replacements
@@ -53,25 +54,25 @@ class Replacer:
         self._columns: dict[TableDef, Mapping[int, Sequence[Replacement]]] = {}
 
     def table(self, table: TableDef) -> TableDef:
-        """The definition with its names replaced; UnusableName if that cannot be."""
+        """Return the definition with its names replaced, or raise UnusableName."""
         replaced = self._tables.get(table)
         if replaced is None:
             replaced = self._tables[table] = replace_names(table, self._replacements.schema)
         return replaced
 
     def batch(self, batch: ChangeBatch) -> ChangeBatch:
-        """The batch with names and values replaced; UnusableName if the names cannot be."""
+        """Return the batch with names and values replaced, or raise UnusableName."""
         table = self.table(batch.table)
         columns = self._columns.get(batch.table)
         if columns is None:
-            columns = self._columns[batch.table] = of_columns(batch.table, self._replacements)
+            columns = self._columns[batch.table] = column_replacements(batch.table, self._replacements)
         if columns:
             batch = replace_content(batch, columns)
         return batch if table is batch.table else replace(batch, table=table)
 
 
-def of_columns(table: TableDef, replacements: Replacements) -> Mapping[int, Sequence[Replacement]]:
-    """What is replaced in the values of each column, by its index; columns in which nothing is are left out."""
+def column_replacements(table: TableDef, replacements: Replacements) -> Mapping[int, Sequence[Replacement]]:
+    """Return the replacements for the values of each column, by column index; columns without any are omitted."""
     names = dict(zip(("table", "schema", "catalog"), reversed(table.full_name.split(".")), strict=False))
     transforms = [
         transform
@@ -89,7 +90,8 @@ def of_columns(table: TableDef, replacements: Replacements) -> Mapping[int, Sequ
 
 
 def _fits(transform: Transform, part: str, name: str, table: TableDef) -> bool:
-    """Whether the pattern for a part of names fits a name as a whole; a part that the table does not have is empty."""
+    """Return whether the pattern of a transform for a part of names matches a whole name. If the table lacks the part,
+    `name` is empty."""
     regex = transform.pattern(part)
     if regex is None:
         return True
@@ -98,7 +100,7 @@ def _fits(transform: Transform, part: str, name: str, table: TableDef) -> bool:
 
 
 def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> TableDef:
-    """The definition with its names replaced, the same object if none changes; UnusableName if that cannot be."""
+    """Return the definition with its names replaced, the same object if no name changes, or raise UnusableName."""
     full_name = _replaced_parts(table.full_name, replacements)
     names = [_replaced(name, replacements) for name in table.column_names]
     if full_name == table.full_name and names == list(table.column_names):
@@ -121,8 +123,8 @@ def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> Table
     return TableDef(full_name, columns)
 
 
-def two_tables(tables: Iterable[str], replacements: Sequence[Replacement]) -> Diagnostic | None:
-    """A GG210 for the first two names of tables that become one."""
+def merged_tables_error(tables: Iterable[str], replacements: Sequence[Replacement]) -> Diagnostic | None:
+    """Return a GG210 for the first two tables whose names become equal, or None."""
     if not replacements:
         return None
     first: dict[str, str] = {}
@@ -154,21 +156,22 @@ def _replaced(text: str, replacements: Sequence[Replacement]) -> str:
 
 @contextmanager
 def _limited(regex: JavaRegex, key: str, what: str, place: Span) -> Iterator[None]:
-    """Abend GG212 if a pattern takes too long."""
+    """Abend with GG212 if a pattern takes too long."""
     try:
-        with time_limit(MOST_SECONDS):
+        with time_limit(MAX_SECONDS):
             yield
     except TimeLimitError:
         pattern = visible(regex.java[:_SHOWN])
-        message = f"`{key}`: the pattern `{pattern}` takes more than {MOST_SECONDS} seconds for {what}"
+        message = f"`{key}`: the pattern `{pattern}` takes more than {MAX_SECONDS} seconds for {what}"
         help = "write it so that a text can match in one way only: `(a+)+` is `a+`"
         raise Abend(Diagnostic("GG212", message, place, help)) from None
 
 
 def replace_content(batch: ChangeBatch, columns: Mapping[int, Sequence[Replacement]]) -> ChangeBatch:
-    """The batch with values replaced in columns, which are given by index; what does not change is shared."""
+    """Return the batch with values replaced. `columns` has the replacements by column index. Unchanged columns are
+    shared."""
     before = _replace_image(batch.before, batch.table, columns)
-    if batch.after.columns is batch.before.columns:  # they share what belongs to either
+    if batch.after.columns is batch.before.columns:  # both images share the columns
         after = batch.after if before is batch.before else Image(before.columns, batch.after.exists)
     else:
         after = _replace_image(batch.after, batch.table, columns)
@@ -205,15 +208,14 @@ def _replace_image(image: Image, table: TableDef, of: Mapping[int, Sequence[Repl
 
 
 def replace_values(values: pa.StringArray, replacement: Replacement) -> pa.StringArray:
-    """The values with all matches replaced, NULL where they are NULL; the same array if there is no match, nor
-    one across two of them."""
+    """Return the values with all matches replaced, and NULL as NULL; the same array if nothing matches."""
     data = text_buffer(values)
     regex, re2 = replacement.regex, replacement.re2
     if regex.needle and data.to_pybytes().find(regex.needle.encode()) < 0:
         return values
     if re2 is None:
         return _by_distinct_value(values, replacement)
-    # A match in one of the values is a match in all of them put together, unless it depends on where a value ends.
+    # A match in a value is also a match in the concatenated values, unless the pattern depends on the end of a value.
     whole = values if regex.is_anchored else pa.StringArray.from_buffers(1, _offsets(len(data)), data)
     if not pc.any(pc.match_substring_regex(whole, re2[0]), min_count=0).as_py():
         return values

@@ -1,4 +1,4 @@
-"""Kernels over texts."""
+"""Kernels over texts: patterns that texts match, functions of one value, and substitutes for NULL and missing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from ggfmt.columnar.columns import texts
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text, text_buffer
 from ggfmt.model.change import ImageColumn
 
-# Kernels over texts: JSON values, substitutes for NULL and missing, and looking for texts in texts.
-
 _STRING = pa.string()
 
 
 class TextPattern(IntEnum):
-    """What texts may be, as `fits.c` has it."""
+    """Patterns that the native kernel checks; the numbers are those in `fits.c`."""
 
     JSON_NUMBER = 0
     JSON_BOOLEAN = 1
@@ -31,7 +29,7 @@ class TextPattern(IntEnum):
 
 
 def all_match(array: pa.StringArray, form: TextPattern) -> bool:
-    """Whether all values are NULL or of a form, by the native kernel; without one nothing is known."""
+    """Return whether all values are NULL or match a pattern. Return False if there is no native kernel."""
     try:
         return kernels.native is not None and kernels.native.fits(array, form)
     except kernels.REFUSALS:
@@ -39,7 +37,8 @@ def all_match(array: pa.StringArray, form: TextPattern) -> bool:
 
 
 def count_texts(array: pa.StringArray, within: tuple[str, ...], whole: tuple[str, ...]) -> tuple[int, ...]:
-    """How many values hold each of some texts, and then how many are each of some; none holds the empty text."""
+    """Count the values that contain each of `within`, then the values that equal each of `whole`. No value contains the
+    empty text."""
     if kernels.native is not None:
         try:
             counts: tuple[int, ...] = kernels.native.count(array, within, whole)
@@ -51,33 +50,32 @@ def count_texts(array: pa.StringArray, within: tuple[str, ...], whole: tuple[str
 
 
 def _count_holding(array: pa.StringArray, substring: str) -> int:
-    # One scan over all of them usually says that none does.
+    # One scan over all values usually shows that none contains the text.
     if not substring or text_buffer(array).to_pybytes().find(substring.encode()) < 0:
         return 0
     return pc.sum(pc.match_substring(array, substring)).as_py() or 0
 
 
 def represent(column: ImageColumn, null: str, missing: str, quoted: bool = False) -> Piece:
-    """The values of a column, in quotes or not, with a text for NULL and one for missing."""
+    """Return the values of a column, in quotes or not, with a text for NULL and a text for missing."""
     quotes = (Encoding.DOUBLED, null, '"', '"') if quoted else (Encoding.AS_IS, null)
     values = Text(column.values, *quotes)
     return values if column.present is None else Conditional(column.present, [values], [missing])
 
 
-# Kernels of functions of one value, called once for each distinct value of a column.
-
-# Texts, NULL for NULL, and the rows that have none for their value is wrong.
+# Texts, with NULL for NULL, and the rows whose value is wrong.
 Converted = tuple[pa.StringArray, list[int]]
 Kernel = Callable[[pa.StringArray], Converted]
 
 
 def rows_where(mask: pa.BooleanArray) -> list[int]:
-    """The rows where a mask is true."""
+    """Return the rows where a mask is true."""
     return non_null_values(pc.indices_nonzero(mask)) if mask.true_count else []
 
 
 def by_value(make: Callable[[str], str | None]) -> Kernel:
-    """A kernel of a function that gives None, or raises a ValueError, for a wrong value."""
+    """Return a kernel that calls a function once for each distinct value. The function returns None, or raises
+    ValueError, for a wrong value."""
 
     def kernel(values: pa.StringArray) -> Converted:
         encoded = values.dictionary_encode()
@@ -94,7 +92,7 @@ def by_value(make: Callable[[str], str | None]) -> Kernel:
 
 
 def reject_all(values: pa.StringArray) -> Converted:
-    """No value is right."""
+    """Reject every value."""
     return values, rows_where(values.is_valid())
 
 
@@ -103,6 +101,6 @@ _BOOLEAN_TEXTS = pa.array(["false", "true", "false", "true"], _STRING)
 
 
 def booleans(values: pa.StringArray) -> Converted:
-    """`true` and `false`, which may be written 1 and 0."""
+    """Return `true` and `false`, which the values may write as 1 and 0."""
     places = pc.index_in(values, _BOOLEANS)
     return _BOOLEAN_TEXTS.take(places), rows_where(pc.and_(places.is_null(), values.is_valid()))

@@ -1,6 +1,6 @@
-"""Times between numbers and texts, a column at once.
+"""Conversion of times between numbers and texts, a column at once.
 
-Time stamps are texts as GoldenGate writes them, `2013-06-02 22:14:36.000000`, without a zone; numbers count from the
+Time stamps are texts as GoldenGate writes them, `2013-06-02 22:14:36.000000`, without a zone. Numbers count from the
 start of 1970.
 """
 
@@ -17,7 +17,7 @@ from ggfmt.columnar.strings import by_value, rows_where
 _STRING = pa.string()
 _COLON = "^([0-9]{4}-[0-9]{2}-[0-9]{2}):([0-9])"
 _ZONE = ":[0-9]{2}(?:[.][0-9]+)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
-# The texts of days and times that Arrow's cast takes, with at most six digits of a second.
+# Texts of days and times that Arrow's cast accepts, with at most six fraction digits.
 _DAY = (
     "[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
     "|02-(?:0[1-9]|1[0-9]|2[0-8]))|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29"
@@ -31,7 +31,7 @@ _FIRST, _LAST = -62135596800_000000, 253402300799_999999  # the years 1 to 9999,
 
 
 def micros_text(values: Sequence[int | None] | pa.Int64Array) -> tuple[pa.StringArray, list[int]]:
-    """Microseconds as time stamps with six digits, and the rows that are outside of the years 1 to 9999."""
+    """Return microseconds as time stamps with six fraction digits, and the rows outside of the years 1 to 9999."""
     numbers = values if isinstance(values, pa.Array) else _int64s(values)
     fits = pc.and_(pc.greater_equal(numbers, _FIRST), pc.less_equal(numbers, _LAST))
     bad = non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
@@ -40,9 +40,9 @@ def micros_text(values: Sequence[int | None] | pa.Int64Array) -> tuple[pa.String
     return pc.cast(pc.cast(numbers, pa.timestamp("us")), _STRING), bad
 
 
-def scaled(numbers: pa.StringArray, factor: int) -> pa.Int64Array:
-    """Whole numbers of at most 18 digits, as texts, times a factor up to a million. One far outside of the years 1 to
-    9999 then becomes another."""
+def scale_numbers(numbers: pa.StringArray, factor: int) -> pa.Int64Array:
+    """Return whole numbers, as texts of at most 18 digits, times a factor of at most a million. Numbers far outside of
+    the years 1 to 9999 are clamped."""
     longs = pc.cast(numbers, pa.int64())
     if factor == 1 or longs.null_count == len(longs):
         return longs
@@ -52,7 +52,7 @@ def scaled(numbers: pa.StringArray, factor: int) -> pa.Int64Array:
 
 
 def times_of_micros(texts: pa.StringArray) -> pa.StringArray:
-    """Texts of microseconds as time stamps with six digits; NULL for those that are none."""
+    """Return texts of microseconds as time stamps with six fraction digits; NULL for other texts."""
     whole = pc.match_substring_regex(texts, "^-?[0-9]{1,18}$")
     return micros_text(pc.cast(pc.if_else(whole, texts, pa.scalar(None, _STRING)), pa.int64()))[0]
 
@@ -65,9 +65,9 @@ def _int64s(values: Sequence[int | None]) -> pa.Int64Array:
 
 
 def text_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
-    """Time stamps as microseconds, and the rows that are none.
+    """Return time stamps as microseconds, and the rows with other texts.
 
-    Between date and time there is a blank, a `T`, or a colon as in trails; there are up to six digits of a second.
+    A blank, a `T`, or a colon as in trails separates date and time. A second has up to six fraction digits.
     """
     try:
         return pc.cast(pc.cast(texts, pa.timestamp("us")), pa.int64()), []
@@ -76,17 +76,17 @@ def text_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
 
 
 def cast_times(texts: pa.StringArray, type: pa.DataType) -> tuple[pa.Int64Array, list[int]]:
-    """Texts as the numbers that Arrow has for them as timestamps of a type, and the rows of those that it refuses.
+    """Return texts as Arrow's numbers for timestamps of a type, and the rows that Arrow refuses.
 
-    Arrow's cast refuses a column for one text. So the texts that it is known to take are cast at once, and of the
-    others that start with a date each that is different for itself.
+    One bad text makes Arrow's cast refuse the whole column. So the texts that match a known form are cast at once. Of
+    the others, each distinct text that starts with a date is cast separately.
     """
     known = pc.match_substring_regex(texts, _TIME_WITH_ZONE if getattr(type, "tz", None) else _TIME)
     nothing = pa.scalar(None, _STRING)
     try:
         numbers = pc.cast(pc.cast(pc.if_else(known, texts, nothing), type), pa.int64())
         others = pc.if_else(known, nothing, texts)
-    except pa.ArrowInvalid:  # one is beyond the type, as a time that 64 bits of nanoseconds do not reach
+    except pa.ArrowInvalid:  # one is out of range, such as a time that does not fit 64 bits of nanoseconds
         numbers, others = pa.nulls(len(texts), pa.int64()), texts
     others = pc.if_else(pc.match_substring_regex(others, _DATED), others, nothing)
     if others.null_count < len(others):
@@ -95,14 +95,14 @@ def cast_times(texts: pa.StringArray, type: pa.DataType) -> tuple[pa.Int64Array,
     return numbers, rows_where(pc.and_(texts.is_valid(), numbers.is_null()))
 
 
-def zoned(texts: pa.StringArray) -> pa.BooleanArray:
-    """Whether texts end as time stamps with a zone do; NULL is false."""
+def has_zone(texts: pa.StringArray) -> pa.BooleanArray:
+    """Return whether texts end with a time zone; false for NULL."""
     return pc.fill_null(pc.match_substring_regex(texts, _ZONE), False)
 
 
 def instant_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
-    """As `text_micros`, of time stamps in UTC, or with a zone of their own."""
-    with_zone = zoned(texts)
+    """Return time stamps in UTC, or with their own zone, as `text_micros` does."""
+    with_zone = has_zone(texts)
     if not with_zone.true_count:
         return text_micros(texts)
     nothing = pa.scalar(None, _STRING)
@@ -112,5 +112,5 @@ def instant_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
 
 
 def floor_millis(micros: pa.Int64Array) -> pa.Int64Array:
-    """Microseconds as milliseconds, before 1970 too those that have passed; NULL stays NULL."""
+    """Return microseconds as milliseconds, rounded down, also before 1970; NULL stays NULL."""
     return pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999, 0)), 1000)

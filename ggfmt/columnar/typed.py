@@ -1,4 +1,8 @@
-"""Arrow values of types."""
+"""Texts and values of Arrow types, converted without loss in both directions.
+
+A number that a type cannot hold exactly is not a value of the type. Binary floating point numbers are the nearest to
+the text, because their sources wrote the text from such a number.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,14 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import DecimalType, non_null_values, nulls
 from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_long, unscaled
 from ggfmt.columnar.pieces import text_buffer
-from ggfmt.columnar.timestamps import instant_micros, text_micros, zoned
-
-# Arrow values of any scalar type as the texts that messages are made of.
+from ggfmt.columnar.timestamps import has_zone, instant_micros, text_micros
 
 _STRING = pa.string()
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def is_scalar(type: pa.DataType) -> bool:
-    """Whether `as_text` has texts for values of a type."""
+    """Return whether `as_text` can convert values of a type."""
     types = pa.types
     tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_boolean, types.is_integer)
     more = (types.is_floating, types.is_decimal, types.is_date, types.is_timestamp, types.is_null)
@@ -29,8 +31,8 @@ def is_scalar(type: pa.DataType) -> bool:
 
 
 def as_text(values: pa.Array[Any]) -> pa.StringArray:
-    """n values as texts, NULL as NULL: decimals with all digits of their scale, times as `2013-06-02 22:14:36.000000`,
-    those with a zone in UTC."""
+    """Return n values as texts, and NULL as NULL. Decimals have all digits of their scale. Times are written as
+    `2013-06-02 22:14:36.000000`, those with a zone in UTC."""
     type = values.type
     if isinstance(values, pa.StringArray):
         return values
@@ -46,7 +48,7 @@ def as_text(values: pa.Array[Any]) -> pa.StringArray:
 
 
 def _without_exponents(values: pa.Array[Any], texts: pa.StringArray) -> pa.StringArray:
-    """Arrow writes small decimals as `1.00E-8`."""
+    """Replace exponents by digits: Arrow writes small decimals as `1.00E-8`."""
     small = pc.match_substring(texts, "E")
     if not small.true_count:
         return texts
@@ -54,19 +56,20 @@ def _without_exponents(values: pa.Array[Any], texts: pa.StringArray) -> pa.Strin
     return pc.replace_with_mask(texts, small.fill_null(False), pa.array(plain, _STRING))
 
 
-# Texts as values of Arrow types, exactly: a number that a type does not have is no value of it, rather than one
-# near by. Binary floating point numbers are the nearest to the text, as their sources made the text of one.
-
 _NO_TEXT = pa.scalar(None, _STRING)
-_ZEROS = r"(\.[0-9]{6})0+($|Z|[+-])"  # behind the six digits of a second that are shown
+_ZEROS = r"(\.[0-9]{6})0+($|Z|[+-])"  # zeros after the six digits of a second
 _DAY = 86_400_000_000
-_SAFE_DIGITS = 38  # Arrow takes longer texts of decimals for other numbers, and says nothing
+_SAFE_DIGITS = 38  # Arrow reads longer decimals as other numbers, without an error
 
-Typed: TypeAlias = "tuple[pa.Array[Any], list[int]]"  # the second are the rows whose text is no value of the type
+Typed: TypeAlias = "tuple[pa.Array[Any], list[int]]"  # values, and the rows whose text is not a value of the type
 
 
 def typed_values(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """n texts as values of a type, NULL as NULL. KeyError for a type that texts are not made values of."""
+    """Return n texts as values of a type, and NULL as NULL.
+
+    Raises:
+        KeyError: ggfmt does not convert texts to this type.
+    """
     if type == _STRING:
         return texts, []
     if texts.null_count == len(texts):
@@ -120,7 +123,7 @@ def _floats(texts: pa.StringArray, type: pa.DataType) -> Typed:
 
 
 def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """Dates, also with a time that is midnight."""
+    """Convert dates, also dates with a time of midnight."""
     try:
         return texts.cast(type), []
     except pa.ArrowInvalid:
@@ -132,13 +135,13 @@ def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:
 
 
 def _local_times(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """Times without a zone."""
-    values = text_micros(_with_six_digits(pc.if_else(zoned(texts), _NO_TEXT, texts)))[0].cast(type)
+    """Convert times without a zone."""
+    values = text_micros(_with_six_digits(pc.if_else(has_zone(texts), _NO_TEXT, texts)))[0].cast(type)
     return values, _lost(texts, values)
 
 
 def _instants(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """Times with a zone, or of UTC."""
+    """Convert times with a zone, or in UTC."""
     values = instant_micros(_with_six_digits(texts))[0].cast(type)
     return values, _lost(texts, values)
 
@@ -153,7 +156,7 @@ def _one_by_one(texts: pa.StringArray, type: pa.DataType, value: Callable[[str],
 
 
 def _lost(texts: pa.StringArray, values: pa.Array[Any]) -> list[int]:
-    """The rows that have a text and no value."""
+    """Return the rows that have a text, but no value."""
     if values.null_count == texts.null_count:
         return []
     return non_null_values(pc.indices_nonzero(pc.and_(texts.is_valid(), values.is_null())))

@@ -15,7 +15,7 @@ from ggfmt.config.properties import Comment, Entry, comment_above, comment_only
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.java.text import JAVA_BLANKS, trim, visible
-from ggfmt.options.value_types import Delimiter, Path, Representation, Text, ValueType, escaped, unwrap_cdata
+from ggfmt.options.value_types import Delimiter, Path, Representation, Text, ValueType, escape_value, unwrap_cdata
 
 # What starts a comment elsewhere: in SQL and parameter files of GoldenGate, in Java, in files of Windows.
 _NO_COMMENT = ("--", "//", ";")
@@ -244,7 +244,7 @@ def odd_delimiter(entry: Entry, kind: ValueType[Any], text: str) -> Diagnostic |
     meant = _named(text)
     if meant is not None:
         message = f"`{entry.key}` is the {len(text)} characters `{visible(text)}`"
-        help = f"write `{escaped(Text().render(meant))}` for the character that is meant"
+        help = f"write `{escape_value(Text().render(meant))}` for the character that is meant"
     elif kind.single:
         message, help = f"`{entry.key}` has {len(text)} characters", "give one character"
     else:
@@ -269,4 +269,4 @@ def _named(text: str) -> str | None:
 def _wrap(entry: Entry, text: str) -> str:
     if entry.secret or len(text) > 40:
         return "wrap it in `CDATA[...]`"
-    return f"write `{escaped(f'CDATA[{text}]')}`"
+    return f"write `{escape_value(f'CDATA[{text}]')}`"

@@ -1,9 +1,8 @@
-"""Table definitions from files: DEFGEN's `.def`, GoldenGate's JSON schemas and Avro schemas.
+"""Table definitions from files: DEFGEN's `.def`, and GoldenGate's JSON and Avro schemas.
 
-What a file is, is decided by its content. Every problem is a ConfigurationError with the codes GG201 (a file that
-cannot be read, which is a MissingFileError, or is none of these), GG202 (an entry that cannot be understood) and GG203
-(two
-files that contradict each other), and all problems are told at once.
+The content of a file decides its kind. A ConfigurationError contains all problems at once: GG201 (the file cannot be
+read, as a MissingFileError, or is of no known kind), GG202 (an entry is invalid) and GG203 (two files contradict each
+other).
 """
 
 from __future__ import annotations
@@ -31,14 +30,16 @@ from ggfmt.model.table import Column, TableDef
 __all__ = ["load_definitions", "read_definitions"]
 
 SUFFIXES = (".def", ".avsc", ".schema.json")
-VERSION = re.compile(r"_[0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{2}-[0-9]{2}-[0-9]{2}\.[0-9]{3}\.")  # of `versionSchemas`
+VERSION = re.compile(
+    r"_[0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{2}-[0-9]{2}-[0-9]{2}\.[0-9]{3}\."
+)  # copies of `versionSchemas`
 KNOWN_FILES = "a DEFGEN file, a GoldenGate JSON schema or an Avro schema of a record"
 
-_DEFGEN, _AVRO, _JSON = range(3)  # kinds of files, those that tell most of a table first
+_DEFGEN, _AVRO, _JSON = range(3)  # kinds of files, the most detailed first
 
 
 class _FileContent(NamedTuple):
-    """The kind of a file (`_DEFGEN`, `_AVRO` or `_JSON`), its tables, and what is in doubt of them."""
+    """The kind of a file (`_DEFGEN`, `_AVRO` or `_JSON`), its tables, and doubts about them."""
 
     kind: int
     tables: list[TableDef]
@@ -47,7 +48,7 @@ class _FileContent(NamedTuple):
 
 @dataclass(frozen=True)
 class _Definition:
-    """A table as the file says that is trusted most."""
+    """A table as defined by the most trusted file."""
 
     kind: int
     file: str
@@ -56,10 +57,12 @@ class _Definition:
 
 
 def read_definitions(path: str, source: WriterSettings = DEFAULT_SETTINGS) -> list[TableDef]:
-    """The tables that one local file defines, in its order; none for the schema of the generic wrapper.
+    """Return the tables that a local file defines, in file order; none for the schema of the generic wrapper.
 
-    `source` is what is known of the messages that the file may be the schema of. Raises ConfigurationError with every
-    problem of the file: GG201 or GG202.
+    `source` describes the messages to which the file may belong.
+
+    Raises:
+        ConfigurationError: every problem of the file, GG201 or GG202.
     """
     content = _read(path, WrittenMetadata.of(source))
     if content.doubts:
@@ -80,13 +83,15 @@ def _read(path: str, written: WrittenMetadata | None) -> _FileContent:
 
 
 def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETTINGS) -> dict[str, TableDef]:
-    """The tables of files and directories by full name, in the order they are met.
+    """Return the tables of files and directories by full name, in the order in which they occur.
 
-    Of a directory its `*.def`, `*.avsc` and `*.schema.json` files are read, in name order, but no copies with a time
-    stamp. A table may be defined by several files: what DEFGEN wrote is trusted more than an Avro schema, and that more
-    than a JSON schema, neither of which knows of keys or of all types; files of one kind have to agree. `source` is
-    what is known of the messages that files may be the schemas of. Raises ConfigurationError with the problems of all
-    files: GG201, GG202 and GG203.
+    Of a directory, the `*.def`, `*.avsc` and `*.schema.json` files are read in name order, except copies with a time
+    stamp. Several files may define a table: a DEFGEN file is trusted more than an Avro schema, and an Avro schema more
+    than a JSON schema; schemas lack keys and some types. Files of one kind must agree. `source` describes the messages
+    to which the files may belong.
+
+    Raises:
+        ConfigurationError: the problems of all files, GG201, GG202 and GG203.
     """
     written = WrittenMetadata.of(source)
     problems: list[Diagnostic] = []
@@ -120,7 +125,7 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
 
 
 def _files(path: str) -> list[str]:
-    """The path itself, or the definition files of the directory that it is."""
+    """Return the path itself, or the definition files in it if it is a directory."""
     if not os.path.isdir(path):
         return [path]
     try:
@@ -171,7 +176,7 @@ def _conflict(first_file: str, first: TableDef, second_file: str, second: TableD
 
 
 def _difference(first: TableDef, second: TableDef) -> str:
-    """The first thing in which two definitions of a table are not the same."""
+    """Describe the first difference between two definitions of a table."""
     for place, (ours, theirs) in enumerate(zip(first.columns, second.columns, strict=False), 1):
         if ours.name != theirs.name:
             return f"column {place} is `{ours.name}` in the first and `{theirs.name}` in the second"
@@ -185,7 +190,7 @@ def _difference(first: TableDef, second: TableDef) -> str:
 
 
 def _trait(column: Column, other: Column) -> str:
-    """What of a column is not as in the other of the same name."""
+    """Describe how a column differs from the other one of the same name."""
     if column.type != other.type:
         return f"`{column.type}`"
     if column.key != other.key:

@@ -1,9 +1,9 @@
 """Table definitions from DEFGEN's source-definitions files (`.def`).
 
-There is no public specification; the file describes itself by the comments at its head, and that list of fields, not
-the version, says what the numbers of a column entry mean (by public samples of 11.1, 2.0 and 5.0). What the file does
-not tell: nullability (field 7 is 1 throughout, so every column is nullable) and the precision of numbers. A table
-without a primary key or unique index has all its columns marked as keys, as GoldenGate sees it.
+There is no public specification. The comments at the head of a file list the fields of an entry. This list, not
+the version, defines the numbers of a column entry (seen in public samples of 11.1, 2.0 and 5.0). The file does
+not contain nullability (field 7 is always 1, so every column is nullable) and the precision of numbers. If a table
+has no primary key or unique index, all its columns are marked as keys, as GoldenGate treats them.
 
 Data types (`scale`, `length` are the entry's Scale and External Length):
 
@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from ggfmt.definitions.source import DefinitionFile, is_charset
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
-RECOGNISED = re.compile(
+DEFGEN_MARK = re.compile(
     r"^(?:\*\+- Defgen version\b|\* *Field descriptions\b|Definition for table\s)", re.MULTILINE | re.IGNORECASE
 )
 ENCODING = re.compile(r"\*\+- *Defgen version[^,\r\n]*, *Encoding +([^\s,]+)", re.IGNORECASE)
@@ -48,23 +48,24 @@ BLANKS = " \t\v\f"
 REQUIRED = ("Name", "Data Type", "External Length", "Scale", "Key Column")
 OPTIONAL = ("Sub Data Type", "Native Data Type", "Most Significant DT", "Least Significant DT")
 
-FLOAT, FIXED_PREC, BINARY = 2, 3, 4  # sub data types; 4 is from memory, no public file shows it
+FLOAT, FIXED_PREC, BINARY = 2, 3, 4  # sub data types; 4 is an assumption, no public file shows it
 DAY, HOUR, SECOND = 2, 3, 5  # in Most and Least Significant DT, counted from 0, the year
-ORACLE_DATE = 12  # native types of Oracle are the codes of its call interface (OCI)
+ORACLE_DATE = 12  # Oracle's native types are codes of its call interface (OCI)
 ORACLE_TIMESTAMP = {180, 181, 187, 188, 231, 232}
 ORACLE_BINARY = {23, 24, 113}
 ORACLE_FLOATS = {100: Kind.FLOAT, 101: Kind.DOUBLE}
 
 
 def is_defgen(text: str) -> bool:
-    """Whether the text is a DEFGEN file, whole or damaged."""
-    return RECOGNISED.search(text) is not None
+    """Return whether the text is a DEFGEN file, complete or damaged."""
+    return DEFGEN_MARK.search(text) is not None
 
 
 def parse_defgen(source: DefinitionFile) -> list[TableDef]:
-    """The tables of a DEFGEN file, in its order; a table given more than once (APPEND) as it is given last.
+    """Return the tables of a DEFGEN file, in file order. If a table occurs more than once (APPEND), the last one
+    counts.
 
-    The encoding named in the first line governs the bytes. Problems go to `source.problems`, all GG202.
+    The encoding in the first line applies to the bytes. Problems are added to `source.problems`, all GG202.
     """
     named = ENCODING.match(source.text)
     if named:
@@ -85,7 +86,7 @@ def parse_defgen(source: DefinitionFile) -> list[TableDef]:
 
 @dataclass
 class _Block:
-    """A table's definition, from its first line to `End of definition`."""
+    """The definition of a table, from its first line to `End of definition`."""
 
     table: str
     line: int
@@ -100,7 +101,7 @@ class _Parser:
         self.source = source
         self.fields: list[str] = []
         self.in_field_list = False
-        self.oracle = True  # releases that do not name the database are of Oracle's in all samples
+        self.oracle = True  # if a file does not name the database, it is Oracle's in all samples
         self.block: _Block | None = None
         self.tables: dict[str, TableDef] = {}
 
@@ -131,7 +132,7 @@ class _Parser:
             self.fields.append(" ".join(match[2].split()))
 
     def _open(self, name: str, number: int) -> bool:
-        """Start a table; False, with a problem, if the comments so far do not tell how to read its entries."""
+        """Start a table; False, with a problem, if the comments so far do not describe its entries."""
         self.in_field_list = False
         lacking = [field for field in REQUIRED if field not in self.fields]
         if not self.fields or lacking or self.fields[0] != REQUIRED[0]:
@@ -167,7 +168,8 @@ class _Parser:
         )
 
     def _entry(self, block: _Block, line: str, number: int) -> None:
-        """Read a column entry: a name, in quotes if it has blanks, and a number for every other field of the list."""
+        """Read a column entry: a name, in quotes if it contains blanks, and a number for every other field of the
+        list."""
         block.entries += 1
         words = list(WORD.finditer(line))
         width = len(self.fields)

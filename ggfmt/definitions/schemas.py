@@ -1,8 +1,11 @@
-"""Which fields of a row schema are columns, and which are metadata of the messages. Both are fields beside each other.
-What decides, in this order: the property that ggfmt writes into its schemas; the settings of whoever wrote the
-messages (`--input-config`); the names of the fixed metadata, as the manual of 12.2 prints them (6.3.3 and 6.4.3).
-Nothing is guessed beyond that: fields that may be metadata of a template are an error. GoldenGate's columns may be
-null and its metadata never are.
+"""Table definitions from the Avro and JSON schemas that GoldenGate's formatters write (`.avsc`, `.schema.json`).
+
+A schema does not list the primary key: every column has key 0. JSON schemas also lack lengths, precisions and scales.
+
+In a row schema, columns and metadata of the messages are fields side by side. These decide, in this order: the property
+that ggfmt writes into its schemas; the settings of the messages' writer (`--input-config`); the names of the fixed
+metadata in the manual of 12.2 (6.3.3 and 6.4.3). ggfmt does not guess: fields that may be metadata of a template are an
+error. GoldenGate's columns may be null, its metadata are never null.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ from typing import Any
 
 from ggfmt.definitions.source import DefinitionFile
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.goldengate.avro.schema import is_flag
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.metacolumns import OP_TYPE, MetaColumn, Template
 from ggfmt.formats.goldengate.schemas import (
@@ -25,6 +27,7 @@ from ggfmt.formats.goldengate.schemas import (
     METADATA_PROPERTY,
     declared_metadata,
     declared_prefixes,
+    is_flag,
 )
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -40,16 +43,20 @@ _HELP = (
 class FieldForm(Enum):
     """What a field can be, by its type."""
 
-    NULLABLE = auto()  # a column
-    TEXT = auto()  # a text that is never null: metadata of GoldenGate, or a column of others
-    CONTAINER = auto()  # a list or a map: metadata alone
-    OTHER = auto()  # a column, in no schema of GoldenGate
+    NULLABLE = auto()  # always a column
+    TEXT = auto()  # a text that is never null: metadata in GoldenGate's schemas, otherwise a column
+    CONTAINER = auto()  # a list or a map: always metadata
+    OTHER = auto()  # a column, but not in a schema of GoldenGate
 
 
 @dataclass(frozen=True)
 class WrittenMetadata:
-    """What settings of a writer say: the names of metadata fields; `fixed` where they are those of a release.
-    `prefixes` are what columns of flattened messages start with, in both images."""
+    """The metadata fields according to the settings of a writer.
+
+    names     names of the metadata fields
+    fixed     the metadata are the fixed ones of a release
+    prefixes  prefixes of column names in the two images of flattened messages
+    """
 
     names: Sequence[str]
     fixed: bool = False
@@ -57,13 +64,13 @@ class WrittenMetadata:
 
     @classmethod
     def of(cls, source: WriterSettings) -> WrittenMetadata | None:
-        """None where settings say nothing of metadata."""
+        """Return the metadata fields; None if the settings do not define them."""
         text = source.given.get("metaColumnsTemplate")
         if text is not None:
             try:
                 return cls([column.name for column in Template().parse(text)])
             except InvalidValueError:
-                return None  # an error of its own, where the input is planned
+                return None  # reported when the input is planned
         options: Any = source.options
         if not hasattr(options, "meta_columns_template"):
             return None
@@ -84,8 +91,8 @@ def column_fields(
     forms: Mapping[str, FieldForm],
     written: WrittenMetadata | None,
 ) -> list[str]:
-    """The names of the fields that are columns. What cannot be decided is a doubt of `source`, and what the schema says
-    wrongly is a problem."""
+    """Return the names of the fields that are columns. An undecided field is a doubt of `source`, an error in the
+    schema a problem."""
     try:
         declared = declared_metadata(schema)
     except InvalidValueError as error:
@@ -111,7 +118,7 @@ def column_fields(
 def _checked(
     source: DefinitionFile, table: str, declared: Sequence[MetaColumn], forms: Mapping[str, FieldForm]
 ) -> list[str]:
-    """The names of declared metadata, less those that are fields of columns, which a row message of JSON may have."""
+    """Return the names of declared metadata without those that are also columns, which a JSON row message may have."""
     names = [column.name for column in declared]
     for name in names:
         if name not in forms:
@@ -126,7 +133,7 @@ def _without(forms: Mapping[str, FieldForm], names: Sequence[str]) -> list[str]:
 
 
 def _fixed(forms: Mapping[str, FieldForm]) -> list[str]:
-    """The fixed metadata among the fields: there are none where the type of the operation is not among them."""
+    """Return the fixed metadata among the fields; none if the operation type is not among them."""
     names = [name for name in FIXED_NAMES if _may_be_metadata(forms.get(name))]
     return names if _OP_TYPE_NAME in names else []
 
@@ -134,13 +141,6 @@ def _fixed(forms: Mapping[str, FieldForm]) -> list[str]:
 def _may_be_metadata(form: FieldForm | None) -> bool:
     return form in (FieldForm.TEXT, FieldForm.CONTAINER)
 
-
-# Table definitions from the Avro schemas that GoldenGate's Avro formatters write (`.avsc`). Followed: the
-# manual of 12.2, 6.4.3, for the row schema, whose columns are the fields beside the metadata, and 6.5.3 for the
-# operation schema, whose columns are the fields of the record in `before` and `after`. `<COL>_isMissing` beside
-# `<COL>` is a flag and not a column. The generic wrapper's schema (6.4.7.3) describes no table. A schema does
-# not list the primary key: every column has key 0. The table's full name is the record's namespace and name.
-# Logical types: the Avro specification.
 
 LOGICAL_KINDS = {
     ("long", "timestamp-millis"): Kind.TIMESTAMP,
@@ -155,14 +155,21 @@ WRAPPER_FIELDS = (["table_name", "schema_hash", "payload"], ["table_name", "sche
 
 
 def is_avro_schema(document: object) -> bool:
-    """Whether a parsed JSON document is the Avro schema of a record."""
+    """Return whether a parsed JSON document is the Avro schema of a record."""
     return isinstance(document, dict) and document.get("type") == "record" and isinstance(document.get("fields"), list)
 
 
 def parse_avro_schema(
     source: DefinitionFile, document: Mapping[str, object], written: WrittenMetadata | None
 ) -> list[TableDef]:
-    """The one table of an Avro schema, none for the generic wrapper; problems and doubts go to `source`, all GG202."""
+    """Return the table of an Avro schema; none for the generic wrapper. Problems and doubts are added to `source`, all
+    GG202.
+
+    The columns of a row schema (manual of 12.2, 6.4.3) are the fields beside the metadata, those of an operation schema
+    (6.5.3) the fields of the record in `before` and `after`. `<COL>_isMissing` beside `<COL>` is a flag and not a
+    column. The generic wrapper's schema (6.4.7.3) describes no table. The full name of the table is the namespace and
+    name of the record. For logical types, see the Avro specification.
+    """
     name, namespace = document.get("name"), document.get("namespace")
     if not isinstance(name, str):
         source.problem("the record has no `name`, which names the table")
@@ -189,7 +196,7 @@ def parse_avro_schema(
 
 
 def _named_fields(source: DefinitionFile, record: Mapping[str, object], table: str) -> dict[str, object]:
-    """The fields of a record as name and type, with a problem for each that is not such a pair or comes again."""
+    """Return the fields of a record as name and type, with a problem for each invalid or repeated field."""
     fields: dict[str, object] = {}
     given = record.get("fields")
     for place, item in enumerate(given if isinstance(given, list) else (), 1):
@@ -204,7 +211,7 @@ def _named_fields(source: DefinitionFile, record: Mapping[str, object], table: s
 
 
 def _image(fields: Mapping[str, object]) -> Mapping[str, object] | None:
-    """The record of the images in an operation schema: defined in `before`, and named again in `after`."""
+    """Return the record of the images in an operation schema, which `before` defines and `after` refers to."""
     if "before" not in fields or "after" not in fields:
         return None
     for name in ("before", "after"):
@@ -243,7 +250,7 @@ def _avro_columns(source: DefinitionFile, fields: Mapping[str, object], table: s
 
 
 def _resolve(spec: object) -> tuple[object, bool]:
-    """The innermost type of a field and whether it may be null; a union of several types is left as it is."""
+    """Return the innermost type of a field and whether it may be null. A union of several types stays as it is."""
     nullable = False
     while True:
         if isinstance(spec, list):
@@ -276,14 +283,6 @@ def _sql_type(spec: object) -> SqlType | None:
     return SqlType(AVRO_KINDS[base]) if base in AVRO_KINDS else None
 
 
-# Table definitions from the JSON schemas that GoldenGate's JSON formatters write (`.schema.json`). Followed:
-# the manual of 12.2, 6.3.3, for the operation model, whose columns stand in `definitions.row`; and what later
-# releases write for the row model (`json_row`), whose columns stand at the top among the metadata members. So
-# do those of both images of flattened messages, each with the name of its image before its own. A JSON schema
-# does not list the primary key: every column has key 0. Nor does it tell lengths, precisions and scales.
-# `number` is DECIMAL, `integer` INTEGER, `boolean` BOOLEAN and `string` STRING; a column is nullable if its
-# type includes `null`.
-
 DEFAULT_PREFIXES = ("before.", "after.")  # of columns in flattened messages
 TYPES = {
     "string": SqlType(Kind.STRING),
@@ -294,7 +293,7 @@ TYPES = {
 
 
 def is_json_schema(document: object) -> bool:
-    """Whether a parsed JSON document is the schema of an object with members."""
+    """Return whether a parsed JSON document is the schema of an object with members."""
     return (
         isinstance(document, dict)
         and document.get("type") == "object"
@@ -306,7 +305,13 @@ def is_json_schema(document: object) -> bool:
 def parse_json_schema(
     source: DefinitionFile, document: Mapping[str, object], written: WrittenMetadata | None
 ) -> list[TableDef]:
-    """The one table of a JSON schema, named by its `title`; problems and doubts go to `source`, all GG202."""
+    """Return the table of a JSON schema, named by its `title`. Problems and doubts are added to `source`, all GG202.
+
+    The columns of the operation model (manual of 12.2, 6.3.3) are in `definitions.row`. Those of the row model
+    (`json_row`, later releases) are at the top level, among the metadata. So are those of both images of flattened
+    messages, each with a prefix for its image. `number` is DECIMAL, `integer` INTEGER, `boolean` BOOLEAN and `string`
+    STRING. A column is nullable if its type includes `null`.
+    """
     title = document.get("title")
     if not isinstance(title, str):
         source.problem("the schema has no `title`, which names the table")
@@ -336,7 +341,7 @@ def parse_json_schema(
 def _json_members(
     source: DefinitionFile, table: str, document: Mapping[str, object], written: WrittenMetadata | None
 ) -> dict[str, object] | None:
-    """The members of the schema that are columns; None if the operation model's row lacks them."""
+    """Return the members of the schema that are columns; None if the row of the operation model has none."""
     definitions = document.get("definitions")
     if isinstance(definitions, dict) and "row" in definitions:
         row = definitions["row"]

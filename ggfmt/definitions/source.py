@@ -1,4 +1,4 @@
-"""A definition file while it is read: its text, and the problems met in it."""
+"""A definition file during parsing: its text, and the problems found in it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def is_charset(name: str) -> bool:
-    """Whether Python can decode the bytes of a file by that name."""
+    """Return whether Python can decode a file by an encoding of this name."""
     try:
         codec = codecs.lookup(name)
-        b" ".decode(name)  # bytes to bytes codecs, as `hex`, are a LookupError here
+        b" ".decode(name)  # codecs from bytes to bytes, such as `hex`, raise LookupError here
     except UnicodeDecodeError:
         pass  # one byte is not enough for UTF-16
     except (LookupError, ValueError):
@@ -32,15 +32,15 @@ def is_charset(name: str) -> bool:
 
 
 def _printable(text: str) -> str:
-    """Text of the file that can be shown: control characters and half surrogate pairs become escapes."""
+    """Return a text that can be shown: control characters and surrogates become escapes."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 class DefinitionFile:
-    """The text of a definition file and the diagnostics collected about it: `problems`, and `doubts` about its tables.
+    """The text of a definition file and its diagnostics: `problems`, and `doubts` about its tables.
 
-    The bytes are read by their byte order mark; without one they are UTF-8, or else cp1252, or else latin-1, so that
-    there is always a text. A file that names its encoding is decoded anew, by `decode`.
+    A byte order mark decides the encoding. Without one, the file is UTF-8, else cp1252, else latin-1, so that there is
+    always a text. If the file names its encoding, `decode` decodes it again.
     """
 
     def __init__(self, path: str, data: bytes) -> None:
@@ -64,9 +64,9 @@ class DefinitionFile:
         self.lines = LINE_END.split(text)
 
     def decode(self, encoding: str) -> bool:
-        """Read the bytes by the encoding that the file names; False, with a GG202, if they do not fit it.
+        """Decode the bytes by the encoding that the file names; False, with a GG202, if they do not match it.
 
-        A byte order mark wins over the name. The encoding must be one of which `is_charset` is true.
+        A byte order mark takes precedence. `is_charset` must be true for the encoding.
         """
         if self._marked:
             return True
@@ -85,7 +85,7 @@ class DefinitionFile:
         return True
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column, both from 1, of a character of the text."""
+        """Return line and column of a character, both counted from 1."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
@@ -100,19 +100,19 @@ class DefinitionFile:
         table: str | None = None,
         field: str | None = None,
     ) -> None:
-        """Add a GG202 about this file; `line` brings the source line with it."""
+        """Add a GG202 about this file. `line` adds the source line."""
         source = None if line is None else self.lines[line - 1]
         table, field = table and _printable(table), field and _printable(field)
         place = Span(self.path, line, column, length, source, table=table, field=field)
         self.problems.append(Diagnostic("GG202", _printable(message), place, help))
 
     def doubt(self, message: str, help: str, table: str) -> None:
-        """Add a GG202 that counts only if no better file defines the table."""
+        """Add a GG202 that counts only if no more trusted file defines the table."""
         place = Span(self.path, table=_printable(table))
         self.doubts.append(Diagnostic("GG202", _printable(message), place, help))
 
     def table(self, full_name: str, columns: Sequence[Column], line: int | None = None) -> TableDef | None:
-        """The table definition; None, with a GG202, if its name or its columns' names cannot be used."""
+        """Return the table definition; None, with a GG202, if its name or a column name is unusable."""
         column = None if line is None else 1
         before = len(self.problems)
         try:

@@ -1,1 +1,1 @@
-"""The neutral model between readers and formatters: tables, operations and their images."""
+"""The model between readers and formatters: tables, operations and their images."""

@@ -1,7 +1,7 @@
-"""Operations in columnar form: a batch holds many operations of one table definition.
+"""Operations in columns: a batch holds many operations of one table definition.
 
-A column has three states in an image. Where `present` is false it is *missing* (not in the image); where it is true
-and the value is null it is *NULL*; otherwise it has the value, which is the text that the source wrote.
+A column of an image has three states. Where `present` is false, it is *missing*: the image does not contain it. Where
+`present` is true and the value is null, it is *NULL*. Otherwise its value is the text that the source wrote.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from ggfmt.model.table import TableDef
 
 
 class OpType(str, Enum):
+    """The type of an operation."""
+
     INSERT = "I"
     UPDATE = "U"
     DELETE = "D"
@@ -31,17 +33,17 @@ _NOTHING = pa.scalar(None, pa.string())
 
 
 def without_empty(texts: pa.StringArray) -> pa.StringArray:
-    """Metadata, null where the text is empty: formats without a null write an empty text for what there is not."""
+    """Return metadata with null for each empty text: formats without a null write an empty text for absent metadata."""
     empty = pc.equal(pc.binary_length(texts), 0)
     return pc.if_else(empty, _NOTHING, texts) if pc.any(empty).as_py() else texts
 
 
 @dataclass(frozen=True, eq=False)
 class ImageColumn:
-    """One column of an image over n operations: `values` has n texts; `present` None means present in every one.
+    """A column of an image over n operations: n texts in `values`. `present` None: no image lacks the column.
 
-    Where `json` is true the source had a JSON value that is no string, such as an object, and the text is that value;
-    None: nowhere. A format that has JSON may show it as it was, though the column is of texts.
+    Where `json` is true, the source had a JSON value other than a string, such as an object, and the text is that
+    value. None: nowhere. A JSON format may write the value as it was, even if the column holds texts.
     """
 
     values: pa.StringArray
@@ -55,10 +57,10 @@ class ImageColumn:
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """The before or after images of n operations; `columns` in table order.
+    """The before or after images of n operations, with `columns` in table order.
 
-    Where `exists` is false the operation has no such image and its columns mean nothing there; None means that every
-    operation has one.
+    Where `exists` is false, the operation has no such image, and the columns mean nothing. None: all operations have
+    one.
     """
 
     columns: tuple[ImageColumn, ...]
@@ -69,6 +71,7 @@ class Image:
         return Image(tuple(column.take(indices) for column in self.columns), exists)
 
     def exists_mask(self, length: int) -> pa.BooleanArray:
+        """Return `exists` as a mask of `length` rows."""
         return pa.repeat(pa.scalar(True), length) if self.exists is None else self.exists
 
 
@@ -77,12 +80,12 @@ class ChangeBatch:
     """n operations of one table definition, in input order.
 
     op        n texts of `OP_TYPES`, never null
-    op_ts     n texts, null where the source has none; an empty text is none
-    position  as `op_ts`
-    tokens    n maps from token name to text, or None when no operation has tokens or nobody asked for them
-    ordinal   n int64, the place of each operation's record among the records of the split, counted from 0
-    key_update  n booleans, true where an update changes the primary key, when the reader has decided that; None leaves
-              the decision to a comparison of the images
+    op_ts     n texts, null if the source has none; an empty text becomes null
+    position  like `op_ts`
+    tokens    n maps from token name to text, or None if no operation has tokens or no formatter needs them
+    ordinal   n int64: the number of each operation's record in the split, counted from 0
+    key_update  n booleans, true where an update changes the primary key, if the reader decided that; None: a comparison
+              of the images decides
     """
 
     table: TableDef
@@ -106,9 +109,9 @@ class ChangeBatch:
         return len(self.op)
 
     def take(self, indices: pa.Array[Any]) -> ChangeBatch:
-        """The operations at `indices` (int64), which may repeat and leave out operations."""
+        """Return the operations at `indices` (int64), in which operations may repeat or be omitted."""
         before, after = self.before.take(indices), self.after.take(indices)
-        if self.before.columns is self.after.columns:  # they share what belongs to either
+        if self.before.columns is self.after.columns:  # both images share the columns
             after = Image(before.columns, after.exists)
         return replace(
             self,
@@ -123,9 +126,9 @@ class ChangeBatch:
         )
 
     def row_image(self) -> Image:
-        """The one image that a row format shows: the before image of a delete, else the after image.
+        """Return the image that a row format shows: the before image of a delete, else the after image.
 
-        A truncate has neither, so that all of its columns are missing.
+        A truncate has no image, so all its columns are missing.
         """
         if self.before.columns is self.after.columns:
             exists = pc.or_(self.before.exists_mask(len(self)), self.after.exists_mask(len(self)))
@@ -148,8 +151,9 @@ class ChangeBatch:
         return Image(tuple(columns), exists)
 
 
-def in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
-    """Batches of one definition as one, in the order of their ordinals; operations of one record are in one batch."""
+def merge_in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
+    """Merge batches of one definition, in the order of their ordinals. A single batch has all operations of a
+    record."""
     if len(batches) == 1:
         return batches[0]
     ordinal = pa.concat_arrays([batch.ordinal for batch in batches])
@@ -187,14 +191,14 @@ def _images_of(images: Sequence[Image], batches: Sequence[ChangeBatch]) -> Image
 
 
 def _tokens_of(batches: Sequence[ChangeBatch]) -> StringMapArray | None:
-    """The tokens of batches one after the other: those of a batch without any are empty maps."""
+    """Return the tokens of all batches; a batch without tokens has empty maps."""
     if all(batch.tokens is None for batch in batches):
         return None
     return pa.concat_arrays([no_tokens(len(batch)) if batch.tokens is None else batch.tokens for batch in batches])
 
 
 def no_tokens(rows: int) -> StringMapArray:
-    """n empty maps."""
+    """Return n empty maps."""
     nothing = pa.array([], pa.string())
     return string_maps(pa.repeat(pa.scalar(0, pa.int32()), rows + 1), nothing, nothing)
 
@@ -202,7 +206,7 @@ def no_tokens(rows: int) -> StringMapArray:
 def _masks(
     masks: Sequence[pa.BooleanArray | None], batches: Sequence[ChangeBatch], lacking: bool
 ) -> pa.BooleanArray | None:
-    """The masks of batches one after the other; `lacking` is what one that is None says everywhere."""
+    """Return the masks of all batches. A mask that is None counts as `lacking` in all rows."""
     if all(mask is None for mask in masks):
         return None
     whole = [
@@ -215,7 +219,7 @@ def _masks(
 def either(
     where: pa.BooleanArray, one: pa.BooleanArray | None, other: pa.BooleanArray | None
 ) -> pa.BooleanArray | None:
-    """One mask where something is true, elsewhere the other; None is false everywhere."""
+    """Return one mask where a condition is true, and the other mask elsewhere. None is false in all rows."""
     if one is None and other is None:
         return None
     no = pa.scalar(False)

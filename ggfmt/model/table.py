@@ -10,7 +10,7 @@ from functools import cached_property
 
 
 class Kind(str, Enum):
-    """What a column holds. NUMBER is Oracle's NUMBER without precision, which travels as text in a 12.2 trail."""
+    """The kind of a column's values. NUMBER is Oracle's NUMBER without precision, which is text in a 12.2 trail."""
 
     STRING = "string"
     BOOLEAN = "boolean"
@@ -28,7 +28,7 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True)
 class SqlType:
-    """A column's type as far as its source tells it; None where the source is silent."""
+    """The type of a column as far as its source describes it; None is unknown."""
 
     kind: Kind
     length: int | None = None
@@ -45,7 +45,7 @@ STRING = SqlType(Kind.STRING)
 
 @dataclass(frozen=True)
 class Column:
-    """One column. `key` is its place in the primary key, counted from 1; 0 means that it is not part of the key."""
+    """A column. `key` is its place in the primary key, counted from 1; 0 if it is not part of the key."""
 
     name: str
     type: SqlType = STRING
@@ -55,9 +55,9 @@ class Column:
 
 @dataclass(frozen=True)
 class TableDef:
-    """A table's definition. Two equal definitions mean that there was no metadata change event between them.
+    """The definition of a table. Equal definitions mean that no schema change lies between them.
 
-    `full_name` is the name that messages carry: catalog, schema and name divided by dots, absent parts left out.
+    `full_name` is the name in messages: catalog, schema and name, separated by dots; absent parts are omitted.
     """
 
     full_name: str
@@ -85,17 +85,19 @@ class TableDef:
 
     @cached_property
     def primary_keys(self) -> tuple[str, ...]:
-        """Names of the key columns, in the order of the key."""
+        """The names of the key columns, in key order."""
         return tuple(c.name for c in sorted(self.columns, key=lambda c: c.key) if c.key)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short text that two definitions have in common only if they are equal."""
+        """A short text that only equal definitions share."""
         return hashlib.sha256(repr((self.full_name, self.columns)).encode()).hexdigest()[:16]
 
     def with_keys(self, names: Sequence[str]) -> TableDef:
-        """The definition with a primary key of the columns that have these names, if need be in another case. A name
-        that no column has, or several have in another case, is passed over."""
+        """Return the definition with a primary key of these columns. If no column has the exact name, case is ignored.
+
+        A name that matches no column, or several in different case, is ignored.
+        """
         columns = (self._column_of(name) for name in names)
         places: dict[str, int] = {}
         for place, name in enumerate(columns, 1):
@@ -106,11 +108,12 @@ class TableDef:
         )
 
     def not_in_key(self, names: Iterable[str]) -> list[str]:
-        """Those of the names of a key's columns that stand for no column of the key."""
+        """Return those of the names that match no key column."""
         return [name for name in names if self._column_of(name) not in self.primary_keys]
 
     def _column_of(self, name: str) -> str | None:
-        """The name of the column that is meant by a name, which may be in another case."""
+        """Return the name of the column that a name matches, if necessary in different case; None if it is ambiguous or
+        unknown."""
         if name in self.column_names:
             return name
         alike = [own for own in self.column_names if own.casefold() == name.casefold()]
@@ -118,15 +121,19 @@ class TableDef:
 
     @cached_property
     def key_indices(self) -> tuple[int, ...]:
-        """Places of the key columns in `columns`."""
+        """The places of the key columns in `columns`."""
         return tuple(i for i, column in enumerate(self.columns) if column.key)
 
 
-MAX_NAME_BYTES = 200  # a file name may have 255 and holds a time stamp, a part number and a suffix besides
+MAX_NAME_BYTES = 200  # a file name has at most 255 and also contains a time stamp, a part number and a suffix
 
 
 def split_name(full_name: str) -> tuple[str, ...]:
-    """The one to three parts of a table name; ValueError, with the reason, if it is not such a name."""
+    """Return the one to three parts of a table name.
+
+    Raises:
+        ValueError: the name is illegal; the message says why.
+    """
     parts = tuple(full_name.split("."))
     if not all(parts) or any(part != part.strip() for part in parts):
         raise ValueError("has an empty part")
@@ -140,7 +147,7 @@ def split_name(full_name: str) -> tuple[str, ...]:
 
 
 def join_name(*parts: str | None) -> str:
-    """The full name of a table from its parts, those that are absent or empty left out."""
+    """Return the full name of a table from its parts; absent and empty parts are omitted."""
     return ".".join(filter(None, parts))
 
 
@@ -148,11 +155,11 @@ def join_name(*parts: str | None) -> str:
 class Catalog:
     """The definitions that hold at one place of the input, by full name.
 
-    Definitions come from three sources of falling trust: files given by the user (`trusted`), metadata records of the
-    stream, and the discovery pass. What a trusted definition says of a column stays true when the stream redefines
-    the table: the stream decides which columns there are, the file what they are.
+    Definitions have three sources, in descending trust: files of the user (`trusted`), metadata records of the stream,
+    and the discovery pass. If the stream redefines a table, the stream decides which columns exist, and the trusted
+    definition decides their types and keys.
 
-    `provisional`: the discovery pass saw a part of the input only, so that whoever reads the rest has to tell what it
+    `provisional`: the discovery pass has read only a part of the input. A reader of the rest must report what the pass
     would have found there.
     """
 
@@ -167,7 +174,7 @@ class Catalog:
         return tuple({**self.trusted, **self.current}.values())
 
     def settle(self, table: TableDef) -> TableDef:
-        """`table`, a definition met in the stream, with the types and keys of the trusted definition."""
+        """Return a definition from the stream with the types and keys of the trusted definition."""
         trusted = self.trusted.get(table.full_name)
         if trusted is None:
             return table
@@ -175,6 +182,6 @@ class Catalog:
         return TableDef(table.full_name, tuple(known.get(column.name, column) for column in table.columns))
 
     def with_tables(self, tables: Iterable[TableDef]) -> Catalog:
-        """A catalog in which `tables`, already settled, hold from now on."""
+        """Return a catalog in which `tables`, already settled, hold from now on."""
         current = {**self.current, **{table.full_name: table for table in tables}}
         return Catalog(self.trusted, current, self.provisional)

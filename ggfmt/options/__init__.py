@@ -1,1 +1,1 @@
-"""Options: each is declared once, and the parser, the linter, the help and the README are read from the declaration."""
+"""Options. Each is declared once; the parser, the linter, the help and the documents use the declaration."""

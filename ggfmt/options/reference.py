@@ -1,4 +1,4 @@
-"""Option sets as tables: Markdown for the README, rich for the terminal, plain data for JSON."""
+"""Option sets as tables: Markdown for documents, rich for the terminal, plain data for JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HEADINGS = ("Property", "Legal values", "Default", "Releases", "Meaning")
 
 
 def markdown_table(options: type[Options]) -> str:
-    """A Markdown table of the options, one line each, with a line break at the end."""
+    """Return a Markdown table with a line per option, ending in a line break."""
     headings = _headings(options)
     lines = [" | ".join(headings), " | ".join("---" for _ in headings)]
     for spec in options.specs():
@@ -24,7 +24,7 @@ def markdown_table(options: type[Options]) -> str:
 
 
 def rich_table(options: type[Options], title: str | None = None) -> Table:
-    """A table of the options for a rich console."""
+    """Return a table of the options for a rich console."""
     from rich.table import Table
     from rich.text import Text
 
@@ -38,7 +38,7 @@ def rich_table(options: type[Options], title: str | None = None) -> Table:
 
 
 def _headings(options: type[Options]) -> tuple[str, ...]:
-    """The headings of a table; the releases are GoldenGate's."""
+    """Return the headings of the table. Only options of GoldenGate have releases."""
     return tuple(heading for heading in _HEADINGS if heading != "Releases" or options.of_goldengate)
 
 
@@ -48,12 +48,12 @@ def _cells(options: type[Options], spec: OptionSpec) -> tuple[str, ...]:
 
 
 def as_dicts(options: type[Options]) -> list[dict[str, Any]]:
-    """The options as data for JSON; `default` is a JSON value, `default_text` what a properties file would say."""
+    """Return the options as data for JSON. `default` is a JSON value, `default_text` its form in a properties file."""
     return [as_dict(spec) for spec in options.specs()]
 
 
 def as_dict(spec: OptionSpec) -> dict[str, Any]:
-    """One option as data for JSON."""
+    """Return one option as data for JSON."""
     described: dict[str, Any] = {
         "property": spec.name,
         "kind": type(spec.kind).__name__.lower(),
@@ -71,19 +71,19 @@ def as_dict(spec: OptionSpec) -> dict[str, Any]:
 
 
 def releases(spec: OptionSpec) -> str:
-    """The releases of GoldenGate that have the option."""
+    """Describe the releases of GoldenGate that have the option."""
     return f"from {spec.since}" if spec.until is None else f"{spec.since} to {spec.until}"
 
 
 def default_words(spec: OptionSpec) -> str:
-    """The default as a person reads it."""
+    """Return the default for a person to read."""
     if spec.default is None or spec.default == ():
         return "none"
     return f"`{spec.default_text}`" if spec.default != "" else "empty"
 
 
 def sentence(spec: OptionSpec) -> str:
-    """The option's sentence, and what each of its words does."""
+    """Return the description of the option, with the effect of each of its words."""
     if not isinstance(spec.kind, Choice):
         return spec.doc
     return f"{spec.doc} {'; '.join(f'`{word}`: {sentence}' for word, sentence in spec.kind.words.items())}."

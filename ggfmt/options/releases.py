@@ -1,7 +1,7 @@
 """The releases of GoldenGate for Big Data that `ggfmt.compatibility` names, and what each changed in messages.
 
-Each fact stands once, here. An option says itself from which release on it is (`since`) and which was the last to have
-it (`until`).
+Facts about a release are only here. An option itself declares the first (`since`) and the last (`until`) release that
+has it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class Metadata(str, Enum):
-    """Where the metadata of messages come from, if a handler gives no `metaColumnsTemplate`."""
+    """The metadata of messages, if a handler has no `metaColumnsTemplate`."""
 
     FIXED = "metadata fields are fixed, and some can be switched off"
     UNKNOWN = "what metadata are written without a `metaColumnsTemplate` is not known: ggfmt asks for one"
@@ -21,8 +21,11 @@ class Metadata(str, Enum):
 
 @dataclass(frozen=True)
 class Release:
-    """One release: `typed_numbers` tells that whole numbers are long integers and that a NUMBER without precision is a
-    number; `fingerprint` that wrappers name the schema of an Avro message by its fingerprint unless told otherwise."""
+    """A release of GoldenGate.
+
+    typed_numbers  whole numbers are long integers, and a NUMBER without precision is a number
+    fingerprint    by default, wrappers name the schema of an Avro message by its fingerprint
+    """
 
     name: str
     typed_numbers: bool
@@ -31,7 +34,7 @@ class Release:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What the release says of messages, one fact a text."""
+        """The properties of the release's messages, one fact per text."""
         return (
             "whole numbers are long integers, and a NUMBER without precision is a double"
             if self.typed_numbers
@@ -60,19 +63,19 @@ DEFAULT_RELEASE = "12.2"
 FIRST_RELEASE = "12.2"
 
 
-def named(text: str) -> str | None:
-    """The release that a text means: `21.1`, `21c`, `12.3.1.1` are written for `21` and `12.3`; None for no release."""
+def find_release(text: str) -> str | None:
+    """Return the release that a text names, or None. `21.1` and `21c` name `21`, `12.3.1.1` names `12.3`."""
     name = re.sub("(c|ai)$", "", text.strip().lower())
     return max((known for known in RELEASES if f"{name}.".startswith(f"{known}.")), key=len, default=None)
 
 
 def is_later(release: str, other: str) -> bool:
-    """Whether a release is later than another, by their numbers."""
+    """Return whether a release is later than another."""
     return _numbers(release) > _numbers(other)
 
 
-def has(release: str, since: str, until: str | None) -> bool:
-    """Whether a release has what came with one release and ended, if it did, with another."""
+def is_available(release: str, since: str, until: str | None) -> bool:
+    """Return whether a release has an option that came with `since` and ended after `until` (None: has not ended)."""
     return not is_later(since, release) and (until is None or not is_later(release, until))
 
 

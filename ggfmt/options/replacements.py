@@ -1,4 +1,4 @@
-"""The replacements of a run, without the machinery that carries them out."""
+"""The replacements of a run as data, without the code that applies them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Transform:
-    """A replacement in the values of the columns that its patterns pick: each fits a name as a whole, None fits all."""
+    """A replacement in the values of the columns that its patterns select. Each pattern must match a whole name; None
+    matches all."""
 
     PARTS: ClassVar[tuple[str, ...]] = ("catalog", "schema", "table", "column")
 
@@ -27,18 +28,17 @@ class Transform:
     column: JavaRegex | None = None
 
     def pattern(self, part: str) -> JavaRegex | None:
-        """The pattern for a part of names."""
+        """Return the pattern for a part of names."""
         return {"catalog": self.catalog, "schema": self.schema, "table": self.table, "column": self.column}[part]
 
     def key(self, part: str) -> str:
-        """The property that has the pattern for a part of names."""
+        """Return the property that contains the pattern for a part of names."""
         return f"gg.transform.{self.name}.matcher.{part}Regex"
 
 
 @dataclass(frozen=True)
 class Replacements:
-    """The replacements of a run, for names and for values, in the order in which they are carried out; transforms come
-    last."""
+    """The replacements of a run for names and values, in the order of their application; transforms come last."""
 
     schema: tuple[Replacement, ...] = ()
     content: tuple[Replacement, ...] = ()
@@ -48,7 +48,7 @@ class Replacements:
         return bool(self.schema or self.content or self.transforms)
 
     def summary(self) -> Iterator[str]:
-        """What is replaced, in words, one line for each pair."""
+        """Describe each replacement in a line."""
         for what, pairs in (("names", self.schema), ("values", self.content)):
             for pair in pairs:
                 yield f"in {what}, {_in_words(pair)}"

@@ -16,39 +16,25 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
 
 from ggfmt.java.text import trim
+from ggfmt.options import value_types
 from ggfmt.options.releases import FIRST_RELEASE
-from ggfmt.options.value_types import (
-    Bool,
-    Charset,
-    Choice,
-    Delimiter,
-    Int,
-    NamePart,
-    Path,
-    Representation,
-    SchemaDirectory,
-    Size,
-    ValueType,
-    escaped,
-)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class OptionSpec:
-    """One option: `name` as in a properties file, `attr` as in Python.
+    """An option. `name` is the name in a properties file, `attr` the name in Python.
 
-    `since` is the release of GoldenGate that it came with, empty if none has it, and `until` the last that has it, None
-    if it has not ended: keys of `RELEASES`.
-
-    `aliases` are other names that real files and the manual's own misprints use. `example` is a value to show, as a
-    properties file writes it; None leaves it to the kind.
+    since    first release of GoldenGate that has the option, a key of `RELEASES`; empty if none has it
+    until    last release that has it; None if it has not ended
+    aliases  other names, from real files and misprints in the manual
+    example  a value to show, as in a properties file; None: the value type chooses one
     """
 
     name: str
     attr: str
-    kind: ValueType[Any]
+    kind: value_types.ValueType[Any]
     default: Any
     doc: str
     since: str
@@ -58,27 +44,30 @@ class OptionSpec:
 
     @property
     def example_text(self) -> str:
-        """A legal value other than the default, as a properties file would give it."""
+        """A legal value other than the default, as in a properties file."""
         return _example(self.kind, self.default) if self.example is None else self.example
 
     @property
     def default_text(self) -> str:
-        """The default as a properties file would give it; empty for none."""
-        return escaped(self.text(self.default))
+        """The default as in a properties file; empty for none."""
+        return value_types.escape_value(self.text(self.default))
 
     def text(self, value: Any) -> str:
-        """The value as a properties file would give it; empty for an option that was not given and has no default."""
+        """Return a value as in a properties file; empty for None."""
         return "" if value is None else self.kind.render(value)
 
     def value(self, text: str) -> Any:
-        """The value of a property's text, or InvalidValueError; no text means the default, where it is no value
-        itself."""
+        """Return the value of a property's text; an empty text means the default, unless it is itself a value.
+
+        Raises:
+            InvalidValueError: the text is illegal.
+        """
         trimmed = trim(text)
         return self.kind.parse(trimmed) if trimmed or self.kind.keeps_empty else self.default
 
 
 def option(
-    kind: ValueType[T],
+    kind: value_types.ValueType[T],
     default: T | None,
     doc: str,
     *,
@@ -87,38 +76,41 @@ def option(
     aliases: tuple[str, ...] = (),
     example: str | None = None,
 ) -> T:
-    """A dataclass field that declares an option; for a default of None the attribute is to be typed `X | None`."""
+    """Return a dataclass field that declares an option. If the default is None, annotate the attribute as `X |
+    None`."""
     metadata = {"kind": kind, "doc": doc, "since": since, "until": until, "aliases": aliases, "example": example}
     return cast(T, field(default=default, metadata=metadata))
 
 
-def _example(kind: ValueType[Any], default: Any) -> str:
-    if isinstance(kind, Bool):
+def _example(kind: value_types.ValueType[Any], default: Any) -> str:
+    if isinstance(kind, value_types.Bool):
         return kind.render(not default)
-    if isinstance(kind, Choice):
+    if isinstance(kind, value_types.Choice):
         return next(word for word in kind.words if word != default)
-    return escaped(kind.render(next(value for value in _candidates(kind, default) if value != default)))
+    return value_types.escape_value(
+        kind.render(next(value for value in _candidates(kind, default) if value != default))
+    )
 
 
-def _candidates(kind: ValueType[Any], default: Any) -> tuple[Any, ...]:
-    """Values to show, the first of which that is not the default is taken."""
-    if isinstance(kind, Charset):
+def _candidates(kind: value_types.ValueType[Any], default: Any) -> tuple[Any, ...]:
+    """Return values to show; the first that is not the default is used."""
+    if isinstance(kind, value_types.Charset):
         return "UTF-16BE", "UTF-8"
-    if isinstance(kind, Size):
+    if isinstance(kind, value_types.Size):
         return 64 << 20, 1 << 20
-    if isinstance(kind, Int):
+    if isinstance(kind, value_types.Int):
         return kind.low, kind.low + 1
-    if isinstance(kind, SchemaDirectory):
+    if isinstance(kind, value_types.SchemaDirectory):
         return ("./schemas", "./out/schemas")
-    if isinstance(kind, Path):
+    if isinstance(kind, value_types.Path):
         return "./out", "./out2"
-    if isinstance(kind, NamePart):
+    if isinstance(kind, value_types.NamePart):
         return ".json", ".txt"
-    if isinstance(kind, Delimiter):
+    if isinstance(kind, value_types.Delimiter):
         if kind.tokens:
             return ":" if default == "=" else ";", "|"
         return ("\r\n",) if kind.line else ("\n",) if default == "" else ("|", ";")
-    if isinstance(kind, Representation):
+    if isinstance(kind, value_types.Representation):
         return ("-",) if default == "" else ("\\N", "-")
     return "X", "Y"
 
@@ -130,7 +122,7 @@ def property_name(attr: str) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """Base of every option set: frozen, comparable, hashable, and safe to send to a Spark worker.
+    """Base class of option sets: frozen, comparable, hashable, and safe to send to a Spark worker.
 
     `of_goldengate` is false for options that no release of GoldenGate has.
     """
@@ -139,16 +131,17 @@ class Options:
 
     @classmethod
     def specs(cls) -> tuple[OptionSpec, ...]:
+        """Return the declarations of the options."""
         return _specs(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for that of the class
 
     @classmethod
     def parse(cls, texts: Mapping[str, str]) -> Options:
-        """Options from property texts by property name; InvalidValueError for the first illegal one."""
+        """Return options from texts by property name; InvalidValueError for the first illegal one."""
         specs = {spec.name: spec for spec in cls.specs()}
         return cls(**{specs[name].attr: specs[name].value(text) for name, text in texts.items()})
 
     def non_defaults(self) -> Iterator[tuple[OptionSpec, Any]]:
-        """The options whose value is not their default."""
+        """Yield the options whose value is not the default."""
         for spec in self.specs():
             value = getattr(self, spec.attr)
             if value != spec.default:

@@ -1,5 +1,8 @@
-"""What the keywords of a template stand for, each made from `NameContext`. What data puts in never makes a directory:
-a `/` of theirs is `DATA_SLASH` in what is shown, which no template can have.
+"""Templates for names of files and directories: `${fullyQualifiedTableName}_${currentTimestamp}.json`.
+
+The keywords are those of the File Writer and HDFS handlers of GoldenGate for Big Data; case does not matter. Everything
+else is text, and there is no escape for `${`. Text that comes from data never creates a directory: a `/` in it becomes
+`DATA_SLASH`, which no template can contain.
 """
 
 from __future__ import annotations
@@ -21,11 +24,11 @@ if TYPE_CHECKING:
 
 
 DATA_SLASH = "\0"
-NUMBER = "\x01"  # where the number of a file goes
+NUMBER = "\x01"  # placeholder for the number of a file
 
 TABLE_NAMES = ("fullyQualifiedTableName", "catalogName", "schemaName", "tableName")
 
-# What GoldenGate has, and ggfmt has no value for.
+# Keywords of GoldenGate for which ggfmt has no value.
 UNKNOWN_VALUES = {
     "custom": "stands for a Java class, which ggfmt cannot run",
     "env": "is a variable of the machine that GoldenGate runs on",
@@ -40,8 +43,8 @@ UNKNOWN_VALUES = {
 
 @dataclass(frozen=True)
 class Value:
-    """The value of a column in one operation: `present` is false if the operation lacks the column, `text` None if the
-    value is NULL."""
+    """The value of a column in an operation. `present` is false if the operation lacks the column; `text` is None for
+    NULL."""
 
     present: bool
     text: str | None = None
@@ -49,8 +52,12 @@ class Value:
 
 @dataclass(frozen=True)
 class NameContext:
-    """What names are made of. `table` is the full name of a table and `parts` the parts of it, empty for a file of all
-    tables; `values` has the columns that files are told apart by, in capitals; `moment` is in UTC."""
+    """The input of names.
+
+    moment  time in UTC
+    table   full name of a table and its `parts`; empty for a file of all tables
+    values  the columns that divide files, by name in capitals
+    """
 
     moment: datetime
     table: str = ""
@@ -60,26 +67,26 @@ class NameContext:
 
 
 class MissingValueError(InvalidValueError):
-    """A value of one operation, of which the template says no name for files."""
+    """An operation has a value for which the template defines no name."""
 
 
 class Piece(ABC):
-    """A part of a template: what it stands for, the pieces within it, and the texts that a template gives it."""
+    """A piece of a template: a keyword or text, the pieces within it, and its literal texts."""
 
     @property
     def within(self) -> tuple[Piece, ...]:
         return ()
 
     @abstractmethod
-    def show(self, facts: NameContext) -> str:
-        """IllegalValue where there is nothing that it stands for."""
+    def show(self, context: NameContext) -> str:
+        """Return the text of the piece; InvalidValueError if it has none in this context."""
 
     @property
     def texts(self) -> tuple[str, ...]:
         return ()
 
     def all(self) -> Iterator[Piece]:
-        """The piece and all within it."""
+        """Yield the piece and all pieces within it."""
         yield self
         for piece in self.within:
             yield from piece.all()
@@ -89,7 +96,7 @@ class Piece(ABC):
 class Literal(Piece):
     text: str
 
-    def show(self, facts: NameContext) -> str:
+    def show(self, context: NameContext) -> str:
         return self.text
 
     @property
@@ -99,29 +106,29 @@ class Literal(Piece):
 
 @dataclass(frozen=True)
 class TableName(Piece):
-    """The name of the table, or a part of it; nothing where there is no such part."""
+    """The name of the table, or a part of it; empty if the name lacks the part."""
 
     keyword: str
 
-    def show(self, facts: NameContext) -> str:
+    def show(self, context: NameContext) -> str:
         if self.keyword == "fullyQualifiedTableName":
-            return of_data(facts.table)
+            return escape_data(context.table)
         place = TABLE_NAMES.index(self.keyword) - len(TABLE_NAMES)
-        return of_data(facts.parts[place]) if len(facts.parts) >= -place else ""
+        return escape_data(context.parts[place]) if len(context.parts) >= -place else ""
 
 
 @dataclass(frozen=True)
 class GroupName(Piece):
-    def show(self, facts: NameContext) -> str:
-        return of_data(facts.group)
+    def show(self, context: NameContext) -> str:
+        return escape_data(context.group)
 
 
 @dataclass(frozen=True)
 class Timestamp(Piece):
     mask: DateFormat
 
-    def show(self, facts: NameContext) -> str:
-        return self.mask.show(facts.moment)
+    def show(self, context: NameContext) -> str:
+        return self.mask.show(context.moment)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -130,13 +137,13 @@ class Timestamp(Piece):
 
 @dataclass(frozen=True)
 class StaticMap(Piece):
-    """A text for each table, by full name; `default` for the others, None if they have none."""
+    """A text for each table, by full name. `default` is for all other tables; None if there is none."""
 
     names: tuple[tuple[str, str], ...]
     default: str | None
 
-    def show(self, facts: NameContext) -> str:
-        text = dict(self.names).get(facts.table, self.default)
+    def show(self, context: NameContext) -> str:
+        text = dict(self.names).get(context.table, self.default)
         if text is None:
             raise InvalidValueError(
                 "`${staticMap[]}` has no text for the table", "add the table, or a text for all others"
@@ -150,8 +157,10 @@ class StaticMap(Piece):
 
 @dataclass(frozen=True)
 class ColumnValue(Piece):
-    """The value of a column of the table: `column` for all tables, or one for each of `columns`; `null` and `missing`
-    are the texts for values that are not there, None if they have none."""
+    """The value of a column: `column` for all tables, or one column per table in `columns`.
+
+    `null` and `missing` are the texts for NULL and for a missing column; None if the template has none.
+    """
 
     column: str
     columns: tuple[tuple[str, str], ...]
@@ -161,14 +170,14 @@ class ColumnValue(Piece):
     def column_of(self, table: str) -> str | None:
         return dict(self.columns).get(table) if self.columns else self.column
 
-    def show(self, facts: NameContext) -> str:
-        column = self.column_of(facts.table)
-        value = None if column is None else facts.values.get(column.upper())
+    def show(self, context: NameContext) -> str:
+        column = self.column_of(context.table)
+        value = None if column is None else context.values.get(column.upper())
         if value is None:
             message = "`${columnValue[]}` names no column that `partitioner` has for the table"
             raise InvalidValueError(message, "files have the value of a column only where each value has its own")
         if value.text is not None:
-            return of_data(value.text)
+            return escape_data(value.text)
         text = self.null if value.present else self.missing
         if text is None:
             where, bracket = ("is NULL", "second") if value.present else ("is missing", "third")
@@ -183,7 +192,7 @@ class ColumnValue(Piece):
 
 @dataclass(frozen=True)
 class UnknownValue(Piece):
-    """What is legal in GoldenGate, and nobody but it knows."""
+    """A keyword of GoldenGate whose value ggfmt cannot know."""
 
     keyword: str
 
@@ -191,13 +200,13 @@ class UnknownValue(Piece):
     def reason(self) -> str:
         return UNKNOWN_VALUES[self.keyword]
 
-    def show(self, facts: NameContext) -> str:
+    def show(self, context: NameContext) -> str:
         raise InvalidValueError(f"`${{{self.keyword}}}` {self.reason}")
 
 
 @dataclass(frozen=True)
 class Wrapper(Piece):
-    """What changes the text that other pieces stand for."""
+    """A keyword that changes the text of other pieces."""
 
     inner: tuple[Piece, ...]
 
@@ -212,33 +221,32 @@ class Case(Wrapper):
 
     upper: bool
 
-    def show(self, facts: NameContext) -> str:
-        text = shown(self.inner, facts)
+    def show(self, context: NameContext) -> str:
+        text = render_pieces(self.inner, context)
         return text.upper() if self.upper else text.lower()
 
 
 @dataclass(frozen=True)
 class Substring(Wrapper):
-    """The characters from `start`, counted from 0, up to `end`; all of a text that is too short for that, which
-    GoldenGate leaves as it is."""
+    """The characters from `start`, counted from 0, up to `end`. GoldenGate leaves a shorter text as it is."""
 
     start: int
     end: int | None
 
-    def show(self, facts: NameContext) -> str:
-        text = shown(self.inner, facts)
+    def show(self, context: NameContext) -> str:
+        text = render_pieces(self.inner, context)
         end = len(text) if self.end is None else self.end
         return text[self.start : end] if self.start <= end <= len(text) else text
 
 
 @dataclass(frozen=True)
 class Regex(Wrapper):
-    """A text in which what a Java regular expression finds is replaced."""
+    """A text in which the matches of a Java regular expression are replaced."""
 
     replacement: Replacement
 
-    def show(self, facts: NameContext) -> str:
-        return self.replacement.apply(shown(self.inner, facts))
+    def show(self, context: NameContext) -> str:
+        return self.replacement.apply(render_pieces(self.inner, context))
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -246,38 +254,35 @@ class Regex(Wrapper):
 
 
 class Number(Piece):
-    """The place of the number of a file."""
+    """The place of a file's number."""
 
-    def show(self, facts: NameContext) -> str:
+    def show(self, context: NameContext) -> str:
         return NUMBER
 
 
-def shown(pieces: Sequence[Piece], facts: NameContext) -> str:
-    return "".join(piece.show(facts) for piece in pieces)
+def render_pieces(pieces: Sequence[Piece], context: NameContext) -> str:
+    return "".join(piece.show(context) for piece in pieces)
 
 
-def of_data(text: str) -> str:
-    """The text without the characters that mean something to whoever divides a name; a single dot is no directory."""
+def escape_data(text: str) -> str:
+    """Return a text from data without characters that divide names. A single dot is escaped: it would be a
+    directory."""
     if text == ".":
         return "%2E"
     return text.replace(DATA_SLASH, "%00").replace(NUMBER, "%01").replace("/", DATA_SLASH)
 
 
-# Templates for the names of files and directories: `${fullyQualifiedTableName}_${currentTimestamp}.json`. The
-# keywords are those of the File Writer and HDFS handlers of GoldenGate for Big Data, in any case; all else is
-# text, and nothing escapes a `${`.
-
 _DEFAULT_MASK = "yyyy-MM-dd_HH-mm-ss.SSS"
 _ENDING = re.compile(r"\.(?=[0-9]*[A-Za-z])[A-Za-z0-9]{1,20}$")
 _ROOTED = re.compile(r"[/\\]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://")
 
-# What a file that holds many operations has no value for.
+# Keywords of a single operation; a file contains many operations.
 _OF_AN_OPERATION = ("primaryKeys", "position", "opType", "opTimestamp", "xid", "csn", "token", "null")
 
 
 @dataclass(frozen=True)
 class NameTemplate:
-    """A template as it was given, and the pieces of it."""
+    """A template: its source and its pieces."""
 
     source: str
     pieces: tuple[Piece, ...] = field(compare=False, repr=False)
@@ -286,13 +291,13 @@ class NameTemplate:
         for piece in self.pieces:
             yield from piece.all()
 
-    def show(self, facts: NameContext) -> str:
-        """IllegalValue if the facts lack something that it asks for."""
-        return shown(self.pieces, facts)
+    def show(self, context: NameContext) -> str:
+        """Return the name; InvalidValueError if the context lacks a value."""
+        return render_pieces(self.pieces, context)
 
-    def show_numbered(self, facts: NameContext) -> str:
-        """The same with `NUMBER` before the last suffix, of those that the template itself has, or at the end."""
-        return shown(_numbered(self.pieces), facts)
+    def show_numbered(self, context: NameContext) -> str:
+        """Return the name with `NUMBER` before the last suffix of the template itself, or at the end."""
+        return render_pieces(_numbered(self.pieces), context)
 
     @property
     def names_table(self) -> bool:
@@ -312,7 +317,7 @@ class NameTemplate:
 
     @property
     def is_absolute(self) -> bool:
-        """Whether it says where a path starts: at the root, at a drive, or at a store."""
+        """Whether the path starts at the root, at a drive, or at a store."""
         return _ROOTED.match(self.source) is not None
 
 
@@ -326,7 +331,7 @@ def _numbered(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 
 def parse_template(text: str) -> NameTemplate:
-    """The template; InvalidValueError that says what is wrong with it."""
+    """Return the template; InvalidValueError says what is wrong with it."""
     return NameTemplate(text, _pieces(text))
 
 
@@ -342,7 +347,7 @@ def _pieces(text: str) -> tuple[Piece, ...]:
 
 
 def _keyword(text: str, start: int) -> tuple[Piece, int]:
-    """The keyword that starts with the `${` at `start`, and where it ends."""
+    """Return the keyword that starts with the `${` at `start`, and the place after it."""
     match = re.compile(r"[^\[\]{}$]*").match(text, start + 2)
     assert match is not None
     at, arguments = match.end(), []
@@ -359,7 +364,7 @@ def _keyword(text: str, start: int) -> tuple[Piece, int]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the bracket at `start` is closed; one behind a backslash does not count."""
+    """Return the place of the bracket that closes the one at `start`. A bracket after a backslash does not count."""
     depth, at = 0, start
     while at < len(text):
         if text[at] == "\\":
@@ -389,10 +394,10 @@ def _piece(name: str, arguments: list[str]) -> Piece:
         near = suggestion(name, [*_KEYWORDS, *UNKNOWN_VALUES])
         help = f"keywords are {', '.join(f'`{known}`' for known in _KEYWORDS)}"
         raise InvalidValueError(f"has no keyword `${{{visible(name)}}}`", f"{help}; {near}" if near else help)
-    least, most, make = _KEYWORDS[found]
-    if not least <= len(arguments) <= most:
-        wanted = str(least) if least == most else f"{least} to {most}"
-        message = f"gives `${{{found}}}` {len(arguments)} texts in brackets: it takes {wanted}"
+    minimum, maximum, make = _KEYWORDS[found]
+    if not minimum <= len(arguments) <= maximum:
+        expected = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
+        message = f"gives `${{{found}}}` {len(arguments)} texts in brackets: it takes {expected}"
         raise InvalidValueError(message, _EXAMPLES.get(found))
     return make(found, arguments)
 
@@ -415,7 +420,7 @@ def _column_value(_: str, arguments: list[str]) -> Piece:
 
 
 def _by_table(keyword: str, text: str) -> tuple[tuple[str, str], ...]:
-    """`SCHEMA.T1=a,SCHEMA.T2=b`."""
+    """Parse `SCHEMA.T1=a,SCHEMA.T2=b`."""
     pairs = []
     for part in text.split(","):
         table, equals, value = map(trim, part.partition("="))
@@ -443,7 +448,7 @@ def _substring(_: str, arguments: list[str]) -> Piece:
 
 
 def _regex(_: str, arguments: list[str]) -> Piece:
-    # Most templates have none, and it takes a while to load.
+    # Few templates have one, and loading it is slow.
     from ggfmt.java.regex import translate
     from ggfmt.java.replacement import Replacement
 
@@ -453,7 +458,7 @@ def _regex(_: str, arguments: list[str]) -> Piece:
         raise InvalidValueError(f"has a `${{regex[]}}` that {error}", error.help) from None
 
 
-# By keyword: how few and how many texts stand in brackets behind it, and what makes a piece of them.
+# By keyword: minimum and maximum number of arguments in brackets, and the function that makes the piece.
 _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
     **{name: (0, 0, lambda keyword, _: TableName(keyword)) for name in TABLE_NAMES},
     "groupName": (0, 0, lambda *_: GroupName()),
@@ -478,7 +483,7 @@ _EXAMPLES = {
 
 
 class PathTemplate(ValueType[NameTemplate]):
-    """A template for directories, which `/` divides."""
+    """A template for directories, separated by `/`."""
 
     @property
     def legal(self) -> str:
@@ -514,7 +519,7 @@ class FileNameTemplate(PathTemplate):
 
 
 def check_inside(path: str) -> None:
-    """IllegalValue for a path that goes up."""
+    """Refuse a path that contains `..` with InvalidValueError."""
     if ".." in re.split(r"[/\\]", path):
         raise InvalidValueError("has `..`, which would leave the output directory", "remove it")
 

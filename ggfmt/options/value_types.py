@@ -1,6 +1,7 @@
-"""Kinds of option values: how the text of a properties file becomes a value, and back. A value is trimmed first, of
-every character up to U+0020 as Java does; a text wrapped in `CDATA[...]` then loses the wrapper and keeps its
-blanks (GoldenGate for Big Data 12.2, 6.2.3).
+"""Types of option values: conversion of a properties file's text to a value and back.
+
+Java trims a value of all characters up to U+0020. If the rest is wrapped in `CDATA[...]`, the wrapper is removed, and
+its blanks stay (GoldenGate for Big Data 12.2, 6.2.3).
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import ClassVar, Generic, TypeVar
 from ggfmt.diagnostics.diagnostic import did_you_mean, suggestion
 from ggfmt.java.charsets import canonical_name, charset_names, refusal
 from ggfmt.java.text import InvalidValueError, trim, visible
-from ggfmt.options.releases import named
+from ggfmt.options.releases import find_release
 
 T = TypeVar("T")
 
 
-def escaped(text: str) -> str:
-    """The value as a properties file writes it, less the blanks in front that a `CDATA[...]` keeps anyway."""
+def escape_value(text: str) -> str:
+    """Return a value as a properties file writes it. Leading blanks need no escape: `CDATA[...]` keeps them."""
     return visible(text.replace("\\", "\\\\"))
 
 
@@ -29,21 +30,21 @@ def _cannot_be(text: str) -> str:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether the text is free of halves of surrogate pairs, which no file can carry."""
+    """Return whether the text has no surrogates, which no file can contain."""
     return text.isascii() or not re.search("[\ud800-\udfff]", text)
 
 
 def unwrap_cdata(text: str) -> str:
-    """The text between `CDATA[` and the last `]` of a trimmed value, or the value as it is."""
+    """Return the text between `CDATA[` and the last `]` of a trimmed value, or the value as it is."""
     if text.startswith("CDATA[") and text.endswith("]"):
         return text[len("CDATA[") : -1]
     return text
 
 
 class ValueType(ABC, Generic[T]):
-    """One kind of value; `legal` says in words what is legal.
+    """A type of option values. `legal` describes the legal values.
 
-    `keeps_empty`: an empty text is handed to `parse`; for all other kinds it means the option's default.
+    `keeps_empty`: `parse` gets an empty text. For other types, an empty text means the option's default.
     """
 
     keeps_empty: ClassVar[bool] = False
@@ -54,10 +55,10 @@ class ValueType(ABC, Generic[T]):
 
     @abstractmethod
     def parse(self, text: str) -> T:
-        """The value of a trimmed text; InvalidValueError if it is none."""
+        """Return the value of a trimmed text; InvalidValueError if the text is illegal."""
 
     def render(self, value: T) -> str:
-        """A text that `parse` reads back as `value`."""
+        """Return a text that `parse` reads back as `value`."""
         return str(value)
 
 
@@ -94,7 +95,7 @@ class Int(ValueType[int]):
         raise InvalidValueError(_cannot_be(text), f"give {self.legal}")
 
 
-NAME_PART_BYTES = 64  # which leave room in a file name for that of a table, a time and a number
+NAME_PART_BYTES = 64  # leave room for a table name, a time and a number in a file name
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -141,11 +142,11 @@ class Text(ValueType[str]):
 
 @dataclass(frozen=True)
 class Delimiter(Text):
-    """What stands between or after the parts of a message.
+    """A text between or after the parts of a message.
 
-    single   most readers know delimiters of one character only
-    line     it ends a line, so that `\\r\\n` is as good as one character
-    tokens   it is written only if the handler includes tokens
+    single   most readers accept only single-character delimiters
+    line     the delimiter ends a line, so that `\\r\\n` is as good as a single character
+    tokens   the delimiter is written only if the handler includes tokens
     """
 
     single: bool = False
@@ -155,12 +156,12 @@ class Delimiter(Text):
 
 @dataclass(frozen=True)
 class Representation(Text):
-    """What stands in a message for a value that is not there."""
+    """The text for a value that is NULL or missing."""
 
 
 @dataclass(frozen=True)
 class NamePart(Text):
-    """A part of the name of a file."""
+    """A part of a file name."""
 
     @property
     def legal(self) -> str:
@@ -176,7 +177,7 @@ class NamePart(Text):
 
 @dataclass(frozen=True)
 class Choice(ValueType[str]):
-    """One of a few words; `words` maps each to a sentence on what it does. Case does not matter."""
+    """One of a few words, in any case. `words` maps each word to the description of its effect."""
 
     words: Mapping[str, str]
 
@@ -196,10 +197,10 @@ class Choice(ValueType[str]):
 
 
 class ReleaseChoice(Choice):
-    """A release of GoldenGate, by its name in `RELEASES` or by a fuller one, as `12.3.2.1.1`, `21c` and `23ai`."""
+    """A release of GoldenGate, by its name in `RELEASES` or a longer one such as `12.3.2.1.1`, `21c` or `23ai`."""
 
     def parse(self, text: str) -> str:
-        return named(text) or super().parse(text)
+        return find_release(text) or super().parse(text)
 
 
 class Pairs(ValueType[tuple[tuple[str, str], ...]]):
@@ -224,7 +225,7 @@ class Pairs(ValueType[tuple[tuple[str, str], ...]]):
 
 @dataclass(frozen=True)
 class Path(ValueType[str]):
-    """A directory of a file system that ggfmt can reach."""
+    """A directory of a file system that ggfmt can access."""
 
     keeps_empty: ClassVar[bool] = True
 
@@ -244,7 +245,8 @@ class Path(ValueType[str]):
 
 @dataclass(frozen=True)
 class SchemaDirectory(Path):
-    """A directory of schemas, which GoldenGate does not make; without the option `switch`, a Bool, none are written."""
+    """A directory of schemas. GoldenGate does not create it. `switch` names the boolean option without which no schemas
+    are written."""
 
     switch: str | None = None
 
@@ -254,9 +256,9 @@ NATIVE = "native"
 
 @dataclass(frozen=True)
 class Charset(ValueType[str]):
-    """A charset by one of Java's names or aliases; its value is Java's canonical name.
+    """A charset by one of Java's names or aliases. The value is Java's canonical name.
 
-    `messages`: it is the charset of messages; otherwise that of what is written beside them.
+    `messages`: the charset is that of messages; otherwise that of files beside them.
     """
 
     messages: bool = True
@@ -280,15 +282,14 @@ class Charset(ValueType[str]):
         return name
 
 
-# Primary keys by table, as the value of an option: `GG.ORDERS=ID;GG.LINES=ORDER_ID,LINE`.
-
 Keys = tuple[tuple[str, tuple[str, ...]], ...]
 
-EVERY_TABLE = "*"  # in keys that may be given for all
+EVERY_TABLE = "*"  # names the key of all other tables
 
 
 class TableKeys(ValueType[Keys]):
-    """Pairs of a table and its key columns; a table by its full name or the last part of it."""
+    """Pairs of a table and its key columns, `GG.ORDERS=ID;GG.LINES=ORDER_ID,LINE`. A table has its full name or the
+    last part of it."""
 
     keeps_empty: ClassVar[bool] = True
 
@@ -312,16 +313,16 @@ class TableKeys(ValueType[Keys]):
 
 
 def parse_keys(text: str) -> Keys:
-    """Keys of tables, or `ID` for the key of every table. InvalidValueError if the text is none of that."""
+    """Return the keys of tables, or `ID` as the key of every table; InvalidValueError if the text is illegal."""
     return TableKeys().parse(text if "=" in text else f"{EVERY_TABLE}={text}")
 
 
 def keys_of(table: str, keys: Keys) -> tuple[str, ...]:
-    """The key columns given for a table; none if it is not among them."""
+    """Return the key columns for a table; empty if it is not listed."""
     last = table.rpartition(".")[2]
     return next((columns for name, columns in keys if name in (table, last)), ())
 
 
 def key_of(table: str, keys: Keys) -> tuple[str, ...]:
-    """The same of keys that may be given for every table."""
+    """Return the key columns for a table, or else the key for every table."""
     return keys_of(table, keys) or keys_of(EVERY_TABLE, keys)

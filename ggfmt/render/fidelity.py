@@ -6,7 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import MATRIX, Aspect, Level, in_words, survivors, unavoidable
+from ggfmt.formats.api.losses import (
+    MATRIX,
+    Aspect,
+    FidelityLevel,
+    describe_fidelity,
+    surviving_aspects,
+    unavoidable_losses,
+)
 
 LETTERS = {
     Aspect.MISSING: "M",
@@ -50,7 +57,7 @@ def loss_table() -> str:
 
 def format_table() -> str:
     """For each format how much of each aspect it keeps."""
-    rows = [(f"`{format.name}`", *(in_words(format, aspect) for aspect in MATRIX)) for format in _written()]
+    rows = [(f"`{format.name}`", *(describe_fidelity(format, aspect) for aspect in MATRIX)) for format in _written()]
     return _table(("Format", *(aspect.value for aspect in MATRIX)), rows)
 
 
@@ -76,9 +83,9 @@ def matrix_part() -> str:
 
 def in_letters(first: Format, second: Format) -> str:
     """A letter for each aspect: a small one where part of it is left, a dot where nothing is."""
-    found = survivors(unavoidable(first), unavoidable(second))
+    found = surviving_aspects(unavoidable_losses(first), unavoidable_losses(second))
     return "".join(
-        {Level.KEPT: letter, Level.PART: letter.lower(), Level.LOST: "."}[found[aspect]]
+        {FidelityLevel.KEPT: letter, FidelityLevel.PART: letter.lower(), FidelityLevel.LOST: "."}[found[aspect]]
         for aspect, letter in LETTERS.items()
     )
 

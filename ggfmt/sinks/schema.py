@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ggfmt.columnar.replacement import UnusableName, replace_names, two_tables
+from ggfmt.columnar.replacement import UnusableName, merged_tables_error, replace_names
 from ggfmt.commit.names import safe_name
 from ggfmt.config.handlers import Configuration
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span, UsageError, without_credentials
@@ -106,7 +106,7 @@ def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[Ta
             replaced.append(replace_names(table, replacements.schema))
         except UnusableName as error:
             problems.append(error.diagnostic)
-    merged = two_tables([table.full_name for table in tables], replacements.schema)
+    merged = merged_tables_error([table.full_name for table in tables], replacements.schema)
     if merged is not None:
         problems.append(merged)
     if problems:

@@ -29,7 +29,7 @@ from ggfmt.columnar.pieces import (
     join_binary,
 )
 from ggfmt.columnar.strings import TextPattern, all_match
-from ggfmt.formats.goldengate.xml.write import foreign
+from ggfmt.formats.goldengate.xml.write import unsupported_characters
 from ggfmt.model.change import Image, ImageColumn
 
 needs_kernels = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
@@ -145,7 +145,7 @@ def test_maps_of_avro_are_the_same(maps: list[dict[str, str]]) -> None:
 @given(st.lists(st.one_of(st.none(), VALUES, st.sampled_from(["\ufffe", "\uffff", "\ufeff", "\uff00"])), max_size=5))
 def test_what_xml_cannot_carry_is_found(values: list[str | None]) -> None:
     def found(array: pa.StringArray) -> list[bool]:
-        mask = foreign(array)
+        mask = unsupported_characters(array)
         return [False] * len(array) if mask is None else non_null_values(mask)
 
     one, other = both_ways(found, sliced(values, pa.string(), ["\0", None]))

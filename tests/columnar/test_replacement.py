@@ -33,10 +33,10 @@ from ggfmt.columnar.images import key_updates
 from ggfmt.columnar.replacement import (
     Replacer,
     UnusableName,
-    of_columns,
+    column_replacements,
+    merged_tables_error,
     replace_names,
     replace_values,
-    two_tables,
 )
 from ggfmt.config.handlers import Configuration, read_configuration
 from ggfmt.definitions import load_definitions
@@ -274,9 +274,9 @@ def test_transforms_beside_a_plain_oracle(
 def test_which_columns_a_transform_picks(full_name: str, patterns: dict[str, str], fits: bool) -> None:
     table = TableDef(full_name, (Column("A"), Column("N", SqlType(Kind.DOUBLE))))
     transform = Transform("t", pair("x"), **{part: translate(pattern) for part, pattern in patterns.items()})
-    found = of_columns(table, Replacements(transforms=(transform,)))
+    found = column_replacements(table, Replacements(transforms=(transform,)))
     assert found == ({0: (transform.replacement,)} if fits else {})
-    assert of_columns(table, Replacements(content=(pair("y"),), transforms=(transform,)))[0] == (
+    assert column_replacements(table, Replacements(content=(pair("y"),), transforms=(transform,)))[0] == (
         (pair("y"), transform.replacement) if fits else (pair("y"),)
     )
 
@@ -293,11 +293,11 @@ def test_a_transform_sees_the_names_of_the_source() -> None:
 
 @pytest.mark.example("GG212")
 def test_a_pattern_of_names_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggfmt.columnar.replacement.MOST_SECONDS", 0.05)
+    monkeypatch.setattr("ggfmt.columnar.replacement.MAX_SECONDS", 0.05)
     transform = Transform("t", pair("x"), column=translate("(a+)+b"))
     table = TableDef("S.T", (Column("a" * 40),))
     with pytest.raises(Abend) as caught:
-        of_columns(table, Replacements(transforms=(transform,)))
+        column_replacements(table, Replacements(transforms=(transform,)))
     (found,) = caught.value.diagnostics
     assert (found.code, found.span.table) == ("GG212", "S.T")
     assert "`gg.transform.t.matcher.columnRegex`: the pattern `(a+)+b`" in found.message
@@ -347,10 +347,10 @@ def test_names_that_cannot_be_are_told(full_name: str, columns: list[str], patte
 
 
 def test_two_tables_that_become_one_are_told() -> None:
-    assert two_tables(["S.A1", "S.B1", "S.A1"], [pair("[0-9]")]) is None
-    assert two_tables(["S.A", "S.A"], []) is None
+    assert merged_tables_error(["S.A1", "S.B1", "S.A1"], [pair("[0-9]")]) is None
+    assert merged_tables_error(["S.A", "S.A"], []) is None
     told = "table S.A2: error[GG210] the tables `S.A1` and `S.A2` both become `S.A`"
-    assert str(two_tables(["S.A1", "S.B1", "S.A2"], [pair("[0-9]")])) == f"{told}; {HELP}"
+    assert str(merged_tables_error(["S.A1", "S.B1", "S.A2"], [pair("[0-9]")])) == f"{told}; {HELP}"
 
 
 def test_a_definition_is_looked_at_once() -> None:

@@ -13,7 +13,7 @@ from strategies import examples
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar import timestamps
-from ggfmt.columnar.timestamps import cast_times, instant_micros, text_micros, zoned
+from ggfmt.columnar.timestamps import cast_times, has_zone, instant_micros, text_micros
 
 _MICROS, _INSTANTS, _NANOS = pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.timestamp("ns")
 
@@ -80,7 +80,7 @@ def test_times_without_a_zone(texts: list[str | None]) -> None:
 @given(st.lists(TIMES, max_size=12))
 def test_times_with_zones_and_without(texts: list[str | None]) -> None:
     array = pa.array(texts, pa.string())
-    marks = non_null_values(zoned(array))
+    marks = non_null_values(has_zone(array))
     local, bad = one_by_one(
         with_colons_as_blanks([None if mark else text for text, mark in zip(texts, marks, strict=True)]), _MICROS
     )

@@ -34,7 +34,7 @@ from ggfmt.config.handler_options import HandlerOptions
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api import losses as losses_module
-from ggfmt.formats.api.losses import LOSSES, MATRIX, Aspect, Level, Loss, level
+from ggfmt.formats.api.losses import LOSSES, MATRIX, Aspect, FidelityLevel, Loss, level
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.render.fidelity import LETTERS, format_table, in_letters, matrix_part, pair_table
 from ggfmt.scan.runner import InProcess
@@ -174,7 +174,7 @@ def test_what_is_declared_is_what_happens_and_what_is_told(
     found = of_story(view(folder, tmp_path / "view", name, told))
     assert found == of_story(survives(WHOLE_STORY, losses))
     written = survives(WHOLE_STORY, (loss for loss in losses if "reject" in loss.text or Aspect.KINDS in loss.aspects))
-    left = levels(written, found, level(losses, Aspect.BEFORE) is not Level.LOST)
+    left = levels(written, found, level(losses, Aspect.BEFORE) is not FidelityLevel.LOST)
     assert {aspect: level(losses, aspect) for aspect in left} == left
     told_of = totals(tmp_path / "out")
     counted = {loss.id for loss in losses if loss.note} & shown_by(losses)
@@ -307,7 +307,7 @@ def test_the_catalog_of_a_table_is_lost_where_it_is_said_to_be(name: str, tmp_pa
     item = Operation("I", None, {"ID": "1"}, pos="1", table="CAT.GG.ORDERS")
     folder, told = write_as(write_story(tmp_path / "in.json", [item]), name, tmp_path / "out")
     (found,) = view(folder, tmp_path / "view", name, told)
-    lost = level(FORMATS[name].losses, Aspect.NAMES) is not Level.KEPT
+    lost = level(FORMATS[name].losses, Aspect.NAMES) is not FidelityLevel.KEPT
     assert found.table == ("GG.ORDERS" if lost else "CAT.GG.ORDERS")
 
 

@@ -26,7 +26,7 @@ from runs import content, metadata, operation, output_files, run_ggfmt, snapshot
 
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.losses import Aspect, Level, Loss, survivors
+from ggfmt.formats.api.losses import Aspect, FidelityLevel, Loss, surviving_aspects
 from ggfmt.scan.listing import list_inputs
 from ggfmt.scan.recognition import detect_format
 
@@ -61,9 +61,9 @@ def test_any_format_becomes_any_other_less_the_losses_that_they_declare(
     folder, again = write_as(source, second, tmp_path / "two", input_format=first, told=written)
     found = of_story(view(folder, tmp_path / "three", second, again))
     assert found == of_story(survives(survives(STORY, declared(first)), declared(second)))
-    claimed = survivors(declared(first), declared(second))
-    for aspect, left in levels(STORY, found, claimed[Aspect.BEFORE] is not Level.LOST).items():
-        assert claimed[aspect] in (left, Level.PART), aspect
+    claimed = surviving_aspects(declared(first), declared(second))
+    for aspect, left in levels(STORY, found, claimed[Aspect.BEFORE] is not FidelityLevel.LOST).items():
+        assert claimed[aspect] in (left, FidelityLevel.PART), aspect
 
 
 @pytest.mark.parametrize("name", [name for name in WRITTEN if FORMATS[name].marks])

@@ -20,7 +20,7 @@ from ggfmt.columnar import replacement
 from ggfmt.columnar.avro import END, text_bytes
 from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.formats.avro.containers import unsafe
+from ggfmt.formats.avro.containers import unsafe_reason
 from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
 from ggfmt.formats.goldengate.json.read import JsonReader
 
@@ -171,11 +171,11 @@ def test_a_schema_that_no_reader_is_safe_with_is_told(kind: str, tmp_path: Path)
 
 
 def test_schemas_that_are_safe() -> None:
-    assert unsafe(ROW) is None
-    assert unsafe(record_of(*FIELDS, BEFORE, AFTER)) is None
-    assert unsafe({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}) is not None
-    assert unsafe({"type": "array", "items": {"type": "fixed", "name": "F", "size": 1}}) is None
-    assert unsafe({"type": "array", "items": record_of({"name": "x", "type": "null"})}) is not None
+    assert unsafe_reason(ROW) is None
+    assert unsafe_reason(record_of(*FIELDS, BEFORE, AFTER)) is None
+    assert unsafe_reason({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}) is not None
+    assert unsafe_reason({"type": "array", "items": {"type": "fixed", "name": "F", "size": 1}}) is None
+    assert unsafe_reason({"type": "array", "items": record_of({"name": "x", "type": "null"})}) is not None
 
 
 DEEP: dict[str, tuple[str, bytes, str]] = {
@@ -220,7 +220,7 @@ def test_a_name_that_stands_twice_with_values_of_two_types_is_no_defect(name: st
 
 
 def test_a_pattern_that_runs_away_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replacement, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(replacement, "MAX_SECONDS", 0.2)
     source = tmp_path / "in.json"
     source.write_bytes(GOOD.replace(b"1", b"a" * 40 + b"!") + b"\n")
     before = signal.getsignal(signal.SIGVTALRM)

@@ -78,7 +78,7 @@ def test_operations_as_goldengate_writes_them_are_taken(monkeypatch: pytest.Monk
     assert found.plain == [*CHANGES.operations] * 10
     assert len(odd) == 2  # the first operation of the table, in the discovery and in the reader
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(read, "_MOST_COLUMNS", 1)  # and so the table is left to the exact reader
+        patch.setattr(read, "_MAX_COLUMNS", 1)  # and so the table is left to the exact reader
         assert xml_read(made * 10, 1 << 20, EVERYTHING) == found
     assert len(odd) > 6
     odd.clear()

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from strategies import Changes, changes, examples, make_batch, slice_batch
 
 from ggfmt.arrow.arrays import map_items
-from ggfmt.model.change import ChangeBatch, in_order
+from ggfmt.model.change import ChangeBatch, merge_in_order
 
 
 @pytest.mark.parametrize("without", [{0}, {1}, {0, 1}, set()])
@@ -21,7 +21,7 @@ def test_tokens_are_kept_beside_batches_that_have_none(without: set[int], made: 
     parts = [slice_batch(batch, 0, middle), slice_batch(batch, middle, len(batch))]
     assume(all(map(len, parts)))
     given = [replace(part, tokens=None) if number in without else part for number, part in enumerate(parts)]
-    tokens = in_order(given).tokens
+    tokens = merge_in_order(given).tokens
     if len(without) == 2:
         assert tokens is None
     else:

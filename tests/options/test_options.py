@@ -33,7 +33,7 @@ from ggfmt.options.value_types import (
     Size,
     Text,
     ValueType,
-    escaped,
+    escape_value,
     unwrap_cdata,
 )
 
@@ -67,7 +67,7 @@ def test_what_a_kind_renders_it_reads_back(kind: ValueType[Any], values: st.Sear
     def check(value: Any) -> None:
         text = kind.render(value)
         assert kind.parse(trim(text)) == value
-        (entry,) = parse_properties(f"key={escaped(text)}", "f").entries
+        (entry,) = parse_properties(f"key={escape_value(text)}", "f").entries
         assert kind.parse(trim(entry.value)) == value
 
     check()

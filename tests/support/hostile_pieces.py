@@ -25,7 +25,7 @@ from ggfmt.columnar.pieces import (
     join_binary,
 )
 from ggfmt.columnar.strings import TextPattern, count_texts
-from ggfmt.formats.goldengate.xml.write import foreign
+from ggfmt.formats.goldengate.xml.write import unsupported_characters
 from ggfmt.model.change import Image, ImageColumn
 
 _PARTS = [
@@ -146,7 +146,7 @@ def everything(seed: int) -> list[object]:
     made = Random(seed)
     rows = made.draw.choice((0, 1, 2, 5, 40))
     texts = made.texts(rows, True)
-    mask = foreign(texts)
+    mask = unsupported_characters(texts)
     kinds = [made.draw.choice(sorted(avro.ENCODERS)) for _ in range(made.draw.randrange(4))]
     pieces, bad = avro.Columns(kinds, made.draw.random() < 0.5).required(made.image(rows, len(kinds)), rows)
     return [

@@ -16,7 +16,7 @@ from runs import output_files, run_ggfmt, write_lines
 from ggfmt.config.handlers import read_configuration
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
-from ggfmt.formats.api.losses import Aspect, Level, Loss, happening
+from ggfmt.formats.api.losses import Aspect, FidelityLevel, Loss, active_losses
 from ggfmt.model.change import OpType
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -350,7 +350,7 @@ def _changes_key(item: Operation) -> bool:
 # How much is left
 
 
-def levels(story: Sequence[Operation], found: Sequence[Operation], before: bool) -> dict[Aspect, Level]:
+def levels(story: Sequence[Operation], found: Sequence[Operation], before: bool) -> dict[Aspect, FidelityLevel]:
     """How much of each aspect of messages came back: all, some or none of what the story has of it; of updates without
     the before images if these are said to be lost (`before`)."""
     rest = [item for item in story if item.op != "T"]
@@ -380,10 +380,10 @@ def levels(story: Sequence[Operation], found: Sequence[Operation], before: bool)
     return {aspect: share(shares) for aspect, shares in left.items()}
 
 
-def share(left: Iterable[bool]) -> Level:
+def share(left: Iterable[bool]) -> FidelityLevel:
     shares = set(left)
     assert shares, "the story has nothing of this to lose"
-    return Level.PART if len(shares) == 2 else Level.KEPT if True in shares else Level.LOST
+    return FidelityLevel.PART if len(shares) == 2 else FidelityLevel.KEPT if True in shares else FidelityLevel.LOST
 
 
 _MISTAKEN = (None, NULL_WORD, MISSING_WORD, PLACEHOLDER)  # what may become missing by a loss of its own
@@ -426,7 +426,7 @@ def written_by(lines: Iterable[str]) -> WriterSettings:
 def losses_of(name: str, lines: Iterable[str]) -> tuple[Loss, ...]:
     """The losses that a handler of a format declares."""
     told = written_by(lines)
-    return happening(FORMATS[name].losses, told.options, told.context)
+    return active_losses(FORMATS[name].losses, told.options, told.context)
 
 
 _VIEW = (

@@ -23,7 +23,7 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
 from ggfmt.java.charsets import encoder
 from ggfmt.java.text import trim, visible
-from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, has, is_later
+from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, is_available, is_later
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation, SchemaDirectory, Text
 
@@ -237,12 +237,12 @@ def _check(
     assembly: HandlerBuilder, uses: Sequence[_OptionUse], common: Sequence[str], release: str | None, told: bool
 ) -> Iterator[Diagnostic]:
     if release is not None:
-        misfit = next((use for use in uses if not has(release, use.since, use.until)), None)
+        misfit = next((use for use in uses if not is_available(release, use.since, use.until)), None)
         if misfit is not None:
             yield _misfit(misfit, uses, common, assembly.name, release)
         yield from _metadata(assembly, release)
     for entry, known in assembly.uncovered.values():
-        if _is_on(entry) and (release is None or not told or has(release, known.since, None)):
+        if _is_on(entry) and (release is None or not told or is_available(release, known.since, None)):
             yield _uncovered(entry, known)
 
 
@@ -287,7 +287,7 @@ def _is_on(entry: Entry) -> bool:
 
 
 def _fitting(uses: Sequence[_OptionUse]) -> list[str]:
-    return [name for name in RELEASES if all(has(name, use.since, use.until) for use in uses)]
+    return [name for name in RELEASES if all(is_available(name, use.since, use.until) for use in uses)]
 
 
 def _misfit(

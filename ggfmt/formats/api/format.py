@@ -1,8 +1,9 @@
-"""The declaration of a format: its id, its options, and in which modules its parts are. Declarations are light, so
-that a handler file can be checked without loading Arrow: the modules that format and read are loaded when they are
-first asked for. One `Format` record in a module's `FORMATS`, and an import line in `ggfmt.formats`, make a format
-known; the module named by `writes` has a `WRITE_SIDES` and the one named by `reads` an `READ_SIDES`, by the ids of
-formats.
+"""The declaration of a format, and the settings that formats get from the handler, the run and the input's writer.
+
+Declarations are light, so that ggfmt can check a handler file without loading Arrow: the modules that write and read
+are loaded on first use. To add a format, put a `Format` record into a module's `FORMATS` and an import line into
+`ggfmt.formats`. The module named by `writes` has `WRITE_SIDES` and the one named by `reads` has `READ_SIDES`, each by
+the ids of formats.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Format:
-    """One format by its id.
+    """A format by its id.
 
-    writes       the module that writes it; None if it cannot be written
-    reads        the module that reads it; None if it cannot be read
-    marks        an input of this format has one of these in its first bytes; none: it cannot be recognised
-    schema_kind  what kind of schemas it has: a key of `ggfmt schema --kind`; None for none
-    schema_in_run  a run writes the schemas; otherwise they are for `ggfmt schema` alone
-    losses       what of operations the messages do not show; those of single values are counted where they happen
-    by_table     a file can hold one table only, and one definition of it
-    handler_type  the type of GoldenGate's handlers that write it without a formatter: its properties are theirs
-    times_in_utc  its times of operations are in UTC; otherwise they are local times of the source, without a zone
-    since        the release of GoldenGate that it came with, for a format of GoldenGate
-    proposed     what a new handler file sets otherwise than by default: lines of it, less `gg.handler.<name>.`
+    writes       module that writes the format; None if ggfmt cannot write it
+    reads        module that reads the format; None if ggfmt cannot read it
+    marks        the first bytes of an input contain one of these; empty: ggfmt cannot recognize the format
+    schema_kind  kind of its schemas, a key of `ggfmt schema --kind`; None for none
+    schema_in_run  a run writes the schemas; otherwise only `ggfmt schema` does
+    losses       what the messages do not show of operations; losses of single values are counted where they happen
+    by_table     a file can hold only one table, with one definition
+    handler_type  type of GoldenGate's handlers that write the format without a formatter and have its properties
+    times_in_utc  times of operations are in UTC; otherwise they are local times of the source, without a zone
+    since        release of GoldenGate that introduced the format, for a format of GoldenGate
+    proposed     non-default lines of a new handler file, without `gg.handler.<name>.`
     """
 
     name: str
@@ -56,29 +57,27 @@ class Format:
 
     @cached_property
     def write_support(self) -> WriteSupport:
-        """What writes the format. It is a mistake to ask for it if `writes` is None."""
+        """What writes the format. `writes` must not be None."""
         assert self.writes is not None
         side: WriteSupport = import_module(self.writes).WRITE_SIDES[self.name]
         return side
 
     @cached_property
     def read_support(self) -> ReadSupport:
-        """What reads the format. It is a mistake to ask for it if `reads` is None."""
+        """What reads the format. `reads` must not be None."""
         assert self.reads is not None
         side: ReadSupport = import_module(self.reads).READ_SIDES[self.name]
         return side
 
 
-# What formats are told beside their own options: by the handler, by the run, and of whoever wrote an input.
-
-
 @dataclass(frozen=True)
 class Context:
-    """What a format is told beside its own options, by the handler and by the run.
+    """Settings of the handler and the run that a format gets besides its own options.
 
-    `release` is the release of GoldenGate whose mapping of types is followed (`ggfmt.compatibility`), `codec` the
-    compression of object container files. `variables` has the texts that templates of the handler name.
-    `timestamp_mask` is the mask of times in columns (`gg.format.timestamp`), empty if there is none.
+    release         release of GoldenGate whose type mapping applies (`ggfmt.compatibility`)
+    codec           compression of object container files
+    variables       texts that templates of the handler refer to
+    timestamp_mask  mask of times in columns (`gg.format.timestamp`), empty for none
     """
 
     include_tokens: bool = False
@@ -90,11 +89,11 @@ class Context:
 
 @dataclass(frozen=True)
 class Projection:
-    """What the formatters of a run ask of the reader, so that it decodes no more.
+    """What the formatters of a run need from the reader, which decodes no more.
 
-    `row_only`: the before image of an update is asked for only as far as a primary key update must be seen.
-    `in_order`: tables share a file, so that no operation may be held back over the end of a chunk or over a metadata
-    change event.
+    row_only   the before image of an update is needed only to detect primary key updates
+    in_order   tables share a file, so that the reader must not hold back an operation at the end of a chunk or at a
+               schema change
     """
 
     row_only: bool = False
@@ -113,9 +112,13 @@ class Projection:
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """How the input was written, where it does not say so itself: by the options and the context of the handler that
-    wrote it; `options` None stands for a format's defaults. `facts` is what the discovery pass learned of the whole
-    input besides its tables; `given` has options as texts by name, which override the others."""
+    """How the input was written, as far as it does not say so itself.
+
+    options  options of the handler that wrote the input; None for the defaults of the format
+    context  context of that handler
+    facts    findings of the discovery pass about the whole input, besides its tables
+    given    options as texts by name, which override the others
+    """
 
     options: Any = None
     context: Context = field(default_factory=Context)

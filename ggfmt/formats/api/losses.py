@@ -1,8 +1,11 @@
-"""What a loss is: one way in which messages of a format show less than operations have. A format's declaration lists
-its losses, which are those of `ggfmt.formats.api.losses` narrowed by what is its own: under which settings they
-happen, which tokens are kept. They stand in the order in which they happen. Documents, `ggfmt explain` and the
-fidelity matrix are made from them. Those that happen to single values have a `note`: writers count them, a run
-warns of them, the manifest lists them, and `--strict-fidelity` forbids them.
+"""Losses: the ways in which messages of a format show less than operations contain, and the fidelity that remains.
+
+Each loss is declared once here. A format's declaration lists its losses in the order in which they happen, restricted
+to the settings under which they happen, the tokens that survive, and so on. Documents, `ggfmt explain` and the fidelity
+matrix are made from these declarations.
+
+A loss that happens to single values has a `note`. Writers count the values, the run logs a warning, the manifest lists
+them, and `--strict-fidelity` forbids them.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Aspect(str, Enum):
-    """What of operations there is to lose. The first ten are the columns of the fidelity matrix."""
+    """The parts of operations that can be lost. The first ten are the columns of the fidelity matrix."""
 
     MISSING = "missing"
     NULL = "NULL"
@@ -42,12 +45,12 @@ class Aspect(str, Enum):
 
 
 MATRIX = tuple(Aspect)[:10]
-INCLUDE_TOKENS = "includeTokens"  # the one setting of these that is a handler's and no format's
+INCLUDE_TOKENS = "includeTokens"  # the only setting that belongs to the handler and not to a format
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A property of a handler or format and its value, as a properties file has them."""
+    """A property of a handler or a format with its value, as in a properties file."""
 
     name: str
     value: str
@@ -64,23 +67,23 @@ class Setting:
 
 @dataclass(frozen=True)
 class Loss:
-    """One way in which messages show less than operations have.
+    """One way in which messages show less than operations contain.
 
-    id         its name in the manifest
-    aspects    what it concerns
-    sentence   what is lost; `{detail}`, `{names}`, `{system}` and `{unit}` stand for what the format says of it
-    instead    what a reader gets, or of what it gets less, for a cell of the fidelity matrix
-    part       what it concerns is lost in part; otherwise all of it
-    note       of a loss that happens to values: what a warning says of them after their number, by the words of `count`
-    code       of that warning
-    only, unless  it happens under all of these settings, and under none of those
-    names      tokens that are kept, or are not
-    digits     how many digits of a second there are
-    kinds      of which columns it is; empty: of any
-    lacking    keywords of a `metaColumnsTemplate`: where metadata are those of a template, it happens if it has none of
-               these, whatever the settings are
-    system     whose types there are
-    detail     what the format adds to the sentence
+    id         name of the loss in the manifest
+    aspects    what the loss concerns
+    sentence   description of the loss; `{detail}`, `{names}`, `{system}` and `{unit}` are filled in by the format
+    instead    what a reader gets instead, for a cell of the fidelity matrix
+    part       the loss concerns only a part of the aspects
+    note       for a loss that happens to values: the text after their number in a warning; `count` fills in the words
+    code       code of that warning
+    only, unless  the loss happens under all settings of `only`, and under none of `unless`
+    names      tokens that survive, or that do not
+    digits     number of fraction digits of a second
+    kinds      kinds of columns that are concerned; empty: all
+    lacking    keywords of a `metaColumnsTemplate`: if a template gives the metadata, the loss happens if it has
+               none of these keywords, whatever the settings are
+    system     the system whose types the format has
+    detail     addition of the format to the sentence
     """
 
     id: str
@@ -100,16 +103,18 @@ class Loss:
     detail: str = ""
 
     def when(self, *settings: str) -> Loss:
-        """The loss where it happens only under settings, each as `name=value`."""
+        """Return the loss as one that happens only under all of these settings, each given as `name=value`."""
         return replace(self, only=_settings(settings))
 
     def except_when(self, *settings: str) -> Loss:
-        """The loss where it does not happen under any of some settings."""
+        """Return the loss as one that happens under none of these settings."""
         return replace(self, unless=_settings(settings))
 
     def by_template(self, *keywords: str) -> Loss:
-        """The loss where, with metadata by a template, it happens only without these keywords; with fixed metadata it
-        happens by its settings, and never if it has none."""
+        """Return the loss as one that, with a template, happens only without these keywords.
+
+        With fixed metadata, its settings decide; without settings, it never happens.
+        """
         return replace(self, lacking=keywords)
 
     def of(self, *kinds: Kind) -> Loss:
@@ -131,7 +136,7 @@ class Loss:
         return replace(self, part=True)
 
     def happens(self, options: Options, context: Context) -> bool:
-        """Whether a handler with these options has it."""
+        """Return whether a handler with these options has the loss."""
         if self.lacking:
             template = getattr(options, "meta_columns_template", None)
             if template is not None or RELEASES[context.release].metadata is Metadata.TEMPLATE:
@@ -143,7 +148,7 @@ class Loss:
 
     @property
     def is_of_templates(self) -> bool:
-        """Whether it happens under templates alone."""
+        """Whether the loss happens only with templates."""
         return bool(self.lacking and not self.only and not self.unless)
 
     @property
@@ -152,7 +157,7 @@ class Loss:
 
     @property
     def text(self) -> str:
-        """The sentence, with the settings that it depends on."""
+        """The sentence, with the settings under which the loss happens."""
         text = self._filled(self.sentence)
         if self.lacking and not self.unless:
             listed = [*([_listed(self.only, "and")] if self.only else ()), self.without]
@@ -168,12 +173,12 @@ class Loss:
 
     @property
     def without(self) -> str:
-        """The templates under which it happens."""
+        """The templates with which the loss happens."""
         return f"a `metaColumnsTemplate` without {_names(self.lacking)}"
 
     @property
     def depends(self) -> bool:
-        """Whether it happens under some settings only."""
+        """Whether the loss depends on settings."""
         return bool(self.only or self.unless or self.lacking)
 
     @property
@@ -184,8 +189,8 @@ class Loss:
         return pattern.format(detail=self.detail, names=_names(self.names), system=self.system, unit=self.unit)
 
 
-def happening(losses: Iterable[Loss], options: Options, context: Context) -> tuple[Loss, ...]:
-    """The losses that a handler with these options has."""
+def active_losses(losses: Iterable[Loss], options: Options, context: Context) -> tuple[Loss, ...]:
+    """Return the losses of a handler with these options."""
     return tuple(loss for loss in losses if loss.happens(options, context))
 
 
@@ -206,21 +211,19 @@ def _lower(text: str) -> str:
     return text if text[:2].isalpha() and text[:2].isupper() else text[:1].lower() + text[1:]
 
 
-# The losses that there are, each declared once: formats name theirs among these.
-
 # Images
 
 MISSING_AS_NULL = Loss(
     "missing_as_null",
     (Aspect.MISSING,),
-    "A missing column{detail} is not told from NULL.",
+    "A missing column{detail} looks like NULL.",
     "NULL",
     note="missing from the image, which will be read back as NULL",
 )
 NULL_AS_MISSING = Loss(
     "null_as_missing",
     (Aspect.NULL,),
-    "NULL{detail} is not told from a missing column.",
+    "NULL{detail} looks like a missing column.",
     "missing",
     note="NULL, which will be read back as missing",
 )
@@ -278,7 +281,7 @@ AFTER_CHANGES_ONLY = Loss(
     (Aspect.MISSING,),
     "Of an update that has a before image, what did not change is left out of the after image, so that it is read back "
     "whole with `completeAfter` alone; a column that only the before image has is then read as unchanged.",
-    "of after images, missing is not told from unchanged",
+    "of after images, missing looks like unchanged",
     part=True,
     note="missing from the after image, which `completeAfter` will read back as unchanged",
 )
@@ -374,11 +377,11 @@ CHARACTER_REPLACED = Loss(
     "A character that the encoding does not have is written as `?`.",
     "`?`",
     part=True,
-    note="that the encoding does not have",  # counted by characters and handler, where bytes are made
+    note="that the encoding does not have",  # counts characters per handler, where text is encoded
     code="GG404",
 )
 
-# What is told of an operation besides its images
+# Metadata of operations
 
 TIME_DIGITS = Loss(
     "time_digits", (Aspect.MICROSECONDS,), "The time of the operation has {unit}.", "the time has {unit}"
@@ -506,38 +509,35 @@ KEY_UPDATE_SPLIT = Loss(
 LOSSES = {loss.id: loss for loss in tuple(globals().values()) if isinstance(loss, Loss)}
 
 
-# What survives a format, and a conversion from one to another, by the losses that formats declare.
-
-
-class Level(IntEnum):
+class FidelityLevel(IntEnum):
     LOST = 0
     PART = 1
     KEPT = 2
 
 
-def level(losses: Iterable[Loss], aspect: Aspect) -> Level:
-    """How much of an aspect is left after all of some losses."""
+def level(losses: Iterable[Loss], aspect: Aspect) -> FidelityLevel:
+    """Return how much of an aspect is left after all of the losses."""
     parts = [loss.part for loss in losses if aspect in loss.aspects]
-    return Level.KEPT if not parts else Level.PART if all(parts) else Level.LOST
+    return FidelityLevel.KEPT if not parts else FidelityLevel.PART if all(parts) else FidelityLevel.LOST
 
 
-def unavoidable(format: Format) -> tuple[Loss, ...]:
-    """The losses of a format that no setting avoids."""
+def unavoidable_losses(format: Format) -> tuple[Loss, ...]:
+    """Return the losses of a format that no setting avoids."""
     return tuple(loss for loss in format.losses if not loss.depends)
 
 
-def in_words(format: Format, aspect: Aspect) -> str:
-    """How much of an aspect a format keeps: `kept`, `in part` or `lost`, the settings that this depends on, and what a
-    reader gets instead; with the metadata that the format has by itself."""
+def describe_fidelity(format: Format, aspect: Aspect) -> str:
+    """Describe how much of an aspect a format keeps, with its own metadata: `kept`, `in part` or `lost`, the settings
+    that matter, and what a reader gets instead."""
     found = [loss for loss in format.losses if aspect in loss.aspects and not loss.is_of_templates]
     always = [loss for loss in found if not loss.depends]
     outcomes = "; ".join(dict.fromkeys(loss.outcome for loss in always))
     left = level(always, aspect)
-    if left is Level.LOST:
+    if left is FidelityLevel.LOST:
         return f"lost: {outcomes}"
-    text = f"in part: {outcomes}" if left is Level.PART else "kept"
+    text = f"in part: {outcomes}" if left is FidelityLevel.PART else "kept"
     depending = [loss for loss in found if loss.depends]
-    if left is Level.KEPT and len(depending) == 1 and not depending[0].only:
+    if left is FidelityLevel.KEPT and len(depending) == 1 and not depending[0].only:
         return f"kept if {_listed(depending[0].unless, 'or')}, else: {depending[0].outcome}"
     return "; ".join([text, *map(_depending, depending)])
 
@@ -551,14 +551,14 @@ def _depending(loss: Loss) -> str:
     return f"{', '.join(under)}: {loss.outcome}"
 
 
-def survivors(first: Iterable[Loss], second: Iterable[Loss]) -> dict[Aspect, Level]:
-    """What is left of operations that were written with some losses, read, and written with others.
+def surviving_aspects(first: Iterable[Loss], second: Iterable[Loss]) -> dict[Aspect, FidelityLevel]:
+    """Return what is left of operations that are written with the `first` losses, read, and written with the `second`.
 
-    A part that both keep is taken to be the same part, but for tokens, where names tell.
+    If both keep a part, it counts as the same part. Only tokens are compared by name.
     """
     losses = (*first, *second)
     found = {aspect: level(losses, aspect) for aspect in Aspect}
     named = [set(loss.names) for loss in losses if loss.id == TOKENS_BY_NAME.id]
     if named and not set.intersection(*named):
-        found[Aspect.TOKENS] = Level.LOST
+        found[Aspect.TOKENS] = FidelityLevel.LOST
     return found

@@ -1,4 +1,4 @@
-"""What reads a format: a reader makes operations from the records of files, a discovery finds their tables."""
+"""The interface of readers: a reader turns the records of files into operations, a discovery finds their tables."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef
 
 MAX_RECORD_BYTES = 64 << 20
-HEAD_OF_LONG = 1 << 10  # of a record that is too long, what is set aside
+HEAD_OF_LONG = 1 << 10  # bytes of a too long record that are kept
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the records of one file lie in it, as found from its first bytes.
+    """The layout of the records in a file, as found from its first bytes.
 
     splittable  a task may start anywhere and find the start of the next record
-    delimiter   what stands between records besides white space
-    array       the file is one JSON array of records
-    skipped     how many bytes before the first record are none: a byte order mark, a comment, a header
-    max_record  how many bytes a record may have
-    envelope    what is around each record, where something is: a word of who reads it
-    keys        the names of the columns in the keys of all records, where another file has the keys
+    delimiter   what separates records, besides white space
+    array       the file is a JSON array of records
+    skipped     number of bytes before the first record: a byte order mark, a comment, a header
+    max_record  maximum size of a record in bytes
+    envelope    what encloses each record, as a word of the reader; None for nothing
+    keys        column names in the keys of all records, if another file has the keys
     """
 
     splittable: bool
@@ -43,7 +43,7 @@ class Layout:
 
 
 class KafkaMessage(NamedTuple):
-    """A message of Kafka, of which `value` is the record, `null` for a tombstone; what is not known is None."""
+    """A Kafka message. `value` is the record, `null` for a tombstone; what is unknown is None."""
 
     value: bytes
     key: bytes | None = None
@@ -54,7 +54,8 @@ class KafkaMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class KafkaEnvelopes:
-    """What a chunk of values was made of: the chunk with its spans, the messages, and by place why one is none."""
+    """The origin of a chunk of values: the chunk with its spans, the messages, and the reason for each message that is
+    invalid, by its place."""
 
     chunk: Chunk
     messages: Sequence[KafkaMessage]
@@ -63,16 +64,16 @@ class KafkaEnvelopes:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole records of a file: `data` starts at byte `offset` of the (decompressed) file.
+    """Whole records of a file. `data` starts at byte `offset` of the (decompressed) file.
 
-    spans    the starts and ends of the records in `data`, where their reader had to find them to cut the chunk
-    input    the place of the file in the order of the inputs
-    line     the offset of the line that `data` starts in, None where it starts a line
-    last     the file ends where `data` does
-    problem  why the chunk is one record that nobody looks into, of which `data` are the first bytes
-    settle   the chunk cut into records, with `spans`, which may be less or more of the file than `data`: to be called
-             where `data` do not decode as whole records, before the next chunk is asked for
-    wrapped  what `data` were made of, if the records of the file are within others; each stands where it stood
+    spans    starts and ends of the records in `data`, if the reader had to find them to cut the chunk
+    input    index of the file in the order of the inputs
+    line     offset of the line that `data` starts in, None at the start of a line
+    last     the file ends where `data` ends
+    problem  reason why the chunk is a single record that is not decoded; `data` has its first bytes
+    settle   returns the chunk cut into records, with `spans`, which may cover less or more of the file than `data`.
+             Call it if `data` does not decode as whole records, before you ask for the next chunk
+    wrapped  the messages that enclosed the records of `data`; each record is where its message was
     """
 
     file: str
@@ -88,23 +89,23 @@ class Chunk:
     wrapped: KafkaEnvelopes | None = None
 
     def settled(self) -> Chunk:
-        """The chunk with `spans`, if records can only be told one by one."""
+        """Return the chunk with `spans`, if records can only be found one by one."""
         return self if self.settle is None else replace(self.settle(), input=self.input)
 
     def line_of(self, place: int) -> int:
-        """The offset of the line that holds a place of `data`."""
+        """Return the offset of the line that contains a place of `data`."""
         start = self.data.rfind(b"\n", 0, place) + 1
         return self.offset + start if start or self.line is None else self.line
 
 
-def too_long(size: int, limit: int) -> Diagnostic:
-    """Why a record of so many bytes is not read."""
+def record_size_error(size: int, limit: int) -> Diagnostic:
+    """Return the reason for not reading a record of this size."""
     help = "give a larger `--max-record` if the record is right; a task may need several times as much memory"
     return Diagnostic("GG316", f"the record has {size:,} bytes, and {limit:,} are the most", help=help)
 
 
 class SplitBoundaryError(Exception):
-    """A record lies over the end of the range that it starts in, so that its file cannot be read in ranges."""
+    """A record crosses the end of the range in which it starts, so that the file cannot be read in ranges."""
 
     def __init__(self, file: str) -> None:
         super().__init__(file)
@@ -112,21 +113,21 @@ class SplitBoundaryError(Exception):
 
 
 class UnknownTable(Diagnostic):
-    """Why a record cannot be read as long as nobody has looked for definitions in the data; GG205 for people.
+    """A record cannot be read before a discovery pass has looked for its table; users see GG205.
 
-    A discovery pass may find what is lacking. A record that it does not help is refused with a plain `Diagnostic`.
+    If a discovery pass would not help, the reader refuses the record with a plain `Diagnostic`.
     """
 
     @classmethod
     def named(cls, name: str, span: Span | None = None) -> UnknownTable:
-        """The reason for an operation of a table that no definition describes."""
+        """Return the reason for an operation on a table without a definition."""
         message = f"the table `{name}` has no definition"
         return cls("GG205", message, span or Span(table=name), "add its definition to `--definitions`")
 
 
 @dataclass(frozen=True)
 class Reject:
-    """A record that is no operation: its place, its bytes as they were, and the reason."""
+    """A record that is not a valid operation: its ordinal, its original bytes, and the reason."""
 
     ordinal: int
     record: bytes
@@ -134,14 +135,14 @@ class Reject:
 
     @property
     def of_unknown_table(self) -> bool:
-        """Whether a discovery pass may make an operation of it."""
+        """Whether a discovery pass may make an operation of the record."""
         return isinstance(self.diagnostic, UnknownTable)
 
 
 @dataclass(frozen=True)
 class Remark:
-    """What is odd about operations of a table that are read all the same, told once, with their number, in the totals:
-    the number and then `detail`."""
+    """An oddity of operations that are read nevertheless. The totals report it once: the number of operations, then
+    `detail`."""
 
     code: str
     table: str
@@ -150,8 +151,11 @@ class Remark:
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """A metadata change event: from here on `table` holds. `offset` is that of its record in the `input`-th input, and
-    `line` that of the line in which the record starts: ranges of a file start with lines."""
+    """A schema change (metadata change event): from here on, `table` holds.
+
+    `offset` is that of its record in input number `input`. `line` is the offset of the line in which the record starts:
+    ranges of a file start with lines.
+    """
 
     table: TableDef
     input: int
@@ -160,7 +164,7 @@ class SchemaChange:
 
     @classmethod
     def met(cls, table: TableDef, chunk: Chunk, place: int) -> SchemaChange:
-        """The event of a record that starts at a place of a chunk."""
+        """Return the event of the record that starts at a place of a chunk."""
         return cls(table, chunk.input, chunk.offset + place, chunk.line_of(place))
 
 
@@ -168,13 +172,17 @@ Event = ChangeBatch | Reject | SchemaChange
 
 
 class Reader(ABC):
-    """Reads the records of one split: feed it `chunks` in order, take the events of each, and `flush` at the end.
+    """A reader of the records of one split. Feed it `chunks` in order, take the events of each, and `flush` at the end.
 
-    Operations of a table come in input order. The reader may hold operations back to make larger batches, but never
-    over a metadata change event of their table, nor over the end of the split. `others` counts the records met that
-    are no operations by kind, `members` the operations with a member that the format does not know by its name,
-    `remarks` those that are odd in some way. A reader that `checks_definitions` takes a provisional catalog: it rejects
-    a record in which a discovery pass would find what the catalog does not have, as one of an unknown table.
+    Operations of a table come in input order. The reader may hold back operations to make larger batches, but not
+    across a schema change of their table or the end of the split.
+
+    others    number of records that are not operations, by kind
+    members   number of operations with a member that the format does not know, by its name
+    remarks   number of operations by oddity
+
+    A reader that `checks_definitions` accepts a provisional catalog: if a discovery pass would find something in a
+    record that the catalog lacks, the reader rejects the record as one of an unknown table.
     """
 
     checks_definitions: ClassVar[bool] = False
@@ -190,19 +198,20 @@ class Reader(ABC):
     @staticmethod
     @abstractmethod
     def sniff(head: bytes) -> str | None:
-        """Why the first bytes of an input look like this format, in words; None if they do not."""
+        """Describe why the first bytes of an input look like this format; None if they do not."""
 
     @staticmethod
     @abstractmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
-        """The layout of a file by its first bytes; `whole` tells that there are no others."""
+        """Return the layout of a file by its first bytes. `whole`: the file has no other bytes."""
 
     @staticmethod
     @abstractmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        """The records that start in the `length` bytes from `start` (None: to the end); `stream` stands at 0.
+        """Yield the records that start in the `length` bytes from `start` (None: to the end). `stream` is at 0.
 
-        SplitBoundaryError where that cannot be told from the range alone: the file is to be read in one.
+        Raises:
+            SplitBoundaryError: the range alone does not show where records start; read the file as a whole.
         """
 
     @abstractmethod
@@ -213,20 +222,20 @@ class Reader(ABC):
 
     @abstractmethod
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        """The chunk of a record not yet flushed, and where in the chunk's data the record starts and ends."""
+        """Return the chunk of a record that was not flushed yet, and the start and end of the record in its data."""
 
     @property
     @abstractmethod
     def next_ordinal(self) -> int:
-        """How many records there were so far, which is the ordinal of the next."""
+        """The number of records so far, which is the ordinal of the next."""
 
     @abstractmethod
     def offsets(self, ordinals: pa.Int64Array) -> pa.Int64Array:
-        """Where records not yet flushed start, by bytes of their files; `ordinals` rise, or stay."""
+        """Return where records that were not flushed yet start, in bytes of their files. `ordinals` must not fall."""
 
 
 class Discovery(ABC):
-    """Collects the tables of one split: columns, types and keys. `every_shape` asks for all lists of columns."""
+    """Collects the tables of a split: columns, types and keys. `every_shape` asks for all lists of columns."""
 
     @abstractmethod
     def __init__(
@@ -238,23 +247,23 @@ class Discovery(ABC):
 
     @abstractmethod
     def findings(self) -> object:
-        """What was found, to be sent to the driver and given to `settle` together with all other splits'."""
+        """Return the findings. The driver passes those of all splits to `settle`."""
 
     @staticmethod
     @abstractmethod
     def settle(findings: Sequence[Any], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
-        """The definitions of the whole input from the findings of its splits, in input order.
+        """Return the definitions of the whole input from the findings of its splits, in input order.
 
-        The same however the input was split; `every_shape` is what the splits were asked for.
+        The result does not depend on the splits. `every_shape` is the value that the splits got.
         """
 
 
 @dataclass(frozen=True)
 class DiscoveryResult:
-    """Definitions found in the data: those that hold from the start, and metadata change events by place.
+    """Definitions found in the data: those that hold from the start, and schema changes by place.
 
-    `complete` is false if all records have to be read once more: shape by shape, because they left the order of a
-    table's columns open, or with what others of them tell. `facts` is for `WriterSettings.facts`.
+    `complete` is false if all records must be read again: by shape, because the column order of a table is open, or
+    because of facts in other records. `facts` goes to `WriterSettings.facts`.
     """
 
     tables: tuple[TableDef, ...]
@@ -265,26 +274,28 @@ class DiscoveryResult:
 
 @dataclass(frozen=True)
 class ReadSupport:
-    """What reads a format; `discovery` is None where the data do not tell what the tables are. `other` has another one
-    for messages that were written by certain options."""
+    """The reader of a format. `discovery` is None if the data do not describe their tables. `other` returns another one
+    for messages that were written with certain options."""
 
     reader: type[Reader]
     discovery: type[Discovery] | None = None
     other: Callable[[WriterSettings], ReadSupport | None] = lambda source: None
 
     def by(self, source: WriterSettings) -> ReadSupport:
-        """What reads messages of a source, whose options are known."""
+        """Return the support for messages of a writer whose options are known."""
         return self.other(source) or self
 
-
-# A stream that is read and handed out piece by piece, without ever holding more than a record may have.
 
 PIECE_BYTES = 1 << 20
 
 
 class Source:
-    """`buffer` is what was read and not yet handed out, and lies at `offset` of the file; `ended` tells that nothing
-    follows it. `step` is how many bytes a chunk has, about."""
+    """A stream that is read piece by piece; it never holds more than the maximum size of a record.
+
+    buffer  bytes that were read and not yet handed out; they start at `offset` of the file
+    ended   no bytes follow the buffer
+    step    approximate size of a chunk in bytes
+    """
 
     def __init__(self, stream: BinaryIO, file: str, layout: Layout, step: int, offset: int = 0) -> None:
         self.stream = stream
@@ -297,7 +308,7 @@ class Source:
         self.ended = False
 
     def grow(self) -> None:
-        """Reads as much again as there is, so that looking at a long record anew takes no more than linear time."""
+        """Double the buffer, so that rescanning a long record takes linear time."""
         size = len(self.buffer)
         block = self.stream.read(max(self.step, min(size, self.limit + 1 - size)))
         self.ended = not block
@@ -308,7 +319,7 @@ class Source:
         self.offset += count
 
     def pass_until(self, mark: bytes, start: int) -> None:
-        """Drops what comes before the next mark that does not start before `start`, or everything."""
+        """Drop everything before the next mark that starts at or after `start`; all if there is none."""
         found = self.buffer.find(mark, start)
         while found < 0:
             kept = max(0, len(self.buffer) - len(mark) + 1)
@@ -324,27 +335,24 @@ class Source:
         self.drop(found)
 
     def pass_record(self, mark: bytes) -> Chunk:
-        """The chunk of a record that is too long, which ends before the first mark behind as many bytes as are allowed;
-        it is dropped."""
+        """Drop a record that is too long, and return its chunk. The record ends at the first mark after the maximum
+        size."""
         start, head = self.offset, self.head()
         self.pass_until(mark, self.limit)
         return self.long(start, head)
 
     def head(self) -> bytes:
-        """What is kept of a record that is too long."""
+        """Return the part of a too long record that is kept."""
         return self.buffer[: min(HEAD_OF_LONG, self.limit)]
 
     def long(self, start: int, head: bytes) -> Chunk:
-        """The chunk of a record that is too long, of `head` and what was dropped since `start`."""
-        problem = too_long(self.offset - start, self.limit)
+        """Return the chunk of a too long record: `head`, and everything that was dropped since `start`."""
+        problem = record_size_error(self.offset - start, self.limit)
         return Chunk(self.file, start, head, self.layout, ((0, len(head)),), last=False, problem=problem)
 
 
-# Where the records of a chunk are.
-
-
 class Spans(Sequence[tuple[int, int]]):
-    """Starts and ends of records, sixteen bytes each."""
+    """Starts and ends of records, in sixteen bytes each."""
 
     def __init__(self) -> None:
         self._places = array("q")
@@ -354,29 +362,29 @@ class Spans(Sequence[tuple[int, int]]):
         self._places.append(end)
 
     def add_all(self, places: Any) -> None:
-        """Adds those of a buffer of int64, starts and ends in turns."""
+        """Add the spans of a buffer of int64 that alternates starts and ends."""
         self._places.frombytes(places)
 
     def follow(self, start: int, ends: array[int]) -> None:
-        """Adds those that follow each other from a start on, by their ends as counted from it."""
+        """Add adjacent spans from a start on, by their ends relative to it."""
         places = array("q", bytes(2 * ends.itemsize * len(ends)))
         places[1::2] = array("q", [start + end for end in ends]) if start else ends
         places[::2] = array("q", [start]) + places[1:-1:2]
         self._places += places
 
     def places(self) -> array[int]:
-        """Starts and ends in turns, which are not to be changed."""
+        """Return starts and ends in turns. The caller must not change them."""
         return self._places
 
     def drop_last(self) -> None:
         del self._places[-2:]
 
     def starts(self, count: int) -> array[int]:
-        """Of the first so many."""
+        """Return the starts of the first `count` records."""
         return self._places[: 2 * count : 2]
 
     def before(self, place: int) -> Spans:
-        """Those that start before a place."""
+        """Return the spans that start before a place."""
         kept = Spans()
         for start, end in self:
             if start >= place:
@@ -405,14 +413,14 @@ class Spans(Sequence[tuple[int, int]]):
 
 
 def starts_of(spans: Sequence[tuple[int, int]], count: int) -> array[int]:
-    """Where the first so many records start."""
+    """Return where the first `count` records start."""
     if isinstance(spans, Spans):
         return spans.starts(count)
     return array("q", (spans[index][0] for index in range(count)))
 
 
 def settle_changes(findings: Sequence[list[SchemaChange]], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
-    """The first definition of each table, and a metadata change event wherever another one follows it."""
+    """Return the first definition of each table, and a schema change wherever a different one follows."""
     first: dict[str, TableDef] = {}
     current: dict[str, TableDef] = {}
     events = []

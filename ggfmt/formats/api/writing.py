@@ -1,4 +1,5 @@
-"""What writes a format: a formatter makes messages, one per operation; a framing makes the bytes of files."""
+"""The interface of writers: a formatter makes one message per operation, a framing makes the bytes of files, and a show
+presents messages to a person."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ from ggfmt.java.charsets import byte_order_mark, can_decode, codec_of, encoder
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 
-NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity", "+Infinity"})  # doubles that JSON has no numbers for
-RIGHT_TYPE = "give the column its right type by `--definitions`"  # what to do about values that are not of its type
+NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity", "+Infinity"})  # doubles that JSON cannot write as numbers
+RIGHT_TYPE = "give the column its right type by `--definitions`"  # help for values that are not of the column's type
 
 
 class RowErrors(Exception):
@@ -36,8 +37,7 @@ class RowErrors(Exception):
 
 @dataclass(frozen=True)
 class LossNote:
-    """A loss (by its id) that happened to values of a column and is told once, with a count, in the totals: the number
-    of values and then `detail`."""
+    """A loss (by its id) of values in a column. The totals report it once: the number of values, then `detail`."""
 
     code: str
     table: str
@@ -49,8 +49,8 @@ class LossNote:
 class Formatter(ABC):
     """Makes the messages of one table definition.
 
-    All that depends on the definition and the options is worked out in `__init__`: building a formatter is what a
-    metadata change event amounts to. `fields` names the fields of a message for the summary; `notes` counts.
+    `__init__` computes everything that depends on the definition and the options: after a schema change, ggfmt builds a
+    new formatter. `fields` has the names of a message's fields for the summary; `notes` counts losses.
     """
 
     fields: tuple[str, ...] = ()
@@ -62,31 +62,32 @@ class Formatter(ABC):
         self.notes: Counter[LossNote] = Counter()
 
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
-        """The operations to write for a batch, and for each the row it comes from; RowErrors if some must not be."""
+        """Return the operations to write for a batch, and the row that each comes from; RowErrors if some must not be
+        written."""
         return batch, range(len(batch))
 
     def count(self, loss: Loss, field: str, values: int, **words: str) -> None:
-        """Takes note of a loss that happened to some values of a column; `words` stand in the note of the loss."""
+        """Count a loss that happened to values of a column. `words` fill in the note of the loss."""
         if values:
             self.notes[LossNote(loss.code, self.table.full_name, field, loss.note.format(**words), loss.id)] += values
 
     def traced(self, messages: pa.Array[Any]) -> Iterator[str]:
-        """The messages as text, for a log at level TRACE, where they are no text themselves."""
+        """Yield the messages as text for a log at level TRACE, if they are not text themselves."""
         return iter(())
 
     @abstractmethod
     def format(self, batch: ChangeBatch) -> pa.Array[Any]:
-        """n messages, text or binary, for a batch of n operations; RowErrors if some cannot be formatted."""
+        """Return n messages, text or binary, for a batch of n operations; RowErrors if some cannot be formatted."""
 
 
 class Framing(ABC):
-    """Makes the bytes of a file from messages; `header` stands at the start of every file."""
+    """Makes the bytes of a file from messages. Each file starts with `header`."""
 
     header: bytes = b""
 
     @abstractmethod
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
-        """The bytes of the messages, to be appended to a file, and how many characters they could not carry."""
+        """Return the bytes to append to a file, and the number of characters that the encoding lacks."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +98,16 @@ class SchemaFile:
 
 @dataclass(frozen=True)
 class WriteSupport:
-    """What writes a format.
+    """The writer of a format.
 
     formatter    makes a Formatter of (table, options, context, clock)
     framing      makes a Framing of (table, options, context); the table is None for files of many tables
-    projection   what the formatter asks of the reader, by its options
-    preamble     what stands in a file before the first operation of a definition, by (table, options): written once for
-                 each definition in each file; no bytes, if nothing
-    schema       the schema files of a table, by (table, options, context); none where the options switch them off
-    ddl          a Hive table over the files of a table, by (table, options, context, location), or why there is none
+    projection   what the formatter needs from the reader, by its options
+    preamble     bytes before the first operation of a definition in a file, by (table, options); empty for none
+    schema       schema files of a table, by (table, options, context); none if the options switch them off
+    ddl          statement for a Hive table over the files, by (table, options, context, location), or why there is none
     problem      why a table cannot be written at all, by (table, options, context); None if it can
-    show         shows messages to a person, by (formatter, options, context); None: they are plain text
+    show         presents messages to a person, by (formatter, options, context); None: they are plain text
     """
 
     formatter: Callable[[TableDef, Any, Context, Clock], Formatter]
@@ -120,15 +120,12 @@ class WriteSupport:
     show: Callable[[Formatter, Any, Context], Show] | None = None
 
 
-# Framings: the bytes of a file from messages.
-
-
 class TextFraming(Framing):
-    """Text messages, one after the other, in a charset; delimiters are part of the messages.
+    """Concatenates text messages in a charset; delimiters are part of the messages.
 
-    A character that the charset lacks becomes the charset's replacement, as in Java, and is counted. A byte order mark
-    stands once, at the start of a file, and `head` behind it. In charsets whose bytes depend on what came before
-    (ISO 2022, mixed EBCDIC), each message starts and ends in the first state, so that files can be cut and joined.
+    A character that the charset lacks becomes the charset's replacement, as in Java, and is counted. A file starts with
+    one byte order mark, followed by `head`. In charsets with a state (ISO 2022, mixed EBCDIC), each message starts and
+    ends in the initial state, so that files can be cut and joined.
     """
 
     def __init__(self, charset: str, head: str = "") -> None:
@@ -146,15 +143,11 @@ class TextFraming(Framing):
         return b"".join(part for part, _ in encoded), sum(lost for _, lost in encoded)
 
 
-# How a message is shown to a person: lines of pieces, each a text with the role that it plays. A format says
-# what the parts of its messages are (`Writer.show`); what paints them gives each role a style, and makes
-# visible what does not print. The texts of pieces are as they stand in the message.
-
 Role = Literal["name", "value", "null", "delimiter", "punctuation", "remark"]
 
 HEX_LINES = 8
 HEX_BYTES = 16  # in a line
-_FLAT = 100  # characters: a JSON value that is longer is laid out over lines
+_FLAT = 100  # characters; a longer JSON value takes several lines
 
 
 @dataclass(frozen=True)
@@ -168,7 +161,7 @@ Line = tuple[ShownPiece, ...]
 
 @dataclass(frozen=True)
 class ShownField:
-    """One field of a message, by its name; `remark` says of a value what its text does not show."""
+    """A field of a message. `remark` says what the text of the value does not show."""
 
     name: str
     value: str
@@ -177,7 +170,7 @@ class ShownField:
 
 @dataclass(frozen=True)
 class ShownMessage:
-    """One message: its lines, its fields where it is divided into fields, and what a reader of it will stumble over."""
+    """A message: its lines, its fields if it has any, and warnings about what a reader may misread."""
 
     lines: tuple[Line, ...]
     fields: tuple[ShownField, ...] = ()
@@ -185,10 +178,11 @@ class ShownMessage:
 
 
 class Show(ABC):
-    """Shows the messages of one table definition.
+    """Presents the messages of a table definition.
 
-    `about` has facts about the files, one a line. `framed`: messages are given as they stand in a file, and not as they
-    are before files of blocks are made of them.
+    A message is lines of pieces. Each piece has a text as in the message and a role; rendering styles the roles and
+    makes invisible characters visible. `about` has facts about the files, one per line. `framed`: messages are as in a
+    file, not as they were before ggfmt made blocks of them.
     """
 
     about: tuple[str, ...] = ()
@@ -196,12 +190,12 @@ class Show(ABC):
 
     @abstractmethod
     def message(self, data: bytes) -> ShownMessage:
-        """One message from its bytes, with the delimiter behind it."""
+        """Return a message from its bytes, including the delimiter after it."""
 
 
 class TextShow(Show):
-    """Shows text messages of a charset; as it stands here, each in one line. Of a charset that cannot be decoded the
-    bytes are shown."""
+    """Presents text messages in a charset, each in one line; as hexadecimal digits if Python cannot decode the
+    charset."""
 
     def __init__(self, charset: str) -> None:
         self._codec = codec_of(charset) if can_decode(charset) else None
@@ -218,14 +212,14 @@ class TextShow(Show):
 
 
 class BytesShow(Show):
-    """Shows messages that are no text."""
+    """Presents binary messages."""
 
     def message(self, data: bytes) -> ShownMessage:
         return ShownMessage(hex_lines(data))
 
 
 def hex_lines(data: bytes) -> tuple[Line, ...]:
-    """The first bytes as hexadecimal digits and as ASCII, with the offset of each line."""
+    """Return the first bytes as hexadecimal digits and as ASCII, with the offset of each line."""
     lines: list[Line] = []
     for start in range(0, min(len(data), HEX_LINES * HEX_BYTES), HEX_BYTES):
         part = data[start : start + HEX_BYTES]
@@ -257,7 +251,7 @@ _TOKEN = re.compile(
 
 
 def json_lines(text: str) -> tuple[tuple[Line, ...], str]:
-    """The lines of the JSON object or array that a text starts with, and the text behind it."""
+    """Return the lines of the JSON object or array at the start of a text, and the rest of the text."""
     lines: list[list[ShownPiece]] = [[]]
     end = depth = 0
     for token in _tokens(text):
@@ -284,15 +278,15 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
         place = token.end()
 
 
-def laid_out(value: Any, depth: int = 0) -> str:
-    """A JSON text of a value: a member a line at the top, and below it where the text of a member gets long."""
+def pretty_json(value: Any, depth: int = 0) -> str:
+    """Return the JSON text of a value with a member per line. Below the top, only long members are divided."""
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value or (depth and len(flat) <= _FLAT):
         return flat
     gap, end = "\n" + "  " * (depth + 1), "\n" + "  " * depth
     if isinstance(value, list):
-        return "[" + ",".join(gap + laid_out(item, depth + 1) for item in value) + end + "]"
+        return "[" + ",".join(gap + pretty_json(item, depth + 1) for item in value) + end + "]"
     members: Sequence[str] = [
-        f"{gap}{json.dumps(name, ensure_ascii=False)}: {laid_out(item, depth + 1)}" for name, item in value.items()
+        f"{gap}{json.dumps(name, ensure_ascii=False)}: {pretty_json(item, depth + 1)}" for name, item in value.items()
     ]
     return "{" + ",".join(members) + end + "}"

@@ -18,7 +18,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.timestamps import scaled
+from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.arcion.changes import NEW, OLD, OPS, ArcionDialect, Texts, check_op, check_states, images_of
 from ggfmt.formats.json.values import raw_text, raw_texts
 from ggfmt.formats.records import roles
@@ -132,7 +132,7 @@ class Arcion(ArcionDialect):
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         log, position = scanned.values("log"), scanned.values("position")
         in_log = pc.binary_join_element_wise(log, position, ":")
-        return scaled(scanned.values("timestamp"), 1000), pc.coalesce(in_log, position)
+        return scale_numbers(scanned.values("timestamp"), 1000), pc.coalesce(in_log, position)
 
     def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
         null = self.options.null_literal

@@ -1,1 +1,1 @@
-"""Avro that several systems share: container files, and whether one schema can read another."""
+"""Avro for several systems: container files, Confluent's wire format, schemas, and programs of the native kernels."""

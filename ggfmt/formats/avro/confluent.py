@@ -1,7 +1,7 @@
-"""Messages in Confluent's framing: a zero byte, the number of the schema in four bytes, the highest first, the datum.
+"""Messages in Confluent's wire format: a zero byte, the schema id in four bytes (big-endian), and the datum.
 
-A file has them one after the other, or one alone. Nothing tells their lengths but their schemas: where a schema is not
-known, or bytes are none of it, nothing tells where the next message is.
+A file contains one message or several in a row. Only its schema shows where a message ends. If a schema is unknown, or
+bytes do not match it, the position of the next message is unknown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 
 MARK = b"\0"
 HEAD_BYTES = 5
-MOST_NUMBER = (1 << 31) - 1
+MAX_NUMBER = (1 << 31) - 1
 
 Schema = Any  # a parsed JSON document
 _NUMBERED = re.compile(r"0*([0-9]{1,10})\.avsc", re.ASCII)
@@ -24,12 +24,12 @@ _HELP = "the rest of the file is not read: only its schema tells where a message
 
 
 def head(number: int) -> bytes:
-    """What stands before a datum of a schema."""
+    """Return the bytes before a datum of a schema."""
     return MARK + number.to_bytes(4, "big")
 
 
 class Registry:
-    """The schemas in a directory, each in a file that is called by its number, `<id>.avsc`."""
+    """The schemas in a directory, in files named `<id>.avsc`."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
@@ -41,7 +41,7 @@ class Registry:
         return self._schemas[number]
 
     def number_of(self, schema: Schema) -> int | None:
-        """The lowest number of a schema that is the same, if there is one."""
+        """Return the lowest id of an equal schema, or None."""
         return next((number for number in sorted(self._files()) if self.schema(number) == schema), None)
 
     def _files(self) -> dict[int, Path]:
@@ -69,7 +69,7 @@ class Registry:
 
 
 def number_at(data: bytes, place: int) -> int | Diagnostic:
-    """The number of the schema of the message that starts at a place."""
+    """Return the schema id of the message at a place."""
     if data[place : place + 1] != MARK:
         reason = f"no message of Confluent's framing starts here: the first byte is {data[place]:#04x} and not 0x00"
         return Diagnostic("GG319", reason, help=_HELP)
@@ -78,6 +78,6 @@ def number_at(data: bytes, place: int) -> int | Diagnostic:
     return int.from_bytes(data[place + 1 : place + HEAD_BYTES], "big")
 
 
-def broken(number: int) -> Diagnostic:
-    """Why a datum cannot be read."""
+def datum_error(number: int) -> Diagnostic:
+    """Return the reason why a datum cannot be read."""
     return Diagnostic("GG319", f"the bytes are no message of schema {number}, or end within it", help=_HELP)

@@ -1,4 +1,9 @@
-"""Avro object container files, read: header, blocks, and how a block's bytes are unpacked (Avro specification 1.8)."""
+"""Avro object container files (Avro specification 1.8, "Object Container Files"), read and written.
+
+A file starts with the schema, the codec and a sync marker of 16 bytes. Blocks follow: the number of messages, the size
+of their data, the data as compressed by the codec, and the marker. ggfmt derives the marker from the schema and the
+table definition, so that blocks of one table and definition may be in any of its files.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +23,26 @@ import pyarrow as pa
 from ggfmt.columnar.avro import END, text_bytes
 from ggfmt.columnar.pieces import text_buffer, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, too_long
+from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, record_size_error
 from ggfmt.formats.api.writing import Framing
 from ggfmt.model.table import TableDef
 
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
-MOST_VARINT_BYTES = 10
-MIN_HEADER_LIMIT = 1 << 20  # that a header may always have, whatever `--max-record` allows
-MAX_HEADER_ENTRIES = 1 << 16  # Avro's own are two
-MAX_SCHEMA_PARTS = 1 << 22  # of its JSON: a part of three bytes takes some sixty in memory
+MAX_VARINT_BYTES = 10
+MIN_HEADER_LIMIT = 1 << 20  # bytes that a header may have even if `--max-record` is smaller
+MAX_HEADER_ENTRIES = 1 << 16  # Avro itself uses two
+MAX_SCHEMA_PARTS = 1 << 22  # JSON values; one of three bytes takes about sixty in memory
 _READ_BYTES = 1 << 20
-_XZ_BYTES = 128 << 20  # of memory: the largest dictionary of the `xz` program needs half of it
+_XZ_BYTES = 128 << 20  # memory limit; the largest dictionary of the `xz` program needs half of it
 
 
 class CorruptContainerError(ValueError):
-    """Bytes that are no container file, or end too early; the message says which."""
+    """Bytes that are not a container file, or end too early; the message says which."""
 
 
 class Truncated(CorruptContainerError):
-    """Bytes that end too early: what is missing may follow in the file. `needed` bytes are not enough, but fewer never
-    are."""
+    """Bytes that end too early; the rest may follow in the file. At least `needed` bytes are necessary."""
 
     def __init__(self, message: str, needed: int = 0) -> None:
         super().__init__(message)
@@ -47,7 +51,7 @@ class Truncated(CorruptContainerError):
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a container file: its schema as parsed JSON, its codec and marker, and its own bytes."""
+    """The header of a container file: its schema as parsed JSON, codec and marker, and its bytes."""
 
     schema: Any
     codec: str
@@ -56,7 +60,7 @@ class Header:
 
 
 class LongHeader(Exception):
-    """A header has more bytes than it may have: `head` are the first bytes of the file, `problem` says so."""
+    """A header is too long. `head` has the first bytes of the file, `problem` the diagnostic."""
 
     def __init__(self, head: bytes, limit: int) -> None:
         message = f"the header of the container file has more than {limit:,} bytes"
@@ -75,7 +79,7 @@ def _undeflated(data: bytes, limit: int) -> bytes:
 
 
 def _unsnap(data: bytes, limit: int) -> bytes:
-    # The size of what is packed stands first, as a varint, in the snappy format itself.
+    # The snappy format starts with the decompressed size as a varint.
     size, _ = read_varint(data, 0)
     if size > limit:
         raise CorruptContainerError(
@@ -116,14 +120,14 @@ UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
 
 
 def read_varint(data: bytes, start: int) -> tuple[int, int]:
-    """The unsigned varint at a place, and the place behind it; CorruptContainerError if there is none."""
+    """Return the unsigned varint at a place, and the place after it; CorruptContainerError if there is none."""
     value = shift = 0
-    for place in range(start, min(len(data), start + MOST_VARINT_BYTES)):
+    for place in range(start, min(len(data), start + MAX_VARINT_BYTES)):
         value |= (data[place] & 0x7F) << shift
         if data[place] < 0x80:
             return value, place + 1
         shift += 7
-    if len(data) - start < MOST_VARINT_BYTES:
+    if len(data) - start < MAX_VARINT_BYTES:
         raise Truncated("the file ends in the middle of a number")
     raise CorruptContainerError("a number has too many bytes")
 
@@ -133,9 +137,12 @@ def unzigzag(value: int) -> int:
 
 
 def read_header(data: bytes) -> Header:
-    """The header at the start of `data`; CorruptContainerError if there is none, or an unknown codec; Truncated if
-    `data` end before
-    it does."""
+    """Return the header at the start of `data`.
+
+    Raises:
+        CorruptContainerError: there is no header, or its codec is unknown.
+        Truncated: `data` ends within the header.
+    """
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
     if codec not in UNPACK:
@@ -146,7 +153,7 @@ def read_header(data: bytes) -> Header:
     return Header(_parse_schema(text), codec, data[place:end], data[:end])
 
 
-@lru_cache(maxsize=2)  # every chunk of a file starts with the header
+@lru_cache(maxsize=2)  # each chunk of a file repeats the header
 def _parse_schema(text: bytes) -> Any:
     try:
         return json.loads(text)
@@ -155,7 +162,7 @@ def _parse_schema(text: bytes) -> Any:
 
 
 def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
-    """The metadata in a header, the place of the marker behind it, and the end of the header."""
+    """Return the metadata of a header, the place of the marker, and the end of the header."""
     if not data.startswith(MAGIC):
         raise CorruptContainerError("the file does not start as an Avro object container")
     metadata: dict[str, bytes] = {}
@@ -164,7 +171,7 @@ def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
         count, place = _long(data, place)
         if count == 0:
             break
-        if count < 0:  # then the size of the entries in bytes follows
+        if count < 0:  # the size of the entries in bytes follows
             count = -count
             _, place = _long(data, place)
         entries += count
@@ -180,8 +187,13 @@ def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
 
 
 def read_head(stream: BinaryIO, limit: int) -> bytes:
-    """The first bytes of a file, with all of the header if a container file starts here; LongHeader for a header of
-    more bytes than `limit` and `MIN_HEADER_LIMIT`. What else is wrong with a header, `read_header` reports."""
+    """Return the first bytes of a file; if a container file starts there, they include the whole header.
+
+    Errors of the header are left to `read_header`.
+
+    Raises:
+        LongHeader: the header is longer than both `limit` and `MIN_HEADER_LIMIT`.
+    """
     limit = max(limit, MIN_HEADER_LIMIT)
     head = stream.read(_READ_BYTES)
     while head.startswith(MAGIC):
@@ -190,7 +202,7 @@ def read_head(stream: BinaryIO, limit: int) -> bytes:
         except Truncated as error:
             if max(error.needed, len(head) + 1) > limit:
                 raise LongHeader(head, limit) from None
-            more = stream.read(min(len(head), limit - len(head)))  # twice as much, so that little is looked at twice
+            more = stream.read(min(len(head), limit - len(head)))  # double the bytes, so that rescanning stays cheap
             if not more:
                 break
             head += more
@@ -204,8 +216,10 @@ def read_head(stream: BinaryIO, limit: int) -> bytes:
 
 
 class Block(NamedTuple):
-    """A block of a container file with its marker, at `offset` of the file; or a stretch that is none, up to the next
-    marker. One of more bytes than are allowed has a `size` that is not that of its `data`, which are its first."""
+    """A block of a container file with its marker, at `offset` of the file; or invalid bytes up to the next marker.
+
+    If a block is too long, `data` has only its first bytes and `size` its full size.
+    """
 
     offset: int
     data: bytes
@@ -217,7 +231,7 @@ class Block(NamedTuple):
 
 
 class Blocks:
-    """The blocks of a container file behind its header. A block may have `limit` bytes."""
+    """The blocks of a container file after its header. `limit` is the maximum size of a block in bytes."""
 
     def __init__(self, read: bytes, stream: BinaryIO, header: Header, limit: int) -> None:
         self._buffer = read[len(header.data) :]
@@ -228,13 +242,13 @@ class Blocks:
         self._ended = False
 
     def __iter__(self) -> Iterator[Block]:
-        """All blocks; where one is damaged, the next starts behind the next marker."""
+        """Yield all blocks. After a corrupt block, the next one starts after the next marker."""
         while self._fill(1):
             size = self._framed()
             yield self._stretch() if size is None else self._take(size, size)
 
     def _fill(self, size: int) -> bool:
-        """Whether there are so many bytes."""
+        """Read until the buffer has `size` bytes; return whether it does."""
         while len(self._buffer) < size and not self._ended:
             more = self._stream.read(max(_READ_BYTES, size - len(self._buffer)))
             self._ended = not more
@@ -248,8 +262,8 @@ class Blocks:
         return block
 
     def _framed(self) -> int | None:
-        """The size of the block that starts here, by its own word, if the marker stands behind it."""
-        self._fill(2 * MOST_VARINT_BYTES)
+        """Return the size of the block that starts here, as stated in the block; None unless the marker follows it."""
+        self._fill(2 * MAX_VARINT_BYTES)
         try:
             _, place = read_varint(self._buffer, 0)
             size, place = _long(self._buffer, place)
@@ -261,7 +275,7 @@ class Blocks:
         return end if self._buffer.startswith(self._sync, end - SYNC_BYTES) else None
 
     def _stretch(self) -> Block:
-        """What there is up to and with the next marker, or to the end."""
+        """Return everything up to and including the next marker, or up to the end."""
         seen = 0
         while (place := self._buffer.find(self._sync, seen)) < 0 and len(self._buffer) <= self._limit:
             seen = max(0, len(self._buffer) - SYNC_BYTES + 1)
@@ -282,9 +296,14 @@ class Blocks:
         return Block(offset, head, self._offset - offset)
 
 
-def parts(data: bytes, header: Header, limit: int) -> Iterator[tuple[int, int, int, bytes | CorruptContainerError]]:
-    """Of each block behind the header its start and end in `data`, its number of records and their bytes, unpacked, of
-    which it may have `limit`; or what is wrong with it, which goes up to the next marker."""
+def split_blocks(
+    data: bytes, header: Header, limit: int
+) -> Iterator[tuple[int, int, int, bytes | CorruptContainerError]]:
+    """Yield start and end of each block in `data`, the number of its records, and their decompressed bytes.
+
+    If a block is corrupt, or decompresses to more than `limit` bytes, the last item is the error, and the block ends
+    with the next marker.
+    """
     place = len(header.data)
     unpacked: bytes | CorruptContainerError
     while place < len(data):
@@ -336,11 +355,14 @@ def _bytes(data: bytes, start: int) -> tuple[bytes, int]:
     return data[place : place + size], place + size
 
 
-def unsafe(schema: Any) -> str | None:
-    """Why data of a schema could be decoded without end: items of an array that have no bytes, so that a few bytes make
-    any number of them, or a type that is within itself; None if it could not."""
+def unsafe_reason(schema: Any) -> str | None:
+    """Return why decoding data of a schema might not end; None if it always does.
+
+    Dangerous are arrays of items without bytes, of which a few bytes make any number, and types that contain
+    themselves.
+    """
     try:
-        _least(schema, {}, set())
+        _min_bytes(schema, {}, set())
     except CorruptContainerError as error:
         return str(error)
     except RecursionError:
@@ -348,55 +370,54 @@ def unsafe(schema: Any) -> str | None:
     return None
 
 
-def _least(schema: Any, known: dict[str, int], within: set[str]) -> int:
-    """At least how many bytes a datum has; CorruptContainerError for an unsafe schema."""
+def _min_bytes(schema: Any, known: dict[str, int], within: set[str]) -> int:
+    """Return the minimum size of a datum; CorruptContainerError for an unsafe schema."""
     if isinstance(schema, list):
-        return 1 + min((_least(branch, known, within) for branch in schema), default=0)
+        return 1 + min((_min_bytes(branch, known, within) for branch in schema), default=0)
     if isinstance(schema, str):
         if schema in within:
             raise CorruptContainerError(f"the type `{schema}` of the schema is within itself")
-        return known.get(schema, _LEAST.get(schema, 1))
+        return known.get(schema, _MIN_BYTES.get(schema, 1))
     if not isinstance(schema, dict):
         return 1
     kind = schema.get("type")
     if kind == "array":
-        if not _least(schema.get("items"), known, within):
+        if not _min_bytes(schema.get("items"), known, within):
             raise CorruptContainerError("the schema has an array of items without bytes")
         return 1
     if kind == "map":
-        _least(schema.get("values"), known, within)
+        _min_bytes(schema.get("values"), known, within)
         return 1
     if kind not in ("record", "error"):
         size = schema.get("size") if kind == "fixed" else None
-        least = size if isinstance(size, int) else _least(kind, known, within)
+        least = size if isinstance(size, int) else _min_bytes(kind, known, within)
         known.update(dict.fromkeys(_names(schema), least))
         return least
     names = _names(schema)
     inside = within.union(names)
     fields = schema.get("fields")
-    least = sum(_least(field.get("type"), known, inside) for field in (fields if isinstance(fields, list) else ()))
+    least = sum(_min_bytes(field.get("type"), known, inside) for field in (fields if isinstance(fields, list) else ()))
     known.update(dict.fromkeys(names, least))
     return least
 
 
 def _names(schema: dict[str, Any]) -> list[str]:
-    """The names by which a type may be called further on."""
+    """Return the names by which later parts of a schema may refer to a type."""
     name, space = schema.get("name"), schema.get("namespace")
     if not isinstance(name, str):
         return []
     return [name, name.rpartition(".")[2], f"{space}.{name}"]
 
 
-_LEAST = {"null": 0, "float": 4, "double": 8}
+_MIN_BYTES = {"null": 0, "float": 4, "double": 8}
 
 
-# Object container files read a block at a time, where all records of a block are in the same place.
-
-_MOST_RECORDS = 1 << 27  # that a block may say it has
+_MAX_RECORDS = 1 << 27  # per block
 
 
 def read_file_head(stream: BinaryIO, file: str, layout: Layout) -> bytes | Chunk:
-    """The first bytes of a file, with the whole header of a container; a chunk that says why, if that is too long."""
+    """Return the first bytes of a file, with the whole header of a container; a chunk with the problem if the header is
+    too long."""
     try:
         return read_head(stream, layout.max_record)
     except LongHeader as error:
@@ -404,7 +425,7 @@ def read_file_head(stream: BinaryIO, file: str, layout: Layout) -> bytes | Chunk
 
 
 def container_chunks(head: bytes, stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
-    """A container file that starts with `head`, a block at a time: a chunk is the header and one block, and has no
+    """Yield a container file that starts with `head`, a block at a time. A chunk is the header and one block, without
     `spans`."""
     try:
         header = read_header(head)
@@ -415,14 +436,14 @@ def container_chunks(head: bytes, stream: BinaryIO, file: str, layout: Layout) -
     size = len(header.data)
     for block in Blocks(head, stream, header, layout.max_record):
         if block.long:
-            problem = too_long(block.size, layout.max_record)
+            problem = record_size_error(block.size, layout.max_record)
             yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
         else:
             yield Chunk(file, block.offset - size, header.data + block.data, layout)
 
 
 class RecordsOfBlock(Sequence[tuple[int, int]]):
-    """The places of the records in a container's block: all are where the block is."""
+    """The spans of the records in a container's block, which all equal the span of the block."""
 
     def __init__(self, data: bytes) -> None:
         self._count = 1
@@ -430,7 +451,7 @@ class RecordsOfBlock(Sequence[tuple[int, int]]):
         try:
             start = len(read_header(data).data)
             count, _ = read_varint(data, start)
-            self._count = max(1, min(unzigzag(count), _MOST_RECORDS))
+            self._count = max(1, min(unzigzag(count), _MAX_RECORDS))
         except CorruptContainerError:
             pass
         self._span = (start, len(data))
@@ -448,13 +469,7 @@ class RecordsOfBlock(Sequence[tuple[int, int]]):
         return self._span if isinstance(index, int) else [self._span] * len(range(*index.indices(self._count)))
 
 
-# Avro object container files (Avro specification 1.8, "Object Container Files"): header and blocks. A file
-# starts with the schema, the codec and a sync marker of 16 bytes; then come blocks: a number of messages, the
-# size of their bytes, these bytes as the codec compresses them, and the marker again. The marker is made from
-# the schema and the definition of the table and not by chance, so that blocks of one table and definition may
-# stand in any of its files.
-
-BLOCK_BYTES = 1 << 18  # of messages in a block, before compression: readers hold a block in memory
+BLOCK_BYTES = 1 << 18  # of messages in a block, before compression; readers hold a block in memory
 
 
 def _deflate(data: pa.Buffer) -> bytes:
@@ -483,14 +498,14 @@ _COMPRESS: dict[str, Callable[[pa.Buffer], pa.Buffer | bytes]] = {
 
 
 class MessageStream(Framing):
-    """Binary messages, one after the other; delimiters are part of the messages."""
+    """Concatenates binary messages; delimiters are part of the messages."""
 
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         return text_buffer(messages), 0
 
 
 class ObjectContainer(Framing):
-    """Messages of one schema in blocks. `schema` is the schema as compact JSON, `codec` a key of `CODECS`."""
+    """Writes messages of one schema in blocks. `schema` is compact JSON, `codec` the name of a codec."""
 
     def __init__(self, table: TableDef, schema: str, codec: str) -> None:
         self._compress = _COMPRESS[codec]

@@ -27,7 +27,7 @@ _PRIMITIVES = {
     "null": NULL, "boolean": BOOLEAN, "int": LONG, "long": LONG, "float": FLOAT, "double": DOUBLE,
     "bytes": BYTES, "string": STRING,
 }  # fmt: skip
-_MOST_DEPTH = 30
+_MAX_DEPTH = 30
 
 
 class UnsupportedSchemaError(ValueError):
@@ -59,13 +59,13 @@ def record(fields: Sequence[Program]) -> Program:
     return (RECORD, PLAIN, None, (b"",) * len(fields), tuple(fields))
 
 
-def enclosed(inner: Program) -> Program:
+def nested_program(inner: Program) -> Program:
     """The program of bytes that are data of a program."""
     return (BYTES, PLAIN, None, (), (inner,))
 
 
 def _node(schema: Schema, path: Path, depth: int, named: Mapping[str, Schema], uses: Mapping[Path, Use]) -> Program:
-    if depth > _MOST_DEPTH:
+    if depth > _MAX_DEPTH:
         raise UnsupportedSchemaError("the schema is nested too deeply")
     if isinstance(schema, list):
         return (UNION, PLAIN, None, (), tuple(_node(branch, path, depth + 1, named, uses) for branch in schema))

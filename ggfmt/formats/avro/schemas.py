@@ -1,4 +1,4 @@
-"""Names in Avro, as Avro for Java takes them."""
+"""Functions for Avro schemas of any system: legal names, logical types, and schema resolution."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 
 def is_name(text: str) -> bool:
-    """Whether Avro for Java takes the name: letters, digits and `_`, no digit first. As it looks at UTF-16 units, no
-    character beyond the BMP is a letter."""
+    """Return whether Avro for Java accepts a name: letters, digits and `_`, no digit first. Java checks UTF-16 units,
+    so characters beyond the BMP are not letters."""
     head, tail = text[:1], text[1:]
     return (head == "_" or _is_letter(head)) and all(
         character == "_" or _is_letter(character) or _is_digit(character) for character in tail
@@ -23,21 +23,18 @@ def _is_digit(character: str) -> bool:
     return unicodedata.category(character) == "Nd" and character <= "\uffff"
 
 
-# Logical types of Avro: data are read as what they annotate, so that no digit and no date is lost on the way.
-
 Schema = Any  # a schema as its JSON says it
 
 
 def without_logical_types(schema: Schema) -> Schema:
-    """The schema without logical types."""
+    """Return the schema without logical types. Values decode as their base type, so that no digit and no date is
+    lost."""
     if isinstance(schema, list):
         return [without_logical_types(item) for item in schema]
     if isinstance(schema, dict):
         return {key: without_logical_types(value) for key, value in schema.items() if key != "logicalType"}
     return schema
 
-
-# Whether data written with one Avro schema can be read with another: the specification's schema resolution.
 
 _PROMOTIONS = {
     "int": {"long", "float", "double"},
@@ -49,12 +46,12 @@ _PROMOTIONS = {
 
 
 def can_read(reader: Schema, writer: Schema) -> bool:
-    """Whether a reader with one schema resolves every datum of a writer with the other."""
+    """Return whether a reader with one schema resolves every datum of a writer with another."""
     return _resolves(reader, writer, {}, {})
 
 
 def describe_change(old: Schema, new: Schema) -> str:
-    """What a change of schema means, in the words of schema registries."""
+    """Describe the compatibility of a schema change in the terms of schema registries."""
     backward, forward = can_read(new, old), can_read(old, new)
     if backward and forward:
         return "fully compatible"
@@ -85,7 +82,7 @@ def _resolves(reader: Schema, writer: Schema, readers: dict[str, Schema], writer
 
 def _resolves_record(reader: Schema, writer: Schema, readers: dict[str, Schema], writers: dict[str, Schema]) -> bool:
     given = {field["name"]: field["type"] for field in writer["fields"]}
-    # Every field before any verdict: a named type is defined where it first stands, and used further on.
+    # Visit every field: a named type is defined at its first use, and later fields refer to it.
     verdicts = []
     for field in reader["fields"]:
         if field["name"] in given:
@@ -96,7 +93,7 @@ def _resolves_record(reader: Schema, writer: Schema, readers: dict[str, Schema],
 
 
 def _named(schema: Schema, known: dict[str, Schema]) -> Schema:
-    """A schema for its name, where it is one that was defined before."""
+    """Return the schema for a name that was defined before; other schemas stay as they are."""
     if isinstance(schema, dict) and "name" in schema:
         known[schema["name"]] = schema
     return known.get(schema, schema) if isinstance(schema, str) else schema
@@ -104,4 +101,3 @@ def _named(schema: Schema, known: dict[str, Schema]) -> Schema:
 
 def _kind(schema: Schema) -> str:
     return str(schema["type"] if isinstance(schema, dict) else schema)
-

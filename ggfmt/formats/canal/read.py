@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.strings import booleans, by_value
-from ggfmt.columnar.timestamps import scaled
+from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.canal import DELETE_IN_OLD
 from ggfmt.formats.json.values import raw_members
@@ -133,7 +133,7 @@ class Canal(Dialect):
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         gtid, identity = scanned.values("gtid"), scanned.values("id")
         position = pc.if_else(pc.not_equal(gtid, "").fill_null(False), gtid, identity)
-        return scaled(scanned.values("es"), 1000), position
+        return scale_numbers(scanned.values("es"), 1000), position
 
     def _others(self, record: CanalRecord, kind: str) -> Meaning:
         """A record that is not of rows: a truncate, or a statement or mark that is counted by its kind."""

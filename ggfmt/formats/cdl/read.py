@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.columnar.timestamps import scaled
+from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.json.values import scalar_text
@@ -157,7 +157,7 @@ class Cdl(Dialect):
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         time = "TIMESTAMP" if "TIMESTAMP" in scanned.places else "ts_ms"
-        return scaled(scanned.values(time), 1000), scanned.values("lsn")
+        return scale_numbers(scanned.values(time), 1000), scanned.values("lsn")
 
     def _table(self, payload: Payload, version: str) -> str:
         if version == _V1:

@@ -17,7 +17,7 @@ from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.json_text import ImageObjects, json_strings, quote_json
 from ggfmt.columnar.metadata import Clock, token, token_texts
 from ggfmt.columnar.pieces import Conditional, Piece, escape_json_text, join
-from ggfmt.columnar.timestamps import floor_millis, zoned
+from ggfmt.columnar.timestamps import floor_millis, has_zone
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import TIME_CUT, ZONE_CUT
 from ggfmt.formats.cdl import TEXT, CdlOptions
@@ -102,7 +102,7 @@ class CdlFormatter(DialectFormatter):
                     values = pc.if_else(image.exists, values, pa.scalar(None, pa.string()))
                 name = self.table.columns[index].name
                 self.count(TIME_CUT, name, too_fine(values), than="CDL has")
-                self.count(ZONE_CUT, name, zoned(values).true_count)
+                self.count(ZONE_CUT, name, has_zone(values).true_count)
 
 
 def _key_places(table: TableDef) -> list[int]:

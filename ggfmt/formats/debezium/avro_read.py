@@ -27,10 +27,10 @@ from ggfmt.formats.avro.containers import (
     CorruptContainerError,
     RecordsOfBlock,
     container_chunks,
-    parts,
     read_file_head,
     read_header,
-    unsafe,
+    split_blocks,
+    unsafe_reason,
 )
 from ggfmt.formats.avro.programs import program
 from ggfmt.formats.avro.schemas import without_logical_types
@@ -159,7 +159,7 @@ class DebeziumAvro(Debezium):
             if isinstance(plan, Diagnostic):
                 yield plan
                 return
-            for _, _, count, block in parts(data, header, limit):
+            for _, _, count, block in split_blocks(data, header, limit):
                 if isinstance(block, CorruptContainerError):
                     raise block
                 stream = io.BytesIO(block)
@@ -207,10 +207,10 @@ class DebeziumAvro(Debezium):
         try:
             return plan.single(stream)
         except _DECODE_ERRORS:
-            return confluent.broken(number)
+            return confluent.datum_error(number)
 
     def _plan(self, schema: Any) -> _Plan | Diagnostic:
-        reason = unsafe(schema)
+        reason = unsafe_reason(schema)
         try:
             if reason is None:
                 words = Raw(msgspec.json.encode(connect_schema(schema)))

@@ -38,7 +38,7 @@ from ggfmt.formats.api.writing import (
     WriteSupport,
     hex_lines,
     json_lines,
-    laid_out,
+    pretty_json,
 )
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
@@ -305,7 +305,7 @@ class _AvroShow(Show):
     def message(self, data: bytes) -> ShownMessage:
         lines = hex_lines(data) if self.framed else ()
         record = json.loads(_shown(data, self._skipped, self._schema))
-        return ShownMessage((*lines, *json_lines(laid_out(record))[0]))
+        return ShownMessage((*lines, *json_lines(pretty_json(record))[0]))
 
 
 def _shown(data: bytes, skipped: int, schema: Any) -> str:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from msgspec import UNSET, Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.timestamps import scaled
+from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts, scalar_text
 from ggfmt.formats.records import roles
@@ -223,11 +223,11 @@ def is_scannable(source: Raw) -> bool:
 
 def micros(scanned: ScannedBatch) -> pa.Int64Array:
     """As `op_micros`, of scanned changes."""
-    seconds = scaled(scanned.values("ts_sec"), 1_000_000)
+    seconds = scale_numbers(scanned.values("ts_sec"), 1_000_000)
     return pc.coalesce(
-        scaled(scanned.values("ts_us"), 1),
-        scaled(scanned.values("ts_ms"), 1000),
-        scaled(scanned.values("ts_usec"), 1),
+        scale_numbers(scanned.values("ts_us"), 1),
+        scale_numbers(scanned.values("ts_ms"), 1000),
+        scale_numbers(scanned.values("ts_usec"), 1),
         pc.if_else(pc.equal(seconds, 0), pa.scalar(None, pa.int64()), seconds),
     )
 

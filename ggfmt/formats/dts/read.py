@@ -24,7 +24,7 @@ import msgspec
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
-from ggfmt.formats.avro.containers import CorruptContainerError, Header, parts, read_header
+from ggfmt.formats.avro.containers import CorruptContainerError, Header, read_header, split_blocks
 from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts import decode as tags
 from ggfmt.formats.dts import files as dts_files
@@ -300,7 +300,7 @@ class Dts(Dialect):
         try:
             header = read_header(data)
             born = self.born(header)
-            for _, _, count, block in parts(data, header, limit):
+            for _, _, count, block in split_blocks(data, header, limit):
                 if isinstance(block, CorruptContainerError):
                     raise block
                 place = 0
@@ -607,7 +607,7 @@ class DtsReader(DialectReader):
         try:
             header = read_header(chunk.data)
             born = self._dialect.born(header)
-            for _, _, count, block in parts(chunk.data, header, chunk.layout.max_record):
+            for _, _, count, block in split_blocks(chunk.data, header, chunk.layout.max_record):
                 if isinstance(block, CorruptContainerError):
                     raise block
                 yield from self._following(block, count, born, scan)

@@ -1,4 +1,4 @@
-"""GoldenGate for Big Data and GoldenGate Data Streams: what its handlers write."""
+"""The formats of GoldenGate for Big Data and of GoldenGate Data Streams."""
 
 from __future__ import annotations
 

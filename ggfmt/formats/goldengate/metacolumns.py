@@ -1,8 +1,9 @@
-"""Which metadata columns messages have: those of `metaColumnsTemplate`, or the fixed ones of earlier releases. A
-template is a list of items `${keyword[field].argument}`, divided by commas. The field is called as it says, or as
-the keyword in lower case; keywords are matched without regard to case. Some keywords have an argument, all others
-none. Followed are Oracle's manuals of 19.1 and 21.1 and public handler files. What is known from memory of manuals
-alone is marked as `assumed`.
+"""Metadata columns of messages: those of `metaColumnsTemplate`, or the fixed ones of earlier releases.
+
+A template is a comma-separated list of items `${keyword[field].argument}`. Without a field, the column has the keyword
+in lower case as its name. Case does not matter in keywords. Only some keywords have an argument.
+
+The sources are Oracle's manuals of 19.1 and 21.1 and public handler files. `assumed` marks what no source shows.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ VARIABLES = ("env", "sys", "javaprop")
 class Keyword:
     """A keyword of templates.
 
-    title    what stands in the column, in two or three words
-    doc      its value
-    argument what its argument is; empty if it has none
-    tokens   tokens of which the first that an operation has gives the value
+    title    content of the column, in two or three words
+    doc      value of the column
+    argument meaning of the argument; empty if there is none
+    tokens   names of tokens; the first one that an operation has is the value
     assumed  no public file or message shows it
     refused  why ggfmt does not write it
     """
@@ -109,7 +110,7 @@ _KEYWORDS = (
 )
 KEYWORDS = {keyword.name: keyword for keyword in _KEYWORDS}
 
-# Keywords whose values come from tokens, so that the reader has to hand these out.
+# Keywords whose values come from tokens, which the reader must decode.
 _OF_TOKENS = frozenset({ALL_TOKENS, "token", *(keyword.name for keyword in _KEYWORDS if keyword.tokens)})
 
 _ITEM = re.compile(r"\$\{\s*(\w+)\s*(?:\[([^\]]*)\])?\s*(?:\.(.*))?\}", re.DOTALL)
@@ -118,7 +119,7 @@ _FORM = "write items `${keyword[field]}`, divided by commas"
 
 @dataclass(frozen=True)
 class MetaColumn:
-    """One metadata column: its keyword, the name of its field, and the argument of keywords that have one."""
+    """A metadata column: its keyword, the name of its field, and the argument if the keyword has one."""
 
     keyword: str
     name: str
@@ -157,7 +158,7 @@ class Template(ValueType[tuple[MetaColumn, ...]]):
 
 
 def _items(text: str) -> Iterator[str]:
-    """The items of a template: commas within braces divide nothing."""
+    """Yield the items of a template. Commas within braces do not separate items."""
     for item in re.split(r",(?![^{]*\})", text):
         yield trim(item)
 
@@ -190,7 +191,7 @@ def _column(item: str) -> MetaColumn:
 
 
 def template_option() -> tuple[MetaColumn, ...] | None:
-    """The option of the formats that have templates."""
+    """Return the option `metaColumnsTemplate`."""
     return option(
         Template(),
         None,
@@ -202,7 +203,7 @@ def template_option() -> tuple[MetaColumn, ...] | None:
 
 
 def columns_of(options: Any, context: Context, fixed: Sequence[MetaColumn]) -> tuple[MetaColumn, ...]:
-    """The metadata columns of messages: those of the template, else the `fixed` ones where the release has such."""
+    """Return the metadata columns of messages: those of the template, else the `fixed` ones if the release has them."""
     template: tuple[MetaColumn, ...] | None = options.meta_columns_template
     if template is not None:
         return template
@@ -210,32 +211,33 @@ def columns_of(options: Any, context: Context, fixed: Sequence[MetaColumn]) -> t
 
 
 def needs_tokens(options: Any) -> bool:
-    """Whether values of the template come from tokens."""
+    """Return whether values of the template come from tokens."""
     return any(column.keyword in _OF_TOKENS for column in options.meta_columns_template or ())
 
 
 def first_columns(iso8601: bool) -> tuple[MetaColumn, ...]:
-    """The fixed columns that messages in JSON and Avro start with in releases that have fixed ones."""
+    """Return the fixed columns at the start of JSON and Avro messages, in releases with fixed metadata."""
     return (
         MetaColumn(OBJECT_NAME, "table"),
         MetaColumn(OP_TYPE, "op_type"),
         MetaColumn(TIMESTAMP, "op_ts"),
-        MetaColumn(now(iso8601), "current_ts"),
+        MetaColumn(current_timestamp_keyword(iso8601), "current_ts"),
         MetaColumn(POSITION, "pos"),
     )
 
 
-def now(iso8601: bool) -> str:
-    """The keyword of the current time stamp."""
+def current_timestamp_keyword(iso8601: bool) -> str:
+    """Return the keyword of the current time stamp."""
     return NOW_ISO8601 if iso8601 else NOW
 
 
 def variables_of(
     options: Options, given: Mapping[str, str], group: str | None, system: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """The values of the variables that a template names, by its items, and the items without a value.
+    """Return the values of the variables in a template, by item, and the items without a value.
 
-    `given` are variables by name, `group` is the name of the Replicat group, `system` the operating system's.
+    `given` has variables by name, `group` is the name of the Replicat group, `system` has the variables of the
+    operating system.
     """
     found: dict[str, str] = {}
     lacking = []
@@ -253,18 +255,16 @@ def variables_of(
     return found, lacking
 
 
-# What the metadata columns of a message tell a reader of its operation.
-
 _NAME_PARTS = ("catalog", "schema", "table")
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The places, counted from 0, of the columns with what a reader wants; None where there is none.
+    """The places of the metadata columns that a reader uses, counted from 0; None for an absent column.
 
-    name     of the parts of the table's name, in order; empty: messages do not name their table
-    micros   of the operation time stamp in microseconds, where it does not stand there as text
-    single   of columns that each are one token, with its name
+    name     places of the parts of the table name, in order; empty: messages do not name their table
+    micros   place of the operation time stamp in microseconds, if it is not there as text
+    single   places of columns that contain a single token, with the name of the token
     """
 
     op: int | None

@@ -1,14 +1,8 @@
-"""Options that GoldenGate formats have in common, and what goes with them."""
+"""Options and losses that several GoldenGate formats share."""
 
 from __future__ import annotations
 
-from ggfmt.formats.api.losses import (
-    KEY_UPDATE_REFUSED,
-    KEY_UPDATE_SPLIT,
-    POSITION_NOT_SHOWN,
-    TIME_NOT_SHOWN,
-    TOKENS_NOT_SHOWN,
-)
+from ggfmt.formats.api import losses
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Choice, Text
@@ -25,7 +19,7 @@ PK_UPDATE_HANDLING = Choice(
 
 
 def op_key_option(kind: str, default: str) -> str:
-    """The option with the word for one type of operation."""
+    """Return the option for the word of an operation type."""
     article = "an" if kind[0] in "iu" else "a"
     return option(
         Text(),
@@ -36,14 +30,14 @@ def op_key_option(kind: str, default: str) -> str:
 
 
 def iso8601_option(until: str | None = "19.1") -> bool:
-    """The option for the form of the current time stamp, which ended with the fixed metadata; the manual misprints its
-    name."""
+    """Return the option for the form of the current time stamp, which ended with the fixed metadata. The manual
+    misprints its name."""
     doc = "Write a `T` between date and time of the current time stamp, else a blank."
     return option(Bool(), True, doc, until=until, aliases=("iso8601Forma",))
 
 
 def pk_update_option() -> str:
-    """The option for primary key updates, which row formats have; the manual misprints its name."""
+    """Return the option for primary key updates in row formats. The manual misprints its name."""
     doc = "What becomes of an update that changes the primary key."
     return option(PK_UPDATE_HANDLING, ABEND, doc, aliases=("pkUpdateHandlingformat.pkUpdateHandling",))
 
@@ -52,7 +46,7 @@ SCHEMA_DIRECTORY = "./dirdef"
 
 
 def op_keys(options: Options) -> tuple[str, str, str, str]:
-    """The words for insert, update, delete and truncate, from options that have them."""
+    """Return the words for insert, update, delete and truncate."""
     return tuple(getattr(options, f"{kind}_op_key") for kind in ("insert", "update", "delete", "truncate"))
 
 
@@ -62,12 +56,17 @@ CODECS = {
 }
 
 
-# What messages of several GoldenGate formats do not show.
+# Losses of several formats.
 
-NO_TOKENS = TOKENS_NOT_SHOWN.except_when("includeTokens=true").by_template("alltokens")
-NO_TIME, NO_POSITION = TIME_NOT_SHOWN.by_template("timestamp"), POSITION_NOT_SHOWN.by_template("position")
+NO_TOKENS = losses.TOKENS_NOT_SHOWN.except_when("includeTokens=true").by_template("alltokens")
+NO_TIME, NO_POSITION = losses.TIME_NOT_SHOWN.by_template("timestamp"), losses.POSITION_NOT_SHOWN.by_template("position")
 KEY_UPDATES = (
-    KEY_UPDATE_REFUSED.when("pkUpdateHandling=abend"),
-    KEY_UPDATE_SPLIT.when("pkUpdateHandling=delete-insert"),
+    losses.KEY_UPDATE_REFUSED.when("pkUpdateHandling=abend"),
+    losses.KEY_UPDATE_SPLIT.when("pkUpdateHandling=delete-insert"),
 )
-NUMBER_KINDS = (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE)  # what messages show as numbers in every release
+NUMBER_KINDS = (
+    Kind.INTEGER,
+    Kind.DECIMAL,
+    Kind.FLOAT,
+    Kind.DOUBLE,
+)  # numbers in messages of every release

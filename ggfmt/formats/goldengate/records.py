@@ -1,7 +1,7 @@
-"""Records of GoldenGate in JSON, as far as the JSON formatter and Data Streams have them in common.
+"""GoldenGate's JSON records, as far as the JSON formatter and Data Streams have them in common.
 
-Data Streams (26ai) spells operation types out, calls the table `qual_table`, and sends records that describe the stream
-itself: `STREAM_METADATA`, and `OBJECT_METADATA` with the columns of a table, each with its JSON `type`, `null` and
+Data Streams (26ai) spells out operation types, calls the table `qual_table`, and sends records that describe the
+stream: `STREAM_METADATA`, and `OBJECT_METADATA` with the columns of a table, each with its JSON `type`, `null` and
 `key`.
 """
 
@@ -19,7 +19,7 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef
 OP_WORDS = {op.name: op.value for op in OpType}
 STREAM_METADATA, OBJECT_METADATA, DDL, UPSERT = "STREAM_METADATA", "OBJECT_METADATA", "DDL", "UPSERT"
 
-# JSON tells a number from a text, but not which kind of number: DECIMAL without precision is "digits as given".
+# JSON does not say what kind of number it has. DECIMAL without precision keeps the digits as they are.
 _METADATA_TYPES = {
     "string": SqlType(Kind.STRING),
     "number": SqlType(Kind.DECIMAL),
@@ -29,10 +29,10 @@ _METADATA_TYPES = {
 
 
 def origin(head: bytes) -> tuple[bool, str] | None:
-    """Whether a file that starts with `head` is of Data Streams, and what shows it; None if it is no GoldenGate JSON.
+    """Return whether a file that starts with `head` is from Data Streams, and the evidence; None if it is not
+    GoldenGate JSON.
 
-    The first operation with columns decides; a truncate, and records that describe the stream, do so only where none
-    follows.
+    The first operation with columns decides. If there is none, a truncate or a record that describes the stream does.
     """
     described: tuple[bool, str] | None = None
     for record in head_objects(head):
@@ -56,7 +56,7 @@ def origin(head: bytes) -> tuple[bool, str] | None:
 
 
 def table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
-    """The definition in an OBJECT_METADATA record, by its decoded `columns`."""
+    """Return the definition in an OBJECT_METADATA record, from its decoded `columns`."""
     if not isinstance(columns, dict):
         return Diagnostic("GG308", f"`columns` is {json_name(columns)} and not an object", here)
     definitions: list[Column] = []

@@ -1,9 +1,10 @@
-"""Which fields of a schema are metadata, as the schemas that ggfmt writes say it. A schema of fixed metadata is as the
-manual of 12.2 prints it, and their names are known; so is one of a `metaColumnsTemplate` that gives the same
-fields. Of other templates, and of a release without fixed metadata, nobody has printed a schema: there the schema
-has one more property, which Avro and JSON Schema allow, with the metadata fields as a template. Neither Avro's
-Parsing Canonical Form nor a fingerprint has it. `schema_hash` is a number of the whole text: where messages name
-their schema by it, the text stays without the property.
+"""What Avro, JSON and Hive schemas of GoldenGate's messages share: metadata fields, types by release, and Hive tables.
+
+A schema of fixed metadata is as the manual of 12.2 prints it, so the names of its metadata fields are known. The same
+is true of a `metaColumnsTemplate` with the same fields. For other templates, and releases without fixed metadata, no
+schema is published. Their schemas get an additional property with the metadata fields as a template; Avro and JSON
+Schema allow it. Avro's Parsing Canonical Form and fingerprint ignore it. `schema_hash` is a hash of the whole text: if
+messages name their schema by that hash, the schema has no such property.
 """
 
 from __future__ import annotations
@@ -15,75 +16,73 @@ from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.goldengate.metacolumns import (
-    ALL_TOKENS,
-    KEY_COLUMNS,
-    NOW,
-    NOW_ISO8601,
-    OBJECT_NAME,
-    OP_TYPE,
-    POSITION,
-    TIMESTAMP,
-    MetaColumn,
-    Template,
-)
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.releases import RELEASES
 
 METADATA_PROPERTY = "ggfmt.metaColumnsTemplate"
-PREFIXES_PROPERTY = "ggfmt.flattened"  # what the names of columns start with in the two images of a JSON message
+PREFIXES_PROPERTY = "ggfmt.flattened"  # prefixes of column names in the two images of a JSON message
 
 
-# What fixed metadata are called, and Oracle's template for them; the first five are always there.
+# Names and keywords of the fixed metadata fields; the first five are always present.
 FIXED_NAMES = {
-    "table": OBJECT_NAME,
-    "op_type": OP_TYPE,
-    "op_ts": TIMESTAMP,
-    "current_ts": NOW,
-    "pos": POSITION,
-    "primary_keys": KEY_COLUMNS,
-    "tokens": ALL_TOKENS,
+    "table": metacolumns.OBJECT_NAME,
+    "op_type": metacolumns.OP_TYPE,
+    "op_ts": metacolumns.TIMESTAMP,
+    "current_ts": metacolumns.NOW,
+    "pos": metacolumns.POSITION,
+    "primary_keys": metacolumns.KEY_COLUMNS,
+    "tokens": metacolumns.ALL_TOKENS,
 }
 ALWAYS_FIXED = tuple(FIXED_NAMES)[:5]
 
+MISSING_SUFFIX = "_isMissing"  # of the Avro field that says whether a column is missing
+
+
+def is_flag(name: str, fields: Mapping[str, object]) -> bool:
+    """Return whether a field says whether another one is missing. Columns may be null, and flags may not."""
+    suffixed = name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in fields
+    return suffixed and fields[name] == "boolean"
+
 
 def metadata_property(options: Any, context: Context) -> dict[str, str]:
-    """The property of a schema that says which fields are metadata; empty where they are the fixed ones."""
-    metadata: Sequence[MetaColumn] = options.metadata(context)
-    return {} if _are_fixed(metadata) else {METADATA_PROPERTY: Template().render(tuple(metadata))}
+    """Return the property of a schema that lists the metadata fields; empty for fixed metadata."""
+    metadata: Sequence[metacolumns.MetaColumn] = options.metadata(context)
+    return {} if _are_fixed(metadata) else {METADATA_PROPERTY: metacolumns.Template().render(tuple(metadata))}
 
 
-def _are_fixed(metadata: Sequence[MetaColumn]) -> bool:
+def _are_fixed(metadata: Sequence[metacolumns.MetaColumn]) -> bool:
     names = tuple(column.name for column in metadata)
     if names[:5] != ALWAYS_FIXED or not FIXED_NAMES.keys() >= set(names):
         return False
-    keywords = (NOW if column.keyword == NOW_ISO8601 else column.keyword for column in metadata)
+    keywords = (metacolumns.NOW if column.keyword == metacolumns.NOW_ISO8601 else column.keyword for column in metadata)
     return all(FIXED_NAMES[name] == keyword for name, keyword in zip(names, keywords, strict=True))
 
 
-def declared_metadata(schema: Mapping[str, Any]) -> tuple[MetaColumn, ...] | None:
-    """The metadata fields that the property of a schema names, None if it has no such property; InvalidValueError for a
-    property that is no template."""
+def declared_metadata(schema: Mapping[str, Any]) -> tuple[metacolumns.MetaColumn, ...] | None:
+    """Return the metadata fields that the property of a schema lists; None without the property.
+
+    Raises:
+        InvalidValueError: the property is not a template.
+    """
     text = schema.get(METADATA_PROPERTY)
     if text is None:
         return None
     if not isinstance(text, str):
         raise InvalidValueError("is not a text")
-    return Template().parse(text) if text.strip() else ()
+    return metacolumns.Template().parse(text) if text.strip() else ()
 
 
 def declared_prefixes(schema: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What the names of columns start with in each image; None for a schema that does not say so."""
+    """Return the prefixes of column names in the two images; None if the schema does not declare them."""
     match schema.get(PREFIXES_PROPERTY):
         case [str(before), str(after)]:
             return before, after
     return None
 
 
-# The types that GoldenGate's formatters give to columns, by release.
-
-# What a primitive type of an Avro schema says of a column.
+# The kind of a column for each primitive type of an Avro schema.
 AVRO_KINDS = {
     "string": Kind.STRING,
     "boolean": Kind.BOOLEAN,
@@ -104,7 +103,8 @@ class MessageType(str, Enum):
 
 
 def target_type(source: SqlType, release: str) -> MessageType:
-    """The type of a column in messages. No trail of these releases has booleans; those of other sources stay such."""
+    """Return the type of a column in messages. Booleans come only from other sources: no trail of these releases has
+    them."""
     kind = source.kind
     if kind is Kind.BOOLEAN:
         return MessageType.BOOLEAN
@@ -119,33 +119,32 @@ def target_type(source: SqlType, release: str) -> MessageType:
     return MessageType.DOUBLE if kind in (Kind.DECIMAL, Kind.NUMBER, Kind.DOUBLE) else MessageType.STRING
 
 
-# Hive and Spark table definitions over what a handler writes: text with delimiters, and object container files.
-# Spark drops `NULL DEFINED AS` in silence, so the text for NULL is given as a property.
-
 _HIVE_TYPES = {Kind.INTEGER: "BIGINT", Kind.FLOAT: "FLOAT", Kind.DOUBLE: "DOUBLE", Kind.BOOLEAN: "BOOLEAN"}
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def hive_table_name(table: TableDef) -> str:
-    """The name in the metastore: the parts of the full name put together, in lower case, of letters, digits and `_`."""
+    """Return the name in the metastore: the parts of the full name, joined, in lower case, with `_` for other
+    characters."""
     return re.sub(r"[^a-z0-9_]", "_", "_".join(table.parts).lower())
 
 
 def hive_type(column: Column) -> str:
-    """The type that reads a column's text without loss: decimals of unknown scale and all else stay text."""
+    """Return the type that reads a column's text without loss. Decimals of unknown scale, and all other types, are
+    strings."""
     if column.type.kind is Kind.DECIMAL and column.type.scale is not None and 0 <= column.type.scale <= 38:
         return f"DECIMAL(38,{column.type.scale})"
     return _HIVE_TYPES.get(column.type.kind, "STRING")
 
 
 def hive_literal(text: str) -> str:
-    """A text as a string of Hive's SQL; control characters in octal."""
+    """Return a text as a string literal of Hive's SQL, with control characters in octal."""
     inner = "".join(_ESCAPES.get(char) or (f"\\{ord(char):03o}" if ord(char) < 0x20 else char) for char in text)
     return f"'{inner}'"
 
 
 def unique_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """The names, each with underscores behind it until it is none of `taken`; case does not matter to Hive."""
+    """Append underscores to each name until it is not in `taken`. Hive ignores case."""
     used = {name.lower() for name in taken}
     result = []
     for name in names:
@@ -165,8 +164,11 @@ def text_table(
     location: str,
     header: bool = False,
 ) -> str | Diagnostic:
-    """A table over delimited text; a Diagnostic where Hive cannot read what is written. `header`: the first line of a
-    file has names."""
+    """Return the statement for a table over delimited text; a Diagnostic if Hive cannot read the format. `header`: the
+    first line of each file has names.
+
+    Spark ignores `NULL DEFINED AS`, so a table property has the text for NULL.
+    """
     if len(field) != 1 or ord(field) > 0x7F:
         return _hive_problem(table, "Hive divides fields by one ASCII character", "set another `fieldDelimiter`")
     if line != "\n":
@@ -181,7 +183,7 @@ def text_table(
 
 
 def avro_table(table: TableDef, schema: str, location: str) -> str:
-    """A table over object container files with their schema."""
+    """Return the statement for a table over object container files, with their schema."""
     return _create_table(table, (), "STORED AS AVRO", location, {"avro.schema.literal": schema})
 
 

@@ -1,4 +1,4 @@
-"""The values of metadata columns, as pieces of messages: a text for each operation of a batch, or one for all."""
+"""What GoldenGate's formatters share: values of metadata columns, primary key updates, and values of a wrong type."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, RowErrors
-from ggfmt.formats.goldengate.metacolumns import KEYWORDS, NOW, NOW_ISO8601, OP_TYPE, VARIABLES, MetaColumn
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.options import DELETE_INSERT, UPDATE
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Kind, TableDef
 
 _STRING = pa.string()
 _DIGITS = "^[0-9]{20,}$"
-_PLAIN = frozenset({NOW, NOW_ISO8601, "currenttimestampmicro", "timestampmicro", "seqno", "rba"})
+_PLAIN = frozenset(
+    {metacolumns.NOW, metacolumns.NOW_ISO8601, "currenttimestampmicro", "timestampmicro", "seqno", "rba"}
+)
 
 
 class MetaValues:
-    """The values of the metadata columns of one table that are texts. What an operation does not have is empty."""
+    """The values of a table's metadata columns that are texts. Absent metadata is an empty text."""
 
     def __init__(self, table: TableDef, op_keys: Sequence[str], context: Context, clock: Clock) -> None:
         self._table = table
@@ -36,8 +38,8 @@ class MetaValues:
         places = {name: place for place, name in enumerate(table.column_names)}
         self._keys = [places[name] for name in table.primary_keys]
 
-    def constant(self, column: MetaColumn) -> str | None:
-        """The value if it is the same for all operations of the table, else None."""
+    def constant(self, column: metacolumns.MetaColumn) -> str | None:
+        """Return the value if all operations of the table share it, else None."""
         keyword, table = column.keyword, self._table
         if keyword == "objectname":
             return table.full_name
@@ -49,29 +51,29 @@ class MetaValues:
             return table.parts[-3] if len(table.parts) > 2 else ""
         if keyword == "static":
             return column.argument
-        if keyword in VARIABLES or keyword == "groupname":
+        if keyword in metacolumns.VARIABLES or keyword == "groupname":
             return self._variables[str(column)]
         return None
 
     @staticmethod
-    def is_plain(column: MetaColumn) -> bool:
-        """Whether the value is of digits and marks that no format escapes."""
+    def is_plain(column: metacolumns.MetaColumn) -> bool:
+        """Return whether the value has only digits and punctuation that no format escapes."""
         return column.keyword in _PLAIN
 
-    def of(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
-        """The values for the operations of a batch: a text or scalar for all of them, or an array without nulls."""
+    def of(self, column: metacolumns.MetaColumn, batch: ChangeBatch) -> Piece:
+        """Return the values for the operations of a batch: a text or scalar for all, or an array without nulls."""
         constant = self.constant(column)
         if constant is not None:
             return constant
         if column.keyword == "token":
             return or_empty(token(batch.tokens, column.argument or "", len(batch)))
-        names = KEYWORDS[column.keyword].tokens
+        names = metacolumns.KEYWORDS[column.keyword].tokens
         if names:
             return or_empty(pc.coalesce(*(token(batch.tokens, name, len(batch)) for name in names)))
-        if column.keyword == OP_TYPE:
+        if column.keyword == metacolumns.OP_TYPE:
             return self._op_keys.of(batch.op)
-        if column.keyword == NOW or column.keyword == NOW_ISO8601:
-            return self._clock.stamps(len(batch), column.keyword == NOW_ISO8601)
+        if column.keyword == metacolumns.NOW or column.keyword == metacolumns.NOW_ISO8601:
+            return self._clock.stamps(len(batch), column.keyword == metacolumns.NOW_ISO8601)
         if column.keyword == "currenttimestampmicro":
             return self._clock.micros(len(batch))
         if column.keyword == "primarykeys":
@@ -99,7 +101,7 @@ def _rba(batch: ChangeBatch) -> pa.StringArray:
 
 
 def _number(positions: pa.StringArray, start: int, stop: int | None) -> pa.StringArray:
-    """The digits of a part of positions as numbers; empty where a position is none of a trail."""
+    """Return a part of the digits of positions as numbers; empty if a position is not one of a trail."""
     part = pc.utf8_slice_codeunits(positions, start, stop)
     number = pc.replace_substring_regex(part, "^0+(.)", r"\1")
     return or_empty(pc.if_else(pc.match_substring_regex(positions, _DIGITS), number, pa.scalar(None, _STRING)))
@@ -118,17 +120,18 @@ _OF_BATCH: dict[str, Callable[[ChangeBatch], pa.StringArray]] = {
 }
 
 
-# Primary key updates, as row formats are told to handle them by `pkUpdateHandling`.
-
 def row_projection(options: Any) -> Projection:
-    """What a row format needs, by its `pk_update_handling`."""
+    """Return what a row format needs from the reader, by its `pk_update_handling`."""
     handling = options.pk_update_handling
     return Projection(row_only=handling != DELETE_INSERT, key_updates=handling != UPDATE)
 
 
 def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, Sequence[int]]:
-    """The batch as a row format is to show it, with the row that each operation comes from; RowErrors for key updates
-    under `abend`."""
+    """Return the batch as a row format shows it, and the row that each operation comes from.
+
+    Raises:
+        RowErrors: the handling is `abend`, and the batch has key updates.
+    """
     updates = None if handling == UPDATE else key_updates(batch)
     if updates is None:
         return batch, range(len(batch))
@@ -152,18 +155,16 @@ def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, 
     )
 
 
-# Values that are not of the type of their column, as the formatters of GoldenGate refuse them.
-
 def misfits(
-    batch: ChangeBatch, bad: Iterable[tuple[int, int]], wanted: Callable[[int], str]
+    batch: ChangeBatch, bad: Iterable[tuple[int, int]], expected: Callable[[int], str]
 ) -> list[tuple[int, Diagnostic]]:
-    """GG401 for the first wrong value of each row, from (row, column) of all of them; `wanted` says by the place of a
-    column what its values have to be."""
+    """Return a GG401 for the first wrong value of each row, given (row, column) of all of them. `expected` describes
+    legal values of a column by its place."""
     by_row: dict[int, Diagnostic] = {}
     for row, index in sorted(bad):
         column = batch.table.columns[index]
         place = Span(table=batch.table.full_name, field=column.name, position=batch.position[row].as_py())
-        reason = f"the column is {column.type.kind.value} by its definition, but the value is not {wanted(index)}"
+        reason = f"the column is {column.type.kind.value} by its definition, but the value is not {expected(index)}"
         values = (image.columns[index].values[row].as_py() for image in (batch.before, batch.after))
         special = column.type.kind in (Kind.FLOAT, Kind.DOUBLE) and not NOT_FINITE.isdisjoint(values)
         help = f"{RIGHT_TYPE}, or set `treatAllColumnsAsStrings`"
@@ -171,4 +172,3 @@ def misfits(
             help = "set `treatAllColumnsAsStrings=true`: JSON has no number for it, and a text shows it"
         by_row.setdefault(row, Diagnostic("GG401", reason, place, help))
     return sorted(by_row.items())
-

@@ -13,7 +13,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.timestamps import scaled
+from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.maxwell import SNAPSHOT
 from ggfmt.formats.mysql.types import sql_type
@@ -127,7 +127,7 @@ class Maxwell(Dialect):
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         position, gtid = scanned.values("position"), scanned.values("gtid")
         position = pc.if_else(pc.not_equal(position, "").fill_null(False), position, gtid)
-        return scaled(scanned.values("ts"), 1_000_000), position
+        return scale_numbers(scanned.values("ts"), 1_000_000), position
 
     def _tokens(self, record: MaxwellRecord, kind: str) -> dict[str, str]:
         tokens = roles.tokens_of(MaxwellRecord, record)

@@ -281,7 +281,7 @@ def _writer(plan: Plan) -> Any:
     """What writes messages of a plan as JSON; None where the kernel cannot, and where the JSON of messages that are to
     be refused could be taken for that of others."""
     try:
-        return native.AvroToJson(programs.enclosed(_program(programs.program(plan.decode), plan.rows)))
+        return native.AvroToJson(programs.nested_program(_program(programs.program(plan.decode), plan.rows)))
     except REFUSALS:
         return None
 

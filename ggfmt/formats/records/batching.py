@@ -18,7 +18,7 @@ from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange, starts_of
-from ggfmt.model.change import ChangeBatch, in_order
+from ggfmt.model.change import ChangeBatch, merge_in_order
 from ggfmt.model.table import Catalog, TableDef
 
 BATCH_ROWS = 4096
@@ -219,7 +219,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
         rejects, table.refused = table.refused, []
         yield from sorted(rejects, key=lambda reject: reject.ordinal)
         if batches:
-            batch = in_order(batches)
+            batch = merge_in_order(batches)
             yield self._with_messages(batch) if self.wrapped else batch
 
     def set_aside(self) -> None:

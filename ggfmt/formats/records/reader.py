@@ -16,7 +16,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar.columns import MISSING, int64s, texts, token_maps
-from ggfmt.columnar.images import filled, overlaid, unless_all, with_columns
+from ggfmt.columnar.images import complete_before_images, fill_missing, nonempty_before_images, unless_all
 from ggfmt.columnar.metadata import with_common
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -245,7 +245,7 @@ class DialectReader(ScanningReader[DialectTable]):
         scanned = self._dialect.decode_scanned(scanned)
         has_before, key_update = scanned.has_before, None
         if self.dialect.empty_old_is_none:
-            has_before = with_columns(scanned.op, has_before, scanned.before)
+            has_before = nonempty_before_images(scanned.op, has_before, scanned.before)
         asked = self.projection
         if asked.row_only and asked.key_updates:
             key_update = scanned_key_updates(self._with_absent_keys(scanned), table.definition)
@@ -259,8 +259,8 @@ class DialectReader(ScanningReader[DialectTable]):
         """The operations with NULL where an image of a whole row lacks a column that is NULL then."""
         if not self._dialect.absent_is_null:
             return scanned
-        before = scanned.before if self._partial else filled(scanned.before)
-        return replace(scanned, before=before, after=filled(scanned.after))
+        before = scanned.before if self._partial else fill_missing(scanned.before)
+        return replace(scanned, before=before, after=fill_missing(scanned.after))
 
     def _places(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
         """The times and positions of operations that the scanner took, and what is wrong with times."""
@@ -353,7 +353,7 @@ class DialectReader(ScanningReader[DialectTable]):
         if not asked.row_only:
             before_columns, after_columns = self._decoded(rows, befores, old), self._decoded(rows, afters, new)
             if self.dialect.empty_old_is_none:
-                heads = replace(heads, has_before=with_columns(op, has_before, before_columns))
+                heads = replace(heads, has_before=nonempty_before_images(op, has_before, before_columns))
             return self._batch(table, heads, before_columns, after_columns, None)
         key_update = None
         if asked.key_updates:
@@ -402,7 +402,7 @@ class DialectReader(ScanningReader[DialectTable]):
             before = Image(before_columns, unless_all(heads.has_before))
             after = Image(self._converted(table, new, None, None, wrong), unless_all(heads.has_after))
             if self.dialect.overlay:
-                before = overlaid(before, after, heads.op)
+                before = complete_before_images(before, after, heads.op)
         if wrong:
             return wrong
         self._remark(table, len(heads.op))
@@ -464,7 +464,7 @@ class DialectReader(ScanningReader[DialectTable]):
         columns = tuple(
             column if mask is None else replace(column, json=mask) for column, mask in zip(columns, masks, strict=True)
         )
-        return filled(columns, whole) if self._dialect.absent_is_null else columns
+        return fill_missing(columns, whole) if self._dialect.absent_is_null else columns
 
 
 def dialect_input(dialect: type[Dialect]) -> ReadSupport:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from ggfmt.columnar.replacement import two_tables
+from ggfmt.columnar.replacement import merged_tables_error
 from ggfmt.commit.commit import write_error
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
@@ -222,8 +222,8 @@ def check_names_met(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
 
 
 def check_names(job: Job, tables: Iterable[str]) -> None:
-    """Abend if two tables of the input get the same name: the order of their operations could not be kept."""
-    diagnostic = two_tables(tables, job.replacements.schema)
+    """Abend if two tables of the input have one name after the replacement: their order could not be kept."""
+    diagnostic = merged_tables_error(tables, job.replacements.schema)
     if diagnostic is not None:
         raise Abend(diagnostic)
 

@@ -19,7 +19,7 @@ from ggfmt.config.handler_options import REJECT, WRITE, HandlerConfig, RunOption
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection
-from ggfmt.formats.api.losses import NESTED_AS_TEXT, happening
+from ggfmt.formats.api.losses import NESTED_AS_TEXT, active_losses
 from ggfmt.formats.api.writing import Formatter, Framing, LossNote, RowErrors, SchemaFile, WriteSupport
 from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import native_charset
@@ -179,7 +179,7 @@ class Pipeline:
     def __init__(self, settings: HandlerSettings, clock: Clock) -> None:
         self.settings = settings
         self.left_out = 0
-        losses = happening(FORMATS[settings.format].losses, settings.options, settings.context)
+        losses = active_losses(FORMATS[settings.format].losses, settings.options, settings.context)
         self._nested_are_texts = any(loss.id == NESTED_AS_TEXT.id for loss in losses)
         self._clock = clock
         self._formatters: dict[str, Formatter] = {}

@@ -14,7 +14,7 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.commit.names import counted
 from ggfmt.commit.timeline import Timeline
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.losses import Loss, happening
+from ggfmt.formats.api.losses import Loss, active_losses
 from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.java.text import visible
@@ -104,7 +104,7 @@ def sum_outcomes(outcomes: Sequence[TaskOutcome], targets: Sequence[HandlerOutpu
 
 def _not_shown(target: HandlerOutput) -> tuple[Loss, ...]:
     settings = target.settings
-    losses = happening(FORMATS[settings.format].losses, settings.options, settings.context)
+    losses = active_losses(FORMATS[settings.format].losses, settings.options, settings.context)
     return tuple(loss for loss in losses if not loss.note)
 
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 
 from ggfmt.columnar.metadata import Clock
-from ggfmt.columnar.replacement import Replacer, UnusableName, two_tables
+from ggfmt.columnar.replacement import Replacer, UnusableName, merged_tables_error
 from ggfmt.config.handler_options import HandlerConfig, RunOptions
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.formats import FORMATS
@@ -116,7 +116,7 @@ class _PreviewSink:
 
 
 def _check_names(tables: Iterable[str], settings: PreviewSettings) -> None:
-    diagnostic = two_tables(tables, settings.replacements.schema)
+    diagnostic = merged_tables_error(tables, settings.replacements.schema)
     if diagnostic is not None:
         raise Abend(diagnostic)
 

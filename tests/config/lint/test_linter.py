@@ -64,7 +64,7 @@ from ggfmt.options.value_types import (
     TableKeys,
     Text,
     ValueType,
-    escaped,
+    escape_value,
 )
 from ggfmt.options.value_types import Path as PathKind
 from ggfmt.render.diagnostics import diagnostics_text, folded
@@ -304,7 +304,7 @@ def test_blanks_of_a_delimiter(value: str, written: str) -> None:
 @given(st.text("|\\;,x", min_size=1, max_size=9), st.text(" \n\t\x01", max_size=9), st.text(" \n\t\x01", max_size=9))
 def test_the_help_for_blanks_keeps_them(text: str, before: str, after: str) -> None:
     value = before + text + after
-    written = escaped(value).replace(" ", "\\ ")
+    written = escape_value(value).replace(" ", "\\ ")
     found = lint(k(f"gg.handler.k.format.keyValueDelimiter={written}").encode(), "f")
     helps = [finding.help for finding in found if finding.code == "GG114"]
     assert bool(helps) == bool(before or after)
@@ -1019,7 +1019,7 @@ def handlers(draw: st.DrawFn) -> tuple[str, Format, Options, HandlerOptions]:
 
 def lines_of(name: str, options: Options, prefix: str) -> list[str]:
     key = f"gg.handler.{name}.{prefix}".replace(" ", "\\ ")
-    return [f"{key}{spec.name}={escaped(spec.kind.render(value))}" for spec, value in options.non_defaults()]
+    return [f"{key}{spec.name}={escape_value(spec.kind.render(value))}" for spec, value in options.non_defaults()]
 
 
 @examples(100)

@@ -35,8 +35,8 @@ from ggfmt.config.handler_options import HandlerConfig, HandlerOptions
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.writing import ShownPiece, TextShow, hex_lines, json_lines, laid_out
-from ggfmt.formats.avro.containers import parts, read_header
+from ggfmt.formats.api.writing import ShownPiece, TextShow, hex_lines, json_lines, pretty_json
+from ggfmt.formats.avro.containers import read_header, split_blocks
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.charsets import byte_order_mark
@@ -102,7 +102,7 @@ def written(output: Path, handler: str, mark: bytes = b"") -> dict[str, bytes]:
         data = path.read_bytes()
         if data.startswith(b"Obj\x01"):
             data = b"".join(
-                block for _, _, _, block in parts(data, read_header(data), 1 << 30) if isinstance(block, bytes)
+                block for _, _, _, block in split_blocks(data, read_header(data), 1 << 30) if isinstance(block, bytes)
             )
         found[path.parent.name] = found.get(path.parent.name, b"") + data.removeprefix(mark)
     return {table: data for table, data in found.items() if data}
@@ -888,7 +888,7 @@ def test_only_what_is_needed_is_loaded(name: str, unwanted: set[str]) -> None:
     )
 )
 def test_json_is_laid_out_and_divided_without_loss(value: Any) -> None:
-    text = laid_out({"value": value})
+    text = pretty_json({"value": value})
     assert json.loads(text) == {"value": value}
     lines, rest = json_lines(text + "}, behind")
     assert rest == "}, behind"

@@ -1,35 +1,23 @@
 """Avro, GoldenGate for Big Data 12.2, 6.4 to 6.6: `avro_row`, `avro_op`, `avro_row_ocf`, `avro_op_ocf`.
 
-* Row messages have one image: of an insert or update the after image, of a delete the before image; a column that is
-  missing, as all are of a truncate, is null, so that the row format does not tell it from NULL unless it has flags.
-  Operation messages have both images, and a flag for each column that tells whether it is missing.
+* Row messages have one image: the after image of an insert or update, the before image of a delete. A missing column,
+  such as all columns of a truncate, is null, and looks like NULL unless the message has flags. Operation messages have
+  both images, and a flag for each column that says whether it is missing.
 * Metadata fields come first: those of a template, or the fixed ones, whose tokens are empty unless the handler
   includes them.
 * A number is a double, or, by the types of release 12.3, a long if it is whole: then a text must be a long to Java's
   `BigDecimal.longValueExact`. A number out of the range of its type cannot be written. By options it is an exact
   decimal, or a string.
-* Messages are written one after the other, with nothing between them by default, or into object container files.
-* A name that Avro for Java refuses, or that two fields would have, makes the table one that cannot be written.
+* Messages are written one after the other, by default with nothing between them, or into object container files.
+* If Avro for Java refuses a name, or two fields would have the same name, the table cannot be written.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
-from ggfmt.formats.api.losses import (
-    BEFORE_NOT_SHOWN,
-    DIGITS_OF_DOUBLE,
-    KEYS_NOT_SHOWN,
-    MISSING_AS_NULL,
-    NESTED_AS_TEXT,
-    SCALE_OF_COLUMN,
-    SIZES_NOT_SHOWN,
-    TIME_FILLED,
-    TYPES_NEAREST,
-    TYPES_NOT_SHOWN,
-    Loss,
-)
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
@@ -55,7 +43,7 @@ from ggfmt.options.value_types import Bool, Charset, Delimiter, Int, SchemaDirec
 
 @dataclass(frozen=True)
 class AvroOptions(Options):
-    """What all Avro formats have."""
+    """The options of all Avro formats."""
 
     insert_op_key: str = op_key_option("insert", "I")
     update_op_key: str = op_key_option("update", "U")
@@ -114,7 +102,7 @@ class AvroOptions(Options):
 
     @property
     def fixed(self) -> tuple[MetaColumn, ...]:
-        """The metadata columns of releases that have fixed ones."""
+        """The metadata columns of releases with fixed metadata."""
         return (
             *first_columns(self.iso8601_format),
             MetaColumn(KEY_COLUMNS, "primary_keys"),
@@ -122,7 +110,7 @@ class AvroOptions(Options):
         )
 
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        """The metadata columns of messages."""
+        """Return the metadata columns of messages."""
         return columns_of(self, context, self.fixed)
 
 
@@ -166,36 +154,39 @@ class AvroRowOcfOptions(AvroOptions):
 
 
 def is_flagged(options: AvroOptions, by_image: bool) -> bool:
-    """Whether behind each column there is a field that tells whether it is missing."""
+    """Return whether a field after each column says whether the column is missing."""
     return by_image or (isinstance(options, AvroRowOptions | AvroRowOcfOptions) and options.include_is_missing_fields)
 
 
 _LOSSES = (
-    NESTED_AS_TEXT,
-    DIGITS_OF_DOUBLE.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE).except_when("treatAllColumnsAsStrings=true"),
-    DIGITS_OF_DOUBLE.of(Kind.DECIMAL)
+    losses.NESTED_AS_TEXT,
+    losses.DIGITS_OF_DOUBLE.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE).except_when("treatAllColumnsAsStrings=true"),
+    losses.DIGITS_OF_DOUBLE.of(Kind.DECIMAL)
     .except_when("treatAllColumnsAsStrings=true", "enableDecimalLogicalType=true")
     .saying(" of a decimal type"),
-    SCALE_OF_COLUMN.when("enableDecimalLogicalType=true"),
-    TIME_FILLED.to(6)
+    losses.SCALE_OF_COLUMN.when("enableDecimalLogicalType=true"),
+    losses.TIME_FILLED.to(6)
     .when("enableTimestampLogicalType=true")
     .saying(", and one that does not fit the mask is a reject"),
     NO_TIME,
     NO_POSITION,
     NO_TOKENS,
 )
-_MISSING = MISSING_AS_NULL.except_when("includeIsMissingFields=true")
-_ROW_LOSSES = (*KEY_UPDATES, BEFORE_NOT_SHOWN, _MISSING, *_LOSSES)
-_STREAM_LOSSES = (KEYS_NOT_SHOWN.saying(" to a reader"), TYPES_NOT_SHOWN.saying(": a reader needs the schema"))
+_MISSING = losses.MISSING_AS_NULL.except_when("includeIsMissingFields=true")
+_ROW_LOSSES = (*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, _MISSING, *_LOSSES)
+_STREAM_LOSSES = (
+    losses.KEYS_NOT_SHOWN.saying(" to a reader"),
+    losses.TYPES_NOT_SHOWN.saying(": a reader needs the schema"),
+)
 _CONTAINER_LOSSES = (
-    KEYS_NOT_SHOWN.by_template(KEY_COLUMNS),
-    TYPES_NEAREST.has("Avro"),
-    SIZES_NOT_SHOWN,
-    TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
+    losses.KEYS_NOT_SHOWN.by_template(KEY_COLUMNS),
+    losses.TYPES_NEAREST.has("Avro"),
+    losses.SIZES_NOT_SHOWN,
+    losses.TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
 )
 
 
-def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[Loss, ...]) -> Format:
+def _format(name: str, doc: str, options: type[AvroOptions], lost: tuple[losses.Loss, ...]) -> Format:
     container = name.endswith("_ocf")
     proposed = ["fileSuffix=.avro", "format.versionSchemas=true"]
     proposed += ["compressionCodec=snappy"] if container else []
@@ -208,7 +199,7 @@ def _format(name: str, doc: str, options: type[AvroOptions], losses: tuple[Loss,
         reads="ggfmt.formats.goldengate.avro.read",
         marks=(b"Obj\x01",) if container else (),
         schema_kind="avro",
-        losses=(*losses, *(_CONTAINER_LOSSES if container else _STREAM_LOSSES)),
+        losses=(*lost, *(_CONTAINER_LOSSES if container else _STREAM_LOSSES)),
         by_table=container,
         proposed=tuple(proposed),
     )

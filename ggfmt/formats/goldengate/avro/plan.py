@@ -1,4 +1,5 @@
-"""What an Avro schema of GoldenGate says: its table, the columns, and which fields are metadata."""
+"""Plans to read Avro messages of GoldenGate: what their schema describes, and how decoded messages become
+operations."""
 
 from __future__ import annotations
 
@@ -18,21 +19,30 @@ from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_ma
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.avro.schemas import without_logical_types
-from ggfmt.formats.goldengate.avro.schema import MISSING_SUFFIX, is_flag
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, KEYWORDS, OP_TYPE, MetaColumn, Roles
-from ggfmt.formats.goldengate.schemas import AVRO_KINDS, FIXED_NAMES, METADATA_PROPERTY, declared_metadata
+from ggfmt.formats.goldengate.schemas import (
+    AVRO_KINDS,
+    FIXED_NAMES,
+    METADATA_PROPERTY,
+    MISSING_SUFFIX,
+    declared_metadata,
+    is_flag,
+)
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 Schema = Any  # a parsed JSON document
-MOST_PRECISION = 4000  # of a decimal that is read: Python makes no text of a longer number
-Template = Sequence[MetaColumn] | None  # the metadata that a reader is told of; None: the schema tells
+MAX_PRECISION = 4000  # digits of a decimal that is read; Python refuses to convert longer numbers to text
+Template = Sequence[MetaColumn] | None  # metadata according to the settings; None: the schema decides
 
 
 def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, ...] | Diagnostic:
-    """The metadata columns in a schema: those of the template, else those that the schema declares, else the fields
-    before the first that may be null, by their names. A field whose name says nothing is taken for a token."""
+    """Return the metadata columns of a schema.
+
+    They are those of the template, else those that the schema declares, else the fields before the first nullable one,
+    by their names. A field with an unknown name counts as a token.
+    """
     fields = _fields(schema)
     lacking_in = "the template"
     if template is None:
@@ -58,7 +68,8 @@ def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, 
 
 
 def starts_with_texts(schema: Schema) -> bool:
-    """Whether the fields before the first that may be null have types of metadata: text, a list or a map of texts."""
+    """Return whether the fields before the first nullable one have types of metadata: a text, or a list or map of
+    texts."""
     fields = _fields(schema)
     return all(_is_text(fields[name]) or _is_list(fields[name]) or _is_map(fields[name]) for name in _leading(fields))
 
@@ -67,43 +78,43 @@ _HELP = "give the `metaColumnsTemplate` of the handler that wrote it by `--input
 
 
 def is_by_image(schema: Schema) -> bool:
-    """Whether messages of a schema have before and after images."""
+    """Return whether messages of a schema have before and after images."""
     fields = _fields(schema)
     return (
         "before" in fields
-        and isinstance(inner(fields["before"]), dict)
-        and inner(fields["before"]).get("type") == "record"
+        and isinstance(non_null_type(fields["before"]), dict)
+        and non_null_type(fields["before"]).get("type") == "record"
     )
 
 
 def column_types(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, Schema]:
-    """The columns that a schema has, with the types of their values."""
+    """Return the columns of a schema with the types of their values."""
     fields = _image_fields(schema, metadata)
-    return {name: inner(kind) for name, kind in fields.items() if not is_flag(name, fields)}
+    return {name: non_null_type(kind) for name, kind in fields.items() if not is_flag(name, fields)}
 
 
 def flags_of(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, str]:
-    """The fields that tell whether columns are missing, by the names of the columns."""
+    """Return the fields that say whether a column is missing, by column name."""
     fields = _image_fields(schema, metadata)
     return {name.removesuffix(MISSING_SUFFIX): name for name in fields if is_flag(name, fields)}
 
 
 def _image_fields(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, Schema]:
-    """The columns and their flags, less the metadata."""
+    """Return the columns and their flags, without the metadata."""
     fields = _fields(schema)
     if is_by_image(schema):
-        return _fields(inner(fields["before"]))
+        return _fields(non_null_type(fields["before"]))
     names = {column.name for column in metadata}
     return {name: kind for name, kind in fields.items() if name not in names}
 
 
 def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()) -> TableDef | Diagnostic:
-    """The definition in a schema, with the names of its key columns; a Diagnostic if it is none of GoldenGate's."""
+    """Return the definition in a schema, with the given key columns; a Diagnostic if the schema is not GoldenGate's."""
     metadata = metadata_of(schema, template)
     if isinstance(metadata, Diagnostic):
         return metadata
     fields = _fields(schema)
-    if is_by_image(schema) and not _same_record(inner(fields["before"]), inner(fields.get("after"))):
+    if is_by_image(schema) and not _same_record(non_null_type(fields["before"]), non_null_type(fields.get("after"))):
         return Diagnostic("GG313", "the schema has `before` and no `after` of the same type")
     namespace = schema.get("namespace")
     if not isinstance(schema.get("name"), str) or not isinstance(namespace, str | None):
@@ -119,7 +130,7 @@ def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()
 
 
 def _sql_type(kind: Schema) -> SqlType | None:
-    """The type of a column, or None where it is none of GoldenGate's."""
+    """Return the type of a column, or None if GoldenGate does not write it."""
     if isinstance(kind, str):
         return SqlType(AVRO_KINDS[kind]) if kind in AVRO_KINDS else None
     if is_decimal(kind):
@@ -132,15 +143,15 @@ def is_timestamp(kind: Schema) -> bool:
 
 
 def is_decimal(kind: Schema) -> bool:
-    """Whether a type is a decimal of legal sizes."""
+    """Return whether a type is a decimal with legal precision and scale."""
     if not isinstance(kind, dict) or (kind.get("type"), kind.get("logicalType")) != ("bytes", "decimal"):
         return False
     precision, scale = kind.get("precision"), kind.get("scale")
-    return type(precision) is int and type(scale) is int and 0 <= scale <= precision <= MOST_PRECISION
+    return type(precision) is int and type(scale) is int and 0 <= scale <= precision <= MAX_PRECISION
 
 
-def inner(kind: Schema) -> Schema:
-    """The type of a value in a union with null."""
+def non_null_type(kind: Schema) -> Schema:
+    """Return the type of a value in a union with null."""
     values = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
     return values[0] if len(values) == 1 else kind
 
@@ -151,7 +162,7 @@ def _fields(schema: Schema) -> dict[str, Schema]:
 
 
 def _leading(fields: Mapping[str, Schema]) -> list[str]:
-    """The names of the fields before the first that may be null."""
+    """Return the names of the fields before the first nullable one."""
     names = []
     for name, kind in fields.items():
         if isinstance(kind, list):
@@ -162,21 +173,21 @@ def _leading(fields: Mapping[str, Schema]) -> list[str]:
 
 def _meta_column(name: str, kind: Schema) -> MetaColumn:
     word = name.lower()
-    keyword = FIXED_NAMES.get(word, word)  # others are called as their keyword
+    keyword = FIXED_NAMES.get(word, word)  # other fields have the name of their keyword
     if keyword not in KEYWORDS or keyword == "token" or (keyword in (KEY_COLUMNS, ALL_TOKENS) and kind == "string"):
         return MetaColumn("token", name, name)
     return MetaColumn(keyword, name)
 
 
 def _is_typed(column: MetaColumn, kind: Schema) -> bool:
-    """Whether a field has the type that the keyword has."""
+    """Return whether a field has the type of its keyword."""
     if column.keyword == KEY_COLUMNS:
         return _is_list(kind)
     return _is_map(kind) if column.keyword == ALL_TOKENS else _is_text(kind)
 
 
 def _is_text(kind: Schema) -> bool:
-    return bool(inner(kind) == "string")
+    return bool(non_null_type(kind) == "string")
 
 
 def _is_list(kind: Schema) -> bool:
@@ -192,7 +203,7 @@ def _is_record(kind: Schema) -> bool:
 
 
 def _same_record(record: Schema, other: Schema) -> bool:
-    """Whether a type is the record too, by its name or once more."""
+    """Return whether a type is the same record, by name or by content."""
     if isinstance(other, str):
         return other.rpartition(".")[2] == str(record.get("name")).rpartition(".")[2]
     return isinstance(other, dict) and [(f["name"], f["type"]) for f in other.get("fields", ())] == [
@@ -200,14 +211,12 @@ def _same_record(record: Schema, other: Schema) -> bool:
     ]
 
 
-# From decoded Avro messages to operations.
-
 _EPOCH = datetime(1970, 1, 1)
 
 
 class Plan:
-    """How the messages of one schema become operations of one definition. `metadata` are the metadata columns, one of
-    them the operation type; `keys` are the words for operation types."""
+    """How messages of a schema become operations of a definition. `metadata` includes the operation type, `keys` has
+    the words for operation types."""
 
     def __init__(self, schema: Schema, table: TableDef, keys: Sequence[str], metadata: Sequence[MetaColumn]) -> None:
         self.table = table
@@ -235,7 +244,7 @@ class Plan:
         return None if position is None else message[self.names[position]]
 
     def images(self, messages: Sequence[dict[str, Any]], kinds: Sequence[str]) -> tuple[Image, Image]:
-        """The before and after images of decoded messages."""
+        """Return the before and after images of decoded messages."""
         if self.by_image:
             befores, afters = ([message[name] for message in messages] for name in ("before", "after"))
             return self._image(befores), self._image(afters)
@@ -245,7 +254,7 @@ class Plan:
         return Image(columns, delete), Image(columns, pa.array([kind in ("I", "U") for kind in kinds]))
 
     def batch(self, messages: Sequence[dict[str, Any]], ordinals: array[int], tokens: bool) -> ChangeBatch:
-        """The operations of decoded messages, with their tokens if they are asked for."""
+        """Return the operations of decoded messages, with tokens if requested."""
         kinds = [self.kind(message) or "" for message in messages]
         before, after = self.images(messages, kinds)
         return ChangeBatch(
@@ -261,7 +270,7 @@ class Plan:
         )
 
     def _at(self, messages: Sequence[dict[str, Any]], place: int | None) -> pa.StringArray:
-        """The texts of a metadata column; nulls if there is none."""
+        """Return the texts of a metadata column; nulls if there is none."""
         if place is None:
             return pa.nulls(len(messages), pa.string())
         return texts([message[self.names[place]] for message in messages])
@@ -272,7 +281,7 @@ class Plan:
         return self._at(messages, self.roles.op_ts)
 
     def _tokens(self, messages: Sequence[dict[str, Any]]) -> StringMapArray | None:
-        """The tokens: those of the field with all of them, else those that are fields of their own."""
+        """Return the tokens: those of the field with all tokens, else those with a field of their own."""
         roles = self.roles
         if roles.tokens is not None:
             return token_maps(message[self.names[roles.tokens]] for message in messages)
@@ -297,19 +306,19 @@ class Plan:
 
 
 def kinds_of(keys: Sequence[str]) -> dict[str, str]:
-    """The operation types by the words for them; of two with one word the first."""
+    """Return the operation types by their words. If two types share a word, the first one counts."""
     return {key: OP_TYPES[place] for place, key in reversed(list(enumerate(keys)))}
 
 
 def _text_of(kind: Schema) -> Callable[[Any], str | None]:
-    """What makes a text of a value of a type."""
+    """Return the function that converts values of a type to text."""
     if is_decimal(kind):
         return partial(_decimal_text, scale=kind["scale"])
     return _time_text if is_timestamp(kind) else _text
 
 
 def _time_text(value: int | None) -> str | None:
-    """A time as trails have it, with six digits of a second; a number beyond the years 1 to 9999 stays one."""
+    """Return a time as in trails, with six fraction digits; the number outside of the years 1 to 9999."""
     if value is None:
         return None
     try:
@@ -319,7 +328,7 @@ def _time_text(value: int | None) -> str | None:
 
 
 def _decimal_text(value: bytes | None, scale: int) -> str | None:
-    """A decimal as Java's `BigDecimal.toPlainString()` shows it: with all digits of its scale."""
+    """Return a decimal as Java's `BigDecimal.toPlainString()` does: with all digits of its scale."""
     if value is None:
         return None
     number = int.from_bytes(value, "big", signed=True)
@@ -329,7 +338,7 @@ def _decimal_text(value: bytes | None, scale: int) -> str | None:
 
 
 def _text(value: object) -> str | None:
-    """A decoded value as the text of a column."""
+    """Return a decoded value as the text of a column."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

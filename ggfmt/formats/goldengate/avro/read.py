@@ -1,4 +1,11 @@
-"""What readers of GoldenGate's Avro share: decoded messages become batches of operations."""
+"""Readers of GoldenGate's Avro: streams of messages, wrapped or bare, and object container files.
+
+A container file contains its schema. A stream does not: the reader derives the schema of a message from the definition
+of its table, which the message names first, with the options of the handler that wrote it (`--input-config`).
+
+Numbers come back as Java prints them, not with the digits of the source (`17520.0`). Row formats do not distinguish
+missing columns from NULL, so their operations have no missing columns.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +21,9 @@ import fastavro
 from fastavro.types import Schema as FastSchema
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import (
-    MAX_RECORD_BYTES,
-    Chunk,
-    Discovery,
-    Event,
-    Layout,
-    ReadSupport,
-    Reject,
-    SchemaChange,
-    settle_changes,
-    too_long,
-)
-from ggfmt.formats.avro.containers import (
-    Blocks,
-    CorruptContainerError,
-    Header,
-    parts,
-    read_file_head,
-    read_header,
-    read_varint,
-    unsafe,
-    unzigzag,
-)
+from ggfmt.formats.avro import containers
 from ggfmt.formats.goldengate.avro.plan import Plan, Template, is_by_image, metadata_of, starts_with_texts, table_of
 from ggfmt.formats.goldengate.avro.scan import Scan, container_scan, stream_scan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
@@ -59,7 +45,7 @@ class _Table(HeldTable):
 
 
 class _Places(Sequence[tuple[int, int]]):
-    """Where the records of a chunk are."""
+    """The places of the records of a chunk."""
 
     def __init__(self) -> None:
         self._starts, self._ends = array("q"), array("q")
@@ -69,12 +55,12 @@ class _Places(Sequence[tuple[int, int]]):
         self._ends.append(end)
 
     def repeat(self, start: int, end: int, count: int) -> None:
-        """As many records in one place."""
+        """Add records that share one place."""
         self._starts.extend(array("q", [start]) * count)
         self._ends.extend(array("q", [end]) * count)
 
     def follow(self, start: int, ends: Any) -> None:
-        """Records behind each other; `ends` are 64-bit numbers."""
+        """Add adjacent records. `ends` has 64-bit numbers."""
         stops = array("q")
         stops.frombytes(ends)
         if stops:
@@ -98,10 +84,12 @@ class _Places(Sequence[tuple[int, int]]):
 
 
 class AvroReader(BatchingReader[_Table]):
-    """What both kinds of readers share: decoded messages become batches, none of which reaches over a chunk. The places
-    of messages are known only to whoever decodes them. `most_rows` are those of a batch, 0 for no bound."""
+    """Base of both readers: decoded messages become batches. No batch spans two chunks.
 
-    most_rows: ClassVar[int] = 0
+    Only the decoder knows the places of messages. `max_rows` limits a batch; 0 for no limit.
+    """
+
+    max_rows: ClassVar[int] = 0
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -110,16 +98,16 @@ class AvroReader(BatchingReader[_Table]):
         self.scan: Scan | None = None  # of the present plans
 
     @abstractmethod
-    def messages(self, chunk: Chunk) -> Iterator[Event]:
-        """Holds the messages of a chunk."""
+    def messages(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
+        """Buffer the messages of a chunk."""
 
-    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
+    def decode_chunk(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         self._spans = _Places()
         self.know_spans(self._spans)
         yield from self.messages(chunk)
         yield from self.drain(True)
 
-    def spans(self, chunk: Chunk) -> Spans:
+    def spans(self, chunk: reading.Chunk) -> Spans:
         return self._spans
 
     def columns(self, table: _Table) -> ChangeBatch:
@@ -134,14 +122,14 @@ class AvroReader(BatchingReader[_Table]):
         yield from super().collect(table)
 
     def hold_table(self, plan: Plan) -> _Table:
-        """The table that holds the operations of a plan, some of which the kernel may take."""
+        """Return the buffer for operations of a plan, some of which the kernel may take."""
         table = self.tables.get(plan.table.full_name)
         if table is None or table.plan is not plan:
             table = self.tables[plan.table.full_name] = _Table(plan.table, plan, self.scan)
         return table
 
-    def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[Event]:
-        """Keeps a message that lies there in the present chunk, unless it is no operation."""
+    def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[reading.Event]:
+        """Buffer a message of the current chunk, unless it is not an operation."""
         problem = self._problem(plan, message)
         if problem is not None:
             yield self._reject(start, end, problem)
@@ -149,30 +137,30 @@ class AvroReader(BatchingReader[_Table]):
         table = self.hold_table(plan)
         table.operations.append(message)
         table.ordinals.append(self._next(start, end))
-        if self.held(table) == self.most_rows:
+        if self.held(table) == self.max_rows:
             yield from self.batch(table)
 
-    def took(self, start: int, end: int, count: int) -> None:
-        """Takes note of operations that the kernel took, all of them in one place of the present chunk."""
+    def note_block(self, start: int, end: int, count: int) -> None:
+        """Count operations that the kernel took, all of them at one place of the current chunk."""
         self._spans.repeat(start, end, count)
         self.ordinal += count
 
     def note_records(self, start: int, ends: Any, count: int) -> None:
-        """Takes note of operations that the kernel took, one behind the other."""
+        """Count operations that the kernel took, adjacent to each other."""
         self._spans.follow(start, ends)
         self.ordinal += count
 
     def _next(self, start: int, end: int) -> int:
-        """The ordinal of a record that lies there in the present chunk."""
+        """Return the ordinal of a record in the current chunk."""
         self._spans.append(start, end)
         self.ordinal += 1
         return self.ordinal - 1
 
-    def _reject(self, start: int, end: int, diagnostic: Diagnostic) -> Reject:
+    def _reject(self, start: int, end: int, diagnostic: Diagnostic) -> reading.Reject:
         return self.reject(self._next(start, end), diagnostic)
 
     def _problem(self, plan: Plan, message: dict[str, Any]) -> Diagnostic | None:
-        """Why a message is no operation."""
+        """Return why a message is not an operation."""
         place = Span(table=plan.table.full_name, position=plan.position(message))
         if plan.kind(message) is None:
             word = plan.op_key(message)
@@ -184,35 +172,30 @@ class AvroReader(BatchingReader[_Table]):
         return None
 
 
-# Readers of GoldenGate's Avro: streams of messages, wrapped or bare, and object container files. A container
-# file tells its schema. A stream does not: the schema of a message is made from the definition of its table,
-# which the message names first, as the handler that wrote it made it (`--input-config`). Numbers come back as
-# Java prints them, and not with the digits of the source (`17520.0`); the row formats do not tell a missing
-# column from NULL, and so have no missing ones.
-
 _STREAM_HELP = "check `--definitions`, `--input-format` and `--input-config`"
 
-# Readers of GoldenGate's object container files, whose headers tell their schema.
 
-BLOCKS_BYTES = 1 << 20  # of a container file in one chunk
+BLOCKS_BYTES = 1 << 20  # of a container file per chunk
 
 
 @dataclass(frozen=True)
-class ContainerLayout(Layout):
-    """`template`: the metadata of messages, None where the schema is to tell them."""
+class ContainerLayout(reading.Layout):
+    """`template`: the metadata of messages; None if the schema decides."""
 
     template: Template = field(default=None, kw_only=True)
 
 
 def _template(source: WriterSettings) -> Template:
-    """The metadata that the reader of container files is told of."""
+    """Return the metadata that the settings of a container file define."""
     template: Template = getattr(source.options, "meta_columns_template", None)
     return template
 
 
 class AvroContainerReader(AvroReader):
-    """Reads object container files; a chunk is the header and some blocks, each of which is a batch. A file of another
-    schema than the one before is a metadata change event of its table."""
+    """Reads object container files. A chunk is the header and some blocks, each of which is a batch.
+
+    A file whose schema differs from that of the previous file is a schema change of its table.
+    """
 
     by_image: bool
 
@@ -226,47 +209,49 @@ class AvroContainerReader(AvroReader):
         if isinstance(header, Diagnostic) or is_by_image(header.schema) is not cls.by_image:
             return None
         if "connect.name" in header.schema or not starts_with_texts(header.schema):
-            return None  # Connect's converter made it, or another system did
+            return None  # written by Connect's converter, or by another system
         return "it starts as an Avro object container of " + ("operations" if cls.by_image else "rows")
 
     @staticmethod
-    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
+    def layout(head: bytes, whole: bool, source: WriterSettings) -> reading.Layout:
         return ContainerLayout(splittable=False, template=_template(source))
 
     @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        head = read_file_head(stream, file, layout)
-        if isinstance(head, Chunk):
+    def chunks(
+        stream: BinaryIO, file: str, start: int, length: int | None, layout: reading.Layout
+    ) -> Iterator[reading.Chunk]:
+        head = containers.read_file_head(stream, file, layout)
+        if isinstance(head, reading.Chunk):
             yield head
             return
         assert isinstance(layout, ContainerLayout)
         header = _header(head)
         if isinstance(header, Diagnostic):
             if head:
-                yield Chunk(file, 0, head, layout, ((0, len(head)),), problem=header)
+                yield reading.Chunk(file, 0, head, layout, ((0, len(head)),), problem=header)
             return
         described = table_of(header.schema, layout.template)
         if isinstance(described, Diagnostic):
-            yield Chunk(file, 0, header.data, layout, ((0, len(header.data)),), problem=described)
+            yield reading.Chunk(file, 0, header.data, layout, ((0, len(header.data)),), problem=described)
             return
         start = len(header.data)
         data = b""
-        for block in Blocks(head, stream, header, layout.max_record):
+        for block in containers.Blocks(head, stream, header, layout.max_record):
             if block.long:
-                if data or start == len(header.data):  # the first chunk has the header, whatever follows it
-                    yield Chunk(file, start - len(header.data), header.data + data, layout)
-                problem = too_long(block.size, layout.max_record)
-                yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
+                if data or start == len(header.data):  # the first chunk has the header, even without a block
+                    yield reading.Chunk(file, start - len(header.data), header.data + data, layout)
+                problem = reading.record_size_error(block.size, layout.max_record)
+                yield reading.Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
                 start, data = block.offset + block.size, b""
                 continue
             data += block.data
             if len(data) >= BLOCKS_BYTES:
-                yield Chunk(file, start - len(header.data), header.data + data, layout)
+                yield reading.Chunk(file, start - len(header.data), header.data + data, layout)
                 start, data = block.offset + block.size, b""
         if data or start == len(header.data):
-            yield Chunk(file, start - len(header.data), header.data + data, layout)
+            yield reading.Chunk(file, start - len(header.data), header.data + data, layout)
 
-    def messages(self, chunk: Chunk) -> Iterator[Event]:
+    def messages(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         header = _header(chunk.data)
         if isinstance(header, Diagnostic):
             yield self._reject(0, len(chunk.data), header)
@@ -280,19 +265,19 @@ class AvroContainerReader(AvroReader):
             self.hold_table(self._plan)
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
-                yield SchemaChange.met(table, chunk, 0)
-        for start, end, count, data in parts(chunk.data, header, chunk.layout.max_record):
-            if isinstance(data, CorruptContainerError):
+                yield reading.SchemaChange.met(table, chunk, 0)
+        for start, end, count, data in containers.split_blocks(chunk.data, header, chunk.layout.max_record):
+            if isinstance(data, containers.CorruptContainerError):
                 yield self._reject(start, end, Diagnostic("GG313", str(data)))
             else:
                 yield from self._block(self._plan, start, end, count, data)
 
-    def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[Event]:
+    def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[reading.Event]:
         stream = io.BytesIO(data)
         while count:
             if self.scan is not None:
                 taken, place, *_ = self.scan.scanner.scan(data, stream.tell(), count, self.ordinal)
-                self.took(start, end, taken)
+                self.note_block(start, end, taken)
                 count -= taken
                 stream.seek(place)
             if not count:
@@ -315,35 +300,35 @@ class AvroOpContainerReader(AvroContainerReader):
     by_image = True
 
 
-class ContainerDiscovery(Discovery):
-    """The tables of container files, by their headers."""
+class ContainerDiscovery(reading.Discovery):
+    """Finds the tables of container files by their headers."""
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
-        self._found: list[SchemaChange] = []
+        self._found: list[reading.SchemaChange] = []
         self._template = _template(source)
 
-    def read(self, chunk: Chunk) -> None:
+    def read(self, chunk: reading.Chunk) -> None:
         header = _header(chunk.data)
         if chunk.offset or isinstance(header, Diagnostic):
             return
         metadata = metadata_of(header.schema, self._template)
         assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
-        self._found.append(SchemaChange.met(_table_in(header, chunk.data, metadata), chunk, 0))
+        self._found.append(reading.SchemaChange.met(_table_in(header, chunk.data, metadata), chunk, 0))
 
-    def findings(self) -> list[SchemaChange]:
+    def findings(self) -> list[reading.SchemaChange]:
         return self._found
 
-    settle = staticmethod(settle_changes)
+    settle = staticmethod(reading.settle_changes)
 
 
-def _table_in(header: Header, data: bytes, metadata: Sequence[MetaColumn]) -> TableDef:
-    """The definition in the header of a file, with the keys that its first message names."""
+def _table_in(header: containers.Header, data: bytes, metadata: Sequence[MetaColumn]) -> TableDef:
+    """Return the definition in the header of a file, with the keys that its first message names."""
     try:
-        _, _, count, block = next(parts(data, header, MAX_RECORD_BYTES), (0, 0, 0, b""))
+        _, _, count, block = next(containers.split_blocks(data, header, reading.MAX_RECORD_BYTES), (0, 0, 0, b""))
         first: Any = None
         if count and isinstance(block, bytes):
             first = fastavro.schemaless_reader(io.BytesIO(block), fastavro.parse_schema(header.schema), None)
-    except (CorruptContainerError, *DECODE_ERRORS):
+    except (containers.CorruptContainerError, *DECODE_ERRORS):
         first = None
     place = Roles.of(metadata).key_columns
     keys = first[metadata[place].name] if first is not None and place is not None else ()
@@ -352,24 +337,24 @@ def _table_in(header: Header, data: bytes, metadata: Sequence[MetaColumn]) -> Ta
     return table
 
 
-def _header(data: bytes) -> Header | Diagnostic:
+def _header(data: bytes) -> containers.Header | Diagnostic:
     try:
-        header = read_header(data)
+        header = containers.read_header(data)
         fastavro.parse_schema(header.schema)
-        problem = unsafe(header.schema)
+        problem = containers.unsafe_reason(header.schema)
         if problem is not None:
             return Diagnostic("GG313", problem)
-    except CorruptContainerError as error:
+    except containers.CorruptContainerError as error:
         return Diagnostic("GG313", str(error))
-    except Exception:  # a schema can be wrong in more ways than its parser has exceptions for
+    except Exception:  # fastavro raises many kinds of exceptions for invalid schemas
         return Diagnostic("GG313", "the schema in the header is no Avro schema")
     return header
 
 
 class AvroStreamReader(AvroReader):
-    """Reads messages that follow each other; the whole file is one chunk, for nothing divides them."""
+    """Reads adjacent messages. The whole file is one chunk, because nothing separates messages."""
 
-    most_rows = BATCH_ROWS
+    max_rows = BATCH_ROWS
 
     by_image: ClassVar[bool]
 
@@ -392,23 +377,25 @@ class AvroStreamReader(AvroReader):
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
-        return None  # binary data without a mark
+        return None  # binary data cannot be recognized
 
     @staticmethod
-    def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
+    def layout(head: bytes, whole: bool, source: WriterSettings) -> reading.Layout:
         if Roles.of(source.options.metadata(source.context)).op is None:
             message = "Avro messages without operation types cannot be read"
             help = "write them with `${optype}` in their template, and say so by `--input-config`"
             raise UsageError(Diagnostic("GG103", message, help=help))
-        return Layout(splittable=False)
+        return reading.Layout(splittable=False)
 
     @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+    def chunks(
+        stream: BinaryIO, file: str, start: int, length: int | None, layout: reading.Layout
+    ) -> Iterator[reading.Chunk]:
         data = stream.read()
         if data:
-            yield Chunk(file, 0, data, layout)
+            yield reading.Chunk(file, 0, data, layout)
 
-    def messages(self, chunk: Chunk) -> Iterator[Event]:
+    def messages(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         stream = io.BytesIO(chunk.data)
         while True:
             name = yield from self._scanned(stream, chunk.data)
@@ -423,14 +410,14 @@ class AvroStreamReader(AvroReader):
                 plan, decoded = message
                 yield from self._hold(plan, decoded, start, stream.tell())
                 held = self.tables.get(plan.table.full_name)
-                if self.scan is not None and held is not None:  # a table without operations has no place among others
+                if self.scan is not None and held is not None:  # a table without operations has no order among others
                     if name is not None:
                         self.scan.bind(name, plan)
                     self._limit(plan, held)
 
-    def _scanned(self, stream: io.BytesIO, data: bytes) -> Generator[Event, None, bytes | None]:
-        """Moves the stream behind the messages that the kernel takes; the name of the table of the next, where the
-        kernel does not know it."""
+    def _scanned(self, stream: io.BytesIO, data: bytes) -> Generator[reading.Event, None, bytes | None]:
+        """Advance the stream past the messages that the kernel takes. Return the name of the next message's table if
+        the kernel does not know it."""
         if self.scan is None:
             return None
         while True:
@@ -447,9 +434,9 @@ class AvroStreamReader(AvroReader):
             self._limit(plan, held)
 
     def _limit(self, plan: Plan, held: HeldTable) -> None:
-        """Has the kernel stop where there are enough operations for a batch."""
+        """Make the kernel stop when there are enough operations for a batch."""
         assert self.scan is not None
-        self.scan.limit(plan, self.most_rows - len(held.operations))
+        self.scan.limit(plan, self.max_rows - len(held.operations))
 
     def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
         try:
@@ -470,7 +457,7 @@ class AvroStreamReader(AvroReader):
         return plan, message
 
     def _name(self, stream: io.BytesIO, data: bytes) -> str | None:
-        """The name of the table in the metadata of the message that starts there; None if they do not tell it."""
+        """Return the table name in the metadata of the message at a place; None without one."""
         if not self._roles.name:
             return None
         start = stream.tell()
@@ -510,14 +497,14 @@ class AvroStreamReader(AvroReader):
         return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
     def _resume(self, data: bytes, start: int) -> int:
-        """Where reading can go on behind a message that cannot be read: at the next delimiter, or at the end."""
+        """Return where to go on after an unreadable message: at the next delimiter, or at the end."""
         place = data.find(self._delimiter, start) if self._delimiter else -1
         return len(data) if place < 0 else place + len(self._delimiter)
 
 
 def _first_string(data: bytes, start: int) -> str:
-    size, place = read_varint(data, start)
-    end = place + unzigzag(size)
+    size, place = containers.read_varint(data, start)
+    end = place + containers.unzigzag(size)
     if not place < end <= len(data):
         raise ValueError("no string")
     return data[place:end].decode()
@@ -532,8 +519,8 @@ class AvroOpReader(AvroStreamReader):
 
 
 READ_SIDES = {
-    "avro_row": ReadSupport(AvroRowReader),
-    "avro_op": ReadSupport(AvroOpReader),
-    "avro_row_ocf": ReadSupport(AvroRowContainerReader, ContainerDiscovery),
-    "avro_op_ocf": ReadSupport(AvroOpContainerReader, ContainerDiscovery),
+    "avro_row": reading.ReadSupport(AvroRowReader),
+    "avro_op": reading.ReadSupport(AvroOpReader),
+    "avro_row_ocf": reading.ReadSupport(AvroRowContainerReader, ContainerDiscovery),
+    "avro_op_ocf": reading.ReadSupport(AvroOpContainerReader, ContainerDiscovery),
 }

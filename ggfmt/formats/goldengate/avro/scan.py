@@ -1,4 +1,4 @@
-"""GoldenGate's Avro messages taken into columns by the native kernel, as far as they are regular."""
+"""The native scan of GoldenGate's Avro messages, which takes regular messages into columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TIME, _POSITION, _SLOTS = 0, 1, 2
 
 
 class Scan:
-    """What the kernel took of the messages of a stream, or of a container file, by table."""
+    """The operations that the kernel took from a stream or a container file, by table."""
 
     def __init__(
         self,
@@ -34,8 +34,8 @@ class Scan:
         wrapped: bool,
         end: bytes,
     ) -> None:
-        """`head` is what all messages start with up to the last part of the name of their table, and the number of
-        these parts; `end` stands behind each message."""
+        """`head` has the fields at the start of all messages, up to the last part of the table name, and the number of
+        these parts. `end` follows each message."""
         self._tokens = tokens
         letters = {key.encode("utf-8", "surrogatepass"): kind.encode() for key, kind in keys.items()}
         self.scanner = native.AvroScanner(*head, wrapped, letters, not by_image, end)
@@ -44,13 +44,13 @@ class Scan:
         self._plans: list[Plan] = []
 
     def bind(self, identity: bytes, plan: Plan) -> bool:
-        """Has messages of tables of this name taken, as the plan has them; false where that cannot be."""
-        if plan in self._numbers or plan in self._refused:  # by another spelling of its name, or once before
+        """Make the kernel take messages of tables with this name according to the plan; false if it cannot."""
+        if plan in self._numbers or plan in self._refused:  # bound under another spelling of its name, or before
             return False
         try:
             made = programs.program(plan.decode, _uses(plan, self._tokens))
             number = self.scanner.bind(identity, made, len(plan.table.columns), _SLOTS)
-        except REFUSALS:  # such a schema is for the exact reader
+        except REFUSALS:  # the exact reader reads this schema
             self._refused.add(plan)
             return False
         self._numbers[plan] = number
@@ -58,21 +58,21 @@ class Scan:
         return True
 
     def plan(self, number: int) -> Plan:
-        """The plan of a table by the kernel's number for it."""
+        """Return the plan of a table by the kernel's number for it."""
         return self._plans[number]
 
     def limit(self, plan: Plan, rows: int) -> None:
-        """Has a scan end where so many operations of a plan were taken."""
+        """Make a scan end when it has this many operations of a plan."""
         if plan in self._numbers:
             self.scanner.limit(self._numbers[plan], rows)
 
     def count(self, plan: Plan) -> int:
-        """How many operations of a plan wait here."""
+        """Return the number of buffered operations of a plan."""
         number = self._numbers.get(plan)
         return 0 if number is None else int(self.scanner.rows(number))
 
     def batch(self, plan: Plan) -> ChangeBatch:
-        """The operations of a plan that wait, which do so no more."""
+        """Return the buffered operations of a plan, and empty the buffer."""
         roles = plan.roles
         with_tokens = self._tokens and (roles.tokens is not None or bool(roles.single))
         taken = ScannedBatch.of(self.scanner.take(self._numbers[plan]), with_tokens)
@@ -105,7 +105,7 @@ class Scan:
 def stream_scan(
     by_image: bool, keys: Sequence[str], tokens: bool, metadata: Sequence[MetaColumn], wrapped: bool, end: bytes
 ) -> Scan | None:
-    """What the kernel takes of the messages of a stream; None where it can take none of them."""
+    """Return the scan for the messages of a stream; None if the kernel can take none of them."""
     if native is None:
         return None
     try:
@@ -116,7 +116,7 @@ def stream_scan(
 
 
 def _name_head(metadata: Sequence[MetaColumn], name: Sequence[int]) -> tuple[Program, int]:
-    """What messages start with, up to the last of the metadata columns that have the name of the table."""
+    """Return the fields at the start of messages, up to the last metadata column with a part of the table name."""
     schema = fastavro.parse_schema(dict(metadata_schema(metadata[: max(name, default=-1) + 1])))
     uses: dict[programs.Path, Use] = {
         (metadata[place].name,): Use(programs.NAME, part) for part, place in enumerate(name)
@@ -125,7 +125,7 @@ def _name_head(metadata: Sequence[MetaColumn], name: Sequence[int]) -> tuple[Pro
 
 
 def container_scan(plan: Plan, tokens: bool) -> Scan | None:
-    """What the kernel takes of the messages of a container file; None where it can take none of them."""
+    """Return the scan for the messages of a container file; None if the kernel can take none of them."""
     if native is None:
         return None
     try:
@@ -136,7 +136,7 @@ def container_scan(plan: Plan, tokens: bool) -> Scan | None:
 
 
 def _uses(plan: Plan, tokens: bool) -> dict[programs.Path, Use]:
-    """What becomes of the fields of a message; UnsupportedSchemaError where the kernel cannot do that."""
+    """Return what the kernel does with each field of a message; UnsupportedSchemaError if it cannot."""
     if plan.unknown:
         raise UnsupportedSchemaError("the schema has a column that the definition lacks")
     metadata = list(_metadata(plan, tokens))

@@ -1,7 +1,7 @@
-"""Avro schemas as GoldenGate's Avro formatters make them, and the two numbers that name a schema in a message.
+"""Avro schemas as GoldenGate's Avro formatters write them, and the two numbers that identify a schema in a message.
 
-* The text is that of `Schema.toString(true)` of Avro 1.8, which Jackson lays out, without a line end; in the manual,
-  6.4.3 and 6.5.3 print it.
+* The text is that of `Schema.toString(true)` of Avro 1.8, as formatted by Jackson, without a line end (manual, 6.4.3
+  and 6.5.3).
 * `schema_hash` is Java's `String.hashCode()` of that text, `schema_fingerprint` the CRC-64-AVRO of the schema's
   Parsing Canonical Form.
 """
@@ -17,20 +17,20 @@ from typing import Any
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn
+from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.values import compact_json
 from ggfmt.model.table import TableDef
 
 Schema = Any  # a JSON value: an Avro schema or a part of one
 
-IMAGE = "columns"  # the record of an image in the operation format
-MISSING_SUFFIX = "_isMissing"
+IMAGE = "columns"  # name of the record of an image in the operation format
 NO_PROPERTIES: Mapping[str, str] = {}
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
 
 @dataclass(frozen=True)
 class AvroSchema:
-    """A schema by its document, with what is made of it."""
+    """A schema by its JSON document, with its texts and numbers."""
 
     document: Mapping[str, Schema]
 
@@ -60,8 +60,8 @@ def row_schema(
     flagged: bool = False,
     properties: Mapping[str, str] = NO_PROPERTIES,
 ) -> AvroSchema:
-    """The schema of row messages; `types` has the Avro type of each column, `flagged`: a flag is behind each;
-    `properties` are others of the record."""
+    """Return the schema of row messages. `types` has the Avro type of each column. `flagged` adds a flag after each
+    column. `properties` are added to the record."""
     return AvroSchema({**_record(table, metadata, _columns(table, types, flagged)), **properties})
 
 
@@ -72,7 +72,7 @@ def operation_schema(
     flagged: bool = True,
     properties: Mapping[str, str] = NO_PROPERTIES,
 ) -> AvroSchema:
-    """The schema of operation messages; `types` has the Avro type of each column, `properties` are others of the
+    """Return the schema of operation messages. `types` has the Avro type of each column. `properties` are added to the
     record."""
     image = {"type": "record", "name": IMAGE, "fields": _columns(table, types, flagged)}
     images = [_optional("before", image), _optional("after", IMAGE)]
@@ -89,12 +89,12 @@ def _columns(table: TableDef, types: Sequence[Schema], flagged: bool) -> list[Sc
 
 
 def metadata_schema(metadata: Sequence[MetaColumn]) -> Mapping[str, Schema]:
-    """The schema of a record of the metadata alone, with which the messages of all tables start."""
+    """Return the schema of a record of the metadata, with which the messages of all tables start."""
     return {"type": "record", "name": "metadata", "fields": [_metadata_field(column) for column in metadata]}
 
 
 def wrapper_schema(fingerprint: bool) -> AvroSchema:
-    """The schema of generic wrappers, which name the wrapped message's schema by hash or by fingerprint."""
+    """Return the schema of generic wrappers, which name the schema of their message by hash or by fingerprint."""
     number = {"name": "schema_fingerprint", "type": "long"} if fingerprint else {"name": "schema_hash", "type": "int"}
     fields = [{"name": "table_name", "type": "string"}, number, {"name": "payload", "type": "bytes"}]
     return AvroSchema({"type": "record", "name": "generic_wrapper", "namespace": "oracle.goldengate", "fields": fields})
@@ -125,8 +125,12 @@ def _record(table: TableDef, metadata: Sequence[MetaColumn], fields: Sequence[Sc
 def name_problem(
     table: TableDef, metadata: Sequence[MetaColumn], by_template: bool, by_image: bool, flagged: bool
 ) -> Diagnostic | None:
-    """Why there is no Avro schema of a table (GG206); None if there is one. `by_template`: the metadata are those of a
-    template. `by_image`: the operation format. `flagged`: a flag is behind each column."""
+    """Return why a table has no Avro schema (GG206), or None if it has one.
+
+    by_template  the metadata are those of a template
+    by_image     the operation format
+    flagged      a flag follows each column
+    """
     for problem in _name_problems(table, by_image, flagged):
         return _at(table, problem, _REPLACE)
     others = ("before", "after") if by_image else table.column_names
@@ -174,14 +178,8 @@ def _name_problems(table: TableDef, by_image: bool, flagged: bool) -> Iterator[D
             yield Diagnostic("GG206", message, Span(field=name + MISSING_SUFFIX))
 
 
-def is_flag(name: str, fields: Mapping[str, object]) -> bool:
-    """Whether a field tells of another whether it is missing: columns may be null, and flags may not."""
-    suffixed = name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in fields
-    return suffixed and fields[name] == "boolean"
-
-
 def jackson(value: Schema, depth: int = 0) -> str:
-    """A JSON text as Jackson's default pretty printer lays it out: objects over lines, arrays within one."""
+    """Return a JSON text as Jackson's default pretty printer formats it: objects span lines, arrays do not."""
     if isinstance(value, Mapping):
         if not value:
             return "{ }"
@@ -198,14 +196,14 @@ def _quoted(value: Schema) -> str:
 
 
 def canonical_form(schema: Schema, namespace: str = "") -> str:
-    """The Parsing Canonical Form of a schema made here (Avro specification 1.8)."""
+    """Return the Parsing Canonical Form of a schema from this module (Avro specification 1.8)."""
     if isinstance(schema, list):
         return f"[{','.join(canonical_form(branch, namespace) for branch in schema)}]"
     if isinstance(schema, str):
         return _quoted(schema if schema in PRIMITIVES or not namespace else f"{namespace}.{schema}")
     kind = schema["type"]
     if kind in PRIMITIVES:
-        return _quoted(kind)  # less what makes it a logical type
+        return _quoted(kind)  # without the logical type
     if kind != "record":
         content = "items" if kind == "array" else "values"
         return f'{{"type":"{kind}","{content}":{canonical_form(schema[content], namespace)}}}'
@@ -219,7 +217,7 @@ def canonical_form(schema: Schema, namespace: str = "") -> str:
 
 
 def java_hash(text: str) -> int:
-    """Java's `String.hashCode()`: over UTF-16 units, a signed number of 32 bits."""
+    """Return Java's `String.hashCode()`: over UTF-16 units, a signed number of 32 bits."""
     result = 0
     units = text.encode("utf-16-be")
     for at in range(0, len(units), 2):
@@ -243,7 +241,7 @@ _CRC_TABLE = _crc_table()
 
 
 def crc_64_avro(data: bytes) -> int:
-    """The 64-bit Rabin fingerprint of the Avro specification, as a signed number like that of Java's
+    """Return the 64-bit Rabin fingerprint of the Avro specification, as a signed number like that of Java's
     `SchemaNormalization.parsingFingerprint64`."""
     crc = _EMPTY_CRC
     for byte in data:

@@ -1,4 +1,4 @@
-"""The Avro types of columns, by the options of the handler."""
+"""The Avro types and schemas of a table's messages, by the options of the handler."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from ggfmt.java.date_format import date_mask
 from ggfmt.model.table import Kind, SqlType, TableDef
 from ggfmt.options.releases import RELEASES
 
-ORACLE_DIGITS = 38  # the most that a NUMBER(p,s) has
-# Of a NUMBER without precision, as decimal. One place of Oracle's manuals has 164, another 168: which it is, is not
-# known, and ggfmt takes the first. Only schemas tell the difference: no NUMBER has so many digits.
+ORACLE_DIGITS = 38  # maximum precision of a NUMBER(p,s)
+# Precision of a NUMBER without precision. Oracle's manuals say 164 in one place and 168 in another; ggfmt uses the
+# first. Only schemas show the difference: no NUMBER has so many digits.
 NUMBER_PRECISION = 164
-_LONG_DIGITS, _DOUBLE_DIGITS = 18, 15  # that every long and every double holds
+_LONG_DIGITS, _DOUBLE_DIGITS = 18, 15  # digits that every long and every double holds
 
 
 @dataclass(frozen=True)
 class ColumnType:
-    """The type of a column: its schema, less the `null` that stands in a union with it, what encodes its values, and
-    what these have to be."""
+    """The type of a column: its schema without `null`, the encoder of its values, and a description of legal values."""
 
     schema: Any
     encode: AvroEncoder
@@ -54,7 +53,7 @@ _PLAIN = {
 
 
 def avro_types(table: TableDef, options: AvroOptions, context: Context) -> list[ColumnType]:
-    """The type of each column of a table."""
+    """Return the type of each column of a table."""
     return [_column_type(column.type, options, context) for column in table.columns]
 
 
@@ -74,20 +73,23 @@ def _column_type(source: SqlType, options: AvroOptions, context: Context) -> Col
 
 
 def _is_number(source: SqlType) -> bool:
-    """Whether it is a NUMBER without precision and scale."""
+    """Return whether a type is NUMBER without precision and scale."""
     sizes = (source.precision, source.scale)
     return source.kind is Kind.NUMBER or (source.kind is Kind.DECIMAL and sizes == (None, None))
 
 
 def _is_decimal(source: SqlType) -> bool:
-    """Whether a column becomes a decimal: what is no integer of the machine and no floating number."""
+    """Return whether a column becomes a decimal: a number that is neither a machine integer nor floating."""
     large = source.kind is Kind.INTEGER and (source.precision or 0) > _LONG_DIGITS
     return large or source.kind in (Kind.DECIMAL, Kind.NUMBER)
 
 
 def _decimal(source: SqlType, options: AvroOptions) -> ColumnType:
-    """The decimal of a column. Avro has neither negative scales nor such as exceed the precision; a definition without
-    a precision, as all of DEFGEN are, gives that of the largest NUMBER(p,s)."""
+    """Return the decimal type of a column.
+
+    Avro allows neither negative scales nor scales above the precision. If the definition lacks a precision, as those of
+    DEFGEN do, the precision is that of the largest NUMBER(p,s).
+    """
     if _is_number(source):
         precision, scale = NUMBER_PRECISION, options.oracle_number_scale
     else:
@@ -103,15 +105,16 @@ def _decimal(source: SqlType, options: AvroOptions) -> ColumnType:
 
 
 def _timestamp(mask: str) -> ColumnType:
-    """Without a mask, which handlers have to have, no value can be written; a reader needs none."""
+    """Return the type of times with a mask. Without a mask, which handlers must have, no value can be written; a reader
+    needs none."""
     encode = optional_micros(date_mask(mask)) if mask else ENCODERS["long"]
     schema = {"type": "long", "logicalType": "timestamp-micros"}
     return ColumnType(schema, encode, f"a time by the mask `{mask}`")
 
 
 def _may_not_fit(source: SqlType, target: MessageType) -> bool:
-    """Whether a long or a double may not hold all digits: those that have more than it always holds, and those with as
-    many as NUMBER has, where the definition does not tell."""
+    """Return whether a long or a double may lose digits: the column has more digits than the type always holds, or as
+    many as NUMBER if the definition does not say."""
     if source.kind in (Kind.FLOAT, Kind.DOUBLE):
         return False
     if target is MessageType.INTEGER:
@@ -120,12 +123,11 @@ def _may_not_fit(source: SqlType, target: MessageType) -> bool:
     return target is MessageType.DOUBLE and (source.precision or ORACLE_DIGITS) > _DOUBLE_DIGITS
 
 
-# The Avro schemas of a table's messages, by the options of their handler.
-
-
 def avro_schema(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> AvroSchema:
-    """The schema of a table's messages: `by_image` tells operation messages from row messages. Where messages have its
-    hash, its text is the one that GoldenGate hashes, without a property of ours."""
+    """Return the schema of a table's messages: operation messages if `by_image`, else row messages.
+
+    If messages contain its hash, the text is the one that GoldenGate hashes, without a property of ggfmt.
+    """
     make = operation_schema if by_image else row_schema
     types = [column.schema for column in avro_types(table, options, context)]
     is_hashed = wrapper(options, context) is not None and not by_fingerprint(options, context)
@@ -134,19 +136,19 @@ def avro_schema(table: TableDef, options: AvroOptions, context: Context, by_imag
 
 
 def table_problem(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> Diagnostic | None:
-    """Why a table cannot be written as Avro; None if it can."""
+    """Return why a table cannot be written as Avro, or None."""
     by_template = options.meta_columns_template is not None
     return name_problem(table, options.metadata(context), by_template, by_image, is_flagged(options, by_image))
 
 
 def wrapper(options: AvroOptions, context: Context) -> AvroSchema | None:
-    """The schema of the wrappers around messages; None if there are none."""
+    """Return the schema of the wrappers around messages, or None without wrappers."""
     if not isinstance(options, AvroOpOptions) or not options.wrap_message_in_generic_avro_message:
         return None
     return wrapper_schema(by_fingerprint(options, context))
 
 
 def by_fingerprint(options: AvroOptions, context: Context) -> bool:
-    """Whether wrappers name the schema of their message by its fingerprint, and not by its hash."""
+    """Return whether wrappers name the schema of their message by fingerprint, not by hash."""
     given = options.generic_wrapper_use_fingerprint if isinstance(options, AvroOpOptions) else None
     return RELEASES[context.release].fingerprint if given is None else given

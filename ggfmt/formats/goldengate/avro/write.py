@@ -1,4 +1,4 @@
-"""Avro, written: the formatters, schemas, and a Hive table over container files."""
+"""The writer of Avro: formatters, schemas, and a Hive table over container files."""
 
 from __future__ import annotations
 
@@ -21,22 +21,9 @@ from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings,
 from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
-from ggfmt.formats.api.writing import (
-    Formatter,
-    Framing,
-    Line,
-    RowErrors,
-    SchemaFile,
-    Show,
-    ShownMessage,
-    ShownPiece,
-    WriteSupport,
-    hex_lines,
-    json_lines,
-    laid_out,
-)
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
 from ggfmt.formats.goldengate import schemas
 from ggfmt.formats.goldengate.avro import (
@@ -54,14 +41,13 @@ from ggfmt.java.charsets import byte_order_mark, encoder
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 
-# Avro, shown: the bytes of a message and what they say; of container files the records alone, which are in blocks.
 
-
-class AvroShow(Show):
-    """`container`: the messages are those of object container files, without delimiters and wrappers."""
+class AvroShow(writing.Show):
+    """Shows the bytes of a message and its decoded content. `container`: messages are records of container files,
+    without delimiters and wrappers."""
 
     def __init__(
-        self, formatter: Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
+        self, formatter: writing.Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
     ) -> None:
         self.framed = not container
         document = avro_schema(formatter.table, options, context, by_image).document
@@ -76,22 +62,27 @@ class AvroShow(Show):
         if container:
             self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
 
-    def message(self, data: bytes) -> ShownMessage:
-        lines = [*hex_lines(data)] if self.framed else []
+    def message(self, data: bytes) -> writing.ShownMessage:
+        lines = [*writing.hex_lines(data)] if self.framed else []
         record = data
         if self._wrapper is not None:
-            wrapped = decoded(data, self._wrapper)
+            wrapped = decode_record(data, self._wrapper)
             record = wrapped["payload"]
-            lines += json_lines(laid_out({**wrapped, "payload": f"{len(record)} bytes, which are:"}))[0]
-        lines += json_lines(laid_out(decoded(record, self._schema)))[0]
+            lines += writing.json_lines(
+                writing.pretty_json({**wrapped, "payload": f"{len(record)} bytes, which are:"})
+            )[0]
+        lines += writing.json_lines(writing.pretty_json(decode_record(record, self._schema)))[0]
         if self._delimiter:
-            ending: Line = (ShownPiece("remark", "line delimiter "), ShownPiece("delimiter", self._delimiter.decode()))
+            ending: writing.Line = (
+                writing.ShownPiece("remark", "line delimiter "),
+                writing.ShownPiece("delimiter", self._delimiter.decode()),
+            )
             lines.append(ending)
-        return ShownMessage(tuple(lines))
+        return writing.ShownMessage(tuple(lines))
 
 
-def decoded(data: bytes, schema: Any) -> Any:
-    """A record as a reader sees it, with decimals and times as texts."""
+def decode_record(data: bytes, schema: Any) -> Any:
+    """Return a record as a reader sees it, with decimals and times as texts."""
     return _shown(fastavro.schemaless_reader(io.BytesIO(data), schema, None))
 
 
@@ -101,8 +92,8 @@ def _shown(value: Any) -> Any:
     return str(value) if isinstance(value, Decimal | datetime) else value
 
 
-class AvroFormatter(Formatter):
-    """Makes messages of one image or of both, as `by_image` says, from metadata that both have."""
+class AvroFormatter(writing.Formatter):
+    """Makes messages of one image, or of both if `by_image`, after the metadata."""
 
     by_image: bool
 
@@ -133,11 +124,11 @@ class AvroFormatter(Formatter):
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:
         if self._problem is not None:
             places = ((row, batch.position[row].as_py()) for row in range(len(batch)))
-            raise RowErrors([(row, self._problem.at(position=position)) for row, position in places])
+            raise writing.RowErrors([(row, self._problem.at(position=position)) for row, position in places])
         count = len(batch)
         columns, bad = self._data(batch)
         if bad:
-            raise RowErrors(misfits(batch, bad, lambda column: self._types[column].wanted))
+            raise writing.RowErrors(misfits(batch, bad, lambda column: self._types[column].wanted))
         message: list[Piece] = []
         for column in self._metadata:
             message += self._metadata_value(column, batch)
@@ -166,12 +157,12 @@ class AvroFormatter(Formatter):
         for message in non_null_values(narrow(messages, pa.BinaryArray)):
             if outer is not None:
                 parsed = fastavro.parse_schema(dict(outer.document))
-                message = decoded(message, parsed)["payload"]
-            yield json.dumps(decoded(message, schema), ensure_ascii=False)
+                message = decode_record(message, parsed)["payload"]
+            yield json.dumps(decode_record(message, schema), ensure_ascii=False)
 
     @abstractmethod
     def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:
-        """The pieces behind the metadata; and (row, column) of values that cannot be written."""
+        """Return the pieces after the metadata, and (row, column) of values that cannot be written."""
 
 
 class AvroRowFormatter(AvroFormatter):
@@ -199,8 +190,10 @@ class AvroOpFormatter(AvroFormatter):
         return [*before, *after], [*wrong_before, *wrong_after]
 
 
-def _schema_files(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> tuple[SchemaFile, ...]:
-    """The schema of a table, and that of the wrappers if there are some; none for a table that has no schema."""
+def _schema_files(
+    table: TableDef, options: AvroOptions, context: Context, by_image: bool
+) -> tuple[writing.SchemaFile, ...]:
+    """Return the schema of a table, and that of the wrappers if there are any; none if the table has no schema."""
     if not options.generate_schema or table_problem(table, options, context, by_image) is not None:
         return ()
     schemas = {table.full_name: avro_schema(table, options, context, by_image)}
@@ -208,10 +201,10 @@ def _schema_files(table: TableDef, options: AvroOptions, context: Context, by_im
     if outer is not None:
         schemas["generic_wrapper"] = outer
     mark, encode = byte_order_mark(options.encoding), encoder(options.encoding).encode
-    return tuple(SchemaFile(f"{name}.avsc", mark + encode(schema.text)[0]) for name, schema in schemas.items())
+    return tuple(writing.SchemaFile(f"{name}.avsc", mark + encode(schema.text)[0]) for name, schema in schemas.items())
 
 
-def _container(table: TableDef | None, options: AvroOptions, context: Context, by_image: bool) -> Framing:
+def _container(table: TableDef | None, options: AvroOptions, context: Context, by_image: bool) -> writing.Framing:
     assert table is not None, "a container file has one schema"
     return ObjectContainer(table, avro_schema(table, options, context, by_image).compact, context.codec)
 
@@ -219,12 +212,12 @@ def _container(table: TableDef | None, options: AvroOptions, context: Context, b
 def _hive_table(
     table: TableDef, options: AvroOptions, context: Context, location: str, by_image: bool
 ) -> str | Diagnostic:
-    """A Hive table over the container files of a table, which takes its columns from their schema."""
+    """Return a Hive table over the container files of a table, which takes its columns from their schema."""
     problem = table_problem(table, options, context, by_image)
     return problem or schemas.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
 
 
-def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> Framing:
+def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> writing.Framing:
     return MessageStream()
 
 
@@ -232,8 +225,8 @@ def _projection(options: AvroOptions, by_image: bool) -> Projection:
     return replace(Projection() if by_image else row_projection(options), tokens=needs_tokens(options))
 
 
-def _writer(by_image: bool, container: bool) -> WriteSupport:
-    return WriteSupport(
+def _writer(by_image: bool, container: bool) -> writing.WriteSupport:
+    return writing.WriteSupport(
         formatter=AvroOpFormatter if by_image else AvroRowFormatter,
         framing=partial(_container, by_image=by_image) if container else _stream,
         projection=partial(_projection, by_image=by_image),

@@ -1,9 +1,9 @@
 """Delimited text: `delimitedtext` (GoldenGate for Big Data 12.2, 6.2) and `delimitedtext_op` (from 12.3.2 on).
 
-* `delimitedtext` has one image: of an insert or update the after image, of a delete the before image; a truncate has
-  all columns missing. `delimitedtext_op` has both, with all columns missing in an image that an operation lacks.
-* Metadata fields, then the columns, each divided from the next by the field delimiter; a suppressed field leaves none.
-* Values are written raw: one that holds a delimiter will be read as more fields. Such values are counted.
+* `delimitedtext` has one image: the after image of an insert or update, the before image of a delete; all columns of a
+  truncate are missing. `delimitedtext_op` has both images; all columns of an absent image are missing.
+* Metadata fields come first, then the columns, separated by the field delimiter. A suppressed field leaves no gap.
+* Values are written raw: one that contains a delimiter will be read as more fields. Such values are counted.
 """
 
 from __future__ import annotations
@@ -12,29 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
-from ggfmt.formats.api.losses import (
-    BEFORE_NOT_SHOWN,
-    CHARACTER_REPLACED,
-    DELIMITER_INSIDE,
-    KEYS_NOT_SHOWN,
-    NESTED_AS_TEXT,
-    NO_BEFORE_AS_EMPTY,
-    TEXT_AS_STATE,
-    TOKEN_DELIMITERS,
-    TYPES_NOT_SHOWN,
-)
-from ggfmt.formats.goldengate.metacolumns import (
-    ALL_TOKENS,
-    OBJECT_NAME,
-    OP_TYPE,
-    POSITION,
-    TIMESTAMP,
-    MetaColumn,
-    columns_of,
-    now,
-    template_option,
-)
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.options import (
     KEY_UPDATES,
     NO_POSITION,
@@ -49,7 +29,7 @@ from ggfmt.options.value_types import NATIVE, Bool, Charset, Delimiter, Represen
 
 
 class Part(Enum):
-    """What a field behind the metadata shows of its column: its name, its value, or its value in one of the images."""
+    """What a field after the metadata shows of its column: its name, its value, or its value in one of the images."""
 
     NAME = "name"
     VALUE = "value"
@@ -58,7 +38,7 @@ class Part(Enum):
 
 
 class Cell(NamedTuple):
-    """One field behind the metadata; `column` is the place of its column."""
+    """A field after the metadata. `column` is the place of its column."""
 
     part: Part
     column: int
@@ -66,7 +46,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class DelimitedOptions(Options):
-    """What both formats have."""
+    """The options of both formats."""
 
     include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
     include_op_timestamp: bool = option(
@@ -98,7 +78,7 @@ class DelimitedOptions(Options):
     null_value_representation: str = option(Representation(), "NULL", "Stands for a NULL.")
     missing_value_representation: str = option(Representation(), "", "Stands for a column that is not in the image.")
     iso8601_format: bool = iso8601_option()
-    meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
+    meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
     include_meta_column_names: bool = option(
         Bool(), False, "Write the name of each metadata column as a field before its value.", since="21"
     )
@@ -113,24 +93,27 @@ class DelimitedOptions(Options):
     )
 
     @property
-    def fixed(self) -> tuple[MetaColumn, ...]:
-        """The metadata columns of releases that have fixed ones, less the tokens."""
+    def fixed(self) -> tuple[metacolumns.MetaColumn, ...]:
+        """The metadata columns of releases with fixed metadata, without the tokens."""
         columns = (
-            (self.include_op_type, MetaColumn(OP_TYPE, "op_type")),
-            (self.include_table_name, MetaColumn(OBJECT_NAME, "table")),
-            (self.include_op_timestamp, MetaColumn(TIMESTAMP, "op_ts")),
-            (self.include_current_timestamp, MetaColumn(now(self.iso8601_format), "current_ts")),
-            (self.include_position, MetaColumn(POSITION, "pos")),
+            (self.include_op_type, metacolumns.MetaColumn(metacolumns.OP_TYPE, "op_type")),
+            (self.include_table_name, metacolumns.MetaColumn(metacolumns.OBJECT_NAME, "table")),
+            (self.include_op_timestamp, metacolumns.MetaColumn(metacolumns.TIMESTAMP, "op_ts")),
+            (
+                self.include_current_timestamp,
+                metacolumns.MetaColumn(metacolumns.current_timestamp_keyword(self.iso8601_format), "current_ts"),
+            ),
+            (self.include_position, metacolumns.MetaColumn(metacolumns.POSITION, "pos")),
         )
         return tuple(column for included, column in columns if included)
 
-    def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        """The metadata columns of messages."""
-        tokens = (MetaColumn(ALL_TOKENS, "tokens"),) if context.include_tokens else ()
-        return columns_of(self, context, (*self.fixed, *tokens))
+    def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
+        """Return the metadata columns of messages."""
+        tokens = (metacolumns.MetaColumn(metacolumns.ALL_TOKENS, "tokens"),) if context.include_tokens else ()
+        return metacolumns.columns_of(self, context, (*self.fixed, *tokens))
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
-        """What stands behind the metadata, in a table of so many columns."""
+        """Return the fields after the metadata, in a table of so many columns."""
         raise NotImplementedError
 
 
@@ -160,16 +143,16 @@ class DelimitedTextOpOptions(DelimitedOptions):
 
 
 _LOSSES = (
-    NESTED_AS_TEXT,
-    TEXT_AS_STATE.saying("NULL or for a missing column"),
-    DELIMITER_INSIDE,
-    CHARACTER_REPLACED,
+    losses.NESTED_AS_TEXT,
+    losses.TEXT_AS_STATE.saying("NULL or for a missing column"),
+    losses.DELIMITER_INSIDE,
+    losses.CHARACTER_REPLACED,
     NO_TIME.when("includeOpTimestamp=false"),
     NO_POSITION.when("includePosition=false"),
     NO_TOKENS,
-    TOKEN_DELIMITERS,
-    KEYS_NOT_SHOWN,
-    TYPES_NOT_SHOWN,
+    losses.TOKEN_DELIMITERS,
+    losses.KEYS_NOT_SHOWN,
+    losses.TYPES_NOT_SHOWN,
 )
 
 
@@ -184,7 +167,7 @@ FORMATS = (
             "format.encoding=UTF-8",
             "format.fieldDelimiter=|",
         ),
-        losses=(*KEY_UPDATES, BEFORE_NOT_SHOWN, *_LOSSES),
+        losses=(*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
     ),
     Format(
         name="delimitedtext_op",
@@ -196,7 +179,7 @@ FORMATS = (
             "format.encoding=UTF-8",
             "format.fieldDelimiter=|",
         ),
-        losses=(NO_BEFORE_AS_EMPTY, *_LOSSES),
+        losses=(losses.NO_BEFORE_AS_EMPTY, *_LOSSES),
         since="12.3.2",
     ),
 )

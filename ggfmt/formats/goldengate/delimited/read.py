@@ -1,4 +1,10 @@
-"""Kernels that cut delimited text: lines into fields, fields into columns, fields into tokens."""
+"""The reader of delimited text.
+
+The text does not describe its columns: give definitions, and the options of the handler that wrote it unless they are
+the defaults. What the format does not show is lost: the before image of an update is missing, a value equal to the text
+for NULL or missing becomes that, and a value that contains a delimiter makes a line with too many fields, which is
+rejected.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +32,7 @@ from ggfmt.formats.records.refused import legal_values
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
 from ggfmt.kernels import REFUSALS, native
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType, in_order
+from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType, merge_in_order
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import NATIVE
 
@@ -34,13 +40,13 @@ _STRING = pa.string()
 
 
 def split(text: str, delimiter: str) -> pa.StringArray:
-    """The pieces of a text between delimiters; n + 1 of them for n delimiters."""
+    """Return the pieces of a text between delimiters: n + 1 pieces for n delimiters."""
     whole = pa.array([text], pa.large_string())
     return pc.cast(pc.split_pattern(whole, delimiter).flatten(), _STRING)
 
 
 def table_of_fields(lines: pa.StringArray, delimiter: str, width: int) -> list[pa.StringArray]:
-    """`width` columns of the fields of lines that all have that many."""
+    """Return the fields of lines as `width` columns. All lines have that many fields."""
     if width == 1:
         return [lines]
     fields = pc.split_pattern(lines, delimiter).flatten()
@@ -49,14 +55,14 @@ def table_of_fields(lines: pa.StringArray, delimiter: str, width: int) -> list[p
 
 
 def count_fields(lines: pa.StringArray, delimiter: str) -> pa.Int64Array:
-    """How many fields each line has."""
+    """Return the number of fields of each line."""
     return pc.add(pc.count_substring(lines, delimiter), 1)
 
 
 def image_column(fields: pa.StringArray, null: str, missing: str, exists: pa.BooleanArray) -> ImageColumn:
-    """A column of an image from the fields that show it; where there is no image the column is missing.
+    """Return a column of an image from its fields; missing where there is no image.
 
-    A field that stands for both a NULL and a missing column is taken as missing.
+    A field equal to the texts of both NULL and missing counts as missing.
     """
     absent = pc.or_(pc.equal(fields, missing), pc.invert(exists))
     empty = pc.or_(absent, pc.equal(fields, null))
@@ -64,8 +70,8 @@ def image_column(fields: pa.StringArray, null: str, missing: str, exists: pa.Boo
     return ImageColumn(values, pc.invert(absent) if absent.true_count else None)
 
 
-def unquoted(column: ImageColumn) -> ImageColumn:
-    """The column with the quotes taken off values that are in quotes, and those within made single."""
+def strip_quotes(column: ImageColumn) -> ImageColumn:
+    """Return the column without the quotes around values, and with doubled quotes in them made single."""
     values = column.values
     quoted = pc.fill_null(pc.match_substring_regex(values, '(?s)^".*"$'), False)
     if not quoted.true_count:
@@ -74,8 +80,9 @@ def unquoted(column: ImageColumn) -> ImageColumn:
     return ImageColumn(pc.if_else(quoted, inner, values), column.present)
 
 
-def tokens_of(fields: pa.StringArray, between: str, within: str) -> StringMapArray:
-    """Tokens from texts such as `L=1,R=x`; an empty text has none, a token without `within` has an empty value."""
+def parse_tokens(fields: pa.StringArray, between: str, within: str) -> StringMapArray:
+    """Return tokens from texts such as `L=1,R=x`. An empty text has none; a token without `within` has an empty
+    value."""
     some = pc.not_equal(fields, "")
     pairs = pc.split_pattern(fields.filter(some), between)
     none = pa.repeat(pa.scalar(0, pa.int32()), len(fields))
@@ -89,30 +96,28 @@ def tokens_of(fields: pa.StringArray, between: str, within: str) -> StringMapArr
     return string_maps(offsets, names, values)
 
 
-# Lines of delimited text in files: found, and cut into chunks of whole lines.
-
 CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class DelimitedLayout(Layout):
-    """`by_bytes`: lines can be told without decoding what stands before them."""
+    """`by_bytes`: the ends of lines can be found without decoding the text before them."""
 
     by_bytes: bool = field(default=True, kw_only=True)
 
 
 def file_chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-    """The lines that start in a range, about `CHUNK_BYTES` at a time."""
+    """Yield the lines that start in a range, about `CHUNK_BYTES` at a time."""
     assert isinstance(layout, DelimitedLayout)
     source = Source(stream, file, layout, CHUNK_BYTES)
     return (_lines if layout.by_bytes else _at_once)(source, start, length)
 
 
 def _lines(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
-    """The lines that start in a range."""
+    """Yield the lines that start in a range."""
     delimiter = source.layout.delimiter
     if start:
-        # The line that holds the byte before `start` belongs to another range.
+        # The line with the byte before `start` belongs to another range.
         source.offset = max(0, start - len(delimiter))
         source.stream.seek(source.offset)
         source.pass_until(delimiter, 0)
@@ -134,7 +139,7 @@ def _lines(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
 
 
 def _through(source: Source, wanted: int) -> int:
-    """The end of the first line that ends behind so many bytes, or the start of that line if it is too long."""
+    """Return the end of the first line that ends after so many bytes, or the start of that line if it is too long."""
     while True:
         line, end = _line_behind(source, wanted)
         if end is None and not source.ended and len(source.buffer) - line <= source.limit:
@@ -147,7 +152,7 @@ def _through(source: Source, wanted: int) -> int:
 
 
 def _line_behind(source: Source, wanted: int) -> tuple[int, int | None]:
-    """Start and end of the first line whose delimiter ends behind so many bytes."""
+    """Return start and end of the first line whose delimiter ends after so many bytes."""
     data, delimiter = source.buffer, source.layout.delimiter
     if source.layout.splittable:
         end = data.find(delimiter, max(0, wanted - len(delimiter)))
@@ -161,7 +166,7 @@ def _line_behind(source: Source, wanted: int) -> tuple[int, int | None]:
 
 
 def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
-    """The whole file, in which lines cannot be told without decoding what stands before them."""
+    """Yield the whole file, whose lines can only be found by decoding all text before them."""
     data = source.stream.read(source.limit + 1)
     if len(data) <= source.limit:
         if data:
@@ -178,24 +183,16 @@ def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
     yield replace(long, problem=replace(long.problem, message=f"the file has {source.offset:,} bytes", help=help))
 
 
-# Reader of delimited text, by the handler that wrote it. The text does not say what its columns are:
-# definitions have to be given, and the options of the writing handler where they are not the defaults. What the
-# format cannot show is lost before it is read: the before image of an update is missing, a value equal to the
-# representation of NULL or of a missing column is taken for that, and a value that holds a delimiter makes a
-# line with too many fields, which is a reject.
-
-_MOST_SCANNED = 1 << 30  # bytes: a column has less than twice as many
+_MAX_SCANNED_BYTES = 1 << 30  # bytes: a column has less than twice as many
 _ENCODING_HELP = "set `encoding` in `--input-config`"
 _OP_TYPES = pa.array(OP_TYPES, pa.string())
 _WITH_BEFORE = pa.array([OpType.UPDATE.value, OpType.DELETE.value], pa.string())
 _WITH_AFTER = pa.array([OpType.INSERT.value, OpType.UPDATE.value], pa.string())
 
-# Lines of delimited text, looked through by a native kernel: it takes those that can be operations, and leaves the
-# others to who can tell what is wrong with them.
 
 _PARTS = (Part.NAME, Part.BEFORE, Part.AFTER, Part.VALUE)  # by the number that the kernel has for each
 _MOST_METADATA = 256
-_MOST_COLUMNS = 1 << 17  # of all tables together: each takes some memory
+_MAX_COLUMNS = 1 << 17  # of all tables together: each takes some memory
 
 
 class OddLine(NamedTuple):
@@ -204,8 +201,8 @@ class OddLine(NamedTuple):
     end: int
 
 
-def wanted_metadata(roles: Roles, tokens: bool) -> list[int]:
-    """The places of the metadata columns of which a reader wants the texts."""
+def metadata_places(roles: Roles, tokens: bool) -> list[int]:
+    """Return the places of the metadata columns that a reader needs as text."""
     wanted = [roles.micros if roles.op_ts is None else roles.op_ts, roles.position]
     if tokens:
         wanted += [place for place, _ in roles.single] if roles.tokens is None else [roles.tokens]
@@ -215,7 +212,7 @@ def wanted_metadata(roles: Roles, tokens: bool) -> list[int]:
 def regular_lines(
     options: DelimitedOptions, context: Context, tokens: bool, define: Callable[[str], TableDef | None]
 ) -> RegularLines | None:
-    """What takes lines of some options; None where no kernel can."""
+    """Return the scanner of lines by the writer's options; None if no kernel can read them."""
     metadata = options.metadata(context)
     step = 1 + options.include_meta_column_names
     roles = Roles.of(metadata)
@@ -224,11 +221,11 @@ def regular_lines(
         return None
 
     def fields(places: Iterable[int]) -> tuple[int, ...]:
-        """Those with the values of metadata columns."""
+        """Return the fields with the values of metadata columns."""
         return tuple(place * step + step - 1 for place in places)
 
     (op,) = fields([roles.op])
-    # Of words that stand for several types the first one counts.
+    # If several types share a word, the first one counts.
     letters = reversed([*zip(op_keys(options), OP_TYPES, strict=True)])
     try:
         scanner = native.DelimitedScanner(
@@ -240,7 +237,7 @@ def regular_lines(
             head=len(metadata) * step,
             op=op,
             name=fields(roles.name),
-            slots=fields(wanted_metadata(roles, tokens)),
+            slots=fields(metadata_places(roles, tokens)),
             kinds={word.encode(): letter.encode() for word, letter in letters},
         )
     except REFUSALS:
@@ -249,8 +246,12 @@ def regular_lines(
 
 
 class RegularLines:
-    """What a scanner of lines takes. `cells` are those of a table of so many columns; `define` has the definition of a
-    table by the name that its lines have, None if it has none."""
+    """Operations that the native scanner takes; it leaves irregular lines to the reader, which knows what is wrong with
+    them.
+
+    `cells` returns the cells of a table with so many columns, `define` the definition of a table by its name in lines,
+    or None.
+    """
 
     def __init__(
         self, scanner: Any, cells: Callable[[int], tuple[Cell, ...]], define: Callable[[str], TableDef | None]
@@ -263,8 +264,8 @@ class RegularLines:
         self._columns = 0
 
     def scan(self, data: bytes, place: int, first: int) -> tuple[int, Sequence[OddLine]]:
-        """Takes lines of UTF-8 from a place on, of which `first` is the ordinal of the first; the ordinal behind the
-        last, and the lines that were not taken."""
+        """Scan lines of UTF-8 from a place on. `first` is the ordinal of the first line. Return the ordinal after the
+        last line, and the lines that were not taken."""
         odd = array("q")
         ordinal = first
         while True:
@@ -279,7 +280,7 @@ class RegularLines:
         table = self._define(name.decode())
         cells = () if table is None else self._cells(len(table.columns))
         self._columns += len(cells)
-        if table is None or not cells or self._columns > _MOST_COLUMNS:
+        if table is None or not cells or self._columns > _MAX_COLUMNS:
             self._scanner.refuse(name)
             return
         fields = tuple((_PARTS.index(cell.part), cell.column) for cell in cells)
@@ -293,18 +294,18 @@ class RegularLines:
         self._numbers[table.full_name] = number
 
     def held(self, table: str) -> int:
-        """How many operations are held of a table."""
+        """Return the number of buffered operations of a table."""
         number = self._numbers.get(table)
         return 0 if number is None else int(self._scanner.rows(number))
 
     def take(self, table: str) -> ScannedBatch:
-        """The operations held of a table, of which there are some, and which are not held any more. Formats with one
-        image alone have it in `after`."""
+        """Return the buffered operations of a table, of which there are some, and empty the buffer. Formats with a
+        single image have it in `after`."""
         return ScannedBatch.of(self._scanner.take(self._numbers[table]), False)
 
 
 class DelimitedTextReader(PlacingReader):
-    """Reads delimited text; `source.options` are `DelimitedTextOptions`."""
+    """Reads delimited text. `source.options` is a `DelimitedTextOptions`."""
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -316,11 +317,11 @@ class DelimitedTextReader(PlacingReader):
         self._step: int = 1 + options.include_meta_column_names
         self._head = len(self._metadata) * self._step
         self._regular = regular_lines(options, source.context, projection.tokens, self._defined)
-        self._batches: dict[str, list[ChangeBatch]] = {}  # of lines that no kernel took, by table
+        self._batches: dict[str, list[ChangeBatch]] = {}  # from lines that no kernel took, by table
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
-        return None  # any text is delimited by something
+        return None  # any text is delimited text
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -346,7 +347,7 @@ class DelimitedTextReader(PlacingReader):
         if _has_header(source) and by_bytes:
             end = head.find(delimiter)
             skipped = end + len(delimiter) if end >= 0 else len(head)
-        # Found from any place: no end of it looks like its beginning.
+        # A search may start anywhere if no end of the delimiter looks like its beginning.
         found = not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
         return DelimitedLayout(splittable=by_bytes and found, delimiter=delimiter, by_bytes=by_bytes, skipped=skipped)
 
@@ -355,7 +356,7 @@ class DelimitedTextReader(PlacingReader):
         return file_chunks(stream, file, start, length, layout)
 
     def spans(self, chunk: Chunk) -> Spans:
-        # By characters and not by bytes, which may look like a delimiter where they are none.
+        # Search characters, not bytes: bytes of other characters may look like a delimiter.
         try:
             text = chunk.data.decode(self._codec, "surrogateescape" if _by_bytes(chunk) else "strict")
         except UnicodeDecodeError:
@@ -378,8 +379,8 @@ class DelimitedTextReader(PlacingReader):
                 yield event
 
     def _as_utf8(self, chunk: Chunk) -> bytes | None:
-        """The lines as a kernel takes them; None if it does not."""
-        if len(chunk.data) > _MOST_SCANNED or not _by_bytes(chunk):
+        """Return the lines as a kernel accepts them, or None."""
+        if len(chunk.data) > _MAX_SCANNED_BYTES or not _by_bytes(chunk):
             return None
         if self._codec == "utf-8":
             return chunk.data
@@ -405,7 +406,7 @@ class DelimitedTextReader(PlacingReader):
         return bool(self._waiting())
 
     def _waiting(self) -> dict[str, int]:
-        """How many operations wait of each table that has some."""
+        """Return the number of buffered operations of each table that has any."""
         held = {name: sum(map(len, batches)) for name, batches in self._batches.items()}
         if self._regular is not None:
             for name in self._regular.tables:
@@ -421,10 +422,10 @@ class DelimitedTextReader(PlacingReader):
                 batches = self._batches.pop(name, [])
                 if self._regular is not None and self._regular.held(name):
                     batches.append(self._taken(self._regular.tables[name], self._regular.take(name)))
-                yield in_order(batches)
+                yield merge_in_order(batches)
 
     def _taken(self, table: TableDef, scanned: ScannedBatch) -> ChangeBatch:
-        wanted = wanted_metadata(self._roles, self.projection.tokens)
+        wanted = metadata_places(self._roles, self.projection.tokens)
         metadata = {place: column.values for place, column in zip(wanted, scanned.slots, strict=True)}
         both = {Part.BEFORE: scanned.before, Part.AFTER: scanned.after}
         images = both if scanned.before else {Part.VALUE: scanned.after}
@@ -436,7 +437,7 @@ class DelimitedTextReader(PlacingReader):
         except UnicodeDecodeError:
             yield from self._reject_undecodable(chunk)
             return
-        text = text if chunk.offset else text.removeprefix("\ufeff")  # which may be all of it, and no line
+        text = text if chunk.offset else text.removeprefix("\ufeff")  # maybe the whole text
         lines = split(text, self.source.options.line_delimiter)
         if not lines[len(lines) - 1].as_py():
             lines = lines.slice(0, len(lines) - 1)
@@ -448,7 +449,7 @@ class DelimitedTextReader(PlacingReader):
 
     def _lines(self, lines: pa.StringArray, ordinals: pa.Int64Array) -> Iterator[Event]:
         marked = pc.starts_with(lines, "\ufeff")
-        if marked.true_count:  # files were joined: the first field is metadata, which has no byte order mark
+        if marked.true_count:  # joined files: the first field is metadata, which has no byte order mark
             lines = pc.if_else(marked, pc.utf8_slice_codeunits(lines, 1), lines)
         counts = count_fields(lines, self.source.options.field_delimiter)
         few = pc.less(counts, self._head)
@@ -462,7 +463,7 @@ class DelimitedTextReader(PlacingReader):
             yield from self._table(name, lines.filter(rows), ordinals.filter(rows), counts.filter(rows))
 
     def _by_table(self, lines: pa.StringArray) -> dict[str | None, pa.BooleanArray]:
-        """For each table the lines of it; None for the one table of lines that do not name it."""
+        """Return the lines of each table; None stands for the only table if lines do not name their table."""
         if not self._roles.name:
             return {None: pa.repeat(pa.scalar(True), len(lines))}
         delimiter = self.source.options.field_delimiter
@@ -474,7 +475,7 @@ class DelimitedTextReader(PlacingReader):
         return {name: pc.equal(names, name) for name in non_null_values(pc.unique(names))}
 
     def _field(self, place: int) -> int:
-        """The place of the field with the value of a metadata column."""
+        """Return the place of the field of a metadata column."""
         return place * self._step + self._step - 1
 
     def _table(
@@ -494,7 +495,7 @@ class DelimitedTextReader(PlacingReader):
         if not len(lines):
             return
         fields = table_of_fields(lines, options.field_delimiter, width)
-        assert self._roles.op is not None  # by the layout
+        assert self._roles.op is not None  # the layout guarantees it
         words = fields[self._field(self._roles.op)]
         kinds = pc.index_in(words, self._keys)
         for row in non_null_values(pc.indices_nonzero(kinds.is_null())):
@@ -513,7 +514,7 @@ class DelimitedTextReader(PlacingReader):
         )
 
     def _images(self, op: pa.StringArray, values: Mapping[Cell, pa.StringArray]) -> dict[Part, tuple[ImageColumn, ...]]:
-        """The columns of each part that lines show."""
+        """Return the columns of each part that lines show."""
         exists = {
             Part.BEFORE: pc.is_in(op, _WITH_BEFORE),
             Part.AFTER: pc.is_in(op, _WITH_AFTER),
@@ -525,7 +526,7 @@ class DelimitedTextReader(PlacingReader):
         for cell, fields in sorted(values.items(), key=lambda item: item[0].column):
             if cell.part is not Part.NAME:
                 column = image_column(fields, null, missing, exists[cell.part])
-                column = unquoted(column) if options.wrap_strings_in_quotes else column
+                column = strip_quotes(column) if options.wrap_strings_in_quotes else column
                 columns[cell.part] = (*columns.get(cell.part, ()), column)
         return columns
 
@@ -562,10 +563,10 @@ class DelimitedTextReader(PlacingReader):
         return _at(metadata, self._roles.op_ts, rows)
 
     def _tokens(self, metadata: Mapping[int, pa.StringArray]) -> StringMapArray | None:
-        """The tokens: those of the column with all of them, else those that are columns of their own."""
+        """Return the tokens: those of the column with all tokens, else those with a column of their own."""
         options, roles = self.source.options, self._roles
         if roles.tokens is not None:
-            return tokens_of(metadata[roles.tokens], options.key_value_pair_delimiter, options.key_value_delimiter)
+            return parse_tokens(metadata[roles.tokens], options.key_value_pair_delimiter, options.key_value_delimiter)
         if not roles.single:
             return None
         return token_maps(
@@ -574,7 +575,7 @@ class DelimitedTextReader(PlacingReader):
         )
 
     def _defined(self, name: str) -> TableDef | None:
-        """The definition of a table by the name that its lines have, if they have one."""
+        """Return the definition of a table by its name in lines, if they name it."""
         definition = self._definition(name if self._roles.name else None)
         return None if isinstance(definition, Diagnostic) else definition
 
@@ -604,7 +605,7 @@ class DelimitedTextReader(PlacingReader):
         return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(non_null_values(self._keys)))
 
     def _reject_undecodable(self, chunk: Chunk) -> Iterator[Event]:
-        """The lines of a chunk one by one: those that are not of the encoding are rejects."""
+        """Read the lines of a chunk one by one, and reject those that do not match the encoding."""
         delimiter = chunk.layout.delimiter
         if not _by_bytes(chunk):
             message = f"the file is not {self.source.options.encoding}"
@@ -619,7 +620,7 @@ class DelimitedTextReader(PlacingReader):
         yield from self._encoded_lines(list(enumerate(lines, first)), self._codec)
 
     def _encoded_lines(self, lines: Sequence[tuple[int, bytes]], codec: str) -> Iterator[Event]:
-        """The events of lines with their ordinals, some of which may not be of the codec."""
+        """Yield the events of lines with their ordinals. Some lines may not match the codec."""
         texts, ordinals = [], []
         for ordinal, data in lines:
             try:
@@ -644,12 +645,12 @@ def _codec(source: WriterSettings) -> str:
 
 
 def _has_header(source: WriterSettings) -> bool:
-    """Whether the first line of a file has the names of its fields."""
+    """Return whether the first line of a file has the names of its fields."""
     return getattr(source.options, "enable_field_descriptor_headers", False)
 
 
 def _is_plain(codec: str) -> bool:
-    """Whether no byte of another character looks like one of the delimiter."""
+    """Return whether no byte of another character looks like a byte of the delimiter."""
     return codec == "utf-8" or len(bytes(range(256)).decode(codec, "replace")) == 256
 
 

@@ -1,4 +1,4 @@
-"""Delimited text, written: the formatters, and a Hive table over their files."""
+"""The writer of delimited text: formatters, and a Hive table over their files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,9 @@ from ggfmt.columnar.metadata import Clock, token_texts
 from ggfmt.columnar.pieces import Piece, join, repeat
 from ggfmt.columnar.strings import count_texts, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import DELIMITER_INSIDE, TEXT_AS_STATE
-from ggfmt.formats.api.writing import (
-    Formatter,
-    Line,
-    ShownField,
-    ShownMessage,
-    ShownPiece,
-    TextFraming,
-    TextShow,
-    WriteSupport,
-)
 from ggfmt.formats.goldengate import schemas
 from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, Part
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn, needs_tokens
@@ -41,11 +32,10 @@ _PLACES = {
 }
 _NAMES = {Part.NAME: "{}_name", Part.VALUE: "{}", Part.BEFORE: "{}_before", Part.AFTER: "{}_after"}
 
-# Delimited text, shown: the line, and its fields as a reader would find them.
 
-
-class DelimitedTextShow(TextShow):
-    """`names` are those of the fields, `value_places` the places of those with values, counted from 0."""
+class DelimitedTextShow(writing.TextShow):
+    """Shows a line, and its fields as a reader finds them. `names` has the names of the fields, `value_places` the
+    places of those with values, counted from 0."""
 
     def __init__(self, names: Sequence[str], value_places: Collection[int], options: DelimitedOptions) -> None:
         super().__init__(options.encoding)
@@ -53,28 +43,28 @@ class DelimitedTextShow(TextShow):
         self._names = names
         self._value_places = value_places
 
-    def text(self, text: str) -> ShownMessage:
+    def text(self, text: str) -> writing.ShownMessage:
         options = self._options
         ending = options.line_delimiter if text.endswith(options.line_delimiter) else ""
         body = text.removesuffix(ending)
         values = body.split(options.field_delimiter) if options.field_delimiter else [body]
-        line: list[ShownPiece] = []
+        line: list[writing.ShownPiece] = []
         for number, value in enumerate(values):
             if number:
-                line.append(ShownPiece("delimiter", options.field_delimiter))
-            line.append(ShownPiece("null" if self._remark(number, value) else "value", value))
-        whole: Line = (*line, ShownPiece("delimiter", ending))
-        return ShownMessage((whole,), self._fields(values), tuple(self._warnings(body, len(values))))
+                line.append(writing.ShownPiece("delimiter", options.field_delimiter))
+            line.append(writing.ShownPiece("null" if self._remark(number, value) else "value", value))
+        whole: writing.Line = (*line, writing.ShownPiece("delimiter", ending))
+        return writing.ShownMessage((whole,), self._fields(values), tuple(self._warnings(body, len(values))))
 
-    def _fields(self, values: list[str]) -> tuple[ShownField, ...]:
+    def _fields(self, values: list[str]) -> tuple[writing.ShownField, ...]:
         names = (*self._names, *["(no name)"] * (len(values) - len(self._names)))
         return tuple(
-            ShownField(name, value, self._remark(number, value))
+            writing.ShownField(name, value, self._remark(number, value))
             for number, (name, value) in enumerate(zip(names, values, strict=False))
         )
 
     def _remark(self, number: int, value: str) -> str:
-        """What a field stands for, where its text alone does not say it."""
+        """Describe what a field means, if its text alone does not show it."""
         states = ["empty"] * (not value)
         if number in self._value_places:
             states += ["NULL"] * (value == self._options.null_value_representation)
@@ -91,9 +81,9 @@ class DelimitedTextShow(TextShow):
         return warnings
 
 
-class DelimitedFormatter(Formatter):
-    """Makes lines of the metadata, and of the cells that the options say. `value_places` are the places of the fields
-    that hold values, counted from 0."""
+class DelimitedFormatter(writing.Formatter):
+    """Makes lines of the metadata and the cells of the options. `value_places` has the places of fields with values,
+    counted from 0."""
 
     def __init__(self, table: TableDef, options: DelimitedOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
@@ -123,7 +113,7 @@ class DelimitedFormatter(Formatter):
         )
 
     def images(self, batch: ChangeBatch) -> dict[Part, Image]:
-        """The images whose values the cells show."""
+        """Return the images whose values the cells show."""
         raise NotImplementedError
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
@@ -161,7 +151,7 @@ class DelimitedFormatter(Formatter):
         return represent(column, options.null_value_representation, options.missing_value_representation, quoted)
 
     def _count_losses(self, name: str, column: ImageColumn, quoted: bool) -> None:
-        """Counts values that hold a delimiter, and those that read as what stands for a NULL or a missing column."""
+        """Count values that contain a delimiter, and values equal to the text for NULL or a missing column."""
         states = self._quoted_states if quoted else self._states
         field, line, *alike = count_texts(column.values, self._delimiters, tuple(states))
         self.count(DELIMITER_INSIDE, name, field, delimiter="field")
@@ -172,7 +162,7 @@ class DelimitedFormatter(Formatter):
 
 
 def _by_value(states: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
-    """What is shown as each of some values."""
+    """Return the meanings of each text."""
     named: dict[str, list[str]] = {}
     for value, state in states:
         if value is not None:
@@ -181,7 +171,7 @@ def _by_value(states: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
 
 
 def _within_quotes(text: str) -> str | None:
-    """The value that stands as a text when it is put in quotes; None if none does."""
+    """Return the value that results in a text when it is quoted; None if no value does."""
     inner = text[1:-1]
     if len(text) < 2 or text[0] != '"' or text[-1] != '"' or inner.replace('""', "").count('"'):
         return None
@@ -204,7 +194,7 @@ class DelimitedTextOpFormatter(DelimitedFormatter):
 
 
 def _missing_where_absent(image: Image) -> Image:
-    """The image with all columns missing where there is none."""
+    """Return the image with all columns missing where it does not exist."""
     exists = image.exists
     if exists is None or exists.true_count == len(exists):
         return image
@@ -217,7 +207,7 @@ def _missing_where_absent(image: Image) -> Image:
 
 
 def _field_names(table: TableDef, options: DelimitedOptions, context: Context) -> list[str]:
-    """The names of the fields of a line."""
+    """Return the names of the fields of a line."""
     names = []
     for column in options.metadata(context):
         names += [f"{column.name}_name"] * options.include_meta_column_names + [column.name]
@@ -226,7 +216,7 @@ def _field_names(table: TableDef, options: DelimitedOptions, context: Context) -
 
 
 def hive_table(table: TableDef, options: DelimitedOptions, context: Context, location: str) -> str | Diagnostic:
-    """A Hive table over the lines of a table: their metadata as text, and then the columns by their types."""
+    """Return a Hive table over the lines of a table: metadata as text, then the columns by their types."""
     cells = options.cells(len(table.columns))
     names = _field_names(table, options, context)
     count = len(names) - len(cells)
@@ -246,19 +236,19 @@ def hive_table(table: TableDef, options: DelimitedOptions, context: Context, loc
     )
 
 
-def _framing(table: TableDef | None, options: DelimitedOptions, context: Context) -> TextFraming:
+def _framing(table: TableDef | None, options: DelimitedOptions, context: Context) -> writing.TextFraming:
     header = ""
     if isinstance(options, DelimitedTextOptions) and options.enable_field_descriptor_headers and table is not None:
         header = options.field_delimiter.join(_field_names(table, options, context)) + options.line_delimiter
-    return TextFraming(options.encoding, header)
+    return writing.TextFraming(options.encoding, header)
 
 
 def _with_tokens(projection: Projection, options: DelimitedOptions) -> Projection:
     return replace(projection, tokens=needs_tokens(options))
 
 
-def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> WriteSupport:
-    return WriteSupport(
+def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> writing.WriteSupport:
+    return writing.WriteSupport(
         formatter=formatter,
         framing=_framing,
         projection=lambda options: _with_tokens(Projection() if by_image else row_projection(options), options),
@@ -267,7 +257,7 @@ def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> WriteSupport
     )
 
 
-def _show(formatter: Formatter, options: DelimitedOptions, context: Context) -> DelimitedTextShow:
+def _show(formatter: writing.Formatter, options: DelimitedOptions, context: Context) -> DelimitedTextShow:
     assert isinstance(formatter, DelimitedFormatter)
     return DelimitedTextShow(formatter.fields, formatter.value_places, options)
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.columns import int64s, texts, token_maps
-from ggfmt.columnar.images import unless_all, with_columns
+from ggfmt.columnar.images import nonempty_before_images, unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, UnknownTable
@@ -159,7 +159,9 @@ class JsonReader(ScanningReader[JsonTable]):
                 self.members[name] += count
         asked, definition, key_update = self.projection, table.definition, None
         if not asked.row_only:
-            scanned = replace(scanned, has_before=with_columns(scanned.op, scanned.has_before, scanned.before))
+            scanned = replace(
+                scanned, has_before=nonempty_before_images(scanned.op, scanned.has_before, scanned.before)
+            )
         if asked.row_only and asked.key_updates:
             key_update = scanner.key_updates(scanned, definition)
         return scanned.batch(definition, op_ts, position, asked.row_only, key_update)
@@ -321,7 +323,7 @@ class JsonReader(ScanningReader[JsonTable]):
                 key_update = key_updates(table.rows, befores, afters)
         else:
             old = table.rows.columns(befores)
-            before = Image(old, unless_all(with_columns(op, has_before, old)))
+            before = Image(old, unless_all(nonempty_before_images(op, has_before, old)))
             after = Image(table.rows.columns(afters), unless_all(has_after))
         return ChangeBatch(
             table.definition,

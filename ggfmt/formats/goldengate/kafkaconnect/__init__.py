@@ -28,7 +28,7 @@ from ggfmt.formats.goldengate.metacolumns import (
     TIMESTAMP,
     MetaColumn,
     columns_of,
-    now,
+    current_timestamp_keyword,
     template_option,
 )
 from ggfmt.formats.goldengate.options import (
@@ -126,7 +126,7 @@ class KafkaConnectOptions(Options):
             (self.include_table_name, MetaColumn(OBJECT_NAME, "table")),
             (self.include_op_type, MetaColumn(OP_TYPE, "op_type")),
             (self.include_op_timestamp, MetaColumn(TIMESTAMP, "op_ts")),
-            (self.include_current_timestamp, MetaColumn(now(self.iso8601_format), "current_ts")),
+            (self.include_current_timestamp, MetaColumn(current_timestamp_keyword(self.iso8601_format), "current_ts")),
             (self.include_position, MetaColumn(POSITION, "pos")),
             (self.include_primary_keys, MetaColumn(KEY_COLUMNS, "primary_keys")),
             (context.include_tokens, MetaColumn(ALL_TOKENS, "tokens")),

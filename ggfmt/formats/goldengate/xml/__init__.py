@@ -1,23 +1,17 @@
 """XML, GoldenGate for Big Data 12.2, 6.7: `xml`.
 
-* One `operation` element an operation, with a `col` element for each column of the table, whatever the images hold.
-* A column that is in neither image has `<missing/>`; one that is in one image only has `missing='true'` in the other;
-  NULL has `isNull='true'`. Values stand in CDATA sections.
-* What XML cannot carry is never changed: such an operation cannot be formatted.
+* Each operation is an `operation` element, with a `col` element for each column of the table, whatever the images hold.
+* A column that is in neither image has `<missing/>`; one that is in only one image has `missing='true'` in the other;
+  NULL has `isNull='true'`. Values are in CDATA sections.
+* ggfmt never changes a character that XML cannot represent: such an operation cannot be formatted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import (
-    CHARACTER_REPLACED,
-    EMPTY_BEFORE_AS_NONE,
-    KEYS_NOT_SHOWN,
-    NESTED_AS_TEXT,
-    TYPES_NOT_SHOWN,
-)
 from ggfmt.formats.goldengate.options import NO_TOKENS, iso8601_option, op_key_option
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset
@@ -31,7 +25,7 @@ class XmlOptions(Options):
     truncate_op_key: str = op_key_option("truncate", "T")
     encoding: str = option(Charset(), "UTF-8", "The charset of messages.")
     include_prolog: bool = option(Bool(), False, "Start each message with an XML prolog, which names the encoding.")
-    iso8601_format: bool = iso8601_option(until=None)  # its metadata are fixed in every release
+    iso8601_format: bool = iso8601_option(until=None)  # the metadata are fixed in every release
 
 
 FORMATS = (
@@ -46,12 +40,12 @@ FORMATS = (
         schema_kind="xsd",
         schema_in_run=False,
         losses=(
-            NESTED_AS_TEXT,
-            EMPTY_BEFORE_AS_NONE,
-            CHARACTER_REPLACED,
+            losses.NESTED_AS_TEXT,
+            losses.EMPTY_BEFORE_AS_NONE,
+            losses.CHARACTER_REPLACED,
             NO_TOKENS,
-            KEYS_NOT_SHOWN,
-            TYPES_NOT_SHOWN,
+            losses.KEYS_NOT_SHOWN,
+            losses.TYPES_NOT_SHOWN,
         ),
     ),
 )

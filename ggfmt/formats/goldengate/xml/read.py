@@ -1,10 +1,10 @@
-"""Reader of XML, and the discovery of what its tables are.
+"""The reader of XML, and the discovery of its tables.
 
-Every message lists all columns of its table in order, so that another list is a metadata change event. For a table of
-`--definitions` it is not: what the file says holds, and a column that it does not have is a mistake.
+Every message lists all columns of its table in order, so that a different list is a schema change. For a table of
+`--definitions`, the file decides, and an unknown column is an error.
 
-What the format does not show is lost before it is read: the before image of an update in which every column is missing
-is taken for none at all, and an absent time stamp or position is an empty text.
+What the format does not show is lost: if all columns of an update's before image are missing, the image counts as
+absent, and an absent time stamp or position is an empty text.
 """
 
 from __future__ import annotations
@@ -20,18 +20,8 @@ import pyarrow as pa
 from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import (
-    Chunk,
-    Discovery,
-    Event,
-    Layout,
-    ReadSupport,
-    SchemaChange,
-    Spans,
-    UnknownTable,
-    settle_changes,
-)
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
@@ -45,25 +35,23 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, TableDef
 from ggfmt.options.value_types import NATIVE
 
-# Operations in XML, looked through by a native kernel where there is one: it takes those that are written as
-# GoldenGate writes them, and leaves the others, in their order, to who reads any XML. Without a kernel all are left.
+_IN_A_ROW = 16  # after so many odd records, expect the following ones to be odd too
+_MAX_COLUMNS = 1 << 17  # of all tables together: each takes some memory
 
-_IN_A_ROW = 16  # odd records that say that those behind them will be odd too
-_MOST_COLUMNS = 1 << 17  # of all tables together: each takes some memory
-
-# What one `operation` element says: its table, its columns in order, and their values before and after.
 
 _ATTRIBUTES = frozenset({"table", "type", "ts", "current_ts", "pos", "numCols"})
 _TRUE = ("true", "1")
-# For each operation type, the image that it cannot have.
+# The image that each operation type cannot have.
 _SURPLUS = {"I": ("before",), "U": (), "D": ("after",), "T": ("before", "after")}
 
 
 @dataclass(slots=True)
 class XmlOperation:
-    """An operation as it is written. `before` and `after` are in the order of `columns`; None is NULL, `MISSING` a
-    missing value. `type` is the word that the message has, `kind` what it stands for where that is known;
-    `unknown` names what the format does not know."""
+    """An operation as written: its table, its columns in order, and their values before and after.
+
+    `before` and `after` are in the order of `columns`; None is NULL, `MISSING` a missing value. `type` is the word in
+    the message, `kind` its meaning if known. `unknown` has the names that the format does not define.
+    """
 
     table: str
     type: str | None
@@ -86,9 +74,9 @@ class XmlOperation:
 
 
 def examine(element: Any, with_tokens: bool) -> XmlOperation | Diagnostic:
-    """The operation of an element, or what is wrong with it whatever its type and its table's definition are.
+    """Return the operation of an element, or what is wrong with it regardless of its type and its table's definition.
 
-    A Diagnostic is handed through.
+    A Diagnostic is returned as it is.
     """
     if isinstance(element, Diagnostic):
         return element
@@ -124,7 +112,7 @@ def examine(element: Any, with_tokens: bool) -> XmlOperation | Diagnostic:
 
 
 def _add_values(column: Any, operation: XmlOperation) -> None:
-    """Adds the values of a `col` element; ValueError, with the reason, if it is not one."""
+    """Add the values of a `col` element; ValueError, with the reason, if it is invalid."""
     before: str | None = MISSING
     after: str | None = MISSING
     for child in column:
@@ -151,7 +139,7 @@ def _value(element: Any) -> str | None:
 
 
 def misfit(operation: XmlOperation, kind: str | None, kinds: Mapping[str, str]) -> Diagnostic | None:
-    """What is wrong with the type of an operation, which is `kind`, or with its images as far as the type tells."""
+    """Return what is wrong with the type of an operation, which is `kind`, or with its images for that type."""
     here = Span(table=operation.table, position=operation.position)
     legal = legal_values(kinds)
     if operation.type is None:
@@ -188,11 +176,14 @@ def _malformed(reason: str, place: Span) -> Diagnostic:
 
 
 class RegularOperations:
-    """What a kernel takes of a row of chunks.
+    """Operations that the native kernel takes from consecutive chunks.
 
-    kinds   what the words for operation types stand for
-    keep    whether operations are kept; else it is only seen that they are of the columns that they are bound to
-    tokens  whether the tokens are kept too
+    The kernel takes operations that are written as GoldenGate writes them. It leaves the others, in their order, to the
+    general reader. Without a kernel, all are left.
+
+    kinds   meanings of the words for operation types
+    keep    operations are kept; else the kernel only checks that they have the columns to which they are bound
+    tokens  the tokens are kept too
     """
 
     def __init__(self, kinds: Mapping[str, str], keep: bool, tokens: bool) -> None:
@@ -200,15 +191,16 @@ class RegularOperations:
         self._tokens = tokens
         self._numbers: dict[str, int] = {}
         self._bound: dict[str, Sequence[str]] = {}
-        self._left = _MOST_COLUMNS
-        self._in_hand = False  # a record that the kernel left
-        self.again = False  # it gets that record once more: nothing else is to be done with it
+        self._left = _MAX_COLUMNS
+        self._in_hand = False  # the caller has a record that the kernel left
+        self.again = False  # the kernel tries that record again; the caller must do nothing else with it
 
-    def odd_records(self, chunk: Chunk, first: int, spans: Spans) -> Iterator[XmlRecord]:
-        """The records of a chunk that are not taken; `first` is the ordinal of the first of all.
+    def odd_records(self, chunk: reading.Chunk, first: int, spans: reading.Spans) -> Iterator[XmlRecord]:
+        """Yield the records of a chunk that the kernel does not take. `first` is the ordinal of the first record of the
+        chunk.
 
-        The places of all up to the one that is given are put into `spans`. Where it leads to another `bind`, it may be
-        taken after all; if it is not, it is given again.
+        The places of all records up to the yielded one are in `spans`. If the caller calls `bind` for that record, the
+        kernel tries it again; if it still does not take it, the record is yielded again.
         """
         prolog = None if self._scanner is None else plain_prolog(chunk)
         place = odd = 0
@@ -236,7 +228,7 @@ class RegularOperations:
             yield record
 
     def bind(self, table: str, columns: Sequence[str]) -> None:
-        """Has operations of a table taken that list these columns, and no others. None may be held of the table."""
+        """Take operations of a table that list exactly these columns. The table must have no buffered operations."""
         if self._scanner is None:
             return
         self.again = False
@@ -252,12 +244,12 @@ class RegularOperations:
             self.again = self._in_hand
 
     def held(self, table: str) -> int:
-        """How many operations are held of a table."""
+        """Return the number of buffered operations of a table."""
         number = self._numbers.get(table)
         return 0 if number is None or self._scanner is None else int(self._scanner.rows(number))
 
     def take(self, table: str) -> ScannedBatch | None:
-        """The operations held of a table, which are not held any more; None if there are none."""
+        """Return the buffered operations of a table, and empty the buffer; None if there are none."""
         if not self.held(table):
             return None
         assert self._scanner is not None
@@ -265,7 +257,7 @@ class RegularOperations:
 
 
 def _make_scanner(kinds: Mapping[str, str], keep: bool, tokens: bool) -> Any:
-    """The kernel's scanner; None where there is none, or none that knows such words."""
+    """Return the kernel's scanner; None if there is no kernel, or it does not support these words."""
     try:
         words = {word.encode(): kind.encode() for word, kind in kinds.items()}
         return None if native is None else native.XmlScanner(words, keep, tokens)
@@ -275,15 +267,15 @@ def _make_scanner(kinds: Mapping[str, str], keep: bool, tokens: bool) -> Any:
 
 @dataclass
 class _Table(HeldTable):
-    """The operations held for a table. All list the columns `listed`; `places` tells where in that list each column of
-    the definition is, None for one that is not."""
+    """The buffered operations of a table, which all list the columns `listed`. `places` has the place of each column of
+    the definition in that list, or None."""
 
     listed: tuple[str, ...]
     places: tuple[int | None, ...]
 
 
 class XmlReader(BatchingReader[_Table]):
-    """Reads GoldenGate XML; `source.options`, if there are some, are `XmlOptions`."""
+    """Reads GoldenGate XML. `source.options`, if given, is an `XmlOptions`."""
 
     sniff = staticmethod(xml_records.sniff)
 
@@ -293,19 +285,21 @@ class XmlReader(BatchingReader[_Table]):
         self._regular = RegularOperations(self._kinds, True, projection.tokens)
 
     @staticmethod
-    def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
+    def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> reading.Layout:
         charset = "UTF-8" if source.options is None else source.options.encoding
         return find_layout(head, native_charset() if charset == NATIVE else charset)
 
     @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
+    def chunks(
+        stream: BinaryIO, file: str, start: int, length: int | None, layout: reading.Layout
+    ) -> Iterator[reading.Chunk]:
         return xml_records.chunks(stream, file, layout)
 
-    def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
+    def spans(self, chunk: reading.Chunk) -> Sequence[tuple[int, int]]:
         return [(record.start, record.end) for record in records(chunk)]
 
-    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        first, spans = self.ordinal, Spans()
+    def decode_chunk(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
+        first, spans = self.ordinal, reading.Spans()
         self.know_spans(spans)
         for record in self._regular.odd_records(chunk, first, spans):
             self.ordinal = first + len(spans) - 1
@@ -315,8 +309,8 @@ class XmlReader(BatchingReader[_Table]):
                 yield self.reject(self.ordinal, problem)
         self.ordinal = first + len(spans)
 
-    def _hold(self, operation: XmlOperation) -> Generator[Event, None, Diagnostic | None]:
-        """Keeps an operation until there is a batch of them, or tells what is wrong with it."""
+    def _hold(self, operation: XmlOperation) -> Generator[reading.Event, None, Diagnostic | None]:
+        """Buffer an operation for a batch, or return what is wrong with it."""
         table = self.tables.get(operation.table)
         if table is None or table.listed != operation.columns:
             problem = yield from self._meet(operation)
@@ -334,12 +328,12 @@ class XmlReader(BatchingReader[_Table]):
         table.ordinals.append(self.ordinal)
         return None
 
-    def _meet(self, operation: XmlOperation) -> Generator[Event, None, Diagnostic | None]:
-        """Makes ready for the columns that an operation lists, or tells why it cannot be an operation of its table."""
+    def _meet(self, operation: XmlOperation) -> Generator[reading.Event, None, Diagnostic | None]:
+        """Prepare for the columns that an operation lists, or return why it cannot be an operation of its table."""
         name = operation.table
         definition = self.catalog.get(name)
         if definition is None:
-            return UnknownTable.named(name, Span(table=name, position=operation.position))
+            return reading.UnknownTable.named(name, Span(table=name, position=operation.position))
         changed = False
         if name not in self.catalog.trusted:
             listed = _definition(name, operation.columns)
@@ -370,8 +364,8 @@ class XmlReader(BatchingReader[_Table]):
                 scanned.op,
                 op_ts.values,
                 position.values,
-                Image(_placed(table.places, scanned.before, len(scanned)), unless_all(scanned.has_before)),
-                Image(_placed(table.places, scanned.after, len(scanned)), unless_all(scanned.has_after)),
+                Image(_in_table_order(table.places, scanned.before, len(scanned)), unless_all(scanned.has_before)),
+                Image(_in_table_order(table.places, scanned.after, len(scanned)), unless_all(scanned.has_after)),
                 scanned.ordinal,
                 scanned.tokens,
             )
@@ -394,15 +388,15 @@ class XmlReader(BatchingReader[_Table]):
 
 
 def _kinds(source: WriterSettings) -> dict[str, str]:
-    """What the words for operation types stand for."""
+    """Return the meanings of the words for operation types."""
     kinds = {name: op.value for op in OpType for name in (op.value, op.name)}
     if source.options is not None:
         kinds |= dict(zip(op_keys(source.options), (op.value for op in OpType), strict=True))
     return kinds
 
 
-def _placed(places: Sequence[int | None], columns: Sequence[ImageColumn], rows: int) -> tuple[ImageColumn, ...]:
-    """The columns that are listed, in the places of the definition."""
+def _in_table_order(places: Sequence[int | None], columns: Sequence[ImageColumn], rows: int) -> tuple[ImageColumn, ...]:
+    """Return the listed columns in the order of the definition."""
     absent = ImageColumn(pa.nulls(rows, pa.string()), pa.repeat(pa.scalar(False), rows))
     return tuple(absent if place is None else columns[place] for place in places)
 
@@ -418,27 +412,27 @@ def _definition(table: str, columns: Sequence[str]) -> TableDef:
     return TableDef(table, tuple(map(Column, columns)))
 
 
-class XmlDiscovery(Discovery):
+class XmlDiscovery(reading.Discovery):
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self._trusted = catalog.trusted
         self._last: dict[str, tuple[str, ...]] = {}
-        self._findings: list[SchemaChange] = []
+        self._findings: list[reading.SchemaChange] = []
         self._regular = RegularOperations({}, False, False)
 
-    def read(self, chunk: Chunk) -> None:
-        for record in self._regular.odd_records(chunk, 0, Spans()):
+    def read(self, chunk: reading.Chunk) -> None:
+        for record in self._regular.odd_records(chunk, 0, reading.Spans()):
             operation = examine(record.content, False)
             if isinstance(operation, XmlOperation) and self._last.get(operation.table) != operation.columns:
                 self._last[operation.table] = operation.columns
                 self._regular.bind(operation.table, operation.columns)
                 if operation.table not in self._trusted:
                     table = _definition(operation.table, operation.columns)
-                    self._findings.append(SchemaChange.met(table, chunk, record.start))
+                    self._findings.append(reading.SchemaChange.met(table, chunk, record.start))
 
-    def findings(self) -> list[SchemaChange]:
+    def findings(self) -> list[reading.SchemaChange]:
         return self._findings
 
-    settle = staticmethod(settle_changes)
+    settle = staticmethod(reading.settle_changes)
 
 
-READ_SIDES = {"xml": ReadSupport(XmlReader, XmlDiscovery)}
+READ_SIDES = {"xml": reading.ReadSupport(XmlReader, XmlDiscovery)}

@@ -1,12 +1,12 @@
-"""Operations as XML in files: found, parsed and looked at, one `operation` element each.
+"""The records of XML files, found and parsed: one `operation` element each.
 
-A file is a row of documents, with or without prologs, in the charset that its byte order mark, its first prolog or the
-options of the handler that wrote it tell. Where a document ends is decided by its markup: an end tag counts outside of
-CDATA sections, comments and processing instructions only. All documents of a chunk are parsed at once; that there are
-as many elements as end tags proves that each of these ends one. Else they are cut and parsed one by one.
+A file is a sequence of documents, with or without prologs. Its charset comes from the byte order mark, the first
+prolog, or the options of the handler that wrote it. Markup alone decides where a document ends: end tags count only
+outside of CDATA sections, comments and processing instructions. All documents of a chunk are parsed at once; if there
+are as many elements as end tags, each end tag ends an element. Otherwise they are cut and parsed one by one.
 
-Prologs are cut off, and nothing but an element is ever parsed: a document type declaration is an error of syntax, so
-that there are no entities to expand and nothing to fetch.
+Prologs are cut off, and only elements are parsed: a document type declaration is a syntax error, so that no entity is
+expanded and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from functools import lru_cache
 from typing import Any, BinaryIO, NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, too_long
+from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, record_size_error
 from ggfmt.java.charsets import can_decode, codec_of
 from ggfmt.java.text import InvalidValueError
 from ggfmt.kernels import native
 from ggfmt.options.value_types import Charset
 
 CHUNK_BYTES = 1 << 20
-_UNCLOSED_BYTES = 16 << 20  # what is open for longer than that was not meant to be opened
+_UNCLOSED_BYTES = 16 << 20  # a longer section counts as not opened
 
 _MARKS = {
     codecs.BOM_UTF8: "UTF-8",
@@ -54,7 +54,7 @@ class XmlLayout(Layout):
 
 
 class XmlRecord(NamedTuple):
-    """A record of a chunk: its place in the data, and the element that it is or the reason why it is none."""
+    """A record of a chunk: its place in the data, and its element or the reason why it has none."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class XmlRecord(NamedTuple):
 
 
 def find_layout(head: bytes, charset: str) -> XmlLayout:
-    """The layout of a file that starts with `head`; `charset` is that of a file that does not tell its own."""
+    """Return the layout of a file that starts with `head`. `charset` applies if the file does not declare one."""
     for mark, marked in _MARKS.items():
         if head.startswith(mark):
             return XmlLayout(False, charset=marked, mark=len(mark))
@@ -76,7 +76,7 @@ def find_layout(head: bytes, charset: str) -> XmlLayout:
 
 
 def _declared_charset(prolog: str) -> str | None:
-    """The charset that a prolog asks for, empty for an unknown one; None without a prolog."""
+    """Return the charset that a prolog declares, empty for an unknown one; None without a prolog."""
     match = _DECLARED.match(prolog)
     if match is None:
         return None
@@ -99,7 +99,7 @@ def sniff(head: bytes) -> str | None:
 
 
 def can_encode_mark(codec: str) -> bool:
-    """Whether a charset has the byte order mark."""
+    """Return whether a charset has the byte order mark."""
     try:
         return bool("\ufeff".encode(codec))
     except UnicodeEncodeError:
@@ -107,7 +107,7 @@ def can_encode_mark(codec: str) -> bool:
 
 
 class Markup:
-    """The markup that divides records, as bytes of one charset. Places are multiples of `width`."""
+    """The markup that separates records, as bytes of a charset. Places are multiples of `width`."""
 
     def __init__(self, charset: str) -> None:
         self.charset = charset
@@ -119,7 +119,7 @@ class Markup:
         self.width = len("<".encode(codec))
         white = b"(?:%s)" % b"|".join(map(literal, " \t\r\n"))
         mark = literal("\ufeff") if can_encode_mark(codec) else literal(" ")
-        between = b"(?:%s|%s)" % (white, mark)  # files that were joined have byte order marks between records
+        between = b"(?:%s|%s)" % (white, mark)  # joined files have byte order marks between records
         anything = b"(?:.{%d})*?" % self.width
         instruction = literal("<?") + anything + literal("?>")
         comment = literal("<!--") + anything + literal("-->")
@@ -143,7 +143,7 @@ class Markup:
         )
 
     def text(self, data: bytes) -> str:
-        """The data as text in which what is ASCII is right, and all else is anything."""
+        """Return the data as text in which only ASCII characters are reliable."""
         return data.decode("latin-1" if self.width == 1 else self.codec, "replace")
 
     def search(self, pattern: re.Pattern[bytes], data: bytes, start: int) -> re.Match[bytes] | None:
@@ -165,7 +165,7 @@ class Markup:
         return at
 
     def start_of_element(self, data: bytes, start: int) -> int | None:
-        """Where an `operation` element starts, if nothing but white space and prologs stand before it."""
+        """Return where an `operation` element starts, if only white space and prologs precede it."""
         prolog = self.prolog.match(data, start)
         assert prolog is not None
         return prolog.end() if self.start.match(data, prolog.end()) else None
@@ -176,7 +176,7 @@ class Markup:
         return white.end()
 
     def end_of_record(self, data: bytes, start: int) -> int | None:
-        """Where the record ends that starts at `start`, by its first end tag that is no text; None if it does not."""
+        """Return where the record at `start` ends, by its first end tag outside of text; None if it does not end."""
         position = start
         while (match := self.search(self.opening, data, position)) is not None:
             closing = self.closings.get(match.lastindex or 0)
@@ -189,7 +189,7 @@ class Markup:
         return None
 
     def last_end(self, data: bytes, known: int) -> int:
-        """The end of the last whole record of `data`, of which nothing before `known` ends one; 0 if there is none."""
+        """Return the end of the last complete record of `data`, or 0. No record ends before `known`."""
         questions = _count(data, self.question)
         if _count(data, self.comment) or (questions and questions != _count(data, self.declaration)):
             last, end = 0, self.end_of_record(data, 0)
@@ -210,7 +210,7 @@ markup_of = lru_cache(maxsize=16)(Markup)
 
 
 def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
-    """The records of a file, about `CHUNK_BYTES` at a time."""
+    """Yield the records of a file, about `CHUNK_BYTES` at a time."""
     assert isinstance(layout, XmlLayout)
     markup = markup_of(layout.charset)
     offset, left, more = len(stream.read(layout.mark)), b"", True
@@ -229,13 +229,13 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
         if more and len(left) > limit:
             size, rest = _pass_over(left, stream, markup, limit)
             head = left[: min(HEAD_OF_LONG, limit)]
-            yield Chunk(file, offset, head, layout, ((0, len(head)),), problem=too_long(size, limit))
+            yield Chunk(file, offset, head, layout, ((0, len(head)),), problem=record_size_error(size, limit))
             left, offset = rest, offset + size
 
 
 def _pass_over(data: bytes, stream: BinaryIO, markup: Markup, limit: int) -> tuple[int, bytes]:
-    """The size of a record that is too long, and what was read behind it: it ends with the first end tag behind as many
-    bytes as are allowed."""
+    """Return the size of a too long record, and the bytes that were read after it. The record ends with the first end
+    tag after the maximum size."""
     size, start = 0, limit - limit % markup.width
     while (end := markup.search(markup.end, data, start)) is None:
         passed = max(0, len(data) - _LONGEST_END_TAG * markup.width)
@@ -248,7 +248,7 @@ def _pass_over(data: bytes, stream: BinaryIO, markup: Markup, limit: int) -> tup
 
 
 def records(chunk: Chunk, start: int = 0) -> list[XmlRecord]:
-    """The records of a chunk from a place between records on, those that are damaged among them."""
+    """Yield the records of a chunk from a place between records on, damaged ones included."""
     assert isinstance(chunk.layout, XmlLayout)
     markup = markup_of(chunk.layout.charset)
     whole = _all_at_once(chunk.data, start, chunk.layout, markup)
@@ -256,14 +256,14 @@ def records(chunk: Chunk, start: int = 0) -> list[XmlRecord]:
 
 
 def record_at(chunk: Chunk, start: int) -> XmlRecord:
-    """The first of the records from a place on, of which there are some."""
+    """Return the first record from a place on; there must be one."""
     assert isinstance(chunk.layout, XmlLayout)
     return next(_one_by_one(chunk.data, start, chunk.layout, markup_of(chunk.layout.charset)))
 
 
 def plain_prolog(chunk: Chunk) -> bytes | None:
-    """The prolog of the chunk's first record, empty if it has none, that other records may have as well; None if the
-    chunk is not of UTF-8."""
+    """Return the prolog of the chunk's first record, empty without one, which other records may share; None if the
+    chunk is not UTF-8."""
     assert isinstance(chunk.layout, XmlLayout)
     markup = markup_of(chunk.layout.charset)
     if markup.codec != "utf-8":
@@ -273,7 +273,7 @@ def plain_prolog(chunk: Chunk) -> bytes | None:
 
 
 def _all_at_once(data: bytes, first: int, layout: XmlLayout, markup: Markup) -> list[XmlRecord] | None:
-    """The records of data from a place on that hold nothing else, or None."""
+    """Return the records from a place on if the data contains nothing else, or None."""
     places, bare, prologs = [], [], set()
     position = first
     while (end := markup.search(markup.end, data, position)) is not None:
@@ -302,7 +302,8 @@ def _all_at_once(data: bytes, first: int, layout: XmlLayout, markup: Markup) -> 
 
 
 def _one_by_one(data: bytes, first: int, layout: XmlLayout, markup: Markup) -> Iterator[XmlRecord]:
-    """Each record from a place on; a damaged one reaches to the next line that starts with an operation or a prolog."""
+    """Yield each record from a place on. A damaged one ends before the next line that starts with an operation or a
+    prolog."""
     position = first
     while True:
         start = markup.end_of_white(data, position)
@@ -321,7 +322,7 @@ def _one_by_one(data: bytes, first: int, layout: XmlLayout, markup: Markup) -> I
 
 
 def _one(record: bytes, layout: XmlLayout, markup: Markup) -> Any:
-    """The element of one record, or a Diagnostic."""
+    """Return the element of a record, or a Diagnostic."""
     start = markup.start_of_element(record, 0)
     if start is None:
         return Diagnostic("GG312", "the record is no `operation` element")
@@ -344,7 +345,7 @@ def _contradicts(prolog: bytes, layout: XmlLayout, markup: Markup) -> bool:
 
 
 def _parsed(data: bytes, markup: Markup) -> Any:
-    """The element, or a Diagnostic. Data must start with a tag, so that there can be no document type."""
+    """Return the element, or a Diagnostic. Data must start with a tag, so that it has no document type."""
     from lxml import etree
 
     try:

@@ -1,6 +1,7 @@
-"""Kernels for XML: texts as attribute values and in CDATA sections, and columns of operations as `<col>` elements.
-What XML 1.0 cannot carry (section 2.2: control characters but for tab, line feed and carriage return; U+FFFE;
-U+FFFF) is found by one scan over all texts of a column, and told as the mask of the rows that hold it.
+"""The writer of XML: texts in attributes and CDATA sections, `<col>` elements, the formatter, and the schema.
+
+XML 1.0 cannot represent some characters (section 2.2: control characters except tab, line feed and carriage return;
+U+FFFE; U+FFFF). One scan over all texts of a column finds them; the result is a mask of rows.
 """
 
 from __future__ import annotations
@@ -17,17 +18,8 @@ from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
 from ggfmt.columnar.pieces import ATTRIBUTE_ESCAPES, Conditional, Encoding, Piece, Text, join, text_buffer
 from ggfmt.columnar.strings import TextPattern, all_match
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.writing import (
-    Formatter,
-    RowErrors,
-    SchemaFile,
-    ShownMessage,
-    ShownPiece,
-    TextFraming,
-    TextShow,
-    WriteSupport,
-)
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image
@@ -39,14 +31,14 @@ _CARRIED = bytes(sorted({0x09, 0x0A, 0x0D, *range(0x20, 0x100)}))
 _NONCHARACTERS = tuple(character.encode() for character in "\ufffe\uffff")
 
 
-def foreign_character(text: str) -> str | None:
-    """The first character of a text that XML cannot carry, as `U+0000`; None if there is none."""
+def unsupported_character(text: str) -> str | None:
+    """Return the first character of a text that XML cannot represent, as `U+0000`; None if there is none."""
     match = _FOREIGN.search(text)
     return None if match is None else f"U+{ord(match[0]):04X}"
 
 
-def foreign(array: pa.StringArray) -> pa.BooleanArray | None:
-    """Where XML cannot carry a text; None if it can carry all."""
+def unsupported_characters(array: pa.StringArray) -> pa.BooleanArray | None:
+    """Return where XML cannot represent a text; None if it can represent all."""
     if all_match(array, TextPattern.XML):
         return None
     data = text_buffer(array).to_pybytes()
@@ -56,30 +48,30 @@ def foreign(array: pa.StringArray) -> pa.BooleanArray | None:
 
 
 def attribute(array: pa.StringArray) -> Text:
-    """The texts as they stand between the single quotes of an attribute; nothing for NULL."""
+    """Return the texts as in single quotes of an attribute; empty for NULL."""
     return Text(array, Encoding.ATTRIBUTE, "")
 
 
 def cdata(array: pa.StringArray) -> Text:
-    """The texts as they stand between `<![CDATA[` and `]]>`, what cannot be in one section divided over two; nothing
-    for NULL."""
+    """Return the texts as between `<![CDATA[` and `]]>`; empty for NULL. A text that does not fit one section is
+    divided."""
     return Text(array, Encoding.CDATA, "")
 
 
 def attribute_text(text: str) -> str:
-    """One text as it stands between the single quotes of an attribute."""
+    """Return a text as in single quotes of an attribute."""
     return text.translate(ATTRIBUTE_ESCAPES)
 
 
 class ColumnElement:
-    """Makes the `<col>` elements of one column; what depends on the column alone is worked out once."""
+    """Makes the `<col>` elements of a column. What depends on the column alone is computed once."""
 
     def __init__(self, name: str, index: int) -> None:
         self._index = index
         self._open = f" <col name='{attribute_text(name)}' index='{index}'>\n"
 
     def of(self, before: Image, after: Image) -> tuple[list[Piece], pa.BooleanArray | None]:
-        """Pieces that joined are n elements; and where XML cannot carry one of the values, None for nowhere."""
+        """Return the pieces of n elements, and where XML cannot represent a value (None: nowhere)."""
         old, new = (_Side(name, image, self._index) for name, image in (("before", before), ("after", after)))
         values = old.either(
             [old.value, *new.either([new.value], [new.missing])],
@@ -90,7 +82,7 @@ class ColumnElement:
 
 
 class _Side:
-    """One column of an image: `value` and `missing` are the elements of a value, or NULL, and of a missing one."""
+    """A column of an image. `value` is the element of a value or NULL, `missing` that of a missing value."""
 
     def __init__(self, name: str, image: Image, index: int) -> None:
         column = image.columns[index]
@@ -104,19 +96,17 @@ class _Side:
         self.missing = f"   <{name} missing='true'/>\n"
 
     def either(self, present: list[Piece], missing: list[Piece]) -> list[Piece]:
-        """Some pieces where the column is there, others where it is missing."""
+        """Return the `present` pieces where the image has the column, and the `missing` ones elsewhere."""
         count = len(self._values) if self._there is None else self._there.true_count
         if self._there is None or count == len(self._values):
             return present
         return [Conditional(self._there, present, missing)] if count else missing
 
     def foreign(self) -> pa.BooleanArray | None:
-        """Where XML cannot carry the value."""
-        mask = foreign(self._values)
+        """Return where XML cannot represent the value."""
+        mask = unsupported_characters(self._values)
         return mask if mask is None or self._there is None else pc.and_(mask, self._there)
 
-
-# XML, written: the formatter.
 
 # XML, shown: the message line by line; line ends inside of CDATA sections are part of a value and break no line.
 
@@ -206,14 +196,14 @@ xmlns:xs="http://www.w3.org/2001/XMLSchema">
 """
 
 
-def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[SchemaFile, ...]:
-    """`operation.xsd`, which describes every message of every table."""
-    return (SchemaFile(NAME, _TEXT.encode()),)
+def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[writing.SchemaFile, ...]:
+    """Return `operation.xsd`, which describes the messages of all tables."""
+    return (writing.SchemaFile(NAME, _TEXT.encode()),)
 
 
-class XmlShow(TextShow):
-    def text(self, text: str) -> ShownMessage:
-        lines: list[list[ShownPiece]] = [[]]
+class XmlShow(writing.TextShow):
+    def text(self, text: str) -> writing.ShownMessage:
+        lines: list[list[writing.ShownPiece]] = [[]]
         for part in _PART.finditer(text):
             if part.lastgroup == "break":
                 lines.append([])
@@ -221,34 +211,34 @@ class XmlShow(TextShow):
                 lines[-1] += _pieces(part.lastgroup, part[0])
         if not lines[-1]:
             lines.pop()
-        return ShownMessage(tuple(map(tuple, lines)))
+        return writing.ShownMessage(tuple(map(tuple, lines)))
 
 
-def _pieces(kind: str | None, text: str) -> Iterator[ShownPiece]:
+def _pieces(kind: str | None, text: str) -> Iterator[writing.ShownPiece]:
     if kind == "section":
-        yield ShownPiece("punctuation", text[:9])
-        yield ShownPiece("value", text[9:-3])
-        yield ShownPiece("punctuation", text[-3:])
+        yield writing.ShownPiece("punctuation", text[:9])
+        yield writing.ShownPiece("value", text[9:-3])
+        yield writing.ShownPiece("punctuation", text[-3:])
     elif kind == "tag":
         for item in _IN_TAG.finditer(text):
             if item.lastgroup == "name":
-                yield ShownPiece("name", item[0])
+                yield writing.ShownPiece("name", item[0])
             elif item.lastgroup == "value":
-                yield ShownPiece("value", item[0])
+                yield writing.ShownPiece("value", item[0])
             else:
-                yield ShownPiece("punctuation", item[0])
+                yield writing.ShownPiece("punctuation", item[0])
     else:
-        yield ShownPiece("remark" if kind == "instruction" else "value", text)
+        yield writing.ShownPiece("remark" if kind == "instruction" else "value", text)
 
 
-class XmlFormatter(Formatter):
+class XmlFormatter(writing.Formatter):
     def __init__(self, table: TableDef, options: XmlOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
         self.options = options
         self._words = dict(zip(OP_TYPES, op_keys(options), strict=True))
         self._op_keys = OpKeys([attribute_text(word) for word in self._words.values()])
-        foreign = [op for op, word in self._words.items() if foreign_character(word)]
-        if any(map(foreign_character, (table.full_name, *table.column_names))):
+        foreign = [op for op, word in self._words.items() if unsupported_character(word)]
+        if any(map(unsupported_character, (table.full_name, *table.column_names))):
             foreign = list(OP_TYPES)
         self._foreign_ops = pa.array(foreign, pa.string())
         prolog = f"<?xml version='1.0' encoding='{options.encoding}'?>\n" if options.include_prolog else ""
@@ -260,7 +250,7 @@ class XmlFormatter(Formatter):
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         count = len(batch)
-        masks = [foreign(batch.op_ts), foreign(batch.position)]
+        masks = [unsupported_characters(batch.op_ts), unsupported_characters(batch.position)]
         if len(self._foreign_ops):
             masks.append(pc.is_in(batch.op, self._foreign_ops))
         pieces: list[Piece] = [
@@ -284,24 +274,27 @@ class XmlFormatter(Formatter):
             masks.append(mask)
         rows = {row for mask in masks if mask is not None for row in non_null_values(pc.indices_nonzero(mask))}
         if rows:
-            raise RowErrors([(row, self._misfit(batch, row)) for row in sorted(rows)])
+            raise writing.RowErrors([(row, self._misfit(batch, row)) for row in sorted(rows)])
         return join([*pieces, "</operation>\n"], count)
 
     @staticmethod
     def _tokens(batch: ChangeBatch) -> tuple[Piece, pa.BooleanArray | None]:
-        """The elements of each operation's tokens, and where XML cannot carry one of them."""
+        """Return the elements of each operation's tokens, and where XML cannot represent a token."""
         texts = token_texts(batch.tokens, _token_element, "")
         if batch.tokens is None:
             return texts, None
-        if foreign(as_strings(batch.tokens.keys)) is None and foreign(as_strings(batch.tokens.items)) is None:
+        if (
+            unsupported_characters(as_strings(batch.tokens.keys)) is None
+            and unsupported_characters(as_strings(batch.tokens.items)) is None
+        ):
             return texts, None
         held = ["".join(text or "" for item in tokens for text in item) for tokens in map_items(batch.tokens)]
-        return texts, pa.array([foreign_character(text) is not None for text in held], pa.bool_())
+        return texts, pa.array([unsupported_character(text) is not None for text in held], pa.bool_())
 
     def _misfit(self, batch: ChangeBatch, row: int) -> Diagnostic:
-        """The first thing of an operation that XML cannot carry."""
+        """Return the first text of an operation that XML cannot represent."""
         for field, what, text in self._texts(batch, row):
-            character = None if text is None else foreign_character(text)
+            character = None if text is None else unsupported_character(text)
             if character is not None:
                 return Diagnostic(
                     "GG405",
@@ -312,7 +305,7 @@ class XmlFormatter(Formatter):
         raise AssertionError("a kernel and the pattern disagree on what XML cannot carry")
 
     def _texts(self, batch: ChangeBatch, row: int) -> Iterator[tuple[str | None, str, str | None]]:
-        """All texts of an operation: the column of each, what it is, and the text."""
+        """Yield the column, the role and the content of each text of an operation."""
         yield None, "the name of the table", self.table.full_name
         yield None, "the key of the operation type", self._words[batch.op[row].as_py()]
         yield None, "the time stamp of the operation", batch.op_ts[row].as_py()
@@ -340,9 +333,9 @@ def _token_element(names: pa.StringArray, values: pa.StringArray) -> list[Piece]
 
 
 WRITE_SIDES = {
-    "xml": WriteSupport(
+    "xml": writing.WriteSupport(
         formatter=XmlFormatter,
-        framing=lambda table, options, context: TextFraming(options.encoding),
+        framing=lambda table, options, context: writing.TextFraming(options.encoding),
         schema=xml_schema,
         show=lambda formatter, options, context: XmlShow(options.encoding),
     )

@@ -91,9 +91,9 @@ def test_a_run_turns_delimited_text_into_json(tmp_path: Path) -> None:
 
 
 def test_an_empty_batch_of_tokens_has_the_right_type() -> None:
-    from ggfmt.formats.goldengate.delimited.read import tokens_of
+    from ggfmt.formats.goldengate.delimited.read import parse_tokens
 
-    assert map_items(tokens_of(pa.array(["", ""]), ",", "=")) == [[], []]
+    assert map_items(parse_tokens(pa.array(["", ""]), ",", "=")) == [[], []]
 
 
 def test_an_encoding_that_is_only_written_is_refused() -> None:
