@@ -1,1 +1,1 @@
-"""What a format is: its declaration, what it is told, what reads it, writes it and shows it."""
+"""The interface of formats: declaration and settings, losses, readers and writers."""

@@ -20,7 +20,7 @@ MAX_NUMBER = (1 << 31) - 1
 
 Schema = Any  # a parsed JSON document
 _NUMBERED = re.compile(r"0*([0-9]{1,10})\.avsc", re.ASCII)
-_HELP = "the rest of the file is not read: only its schema tells where a message ends"
+_HELP = "the rest of the file is not read: only the schema shows where a message ends"
 
 
 def head(number: int) -> bytes:

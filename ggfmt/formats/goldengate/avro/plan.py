@@ -62,7 +62,7 @@ def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, 
     if refused is not None:
         return Diagnostic("GG313", f"the type of the field `{refused}` is not the one that GoldenGate gives it")
     if not any(column.keyword == OP_TYPE for column in found):
-        message = "no field of the schema tells the type of operations, so that it is none of GoldenGate's"
+        message = "no field of the schema has the operation type, so the schema is not GoldenGate's"
         return Diagnostic("GG313", message, help=_HELP)
     return found
 

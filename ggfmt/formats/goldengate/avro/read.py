@@ -493,7 +493,7 @@ class AvroStreamReader(AvroReader):
         if table is not None:
             return table
         word = name if name.isprintable() and len(name) <= 80 else "of the message"
-        help = "add its schema to `--definitions`; a message does not tell it"
+        help = "add its schema to `--definitions`; messages do not contain it"
         return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
     def _resume(self, data: bytes, start: int) -> int:

@@ -174,7 +174,7 @@ def _name_problems(table: TableDef, by_image: bool, flagged: bool) -> Iterator[D
         if not is_name(name):
             yield Diagnostic("GG206", f"`{name}` is not a legal Avro name", Span(field=name))
         elif flagged and name + MISSING_SUFFIX in columns:
-            message = f"the column has the name of the field that tells whether `{name}` is missing"
+            message = f"the column has the name of the field that says whether `{name}` is missing"
             yield Diagnostic("GG206", message, Span(field=name + MISSING_SUFFIX))
 
 

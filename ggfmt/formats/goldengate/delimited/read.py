@@ -340,7 +340,7 @@ class DelimitedTextReader(PlacingReader):
             message = f"`lineDelimiter` has a character that `{source.options.encoding}` does not have"
             raise UsageError(Diagnostic("GG103", message, help="say what the file was written with")) from None
         if not delimiter:
-            message = "delimited text whose `lineDelimiter` is empty cannot be read: nothing tells where a line ends"
+            message = "delimited text whose `lineDelimiter` is empty cannot be read: lines have no end"
             raise UsageError(Diagnostic("GG103", message, help="write it with a `lineDelimiter`"))
         by_bytes = _is_plain(codec)
         skipped = 0
@@ -590,7 +590,7 @@ class DelimitedTextReader(PlacingReader):
         if table is not None:
             return table
         word = name if len(name) <= 80 and name.isprintable() else "of the line"
-        help = "add its definition to `--definitions`; delimited text does not tell it"
+        help = "add its definition to `--definitions`; delimited text does not contain it"
         return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
     def _wrong_count(self, count: int, table: TableDef | None, wanted: int | None = None) -> Diagnostic:

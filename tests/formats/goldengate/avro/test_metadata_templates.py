@@ -181,7 +181,7 @@ def test_a_template_that_is_told_goes_before_names(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["avro_row_ocf", "avro_op_ocf"])
 def test_container_files_without_operation_types_are_told(name: str) -> None:
-    message = "GG313 no field of the schema tells the type of operations, so that it is none of GoldenGate's"
+    message = "GG313 no field of the schema has the operation type, so the schema is not GoldenGate's"
     assert read_back(name, bytes_of(name, Context(release="21"))).reasons == [message]
     assert read_back(name, bytes_of(name, metaColumnsTemplate="${position[pos]},${table}")).reasons == [message]
 

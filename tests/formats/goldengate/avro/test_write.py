@@ -440,7 +440,7 @@ def test_tables_that_avro_can_carry(by_image: bool) -> None:
         (
             table_named("S.T", "A_isMissing", "A"),
             True,
-            "the column has the name of the field that tells whether `A` is missing",
+            "the column has the name of the field that says whether `A` is missing",
             "A_isMissing",
         ),
     ],

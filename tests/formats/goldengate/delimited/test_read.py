@@ -105,7 +105,7 @@ def test_an_encoding_that_is_only_written_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"line_delimiter": ""}, "nothing tells where a line ends"),
+        ({"line_delimiter": ""}, "lines have no end"),
         ({"line_delimiter": "é", "encoding": "US-ASCII"}, "has a character that `US-ASCII` does not have"),
     ],
 )
