@@ -1,7 +1,7 @@
-"""The command line: what can be given, and which function is called with it. No logic lives here.
+"""The command line: the app, its commands, and the exit code of a call. No logic of a conversion is here.
 
-Each command is a function of a module of this package; modules of ggfmt are imported inside of it, so that a command
-loads what it needs and no more.
+Each command is a function of a module of this package. The function imports the modules of ggfmt that it needs, so that
+a command loads no more than that.
 """
 
 from __future__ import annotations
@@ -89,8 +89,10 @@ register(app, reference.docs, bare=True)
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Return the app with the one command that is called, if the first argument names it. typer builds every command
-    that an app has before it calls one, which takes longer than some commands do."""
+    """Return the app with only the command that the first argument names, or the whole app if there is none.
+
+    typer builds every command of an app before it calls one, which takes longer than some commands.
+    """
     first = arguments[0] if arguments else ""
     called = [each for each in app.registered_commands if each.callback and command_name(each.callback) == first]
     if not called and list(arguments) not in (["-V"], ["--version"]):
@@ -101,28 +103,28 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line, of this process or as it is given. The exit code, one of `EXIT_CODES`."""
+    """Run the command line, of this process or with `arguments`, and return the exit code, one of `EXIT_CODES`."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     as_json = wants_json(given)
     with guarded_output() as failure:
         code = _guarded(given, as_json, failure)
-    if failure.error is None or failure.is_told or code == AFTER_COMMIT:
+    if failure.error is None or failure.is_reported or code == AFTER_COMMIT:
         return code
     return _unwritten(failure.error)
 
 
 def _guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
-    """The exit code of a call. What comes of a standard output that cannot be written, `failure` has."""
+    """Run a call and return its exit code. `failure` has the error if standard output cannot be written."""
     try:
         return _called(given, as_json)
     except GgfmtError as error:
         emit_findings(error.diagnostics)
-        failure.is_told = True
+        failure.is_reported = True
         return error.exit_code
     except Exception:
         if failure.error is not None:
             return STOPPED
-        if signals.count():  # which broke into something that took it for another error
+        if signals.count():  # the signal was taken for another error
             emit("error", signals.interruption())
             return signals.exit_code()
         if as_json:
@@ -143,7 +145,7 @@ def _unwritten(error: OSError) -> int:
 
 
 def _called(given: Sequence[str], as_json: bool) -> int:
-    """The exit code of a call that ends by itself; GgfmtError."""
+    """Run a call that ends by itself and return its exit code. Raises: GgfmtError."""
     try:
         completion.show_or_install(given)
         if as_json:

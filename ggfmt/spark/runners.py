@@ -1,4 +1,4 @@
-"""Which Spark carries tasks out: one that is there already, a Spark Connect server, or one of our own."""
+"""The choice of a runner: on a Spark that exists, on a Spark Connect server, or on a new Spark."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 def runner_for(spark: object | None = None, settings: SparkSettings | None = None) -> SomeRunner:
-    """The runner for a run: a context manager, and while it is entered a `Runner` (see `ggfmt.scan.runner`).
+    """Return the runner for a run: a context manager, and while it is entered a `Runner` (see `ggfmt.scan.runner`).
 
-    `spark` is a SparkSession, a session of Spark Connect or a SparkContext, which stays its caller's in all respects.
-    Without it, the Spark that this process has is taken, and where there is none, `settings` say what to start or to
-    connect to. Nothing is started, loaded or asked before the runner is entered.
+    `spark`: a SparkSession, a session of Spark Connect or a SparkContext, which stays the caller's in all respects.
+    Without it, ggfmt uses the Spark of this process; if there is none, `settings` say what to start or to connect to.
+    Nothing is started, loaded or asked before the runner is entered.
 
-    UsageError: GG520 for settings of a Spark that runs already, GG521 for a `spark` that is none or has been stopped,
-    GG524 for an address that is none of a server.
+    Raises: UsageError GG520 for settings of a Spark that runs already, GG521 if `spark` is not a Spark or has been
+    stopped, GG524 for an invalid address of a server.
     """
     settings = settings or SparkSettings()
     return runner_on(resolve_spark(spark, settings), settings)
 
 
 def resolve_spark(spark: object | None, settings: SparkSettings) -> Existing | None:
-    """The Spark that is there: `spark`, or what this process has. UsageError as `runner_for` says."""
+    """Return the Spark that exists: `spark`, or that of this process. Raises UsageError as `runner_for` does."""
     existing = detect_spark() if spark is None else spark_from_argument(spark)
     if existing is not None:
         _refuse(settings, existing)
@@ -48,7 +48,7 @@ def resolve_spark(spark: object | None, settings: SparkSettings) -> Existing | N
 
 
 def runner_on(existing: Existing | None, settings: SparkSettings) -> SomeRunner:
-    """The runner on a Spark that was found, or where none was, the one that `settings` ask for."""
+    """Return the runner on an existing Spark, or on the one that `settings` ask for."""
     if isinstance(existing, ConnectSpark):
         from ggfmt.spark.attached import ConnectRunner
 
@@ -70,8 +70,8 @@ def runner_on(existing: Existing | None, settings: SparkSettings) -> SomeRunner:
 def send_package(spark: object) -> None:
     """Make this package importable for the Python workers of a caller's Spark, as `runner_for(spark)` does.
 
-    For what runs by itself on executors, such as a data source. It takes a small job the first time, and nothing later.
-    UsageError GG521, and Abend GG505 or GG522, as from the runner.
+    Code that runs by itself on executors, such as a data source, needs it. The first call runs a small job, later ones
+    nothing. Raises: UsageError GG521, Abend GG505 or GG522, as from the runner.
     """
     existing = spark_from_argument(spark)
     if isinstance(existing, ConnectSpark):
@@ -85,7 +85,7 @@ def send_package(spark: object) -> None:
 
 
 def _refuse(settings: SparkSettings, existing: Existing) -> None:
-    """UsageError GG520 for settings that somebody else has made."""
+    """Raise UsageError GG520 for settings that the owner of the Spark has made."""
     given = {
         "--master": settings.master is not None,
         "--remote": settings.remote is not None,
@@ -101,7 +101,7 @@ def _refuse(settings: SparkSettings, existing: Existing) -> None:
 
 
 def _refuse_beside_remote(settings: SparkSettings) -> None:
-    """UsageError GG520 for settings that a server has made; properties of a session are not among them."""
+    """Raise UsageError GG520 for settings that a server has made; properties of a session are not among them."""
     for option, given in (("--master", settings.named_master), ("--java-home", settings.java_home)):
         if given is not None:
             message = f"`{option}` cannot change the server that `--remote` names"
