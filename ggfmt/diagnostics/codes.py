@@ -21,9 +21,9 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True)
 class Code:
-    """One kind of diagnostic: its severity, its headline in general terms, and an explanation for `ggfmt explain`.
+    """One kind of diagnostic: its severity, its general title, and an explanation for `ggfmt explain`.
 
-    `before` shows what is wrong and `after` the same mended, in a few lines each.
+    `before` shows what is wrong, `after` the same corrected, in a few lines each.
     """
 
     severity: Severity
@@ -44,9 +44,6 @@ def warning(title: str, explanation: str) -> Code:
 def note(title: str, explanation: str) -> Code:
     return Code(Severity.NOTE, title, explanation)
 
-
-# The codes of diagnostics, each declared once: severity, headline, explanation and an example. GG1xx configuration,
-# GG2xx table definitions and schemas, GG3xx reading, GG4xx formatting, GG5xx running.
 
 __all__ = ["CODES", "Code", "Severity"]
 
@@ -169,7 +166,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "GoldenGate does not make the directory. ggfmt does, when it writes the first schema.",
     ),
     "GG120": warning(
-        "a replacement that is not carried out",
+        "a replacement that is not applied",
         "The pairs of `gg.schemareplaceregex` and `gg.contentreplaceregex` are numbered from 1 on without a gap, and a "
         "string needs its expression.",
     ),
@@ -237,7 +234,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "or a setting that there is not, or the file cannot be read.",
     ),
     "GG134": warning(
-        "a transform that is not carried out",
+        "a transform that is not applied",
         "There are properties of a transform that `gg.transforms` does not name. GoldenGate leaves it out, and so does "
         "ggfmt.",
     ),

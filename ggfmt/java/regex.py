@@ -616,7 +616,7 @@ class _Parser(PatternCursor):
                 self.flags = replace(self.flags, **{char: on})
             elif char in "uUxc":
                 names = {"u": "case of Unicode", "U": "classes of Unicode", "x": "comments", "c": "equivalence"}
-                raise refused(f"the flag `(?{char})` ({names[char]})", "is not carried out")
+                raise refused(f"the flag `(?{char})` ({names[char]})", "is not supported")
             else:
                 raise pattern_error(f"`{char}` is no flag")
         return char == ":"

@@ -1,4 +1,4 @@
-"""One handler from its entries: the options of the handler and of its format, and what is wrong with them."""
+"""A handler made from its entries: the options of the handler and of its format, and their problems."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ LEFT_OUT = "GG124"
 
 
 class HandlerBuilder:
-    """One handler in the making; what is found wrong is added to `findings`.
+    """Builds one handler; problems are added to `findings`.
 
-    `given` has the entry that counts of every property given, `handler` and `options` the values, the default for one
-    that is `illegal`; without a format that can be written there are no `options`. `uncovered` has what is given of
-    GoldenGate's properties that ggfmt does not do, by their names. `entries` are in the order of the files.
+    `given`: the effective entry of every given property. `handler`, `options`: the values; an `illegal` property has
+    its default. If the format cannot be written, `options` is None. `uncovered`: given properties of GoldenGate that
+    ggfmt does not apply, by name. `entries`: in the order of the files.
 
-    `type` is None if the handler gives none, if it is a Java class (`is_custom`), and if ggfmt does not know it;
-    `type_text` is what it says, and `type_entry` where.
+    `type` is None if the handler has no type, if the type is a Java class (`is_custom`), and if ggfmt does not know it.
+    `type_text`: the value, from `type_entry`.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class HandlerBuilder:
             self.options = self.format.options(**self._values(self.format.options.specs(), "format."))
 
     def config(self) -> HandlerConfig | None:
-        """The handler; None without a format that can be written."""
+        """Return the handler; None without a format that can be written."""
         if self.format is None or self.options is None:
             return None
         return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given)
@@ -108,7 +108,7 @@ class HandlerBuilder:
     # The type
 
     def _format_of_type(self) -> Format | None:
-        """What a handler writes by its type, if handlers of the type have no formatter and ggfmt writes that."""
+        """Return what handlers of the type write, if they have no formatter and ggfmt writes that format."""
         name = self.type.name if self.type is not None else None
         return next((format for format in self.formats.values() if name and format.handler_type == name), None)
 
@@ -121,7 +121,7 @@ class HandlerBuilder:
                 self._report("GG110", message, entry.key_span, f"what is written is `{of_type.name}`")
 
     def _has_formatter(self, format_given: bool) -> bool:
-        """Whether a formatter makes the messages, and which is known."""
+        """Return whether a formatter makes the messages, and ggfmt knows which one."""
         if self.type is not None:
             return self.type.formats is Formats.DEFAULT or (self.type.formats is Formats.GIVEN and format_given)
         return format_given or not self.type_text
@@ -156,7 +156,7 @@ class HandlerBuilder:
         if value is None:
             message, help = self._no_format("***" if chosen and chosen.secret else text)
             self._report("GG106", message, chosen.value_span if chosen else Span(), help)
-            # With a comment behind it, it is clear which format was meant: its properties are looked at too.
+            # If a comment follows, it is clear which format was meant: check its properties too.
             value = self._written(before_comment(chosen)) if chosen else None
         return value
 
@@ -167,7 +167,7 @@ class HandlerBuilder:
         return None
 
     def _no_format(self, text: str) -> tuple[str, str]:
-        """What is wrong with a format that cannot be written, and what to do."""
+        """Return the message and the help for a format that cannot be written."""
         written = [name for name, format in self.formats.items() if format.writes is not None]
         help = f"formats are {', '.join(f'`{name}`' for name in written)}"
         folded = text.lower()
@@ -204,7 +204,7 @@ class HandlerBuilder:
             self._report_foreign(name, entry)
 
     def _report_foreign(self, name: str, entry: Entry) -> None:
-        """Tell of a property that is none of the handler's own."""
+        """Report a property that the handler does not have."""
         specs = self.format.options.specs() if self.format else ()
         known = names_of(self.type) if self.type else names_of()
         lacking = find_unsupported_property(name, self.format) if self.format else None
@@ -289,7 +289,7 @@ class HandlerBuilder:
 
 
 def report_duplicate(findings: list[Diagnostic], earlier: Entry, entry: Entry) -> None:
-    """Tell of an entry that repeats one of the same file; a later file overrides an earlier one in silence."""
+    """Report an entry that repeats one of the same file; a later file overrides an earlier one silently."""
     if earlier.file != entry.file:
         return
     message = f"`{entry.key}` was given before, in line {earlier.line}"
@@ -300,7 +300,7 @@ def report_duplicate(findings: list[Diagnostic], earlier: Entry, entry: Entry) -
 
 
 def report_missing_format(findings: list[Diagnostic], name: str, entry: Entry) -> None:
-    """Refuse a misprinted format: with the default in its place, the output would not be what was meant."""
+    """Report a misspelled format as an error: with the default format, the output would be wrong."""
     meant = f"gg.handler.{name}.format"
     message = f"`{meant}` is missing, and `{entry.key}` is not it"
     value = "***" if entry.secret else visible(trim(entry.value))
