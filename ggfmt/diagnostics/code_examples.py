@@ -1,7 +1,7 @@
 """An example of each code: what is wrong, and the same corrected.
 
 Codes of a configuration have lines of a handler file; others have the line of the command, the record, or the lines of
-the handler file that matter. `\xfc` and the like in a record stand for one byte.
+the handler file that matter. `\\xfc` and the like in a record stand for one byte.
 """
 
 from __future__ import annotations

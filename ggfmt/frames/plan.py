@@ -1,4 +1,4 @@
-"""What a frame reads: inputs and definitions looked at once, and the columns that it is to have."""
+"""The plan of a frame: its inputs and definitions, inspected once, and its columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ggfmt.scan.runner import Runner
 from ggfmt.scan.scan import Scan, ScanRequest
 from ggfmt.scan.splits import Range, Split
 
-# The names of options that are no properties of an input format, as data sources of Spark are given them.
+# Options that are no properties of an input format, as Spark passes them to data sources.
 OPTIONS = (
     "path",
     "paths",
@@ -42,15 +42,15 @@ OPTIONS = (
     "settle",
 )
 
-_MOST_NAMED = 9  # tables in an error
+_MOST_NAMED = 9  # maximum number of tables in an error
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for. `options` are properties of the input format by their names, in any case.
+    """The request of a user. `options`: properties of the input format by name, in any case.
 
-    `discover`: the data are looked through for tables before they are read; None if there are no definitions.
-    `settle` is for streams: for how many seconds nothing may have been written to a file that counts as complete.
+    `discover`: infer the tables before reading; None: only if there are no definitions. `settle` is for streams: a file
+    counts as complete if nothing was written to it for this many seconds.
     """
 
     paths: tuple[str, ...]
@@ -77,7 +77,9 @@ class Request:
 
 
 def parse_request(options: Mapping[str, str]) -> Request:
-    """What the options of a data source ask for. Spark has made their names lower case, and several paths JSON."""
+    """Return the request in the options of a data source. Spark makes their names lower case, and
+    several paths JSON.
+    """
     given = {name.lower(): value for name, value in options.items()}
     own = {name: given.pop(name.lower(), None) for name in OPTIONS}
     paths = ([own["path"]] if own["path"] else []) + (json.loads(own["paths"]) if own["paths"] else [])
@@ -99,7 +101,7 @@ def parse_request(options: Mapping[str, str]) -> Request:
 
 
 def ops_of(text: str | None) -> frozenset[str] | None:
-    """The kinds of operations in a text with commas; None for all."""
+    """Return the operation types in a text with commas; None for all."""
     return None if not text else frozenset(op.strip() for op in text.split(","))
 
 
@@ -128,7 +130,7 @@ def _seconds(name: str, text: str) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is read, by which splits, and as which columns."""
+    """What is read, in which splits, and as which columns."""
 
     job: ReadJob
     splits: tuple[Split, ...]
@@ -136,7 +138,7 @@ class Plan:
 
 
 def make_plan(request: Request, runner: Runner) -> Plan:
-    """The plan of all that a request asks for; UsageError, ConfigurationError or Abend where it cannot be read."""
+    """Return the plan of a request. Raises: UsageError, ConfigurationError or Abend if the input cannot be read."""
     wanted = ScanRequest(
         request.paths,
         request.input_format,
@@ -151,8 +153,8 @@ def make_plan(request: Request, runner: Runner) -> Plan:
     source = source_of(input_format, request.options)
     definitions = load_definitions(request.definitions, source)
     wanted = replace(wanted, input_format=input_format, source=source, definitions=definitions)
-    # A stream may be made over files that grow, and Spark does not say here whether it makes one. That a file is the
-    # same is checked by those who read it.
+    # A stream may read files that grow, and Spark does not say here whether this is a stream. The readers check that a
+    # file has not changed.
     scan = Scan(wanted, [replace(file, watched=False) for file in files])
     job, splits = scan.discover(runner) if request.runs_discovery else (scan.job, scan.splits(runner.parallelism))
     planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits.all)
@@ -164,8 +166,10 @@ def _watched(part: Range) -> Range:
 
 
 def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
-    """How the input was written, by options that Spark has made lower case; UsageError GG531 for an unknown one."""
-    reader_of(input_format)  # which refuses an unknown format
+    """Return the writer settings from options that Spark has made lower case. Raises: UsageError GG531 for an unknown
+    option.
+    """
+    reader_of(input_format)  # raises for an unknown format
     names = {spec.name.lower(): spec.name for spec in FORMATS[input_format].options.specs()}
     given = {}
     for name, value in options.items():
@@ -177,7 +181,7 @@ def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
 
 
 def projection_for(request: Request, job: ReadJob) -> FrameProjection:
-    """All columns of the shape that is asked for; UsageError GG531 if there is no such table."""
+    """Return all columns of the requested shape. Raises: UsageError GG531 if there is no such table."""
     if request.table is None:
         return FrameProjection(GENERIC, ops=request.ops)
     table = table_of(job, request.table)
@@ -185,8 +189,9 @@ def projection_for(request: Request, job: ReadJob) -> FrameProjection:
 
 
 def table_of(job: ReadJob, name: str) -> TableDef:
-    """All columns that a table has in the input, by its definitions one after the other; UsageError GG531 if none is
-    known."""
+    """Return a table with all columns that its definitions have in the input. Raises: UsageError GG531 if none is
+    known.
+    """
     found = [*filter(None, [job.catalog.get(name)]), *(event.table for event in job.events)]
     known = [table for table in found if table.full_name == name]
     if not known:
@@ -197,7 +202,7 @@ def table_of(job: ReadJob, name: str) -> TableDef:
 
 
 def merged(tables: Iterable[TableDef]) -> TableDef:
-    """The columns of some definitions of a table, in the order in which they appear, with types for all values."""
+    """Return the columns of several definitions of a table, in order of appearance, with types for all values."""
     columns: dict[str, Column] = {}
     for table in tables:
         for column in table.columns:
@@ -207,7 +212,7 @@ def merged(tables: Iterable[TableDef]) -> TableDef:
 
 
 def _common(one: SqlType, other: SqlType) -> SqlType:
-    """A type that has the values of both."""
+    """Return a type for the values of both."""
     if one == other:
         return one
     if one.kind is other.kind is Kind.DECIMAL and None not in (one.precision, other.precision):
@@ -218,8 +223,10 @@ def _common(one: SqlType, other: SqlType) -> SqlType:
 
 
 def narrowed(wanted: FrameProjection, told: Mapping[str, Any]) -> FrameProjection:
-    """The columns of a schema that a user gave, as Spark tells it (`StructType.jsonValue`); UsageError GG531 for one
-    that the frame does not have."""
+    """Return the projection to a schema that a user gave, in Spark's JSON (`StructType.jsonValue`).
+
+    Raises: UsageError GG531 for a column that the frame does not have.
+    """
     try:
         schema = from_spark(told)
     except KeyError as error:

@@ -1,4 +1,4 @@
-"""The fidelity matrix in Markdown: what each format keeps, and what is left after two of them."""
+"""The fidelity matrix in Markdown: what each format keeps, and what two formats keep together."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ most. What `--definitions` tells of keys and types is not counted.
 
 
 def loss_list(name: str) -> str:
-    """What a format does not show, a sentence a line."""
+    """Return the losses of a format, one sentence a line."""
     return "".join(f"* {loss.text}\n" for loss in FORMATS[name].losses)
 
 
 def loss_table() -> str:
-    """What each format does not show, in sentences."""
+    """Return the losses of each format, in sentences."""
     rows = [(f"`{format.name}`", " ".join(loss.text for loss in format.losses)) for format in _written()]
     return _table(("Format", "What its messages do not show"), rows)
 
 
 def format_table() -> str:
-    """For each format how much of each aspect it keeps."""
+    """Return for each format how much of each aspect it keeps."""
     rows = [(f"`{format.name}`", *(in_words(format, aspect) for aspect in MATRIX)) for format in _written()]
     return _table(("Format", *(aspect.value for aspect in MATRIX)), rows)
 
 
 def pair_table() -> str:
-    """For each pair of formats what is left, at best, of operations that go from the one (in rows, with their numbers)
-    to the other (in columns, by these numbers), in letters. What a format loses that ggfmt does not write is not known.
+    """Return for each pair of formats what operations keep, at best, from one format (in rows, numbered) to the other
+    (in columns, by these numbers), in letters. The losses of a format that ggfmt does not write are unknown.
     """
     written = _written()
     read = [format for format in written if format.reads is not None]
@@ -70,13 +70,13 @@ def pair_table() -> str:
 
 
 def matrix_part() -> str:
-    """Both tables as a part of a page, with how they are read."""
+    """Return both tables as a part of a page, with an explanation."""
     letters = ", ".join(f"`{letter}` {aspect.value}" for aspect, letter in LETTERS.items())
     return f"{_OF_FORMATS}\n{format_table()}\n{_OF_PAIRS.format(letters=letters)}\n{pair_table()}"
 
 
 def in_letters(first: Format, second: Format) -> str:
-    """A letter for each aspect: a small one where part of it is left, a dot where nothing is."""
+    """Return a letter for each aspect: in lower case if a part of it is kept, a dot if nothing is."""
     found = survivors(unavoidable(first), unavoidable(second))
     return "".join(
         {Level.KEPT: letter, Level.PART: letter.lower(), Level.LOST: "."}[found[aspect]]

@@ -39,7 +39,7 @@ _PAGE_WIDTH = 120
 
 
 def print_page(text: str, stream: TextIO) -> None:
-    """Write a page of Markdown to a stream: laid out if it is a terminal, else as it is."""
+    """Write a page of Markdown to a stream: rendered if it is a terminal, else unchanged."""
     if not stream.isatty():
         write_text(text if text.endswith("\n") else f"{text}\n", stream)
         return
@@ -68,7 +68,7 @@ def print_topics(topics: Sequence[tuple[str, str]], stream: TextIO) -> None:
 
 
 def _command(link: re.Match[str]) -> str:
-    """A link to another page as the command that shows it; one within a page, or to a file, as its text."""
+    """Return a link to another page as the command that shows it; a link within a page, or to a file, as its text."""
     page, _, anchor = link[2].partition("#")
     if not page.endswith(".md"):
         return link[1]
@@ -82,7 +82,7 @@ def _command(link: re.Match[str]) -> str:
 
 
 def formats_table() -> Table:
-    """All formats: id, what can be done with it, and what it is."""
+    """Return a table of all formats: id, what ggfmt can do with it, and what it is."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -95,13 +95,13 @@ def formats_table() -> Table:
 
 
 def print_rich(renderable: RenderableType, stream: TextIO) -> None:
-    """Print a table, as wide as the terminal; into a pipe without colour, as wide as it needs."""
+    """Print a table, as wide as the terminal; into a pipe without color, as wide as it needs."""
     from rich.console import Console
 
     Console(file=stream, width=None if stream.isatty() else 200).print(renderable)
 
 
-# What `ggfmt explain` tells of a word: text for a person (plain, or with colour), Markdown, and data for JSON.
+# The explanation of a word: text for people (plain, or in color), Markdown, and data for JSON.
 
 _WIDTH = 100
 _STYLES = {"title": "bold", "label": "cyan", "without": "red", "with": "green", "lines": "bold", "code": ""}
@@ -112,7 +112,7 @@ _Fact = tuple[str, tuple[str, ...]]  # label, and lines
 
 @dataclass(frozen=True)
 class Sample:
-    """Lines to show as they are, under a label; `style` is a name of `_STYLES`."""
+    """Lines to show unchanged, under a label; `style` is a name of `_STYLES`."""
 
     label: str
     lines: tuple[str, ...]
@@ -121,7 +121,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is told of one word: `data` is the same for JSON."""
+    """The explanation of one word; `data` is the same for JSON."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -131,7 +131,7 @@ class Explanation:
 
 
 def explain(word: Symbol, given: str) -> Explanation:
-    """What there is to say of a word, which the user gave as `given`."""
+    """Return the explanation of a symbol, which the user called `given`."""
     if isinstance(word, CodeSymbol):
         return _code(word)
     if isinstance(word, FormatSymbol):
@@ -144,12 +144,12 @@ def explain(word: Symbol, given: str) -> Explanation:
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """The explanation as plain text; every line ends with a line break."""
+    """Return the explanation as plain text; every line ends with a line break."""
     return "".join(text for text, _ in _pieces(explanation))
 
 
 def explanation_rich(explanation: Explanation) -> Text:
-    """The same text, with styles for a rich console."""
+    """Return the same text with styles for a rich console."""
     from rich.text import Text
 
     whole = Text(end="")
@@ -159,7 +159,7 @@ def explanation_rich(explanation: Explanation) -> Text:
 
 
 def explanation_markdown(explanation: Explanation) -> str:
-    """A section of a Markdown page, with a line break at the end."""
+    """Return a section of a Markdown page, with a line break at the end."""
     parts = [f"## {explanation.title}", *explanation.paragraphs]
     facts = []
     for label, lines in explanation.facts:
@@ -176,7 +176,7 @@ def explanation_json(explanation: Explanation) -> str:
 
 
 def print_explanation(explanation: Explanation, stream: TextIO) -> None:
-    """Write the explanation to a stream, with colour if it is a terminal; its encoding may lack any character."""
+    """Write the explanation to a stream; in color if it is a terminal. Its encoding may lack some characters."""
     if stream.isatty():
         from rich.console import Console
 
@@ -270,7 +270,7 @@ def _property(word: PropertySymbol, given: str, example: Example) -> Explanation
 
 
 def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
-    """What formats differ in comes first, by format, and then what they have in common."""
+    """Return the facts: first those that differ between formats, then common ones."""
     told = [list(_spec_facts(variant.spec)) for variant in variants]
     common = [fact for fact in told[0] if all(fact in facts for facts in told)]
     for variant, facts in zip(variants, told, strict=True):
@@ -302,7 +302,7 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
 
 
 def _release_facts() -> Iterator[_Fact]:
-    """What each release changes: what it says of messages that the one before it does not, and its properties."""
+    """Return what each release changes: in messages, compared with the release before, and its properties."""
     before: tuple[str, ...] = ()
     for release in RELEASES.values():
         lines = [change for change in release.changes if change not in before]

@@ -36,7 +36,7 @@ def verification_json(found: Verification) -> str:
 
 
 def print_verification(found: Verification, stream: TextIO) -> None:
-    """The findings, the messages of each table, and the sum in the last line."""
+    """Print the findings, the messages of each table, and the total in the last line."""
     print_diagnostics(found.findings, stream)
     lines = []
     for (handler, table), count in sorted(found.messages.items()):
@@ -50,11 +50,11 @@ def print_verification(found: Verification, stream: TextIO) -> None:
 
 # The plan of a run, as text.
 
-_MOST = 20  # of a list
+_MOST = 20  # items of a list
 
 
 def dry_run_text(planned: DryRun, whole: bool = False) -> str:
-    """What the run would read, and where it would write; lists end after 20 unless `whole`."""
+    """Return what the run would read, and where it would write; lists end after 20 items unless `whole`."""
     most = None if whole else _MOST
     lines = [*_inputs(planned, most), *_tables(planned)]
     for target, replaced in _targets(planned):
@@ -136,7 +136,7 @@ def _some(lines: Sequence[str], most: int | None) -> Iterator[str]:
         yield f"  and {len(lines) - most:,} more, told at `--log-level debug`"
 
 
-# A run as a few lines for a terminal: what the page tells, in short.
+# A run as a few lines for a terminal: a summary of its page.
 
 MOST_TABLES = 20
 MOST_LOST = 5  # columns of a handler
@@ -148,7 +148,9 @@ def print_run(run: PastRun, stream: TextIO) -> None:
 
 
 def run_text(run: PastRun) -> str:
-    """The text, each line with a line break at its end; what of the data does not print is shown as escapes."""
+    """Return the text of a run; every line ends with a line break. Characters of the data that do not print are
+    escapes.
+    """
     return "".join(f"{visible(line)}\n" for line in _lines(ReportData(run)))
 
 
@@ -203,7 +205,7 @@ def _of(handlers: list[str]) -> str:
 
 
 def _most(lines: list[str], most: int, noun: str) -> Iterator[str]:
-    """The first lines, and how many more there are."""
+    """Yield the first lines, and how many more there are."""
     yield from (f"  {line}" for line in lines[:most])
     if len(lines) > most:
         yield f"  and {counted(len(lines) - most, f'more {noun}')}; `--html FILE` shows all"

@@ -26,17 +26,17 @@ from ggfmt.version import VERSION
 MOST_BARS = 15
 MOST_TEXT = 400  # characters of a reason
 
-# Tables of the page: their cells, how many rows they have at most, and what hides a long one.
+# Tables of the page: their cells, and their maximum number of rows.
 
-MOST_ROWS = 10_000  # what a browser opens at once; the manifest has all
+MOST_ROWS = 10_000  # a browser opens these at once; the manifest has all
 Row = Sequence[Content]
 
-_FILTERED = 12  # rows, from which on the script of the page offers to filter and to sort
+_FILTERED = 12  # the minimum number of rows for which the script of the page offers filters and sorting
 
 
 @dataclass(frozen=True)
 class Column:
-    """`number`: of counts, to the right and sorted by their values; `bar`: of bars, without a heading to read."""
+    """`number`: counts, right-aligned and sorted by value; `bar`: bars, with a heading only for screen readers."""
 
     title: str
     number: bool = False
@@ -44,8 +44,9 @@ class Column:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: str | None = None) -> Markup:
-    """A table, in a box of its own that scrolls where a window is too narrow. Those of a class of their own are short;
-    others can be filtered where they are long."""
+    """Return a table in a box that scrolls in a narrow window. A table with a class is short; others can be filtered if
+    they are long.
+    """
     heads = [
         element("th", column.title, scope="col", class_="n" if column.number else "b" if column.bar else None)
         for column in columns
@@ -73,17 +74,17 @@ def _row(columns: Sequence[Column], row: Row) -> Markup:
 
 
 def folded(what: str, number: int, content: Markup) -> Markup:
-    """A table that opens with a click."""
+    """Return a table that opens with a click."""
     return element("details", element("summary", f"{what} ({number:,})"), content)
 
 
 def facts(rows: Sequence[tuple[str, Content]]) -> Markup:
-    """Names and what they are."""
+    """Return names and their values."""
     return element("dl", *(element("div", element("dt", key), element("dd", value)) for key, value in rows))
 
 
 def top(number: int, of: int, noun: str) -> str:
-    """`20 tables`, or `the first 15 of 20 tables`."""
+    """Return `20 tables`, or `the first 15 of 20 tables`."""
     return counted(of, noun) if number >= of else f"the first {number} of {counted(of, noun)}"
 
 
@@ -117,7 +118,7 @@ def _replaced(run: ReportData) -> Markup | None:
 
 
 def tiles(run: ReportData) -> Markup:
-    """The figures that one looks for first."""
+    """Return the most important figures."""
     totals = run.totals
     shown = [
         ("Operations read", f"{totals.operations_read:,}", f"of {counted(len(run.tables), 'table')}"),
@@ -136,7 +137,7 @@ def tiles(run: ReportData) -> Markup:
 
 
 def _zone(input_format: str) -> str:
-    """Which zone the times of operations have."""
+    """Return a sentence about the time zone of operations."""
     format = FORMATS.get(input_format)
     if format is None:
         return "Times are those of the input, as it has them."
@@ -172,7 +173,7 @@ def over_time(run: ReportData) -> Markup | None:
 
 
 def _figure(data: plots.Series, frame: plots.Frame, notes: list[str]) -> Markup:
-    """A plot and what there is to say of it; of those for wide and for narrow windows one is shown."""
+    """Return a plot and its notes; a wide and a narrow window each show one plot."""
     caption = element("figcaption", f"Each column is {data.step.words}. ", *notes)
     return element("figure", plots.columns(data, frame), caption, class_=frame.name)
 
@@ -371,7 +372,7 @@ def files(run: ReportData) -> Markup | None:
 
 
 def uncounted_records(run: ReportData) -> Markup | None:
-    """What of the input was no operation, or not understood."""
+    """Return the records of the input that were not operations, or not understood."""
     totals = run.totals
     rows = [(f"{key} records", count) for key, count in sorted(totals.other_records.items())]
     rows += [(f"unknown member `{key}`", count) for key, count in sorted(totals.unknown_members.items())]
@@ -386,7 +387,7 @@ def uncounted_records(run: ReportData) -> Markup | None:
 
 
 def _long(caption: str, columns: tuple[Column, ...], rows: Sequence[Row]) -> Markup:
-    """A table that is folded where it is long."""
+    """Return a table that is folded if it is long."""
     whole = table(columns, rows, caption)
     return folded(caption, len(rows), whole) if len(rows) > MOST_BARS else whole
 
@@ -396,12 +397,13 @@ def _section(title: str, *parts: Markup) -> Markup:
     return element("section", element("h2", title, id=key), *parts, aria_labelledby=key)
 
 
-# The page of a run: one file without a reference to any other, for a browser without a network. A Content-Security-
-# Policy forbids the page all but its own style and script, by their hashes: what a manifest says cannot become either.
+# The page of a run: one file without a reference to any other, for a browser without a network. A
+# Content-Security-Policy allows only the page's own style and script, by their hashes: data of a manifest can become
+# neither.
 
 
 def page(run: PastRun) -> str:
-    """The HTML document, with a line break at its end."""
+    """Return the HTML document, with a line break at its end."""
     data = ReportData(run)
     style, script = _own("page.css"), _own("page.js")
     head = element(
@@ -436,8 +438,9 @@ def page(run: PastRun) -> str:
 
 
 def write_page(run: PastRun, file: Path) -> None:
-    """Writes the page, all of it or nothing. UsageError GG563 for a file within the output directory, GG506 for one
-    that cannot be written."""
+    """Write the page atomically. Raises: UsageError GG563 for a file within the output directory, GG506 for one that
+    cannot be written.
+    """
     if below(os.path.realpath(file), os.path.realpath(absolute(run.root))) is not None:
         message = "the page would lie within the output directory"
         raise UsageError(Diagnostic("GG563", message, Span(file=str(file)), "give a file outside of it"))
@@ -466,7 +469,7 @@ def _footer(facts: ReportData) -> Markup:
 
 
 def _own(name: str) -> Markup:
-    """A file of this package, which is markup as it is."""
+    """Return a file of this package as markup."""
     return Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
