@@ -125,7 +125,7 @@ def _illegal(name: str, help: str) -> UsageError:
 # in quotes from nothing between two delimiters. It knows only doubled quotes as escapes: files with other escapes are
 # rewritten first.
 
-_BLOCK_BYTES, _MOST_BLOCK_BYTES = 4 << 20, 64 << 20
+_BLOCK_BYTES, _MAX_BLOCK_BYTES = 4 << 20, 64 << 20
 # Arrow's messages for an empty file, and for a row that is longer than a block: the first row, or another one.
 _EMPTY, _TOO_LONG = "Empty CSV file", ("Empty CSV file or block", "straddling")
 _TABS = ("tsv", "tab")
@@ -135,7 +135,7 @@ _TABS = ("tsv", "tab")
 # of letters, which do not disturb the reader, stay in the texts that Arrow returns, and are replaced there a column at
 # once. Within quotes (Spark, and MySQL with `FIELDS ENCLOSED BY`), they become the characters.
 
-BLOCK_BYTES, _MOST_BYTES = 4 << 20, 64 << 20
+BLOCK_BYTES, _MAX_BYTES = 4 << 20, 64 << 20
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "Z": "\x1a"}
 _DELIMITER = "\2"  # follows an escape in place of a delimiter that is not a letter
 _PRIVATE = range(0xE000, 0xF900)  # characters for private use
@@ -216,7 +216,7 @@ class Quotes(_RewritingStream):
         opening = data.find(self._quote, end)
         if opening < 0 or last:
             return b"".join((*parts, data[end:])), b""
-        if len(data) - opening > _MOST_BYTES:
+        if len(data) - opening > _MAX_BYTES:
             raise ValueError("a quote has no end")
         return b"".join((*parts, data[end:opening])), data[opening:]
 
@@ -299,18 +299,18 @@ class CsvFile(TableFile):
                         if _EMPTY in reason:
                             return
                         raise ValueError(_without_row(reason)) from None
-                    if size == _MOST_BLOCK_BYTES:
+                    if size == _MAX_BLOCK_BYTES:
                         if self._is_blank():
                             return
                         raise ValueError(
-                            f"a row is longer than {_MOST_BLOCK_BYTES / 1e6:.0f} MB, or a quote has no end"
+                            f"a row is longer than {_MAX_BLOCK_BYTES / 1e6:.0f} MB, or a quote has no end"
                         ) from None
-            stream, size = None, min(4 * size, _MOST_BLOCK_BYTES)
+            stream, size = None, min(4 * size, _MAX_BLOCK_BYTES)
 
     def _is_blank(self) -> bool:
         """Return whether the first block of the file has only line ends."""
         with open_input(self.file) as stream:
-            return not stream.read(_MOST_BLOCK_BYTES).strip()
+            return not stream.read(_MAX_BLOCK_BYTES).strip()
 
     def _reader(self, stream: Any, width: int | None, size: int) -> csv.CSVStreamingReader:
         options = self._options

@@ -127,8 +127,8 @@ class OrcFile(TableFile):
 
 
 def _orc_type(field: pa.Field[Any]) -> pa.DataType:
-    told = (field.metadata or {}).get(b"spark.sql.catalyst.type")
-    return pa.timestamp("us") if told == b"timestamp_ntz" and field.type == pa.int64() else field.type
+    spark_type = (field.metadata or {}).get(b"spark.sql.catalyst.type")
+    return pa.timestamp("us") if spark_type == b"timestamp_ntz" and field.type == pa.int64() else field.type
 
 
 class JsonFile(TableFile):
@@ -217,7 +217,7 @@ _AVRO_LOGICAL_TYPES: dict[str, pa.DataType] = {
     "local-timestamp-millis": pa.timestamp("us"),
     "local-timestamp-micros": pa.timestamp("us"),
 }
-_MOST_DIGITS = 76
+_MAX_DIGITS = 76
 
 
 def _avro_type(schema: Any) -> pa.DataType:
@@ -230,7 +230,7 @@ def _avro_type(schema: Any) -> pa.DataType:
     if not isinstance(schema, dict):
         return _AVRO_TYPES.get(schema, STRING)
     logical = schema.get("logicalType")
-    if logical == "decimal" and schema["precision"] <= _MOST_DIGITS:
+    if logical == "decimal" and schema["precision"] <= _MAX_DIGITS:
         return pa.decimal256(schema["precision"], schema.get("scale", 0))
     if logical == "decimal":
         return STRING

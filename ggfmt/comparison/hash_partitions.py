@@ -24,7 +24,7 @@ CHUNK_ROWS, CHUNK_BYTES = 1 << 17, 16 << 20
 _LONG, _WORD, _BINARY, _STRING = pa.int64(), pa.uint64(), pa.binary(), pa.string()
 _NOTHING, _ZERO = pa.scalar(0x9E3779B97F4A7C15, _WORD), pa.scalar(0, _WORD)
 _FACTORS = [pa.scalar(number, _WORD) for number in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)]
-_WORD_BYTES, _MOST_BYTES = 8, 64  # of a long text, the first and the last bytes and the length count
+_WORD_BYTES, _MAX_BYTES = 8, 64  # of a long text, the first and the last bytes and the length count
 
 Batches = Iterator[pa.RecordBatch]
 Keys: TypeAlias = "Callable[[pa.RecordBatch], Sequence[pa.Array[Any]]]"  # the values by which rows are brought together
@@ -61,14 +61,14 @@ def _text_words(column: pa.Array[Any]) -> Iterator[pa.UInt64Array]:
     lengths = pc.binary_length(data)
     yield pc.cast(lengths, _WORD)
     most = pc.max(lengths).as_py() or 0
-    width = min(-(-most // _WORD_BYTES) * _WORD_BYTES, _MOST_BYTES)
+    width = min(-(-most // _WORD_BYTES) * _WORD_BYTES, _MAX_BYTES)
     found = pa.repeat(_ZERO, len(data))
     if not width:
         yield found
         return
-    for start, stop in ((0, width), (-width, None))[: 1 + (most > _MOST_BYTES)]:
+    for start, stop in ((0, width), (-width, None))[: 1 + (most > _MAX_BYTES)]:
         if start < 0:
-            data = pc.if_else(pc.greater(lengths, _MOST_BYTES), data, pa.scalar(b"", _BINARY))
+            data = pc.if_else(pc.greater(lengths, _MAX_BYTES), data, pa.scalar(b"", _BINARY))
         for place, word in enumerate(_divided(_padded(pc.binary_slice(data, start, stop), width), width)):
             factor = pa.scalar((2 * place + 1 - start) * 0x9E3779B97F4A7C15 % (1 << 64) | 1, _WORD)
             mixed = pc.bit_wise_xor(word, pc.shift_right(word, pa.scalar(32, _WORD)))
@@ -167,7 +167,7 @@ def _parted(chunk: pa.RecordBatch, keys: Sequence[pa.Array[Any]], level: int) ->
 LIMIT = 96 << 20  # bytes of both sides that are compared at once
 DEEPEST = 4  # maximum levels of partitions by keys, and by whole rows
 _LOOK = 2  # from this level on, equal rows are counted, if the levels before did not separate them
-_MOST_OF_ALL = 0.9  # share of the rows in one partition: they have one key, or are equal
+_MAX_OF_ALL = 0.9  # share of the rows in one partition: they have one key, or are equal
 
 Columns: TypeAlias = "Sequence[pa.Array[Any]]"
 
@@ -205,14 +205,14 @@ class PartComparison:
             compare = self._rows.compare_whole_rows if whole else self._rows.compare_keyed_rows
             compare(*(joined([*side] or [self._nothing(of, whole)]) for of, side in enumerate(sides)))
         elif level == DEEPEST and not whole:
-            told = (self._telling_repeated(side, of) for of, side in enumerate(sides))
-            self._compare([map(with_counts, side) for side in told], True, level)
+            counted_sides = (self._with_repeated_counts(side, of) for of, side in enumerate(sides))
+            self._compare([map(with_counts, side) for side in counted_sides], True, level)
         else:
             spreads = [self._spread(side, of, whole, level) for of, side in enumerate(sides)]
             total = sum(sum(spread.rows) for spread in spreads)
             for place in range(FAN_OUT):
                 parts = [in_chunks(spread.read(place)) for spread in spreads]
-                together = sum(spread.rows[place] for spread in spreads) > _MOST_OF_ALL * total
+                together = sum(spread.rows[place] for spread in spreads) > _MAX_OF_ALL * total
                 below = (max(level + 1, _LOOK) if whole else DEEPEST) if together else level + 1
                 self._compare(parts, whole, below)
 
@@ -233,7 +233,7 @@ class PartComparison:
     def _values(self, batch: pa.RecordBatch, columns: int) -> list[pa.Array[Any]]:
         return [self._rows.common(batch, at)[0] for at in range(columns)]
 
-    def _telling_repeated(self, side: Batches, of: int) -> Batches:
+    def _with_repeated_counts(self, side: Batches, of: int) -> Batches:
         """Yield the same rows; with the last of them, the number of repeated keys is known."""
         counts = None
         names = [f"{at}" for at in range(self._keys)]

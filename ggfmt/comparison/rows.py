@@ -100,9 +100,9 @@ class RowComparison:
         there = pc.less(of_b, len(a))
         rows_a, rows_b = of_b.filter(there), pc.indices_nonzero(there)
         if len(rows_b) < len(b):
-            self._tell_alone("extra", b.filter(pc.invert(there)))
+            self._add_unmatched("extra", b.filter(pc.invert(there)))
         if len(rows_a) < len(a):
-            self._tell_alone("missing", a.filter(pc.invert(pc.is_in(of_a, value_set=rows_a))))
+            self._add_unmatched("missing", a.filter(pc.invert(pc.is_in(of_a, value_set=rows_a))))
         self._compare_pairs(
             a if rows_a.equals(of_a) else a.take(rows_a), b if len(rows_b) == len(b) else b.take(rows_b)
         )
@@ -112,7 +112,7 @@ class RowComparison:
         odd = _any(self.common(batch, at)[1] for at in range(self._keys))
         if odd is None:
             return batch
-        self._tell_alone(kind, batch.filter(odd))
+        self._add_unmatched(kind, batch.filter(odd))
         return batch.filter(pc.invert(odd))
 
     def _compare_pairs(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
@@ -179,7 +179,7 @@ class RowComparison:
         own = pc.subtract(-1, pa.array(range(len(codes)), _LONG))
         return pc.if_else(pa.concat_arrays(masks), own, codes)
 
-    def _tell_alone(self, kind: str, batch: pa.RecordBatch) -> None:
+    def _add_unmatched(self, kind: str, batch: pa.RecordBatch) -> None:
         setattr(self.found, kind, getattr(self.found, kind) + len(batch))
         for row in range(min(self._left[kind], len(batch))):
             self._keep_alone(kind, batch, row, 1)

@@ -24,7 +24,7 @@ _BINARY, _DATE, _TIME = pa.binary(), pa.date32(), pa.time64("ns")
 _LOCAL, _INSTANT = pa.timestamp("us"), pa.timestamp("us", "UTC")
 _FLOAT, _DOUBLE = pa.float32(), pa.float64()
 _NANOS = pa.decimal128(38, 0)  # since 1970
-_LONG_DIGITS, _MOST_128, _MOST_256 = 19, 38, 76
+_LONG_DIGITS, _MAX_128, _MAX_256 = 19, 38, 76
 _SAMPLE = 64
 _WORDS = pa.array(["false", "f", "0", "true", "t", "1"])  # booleans as databases write them
 _FORMS = {  # what a text must look like to be parsed
@@ -47,7 +47,7 @@ def stored_type(type: pa.DataType) -> pa.DataType:
     if pa.types.is_float16(type):
         return _FLOAT
     if pa.types.is_decimal(type):
-        return (pa.decimal128 if type.precision <= _MOST_128 else pa.decimal256)(type.precision, type.scale)
+        return (pa.decimal128 if type.precision <= _MAX_128 else pa.decimal256)(type.precision, type.scale)
     if pa.types.is_timestamp(type):
         return pa.timestamp("ns" if type.unit == "ns" else "us", "UTC" if type.tz else None)
     if pa.types.is_date(type):
@@ -115,9 +115,9 @@ def _common_number(a: pa.DataType, b: pa.DataType) -> pa.DataType:
     whole = [type.precision - type.scale if pa.types.is_decimal(type) else _LONG_DIGITS for type in (a, b)]
     scale = max(scales)
     precision = max(whole) + scale
-    if precision > _MOST_256:
+    if precision > _MAX_256:
         return STRING
-    return (pa.decimal128 if precision <= _MOST_128 else pa.decimal256)(precision, scale)
+    return (pa.decimal128 if precision <= _MAX_128 else pa.decimal256)(precision, scale)
 
 
 def as_common(array: pa.Array[Any], type: pa.DataType) -> Common:

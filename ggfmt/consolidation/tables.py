@@ -14,7 +14,7 @@ from ggfmt.consolidation.asked import unusable
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 from ggfmt.frames.batches import FILE_BITS, FrameProjection
 from ggfmt.frames.plan import merged
-from ggfmt.frames.shapes import HEAD, IMAGES, MISSING, MOST_DIGITS, NAMES, SCALARS, column_type
+from ggfmt.frames.shapes import HEAD, IMAGES, MAX_DIGITS, MISSING, NAMES, SCALARS, column_type
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.table_keys import Keys, keys_of
 from ggfmt.scan.job import ReadJob
@@ -129,7 +129,7 @@ def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
 def type_named(name: str) -> pa.DataType:
     """A type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
     found = _DECIMAL.fullmatch(name)
-    if found is not None and 1 <= int(found[1]) <= MOST_DIGITS and int(found[2]) <= int(found[1]):
+    if found is not None and 1 <= int(found[1]) <= MAX_DIGITS and int(found[2]) <= int(found[1]):
         return pa.decimal128(int(found[1]), int(found[2]))
     if name not in _BY_NAME:
         legal = ", ".join(f"`{known}`" for known in _BY_NAME)

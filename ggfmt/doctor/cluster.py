@@ -130,8 +130,8 @@ def assess_executors(reports: list[ExecutorReport], registered: int, own: str) -
             "ggfmt": {report.ggfmt for report in reports},
             "Arrow": {report.libraries["arrow"].version or "none" for report in reports},
         }
-        told = ", ".join(f"{name} {' and '.join(sorted(found))}" for name, found in versions.items())
-        summary = Finding("executors", State.OK, f"{count} answered: {told}", facts=facts)
+        listed = ", ".join(f"{name} {' and '.join(sorted(found))}" for name, found in versions.items())
+        summary = Finding("executors", State.OK, f"{count} answered: {listed}", facts=facts)
     return [summary, *(finding for report in reports for finding in _wrong(report, own))]
 
 

@@ -42,7 +42,7 @@ OPTIONS = (
     "settle",
 )
 
-_MOST_NAMED = 9  # maximum number of tables in an error
+_MAX_NAMED = 9  # maximum number of tables in an error
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def table_of(job: ReadJob, name: str) -> TableDef:
     known = [table for table in found if table.full_name == name]
     if not known:
         names = {table.full_name for table in (*job.catalog.tables(), *found)}
-        help = suggestion(name, names) or (f"there are {_listed(sorted(names)[:_MOST_NAMED])}" if names else None)
+        help = suggestion(name, names) or (f"there are {_listed(sorted(names)[:_MAX_NAMED])}" if names else None)
         raise frame_error(f"there is no table `{name}`", help)
     return merged(known)
 
@@ -222,13 +222,13 @@ def _common(one: SqlType, other: SqlType) -> SqlType:
     return SqlType(one.kind if one.kind is other.kind is not Kind.INTEGER else Kind.STRING)
 
 
-def narrowed(wanted: FrameProjection, told: Mapping[str, Any]) -> FrameProjection:
+def narrowed(wanted: FrameProjection, schema_json: Mapping[str, Any]) -> FrameProjection:
     """Return the projection to a schema that a user gave, in Spark's JSON (`StructType.jsonValue`).
 
     Raises: UsageError GG531 for a column that the frame does not have.
     """
     try:
-        schema = from_spark(told)
+        schema = from_spark(schema_json)
     except KeyError as error:
         raise frame_error(f"no column of a frame can be `{error.args[0]}`", _types()) from None
     for asked in schema:

@@ -33,7 +33,7 @@ TEXT = pa.string()
 TEXTS = pa.map_(TEXT, TEXT)
 NAMES = pa.list_(TEXT)
 INSTANT = pa.timestamp("us", tz="UTC")
-MOST_DIGITS = 38  # of a decimal, in Spark as in 128 bits
+MAX_DIGITS = 38  # of a decimal, in Spark as in 128 bits
 _DIGITS_OF_LONG = 18  # digits that 64 bits always hold
 
 HEAD: tuple[pa.Field[Any], ...] = (
@@ -83,7 +83,7 @@ def _decimal(type: SqlType) -> pa.DataType:
         return TEXT
     scale = type.scale or 0
     digits = type.precision - scale if scale < 0 else max(type.precision, scale)
-    return pa.decimal128(digits, max(scale, 0)) if 0 < digits <= MOST_DIGITS else TEXT
+    return pa.decimal128(digits, max(scale, 0)) if 0 < digits <= MAX_DIGITS else TEXT
 
 
 _TYPES: dict[Kind, Callable[[SqlType], pa.DataType]] = {
@@ -134,18 +134,18 @@ def from_spark(schema: Mapping[str, Any]) -> pa.Schema:
     return pa.schema(list(struct))
 
 
-def _of_spark(told: Any) -> pa.DataType:
-    if isinstance(told, str):
-        decimal = _DECIMAL.fullmatch(told)
-        return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _BY_SPARK[told]
-    if told["type"] == "struct":
-        fields = told["fields"]
+def _of_spark(spark_type: Any) -> pa.DataType:
+    if isinstance(spark_type, str):
+        decimal = _DECIMAL.fullmatch(spark_type)
+        return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _BY_SPARK[spark_type]
+    if spark_type["type"] == "struct":
+        fields = spark_type["fields"]
         return pa.struct([pa.field(item["name"], _of_spark(item["type"]), item["nullable"]) for item in fields])
-    if told["type"] == "map":
-        return pa.map_(_of_spark(told["keyType"]), _of_spark(told["valueType"]))
-    if told["type"] == "array":
-        return pa.list_(_of_spark(told["elementType"]))
-    raise KeyError(told["type"])
+    if spark_type["type"] == "map":
+        return pa.map_(_of_spark(spark_type["keyType"]), _of_spark(spark_type["valueType"]))
+    if spark_type["type"] == "array":
+        return pa.list_(_of_spark(spark_type["elementType"]))
+    raise KeyError(spark_type["type"])
 
 
 def quoted(name: str) -> str:

@@ -359,12 +359,12 @@ class _Ranges:
 
 
 def _offset(files: Mapping[str, FileProgress], tables: Mapping[str, TableDef]) -> Offset:
-    told = {path: asdict(known) for path, known in files.items()}
-    return {"files": told, "tables": msgspec.json.encode(list(tables.values())).decode()}
+    states = {path: asdict(known) for path, known in files.items()}
+    return {"files": states, "tables": msgspec.json.encode(list(tables.values())).decode()}
 
 
 def _files(offset: Offset) -> dict[str, FileProgress]:
-    return {path: FileProgress(**told) for path, told in offset["files"].items()}
+    return {path: FileProgress(**states) for path, states in offset["files"].items()}
 
 
 def _tables(offset: Offset) -> dict[str, TableDef]:

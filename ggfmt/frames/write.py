@@ -124,7 +124,7 @@ def _mode(asked: str | None, overwrite: bool) -> str:
     if mode not in MODES:
         raise _illegal("mode", mode, MODES)
     if (mode == "overwrite") != overwrite:
-        message = f"the option `mode` is `{mode}`, and Spark was told `.mode({saves!r})`"
+        message = f"the option `mode` is `{mode}`, and the frame's writer has `.mode({saves!r})`"
         raise UsageError(Diagnostic("GG541", message, help="`.mode('append')` goes with `error` and with `append`"))
     return mode
 

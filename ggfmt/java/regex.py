@@ -127,7 +127,7 @@ def _categories() -> dict[str, list[tuple[int, int]]]:
 
 ATOMIC_GROUPS = sys.version_info >= (3, 11)
 
-_MOST = 1000  # repetitions that RE2 accepts
+_MAX_REPEAT = 1000  # repetitions that RE2 accepts
 _END = "(?!" + (~CodePoints()).python() + ")"  # the same as \z; Python's own syntax differs between releases
 _UNIX_END = f"(?=\\n?{_END})"
 _LAST_END = f"(?=(?:\\r\\n|[\\r\\x85\\u2028\\u2029]|(?<!\\r)\\n)?{_END})"
@@ -537,7 +537,7 @@ class _Parser(PatternCursor):
         if quantifier != "?":
             self.repeated |= part.groups
         re2 = None
-        if part.re2 is not None and part.low and mode != "+" and max(low, high) <= (_MOST if part.single else 1):
+        if part.re2 is not None and part.low and mode != "+" and max(low, high) <= (_MAX_REPEAT if part.single else 1):
             re2 = f"(?:{part.re2}){quantifier}{mode}"
         return _Part(
             f"(?:{part.python}){quantifier}{mode}",

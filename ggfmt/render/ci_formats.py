@@ -111,16 +111,16 @@ def _diagnostic(finding: Diagnostic) -> dict[str, Any]:
         text += f"\nhelp: {visible(finding.help)}"
     page = docs.address("codes", finding.code.lower())
     code = {"value": finding.code, **({} if page is None else {"url": page})}
-    told: dict[str, Any] = {"message": text, "severity": _RDJSON_SEVERITIES[finding.severity], "code": code}
+    diagnostic: dict[str, Any] = {"message": text, "severity": _RDJSON_SEVERITIES[finding.severity], "code": code}
     span = finding.span
     if span.file is None:
-        return told
-    told["location"] = {"path": visible(relative_name(span.file) or span.file)}
+        return diagnostic
+    diagnostic["location"] = {"path": visible(relative_name(span.file) or span.file)}
     if span.line is not None:
-        told["location"]["range"] = _range(span)
+        diagnostic["location"]["range"] = _range(span)
         if finding.fix is not None and span.column is not None:
-            told["suggestions"] = [{"range": _range(span), "text": sound(finding.fix)}]
-    return told
+            diagnostic["suggestions"] = [{"range": _range(span), "text": sound(finding.fix)}]
+    return diagnostic
 
 
 def _range(span: Span) -> dict[str, Any]:

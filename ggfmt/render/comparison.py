@@ -18,7 +18,7 @@ from ggfmt.render.diagnostics import diagnostics_json, print_diagnostics, sound,
 if TYPE_CHECKING:
     from rich.table import Table
 
-_WIDEST = 60  # characters of a value, and of a list of columns
+_MAX_WIDTH = 60  # characters of a value, and of a list of columns
 _MARKS = {"missing": "-", "extra": "+", "different": "~"}
 
 
@@ -171,7 +171,7 @@ def _name(name: str) -> str:
 
 def _names(names: Iterable[str]) -> str:
     text = ", ".join(names)
-    return text if len(text) <= 3 * _WIDEST else f"{text[: 3 * _WIDEST]}..."
+    return text if len(text) <= 3 * _MAX_WIDTH else f"{text[: 3 * _MAX_WIDTH]}..."
 
 
 def _shown(value: object) -> str:
@@ -179,7 +179,7 @@ def _shown(value: object) -> str:
     if value is None:
         return "NULL"
     text = visible(_text(value))
-    text = text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
+    text = text if len(text) <= _MAX_WIDTH else f"{text[:_MAX_WIDTH]}..."
     return f"'{text}'" if isinstance(value, str) else text
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _WIDTH = 120
-_LEAST_WIDTH = 20
+_MIN_WIDTH = 20
 _TAB = "    "
 _CUT = "..."
 
@@ -93,7 +93,7 @@ def _pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[_Pie
         yield f"  {number} | ", "gutter"
         width = _WIDTH
         if columns is not None:
-            width = min(width, max(columns - len(f"  {number} | ") - 2 * len(_CUT), _LEAST_WIDTH))
+            width = min(width, max(columns - len(f"  {number} | ") - 2 * len(_CUT), _MIN_WIDTH))
         if span.column is None:
             yield f"{_excerpt(span.source, 0, 1, width)[0]}\n", "source"
         else:
@@ -167,8 +167,8 @@ def sound(value: object) -> object:
 _QUOTED = re.compile(r"`([^`]+)`")
 _LINE = re.compile(r"\bline [0-9]+")
 _BELOW_HANDLER = re.compile(r"gg\.handler\.[^.]+\.(?=.)")
-_LEAST_FOLDED = 3
-_MOST_LINES = 5
+_MIN_FOLDED = 3
+_MAX_LINES = 5
 
 
 def names(findings: Iterable[Diagnostic]) -> Iterator[str]:
@@ -193,7 +193,7 @@ def folded(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
     left = []
     for finding in findings:
         same = alike[_kind(finding)]
-        if len(same) < _LEAST_FOLDED:
+        if len(same) < _MIN_FOLDED:
             left.append(finding)
         elif finding is same[0]:
             left.append(replace(finding, message=f"{finding.message}, and {_more(same[1:])}"))
@@ -217,7 +217,7 @@ def _kind(finding: Diagnostic) -> object:
 
 def _more(findings: Sequence[Diagnostic]) -> str:
     lines = [str(finding.span.line) for finding in findings if finding.span.line is not None]
-    shown = lines[:_MOST_LINES]
+    shown = lines[:_MAX_LINES]
     if not shown:
         return f"{len(findings)} more"
     rest = "..." if len(lines) > len(shown) else ""

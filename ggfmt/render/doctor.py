@@ -19,7 +19,7 @@ from ggfmt.render.diagnostics import sound, write_text
 if TYPE_CHECKING:
     from rich.text import Text
 
-_LEAST_WIDTH = 30
+_MIN_WIDTH = 30
 _STYLES = {
     State.OK.value: "green",
     State.WARNING.value: "bold yellow",
@@ -90,7 +90,7 @@ def _lines(text: str, margin: int, columns: int | None) -> str:
     """Return the text from the column `margin` on, in lines of at most `columns` in total if it is given."""
     text = visible(text)
     if columns is not None:
-        room = max(columns - margin, _LEAST_WIDTH)
+        room = max(columns - margin, _MIN_WIDTH)
         lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
         text = f"\n{'':{margin}}".join(lines)
     return f"{text}\n"

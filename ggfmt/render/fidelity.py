@@ -27,14 +27,14 @@ _OF_FORMATS = """\
 
 Whether a reader of the messages gets something back: `kept`, `in part` or `lost`, with the settings that this depends
 on and what is read instead. Microseconds are those of the operation's time. Order is that of the operations of one
-transaction, over all its tables, as far as positions tell it.
+transaction, over all its tables, as far as positions show it.
 """
 _OF_PAIRS = """\
 ## What is left after two formats
 
 The format that is read is in the rows, the one that is written in the columns, by the number of its row. The letters
 are {letters}: a capital letter is kept, a small one is kept in part, a dot is lost, under the settings that keep the
-most. What `--definitions` tells of keys and types is not counted.
+most. Keys and types from `--definitions` are not counted.
 """
 
 

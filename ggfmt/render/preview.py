@@ -33,7 +33,7 @@ _STYLES = {
     "escape": "yellow",
     "warning": "bold yellow",
 }
-_WIDEST_NAME = 40
+_MAX_NAME_WIDTH = 40
 
 _Part = tuple[str, str] | Diagnostic  # text and the name of its style
 
@@ -149,7 +149,7 @@ def _line(line: Line) -> Iterator[_Part]:
 def _named(fields: Sequence[ShownField]) -> Iterator[_Part]:
     """Yield a line for each field: number, name and value."""
     names = [visible(field.name) for field in fields]
-    width = max((min(text_width(name), _WIDEST_NAME) for name in names), default=0)
+    width = max((min(text_width(name), _MAX_NAME_WIDTH) for name in names), default=0)
     digits = len(str(len(fields)))
     for number, (name, field) in enumerate(zip(names, fields, strict=True), 1):
         yield f"  {number:{digits}}  ", "punctuation"

@@ -16,7 +16,7 @@ from ggfmt.scan.progress import ProgressCallback, ProgressSnapshot
 
 _TICK_SECONDS = 0.2
 _LOG_SECONDS = 30.0  # between two lines about one phase
-_BAR, _LEAST_BAR = 24, 6  # columns
+_BAR, _MIN_BAR = 24, 6  # columns
 _FALLBACK_COLUMNS = 80
 _CLEAR = "\r\x1b[K"
 
@@ -39,9 +39,9 @@ def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iter
         yield None
     elif on_terminal:
         with StatusLine(sys.stderr) as line:
-            yield line.tell
+            yield line.show
     else:
-        yield LogProgress().tell
+        yield LogProgress().show
 
 
 def can_be_redrawn(stream: TextIO | None) -> bool:
@@ -77,7 +77,7 @@ class StatusLine:
         above.close()
         self._draw("")
 
-    def tell(self, standing: ProgressSnapshot) -> None:
+    def show(self, standing: ProgressSnapshot) -> None:
         self._standing = standing
         self.draw()
 
@@ -143,11 +143,11 @@ class LogProgress:
 
     def __init__(self) -> None:
         self._phase = ""
-        self._told = 0.0
+        self._shown_at = 0.0
 
-    def tell(self, standing: ProgressSnapshot) -> None:
-        if standing.phase != self._phase or standing.moment - self._told >= _LOG_SECONDS:
-            self._phase, self._told = standing.phase, standing.moment
+    def show(self, standing: ProgressSnapshot) -> None:
+        if standing.phase != self._phase or standing.moment - self._shown_at >= _LOG_SECONDS:
+            self._phase, self._shown_at = standing.phase, standing.moment
             log.info("%s", ", ".join((standing.phase, *facts(standing, standing.moment))))
 
 
@@ -155,12 +155,12 @@ def status_line(standing: ProgressSnapshot, now: float, columns: int, unicode: b
     """Return the progress at a time, in at most that many columns: minor facts are left out first, then the bar."""
     text = standing.phase
     parts = facts(standing, now)
-    bar = _LEAST_BAR + 2 if standing.bytes_total else 0
+    bar = _MIN_BAR + 2 if standing.bytes_total else 0
     while parts and len("  ".join((text, *parts))) + bar > columns:
         parts.pop()
     text = "  ".join((text, *parts))
     room = min(columns - len(text) - 2, _BAR)
-    if bar and room >= _LEAST_BAR:
+    if bar and room >= _MIN_BAR:
         full, empty = "━╌" if unicode else "#-"
         done = room * standing.bytes_done // standing.bytes_total
         text = "  ".join((standing.phase, full * done + empty * (room - done), *parts))
@@ -169,19 +169,19 @@ def status_line(standing: ProgressSnapshot, now: float, columns: int, unicode: b
 
 def facts(standing: ProgressSnapshot, now: float) -> list[str]:
     """Return what is known of a phase, the most important facts first."""
-    told = []
+    known = []
     if standing.bytes_total:
-        told.append(f"{_bytes(standing.bytes_done)} of {_bytes(standing.bytes_total)}")
+        known.append(f"{_bytes(standing.bytes_done)} of {_bytes(standing.bytes_total)}")
     left = standing.remaining(now)
     if left is not None:
-        told.append(f"{_time(left)} left")
+        known.append(f"{_time(left)} left")
     else:
-        told.append(_time(now - standing.started))
+        known.append(_time(now - standing.started))
     if standing.rate is not None:
-        told.append(f"{_bytes(standing.rate)}/s")
+        known.append(f"{_bytes(standing.rate)}/s")
     if standing.operations is not None:
-        told.append(f"{standing.operations:,} operations")
-    return told
+        known.append(f"{standing.operations:,} operations")
+    return known
 
 
 def _bytes(count: float) -> str:

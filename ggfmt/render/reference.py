@@ -271,9 +271,9 @@ def _property(word: PropertySymbol, given: str, example: Example) -> Explanation
 
 def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
     """Return the facts: first those that differ between formats, then common ones."""
-    told = [list(_spec_facts(variant.spec)) for variant in variants]
-    common = [fact for fact in told[0] if all(fact in facts for facts in told)]
-    for variant, facts in zip(variants, told, strict=True):
+    facts_of_variants = [list(_spec_facts(variant.spec)) for variant in variants]
+    common = [fact for fact in facts_of_variants[0] if all(fact in facts for facts in facts_of_variants)]
+    for variant, facts in zip(variants, facts_of_variants, strict=True):
         if variant.formats:
             yield "formats", (", ".join(variant.formats),)
         if not _one_meaning(variants):

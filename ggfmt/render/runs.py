@@ -50,12 +50,12 @@ def print_verification(found: Verification, stream: TextIO) -> None:
 
 # The plan of a run, as text.
 
-_MOST = 20  # items of a list
+_MAX_ITEMS = 20  # items of a list
 
 
 def dry_run_text(planned: DryRun, whole: bool = False) -> str:
     """Return what the run would read, and where it would write; lists end after 20 items unless `whole`."""
-    most = None if whole else _MOST
+    most = None if whole else _MAX_ITEMS
     lines = [*_inputs(planned, most), *_tables(planned)]
     for target, replaced in _targets(planned):
         lines += _handler(planned, target, replaced, most)
@@ -88,7 +88,7 @@ def _about(file: object) -> str:
 
 def _tables(planned: DryRun) -> Iterator[str]:
     if planned.tables is None:
-        yield "Tables: not known before all records have been looked at; `--definitions` tells them"
+        yield "Tables: not known before all records have been looked at; give `--definitions` to show them"
     else:
         origin = "in the first records" if planned.found else "by definitions"
         yield f"Tables: {len(planned.tables):,} {origin}"
@@ -133,14 +133,14 @@ def _file(item: FilePlan) -> str:
 def _some(lines: Sequence[str], most: int | None) -> Iterator[str]:
     yield from lines[:most]
     if most is not None and len(lines) > most:
-        yield f"  and {len(lines) - most:,} more, told at `--log-level debug`"
+        yield f"  and {len(lines) - most:,} more; see `--log-level debug`"
 
 
 # A run as a few lines for a terminal: a summary of its page.
 
-MOST_TABLES = 20
-MOST_LOST = 5  # columns of a handler
-MOST_REJECTS = 10
+MAX_TABLES = 20
+MAX_LOST = 5  # columns of a handler
+MAX_REJECTS = 10
 
 
 def print_run(run: PastRun, stream: TextIO) -> None:
@@ -170,7 +170,7 @@ def _lines(run: ReportData) -> Iterator[str]:
         yield f"  without a time: {counted(run.untimed, 'operation')}"
     if manifest.replaced:
         yield f"  files replaced by later runs: handler {', '.join(manifest.replaced)}"
-    yield from _most([f"{table.name}: {operations_of(table.operations)}" for table in run.tables], MOST_TABLES, "table")
+    yield from _most([f"{table.name}: {operations_of(table.operations)}" for table in run.tables], MAX_TABLES, "table")
     for name, handler in totals.handlers.items():
         settings = manifest.handlers.get(name)
         format = f" ({settings.format})" if settings is not None else ""
@@ -187,12 +187,12 @@ def _lines(run: ReportData) -> Iterator[str]:
             for owner, loss in run.losses
             if owner == name
         ]
-        yield from _most(lost, MOST_LOST, "column")
+        yield from _most(lost, MAX_LOST, "column")
         if handler.lost_characters:
             yield f"  lost: {counted(handler.lost_characters, 'character')} that the encoding does not have"
     if run.examples:
         yield "the first rejects:"
-    for example, handlers in run.examples[:MOST_REJECTS]:
+    for example, handlers in run.examples[:MAX_REJECTS]:
         place = "" if example.file is None else f"{without_credentials(example.file)}, byte {example.offset}: "
         yield f"  {place}[{example.code}] {without_credentials(example.reason)} ({_of(handlers)})"
     if totals.seconds_by_step:

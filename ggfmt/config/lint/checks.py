@@ -153,7 +153,7 @@ def _primary_key_updates(values: list[_Value]) -> Iterator[Diagnostic]:
 
 
 def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnostic]:
-    """Yield GG116 for each two texts that a reader cannot tell apart."""
+    """Yield GG116 for each two texts that a reader cannot distinguish."""
     delimiters = [item for item in written if isinstance(item.spec.kind, Delimiter) and item.value]
     # Delimiters of tokens do not separate the columns.
     of_columns = [item for item in delimiters if not _is_of_tokens(item)]
@@ -173,7 +173,7 @@ def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnosti
             relation = "is part of" if here.value in there.value else "contains"
         default = "" if there.entry else f", which is `{there.spec.default_text}` by default"
         message = f"`{entry.key}` {relation} `{there.spec.name}`{default}"
-        yield Diagnostic("GG116", message, entry.value_span, "choose texts that can be told apart")
+        yield Diagnostic("GG116", message, entry.value_span, "choose different texts")
 
 
 def _is_of_tokens(item: _Value) -> bool:

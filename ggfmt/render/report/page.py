@@ -23,12 +23,12 @@ from ggfmt.sinks.messages.rejects import RejectedRecord
 from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.version import VERSION
 
-MOST_BARS = 15
-MOST_TEXT = 400  # characters of a reason
+MAX_BARS = 15
+MAX_TEXT = 400  # characters of a reason
 
 # Tables of the page: their cells, and their maximum number of rows.
 
-MOST_ROWS = 10_000  # a browser opens these at once; the manifest has all
+MAX_ROWS = 10_000  # a browser opens these at once; the manifest has all
 Row = Sequence[Content]
 
 _FILTERED = 12  # the minimum number of rows for which the script of the page offers filters and sorting
@@ -51,7 +51,7 @@ def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: 
         element("th", column.title, scope="col", class_="n" if column.number else "b" if column.bar else None)
         for column in columns
     ]
-    body = [_row(columns, row) for row in rows[:MOST_ROWS]]
+    body = [_row(columns, row) for row in rows[:MAX_ROWS]]
     parts = [
         element("caption", caption),
         element("thead", element("tr", *heads)),
@@ -59,8 +59,8 @@ def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: 
     ]
     whole = element("table", *parts, class_=class_, data_filter=len(rows) >= _FILTERED and class_ is None)
     note = None
-    if len(rows) > MOST_ROWS:
-        more = f"{len(rows) - MOST_ROWS:,} more are not on this page; the manifest in the output directory has all."
+    if len(rows) > MAX_ROWS:
+        more = f"{len(rows) - MAX_ROWS:,} more are not on this page; the manifest in the output directory has all."
         note = element("p", more, class_="note")
     return join((element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption), note))
 
@@ -92,7 +92,7 @@ def heading(run: ReportData) -> Markup:
     manifest = run.manifest
     troubles = list(run.verdict())
     badge = "Committed: " + ("; ".join(troubles) if troubles else "nothing set aside, no value lost")
-    told = [
+    rows = [
         ("Run", code(manifest.run)),
         ("Output", code(without_credentials(run.root))),
         ("Input format", name(manifest.input_format) if manifest.input_format else None),
@@ -102,7 +102,7 @@ def heading(run: ReportData) -> Markup:
         "header",
         element("h1", "ggfmt run of ", element("time", run.committed)),
         element("p", element("span", badge, class_="badge warn" if troubles else "badge good")),
-        facts([(title, value) for title, value in told if value is not None]),
+        facts([(title, value) for title, value in rows if value is not None]),
         _replaced(run),
     )
 
@@ -194,7 +194,7 @@ def by_table(run: ReportData) -> Markup | None:
     tables = run.tables
     if not tables:
         return None
-    first = tables[:MOST_BARS]
+    first = tables[:MAX_BARS]
     most = max(item.total for item in first)
     caption = f"Operations of {top(len(first), len(tables), 'table')}"
     bars = table(
@@ -251,7 +251,7 @@ def _example(example: RejectedRecord, handlers: list[str]) -> Markup:
 
 def _cut(text: str) -> str:
     text = without_credentials(text)
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}..."
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
 
 
 def losses(run: ReportData) -> Markup | None:
@@ -299,22 +299,22 @@ def handlers(run: ReportData) -> Markup | None:
 
 def _handler(run: ReportData, handler: str, totals: HandlerTotals) -> Markup:
     settings = run.manifest.handlers.get(handler)
-    told: list[tuple[str, Markup | str]] = []
+    rows: list[tuple[str, Markup | str]] = []
     if settings is not None:
-        told.append(("Format", code(settings.format)))
-    told.append(("Messages", f"{totals.messages:,}, {size(totals.bytes)} in {counted(totals.files, 'file')}"))
+        rows.append(("Format", code(settings.format)))
+    rows.append(("Messages", f"{totals.messages:,}, {size(totals.bytes)} in {counted(totals.files, 'file')}"))
     if totals.extra_messages:
-        told.append(("More than operations", f"{totals.extra_messages:,}, from updates of primary keys"))
+        rows.append(("More than operations", f"{totals.extra_messages:,}, from updates of primary keys"))
     if totals.left_out:
-        told.append(("Left out", counted(totals.left_out, "truncate")))
+        rows.append(("Left out", counted(totals.left_out, "truncate")))
     if totals.rejects:
-        told.append(("Rejects", f"{sum(totals.rejects.values()):,}"))
+        rows.append(("Rejects", f"{sum(totals.rejects.values()):,}"))
     if settings is not None:
-        told.append(("Tokens", "included" if settings.include_tokens else "not included"))
-        told += [(key, code(without_credentials(value))) for key, value in settings.options.items()]
+        rows.append(("Tokens", "included" if settings.include_tokens else "not included"))
+        rows += [(key, code(without_credentials(value))) for key, value in settings.options.items()]
         if not settings.options:
-            told.append(("Options", "all at their defaults"))
-    parts = [element("h3", name(handler)), facts(told)]
+            rows.append(("Options", "all at their defaults"))
+    parts = [element("h3", name(handler)), facts(rows)]
     if totals.not_shown:
         items = [element("li", loss.what) for loss in totals.not_shown]
         parts.append(folded("What the format does not show", len(items), element("ul", *items)))
@@ -389,7 +389,7 @@ def uncounted_records(run: ReportData) -> Markup | None:
 def _long(caption: str, columns: tuple[Column, ...], rows: Sequence[Row]) -> Markup:
     """Return a table that is folded if it is long."""
     whole = table(columns, rows, caption)
-    return folded(caption, len(rows), whole) if len(rows) > MOST_BARS else whole
+    return folded(caption, len(rows), whole) if len(rows) > MAX_BARS else whole
 
 
 def _section(title: str, *parts: Markup) -> Markup:
@@ -463,8 +463,8 @@ def write_page(run: PastRun, file: Path) -> None:
 
 def _footer(facts: ReportData) -> Markup:
     versions = {"ggfmt": facts.manifest.ggfmt, **facts.manifest.versions}
-    told = ", ".join(f"{key} {value}" for key, value in versions.items())
-    text = f"Written by {told}. This page is by ggfmt {VERSION}, from the manifest of the run alone."
+    programs = ", ".join(f"{key} {value}" for key, value in versions.items())
+    text = f"Written by {programs}. This page is by ggfmt {VERSION}, from the manifest of the run alone."
     return element("footer", element("p", text))
 
 

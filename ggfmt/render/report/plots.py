@@ -338,9 +338,9 @@ def columns(data: Series, frame: Frame) -> Markup:
         if counts:
             x = frame.left + place * width
             column = _column(counts, x, width, bottom, height / scale[-1])
-            told = f"{_moment(data, place)}: {operations_of(dict(counts))}"
+            label = f"{_moment(data, place)}: {operations_of(dict(counts))}"
             hover = element("rect", x=x, y=frame.top, width=width, height=height, class_="hover")
-            parts.append(element("g", element("title", told), hover, *column))
+            parts.append(element("g", element("title", label), hover, *column))
     parts += _time_axis(data, frame, width, bottom)
     return element(
         "svg",
