@@ -16,28 +16,17 @@ from typing import Annotated
 import typer
 
 from ggfmt import logs, signals
-from ggfmt.cli import completion, data_commands, reference, validate
+from ggfmt.cli import completion, data_commands, reference, typer_commands, validate
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.output import Failure, emit, emit_findings, emit_json, guarded_output, run_with_json_errors, wants_json
-from ggfmt.cli.typer_commands import (
-    HELP,
-    LogFormat,
-    LogLevel,
-    Quiet,
-    Verbose,
-    command_name,
-    register,
-    set_up_log,
-    usage_first,
-)
 from ggfmt.diagnostics.diagnostic import AFTER_COMMIT, DONE, READER_GONE, STOPPED, Diagnostic, GgfmtError
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    context_settings=HELP,
-    help=usage_first(
+    context_settings=typer_commands.HELP,
+    help=typer_commands.usage_first(
         (
             "ggfmt init json -o json.properties",
             "ggfmt run changes/ -c json.properties -o out",
@@ -57,16 +46,16 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def common(
-    log_level: LogLevel = None,
-    log_format: LogFormat = None,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
+    log_level: typer_commands.LogLevel = None,
+    log_format: typer_commands.LogFormat = None,
+    verbose: typer_commands.Verbose = 0,
+    quiet: typer_commands.Quiet = False,
     version: Annotated[
         bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version and end.")
     ] = False,
 ) -> None:
     logs.set_up("info", "text")
-    set_up_log(log_level, log_format, verbose, quiet)
+    typer_commands.set_up_log(log_level, log_format, verbose, quiet)
 
 
 for command in (
@@ -82,10 +71,10 @@ for command in (
     reference.explain,
     reference.init,
 ):
-    register(app, command)
-register(app, reference.formats, bare=True)
-register(app, data_commands.doctor, bare=True)
-register(app, reference.docs, bare=True)
+    typer_commands.register(app, command)
+typer_commands.register(app, reference.formats, bare=True)
+typer_commands.register(app, data_commands.doctor, bare=True)
+typer_commands.register(app, reference.docs, bare=True)
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
@@ -94,7 +83,11 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     typer builds every command of an app before it calls one, which takes longer than some commands.
     """
     first = arguments[0] if arguments else ""
-    called = [each for each in app.registered_commands if each.callback and command_name(each.callback) == first]
+    called = [
+        each
+        for each in app.registered_commands
+        if each.callback and typer_commands.command_name(each.callback) == first
+    ]
     if not called and list(arguments) not in (["-V"], ["--version"]):
         return app
     alone = copy(app)
@@ -107,16 +100,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     as_json = wants_json(given)
     with guarded_output() as failure:
-        code = _guarded(given, as_json, failure)
+        code = _run_guarded(given, as_json, failure)
     if failure.error is None or failure.is_reported or code == AFTER_COMMIT:
         return code
-    return _unwritten(failure.error)
+    return _report_unwritten(failure.error)
 
 
-def _guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
+def _run_guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
     """Run a call and return its exit code. `failure` has the error if standard output cannot be written."""
     try:
-        return _called(given, as_json)
+        return _run_call(given, as_json)
     except GgfmtError as error:
         emit_findings(error.diagnostics)
         failure.is_reported = True
@@ -135,7 +128,7 @@ def _guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
         return STOPPED
 
 
-def _unwritten(error: OSError) -> int:
+def _report_unwritten(error: OSError) -> int:
     """Report that standard output cannot be written, unless its reader has gone; return the exit code."""
     if error.errno == errno.EPIPE:
         return READER_GONE
@@ -144,7 +137,7 @@ def _unwritten(error: OSError) -> int:
     return STOPPED
 
 
-def _called(given: Sequence[str], as_json: bool) -> int:
+def _run_call(given: Sequence[str], as_json: bool) -> int:
     """Run a call that ends by itself and return its exit code. Raises: GgfmtError."""
     try:
         completion.show_or_install(given)

@@ -154,12 +154,12 @@ def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None
     from ggfmt.render.diagnostics import print_diagnostics, write_text
 
     if output_format == "text":
-        from ggfmt.render.diagnostics import folded
+        from ggfmt.render.diagnostics import fold_similar
 
         if stream is sys.stderr:
-            emit_findings(folded(_all(found)))
+            emit_findings(fold_similar(_all(found)))
         else:
-            print_diagnostics(folded(_all(found)), stream)
+            print_diagnostics(fold_similar(_all(found)), stream)
     else:
         write_text(_rendered(found, output_format), stream)
 
@@ -201,13 +201,13 @@ def _all(found: _Found) -> list[Diagnostic]:
 def _closing(found: _Found, passed_over: Sequence[str], left: int) -> list[str]:
     """Return the lines after the findings: their number, further fixes, and files that were not checked."""
     from ggfmt.java.text import visible
-    from ggfmt.render.diagnostics import tally
+    from ggfmt.render.diagnostics import count_findings
 
     lines = []
     if left:
         lines.append(f"{_count(left, 'fix', 'fixes')} more with `--unsafe-fixes`")
     if found or not passed_over:
-        lines.append(f"{_count(len(found), 'file')}: {tally(_all(found))}")
+        lines.append(f"{_count(len(found), 'file')}: {count_findings(_all(found))}")
     if passed_over:
         files = visible(passed_over[0]) if len(passed_over) == 1 else _count(len(passed_over), "file")
         lines.append(f"{files}: no GoldenGate properties, passed over")

@@ -88,14 +88,14 @@ _OF_TABLES: tuple[Fold, ...] = (*_OF_COLUMNS, _last_part)
 
 def matched_tables(a: Iterable[str], b: Iterable[str]) -> list[Names]:
     """Return pairs of tables: those of equal names, then of names equal in any case, then of equal last parts."""
-    return _matched(a, b, _OF_TABLES)
+    return _match_names(a, b, _OF_TABLES)
 
 
 def has_name(table: str, name: str) -> bool:
     return any(fold(table) == fold(name) for fold in _OF_TABLES)
 
 
-def _matched(a: Iterable[str], b: Iterable[str], folds: Sequence[Fold]) -> list[Names]:
+def _match_names(a: Iterable[str], b: Iterable[str], folds: Sequence[Fold]) -> list[Names]:
     """Return pairs in order of A, then those only in B. Names that a fold makes equal are matched uniquely or not at
     all.
     """
@@ -143,7 +143,7 @@ def matched_columns(table: str, a: TableRows, b: TableRows, ignored: Collection[
             raise UsageError(Diagnostic("GG580", message, Span(table=table), help))
         names: list[Names] = list(zip(a.columns, b.columns, strict=True))
     else:
-        names = _matched(a.columns, b.columns, _OF_COLUMNS)
+        names = _match_names(a.columns, b.columns, _OF_COLUMNS)
     pairs, only_a, only_b = [], [], []
     for of_a, of_b in names:
         if any(name in ignored for name in (of_a, of_b)):
@@ -309,7 +309,7 @@ def compare(asked: ComparisonOptions) -> Comparison:
     if asked.examples < 0:
         raise UsageError(Diagnostic("GG580", f"there cannot be {asked.examples} examples", help="give 0 or more"))
     places = find_tables(asked.a), find_tables(asked.b)
-    names = [_chosen(place, asked.table) for place in places]
+    names = [_select_tables(place, asked.table) for place in places]
     alone = all(len(of) == 1 for of in names) and (asked.table or not all(place.named for place in places))
     pairs = [(names[0][0], names[1][0])] if alone else matched_tables(*names)
     tables = list(_tables(asked, places, pairs))
@@ -322,7 +322,7 @@ def compare(asked: ComparisonOptions) -> Comparison:
     return Comparison(stored(asked.a), stored(asked.b), tuple(found))
 
 
-def _chosen(place: ComparisonSide, table: str | None) -> list[str]:
+def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
     """Return the tables of a side to compare. A file, or a directory of one table, matches any requested name."""
     names = list(place.tables)
     if table is None or table in names:

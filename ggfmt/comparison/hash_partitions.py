@@ -48,7 +48,7 @@ def _words(column: pa.Array[Any]) -> Iterator[pa.UInt64Array]:
     if pa.types.is_string(type) or pa.types.is_binary(type):
         yield from _text_words(column)
     elif pa.types.is_decimal(type):
-        yield from _divided(column, type.bit_width // 8)
+        yield from _as_words(column, type.bit_width // 8)
     else:
         if pa.types.is_boolean(type) or pa.types.is_int32(type) or pa.types.is_date(type):
             column = column.cast(pa.int32()).cast(_LONG)
@@ -69,7 +69,7 @@ def _text_words(column: pa.Array[Any]) -> Iterator[pa.UInt64Array]:
     for start, stop in ((0, width), (-width, None))[: 1 + (most > _MAX_BYTES)]:
         if start < 0:
             data = pc.if_else(pc.greater(lengths, _MAX_BYTES), data, pa.scalar(b"", _BINARY))
-        for place, word in enumerate(_divided(_padded(pc.binary_slice(data, start, stop), width), width)):
+        for place, word in enumerate(_as_words(_padded(pc.binary_slice(data, start, stop), width), width)):
             factor = pa.scalar((2 * place + 1 - start) * 0x9E3779B97F4A7C15 % (1 << 64) | 1, _WORD)
             mixed = pc.bit_wise_xor(word, pc.shift_right(word, pa.scalar(32, _WORD)))
             found = pc.add(found, pc.multiply(mixed, factor))
@@ -81,7 +81,7 @@ def _padded(data: pa.Array[Any], width: int) -> pa.Array[Any]:
     return pa.Array.from_buffers(pa.binary(width), len(whole), [None, whole.buffers()[2]])
 
 
-def _divided(column: pa.Array[Any], width: int) -> Iterator[pa.UInt64Array]:
+def _as_words(column: pa.Array[Any], width: int) -> Iterator[pa.UInt64Array]:
     """Return values of a fixed number of bytes as words."""
     count = width // _WORD_BYTES
     validity, data = column.buffers()[0], column.buffers()[1]
@@ -92,7 +92,7 @@ def _divided(column: pa.Array[Any], width: int) -> Iterator[pa.UInt64Array]:
         yield word if validity is None else pc.if_else(column.is_valid(), word, _NOTHING)
 
 
-def in_chunks(batches: Iterable[pa.RecordBatch]) -> Batches:
+def rechunk(batches: Iterable[pa.RecordBatch]) -> Batches:
     """Yield small batches joined to larger ones, and large ones cut."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
@@ -102,13 +102,13 @@ def in_chunks(batches: Iterable[pa.RecordBatch]) -> Batches:
             waiting.append(part)
             rows, size = rows + len(part), size + part.nbytes
             if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
-                yield joined(waiting)
+                yield join_batches(waiting)
                 waiting, rows, size = [], 0, 0
     if waiting:
-        yield joined(waiting)
+        yield join_batches(waiting)
 
 
-def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+def join_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Return batches of one schema as one; there is at least one."""
     if len(batches) == 1:
         return batches[0]
@@ -186,7 +186,7 @@ class PartComparison:
 
     def compare(self, a: Iterable[pa.RecordBatch], b: Iterable[pa.RecordBatch]) -> None:
         """Compare the rows. Raises: OSError if the disk does not accept the temporary files."""
-        sides = [in_chunks(a), in_chunks(b)]
+        sides = [rechunk(a), rechunk(b)]
         if self._keys:
             self._compare(sides, False, 0)
         else:
@@ -200,10 +200,10 @@ class PartComparison:
             while size <= LIMIT and (batch := next(side, None)) is not None:
                 held.append(batch)
                 size += batch.nbytes
-        sides = [_emptied(held, rest) for held, rest in zip(taken, sides, strict=True)]
+        sides = [_drain(held, rest) for held, rest in zip(taken, sides, strict=True)]
         if size <= LIMIT or level == 2 * DEEPEST:
             compare = self._rows.compare_whole_rows if whole else self._rows.compare_keyed_rows
-            compare(*(joined([*side] or [self._nothing(of, whole)]) for of, side in enumerate(sides)))
+            compare(*(join_batches([*side] or [self._nothing(of, whole)]) for of, side in enumerate(sides)))
         elif level == DEEPEST and not whole:
             counted_sides = (self._with_repeated_counts(side, of) for of, side in enumerate(sides))
             self._compare([map(with_counts, side) for side in counted_sides], True, level)
@@ -211,7 +211,7 @@ class PartComparison:
             spreads = [self._spread(side, of, whole, level) for of, side in enumerate(sides)]
             total = sum(sum(spread.rows) for spread in spreads)
             for place in range(FAN_OUT):
-                parts = [in_chunks(spread.read(place)) for spread in spreads]
+                parts = [rechunk(spread.read(place)) for spread in spreads]
                 together = sum(spread.rows[place] for spread in spreads) > _MAX_OF_ALL * total
                 below = (max(level + 1, _LOOK) if whole else DEEPEST) if together else level + 1
                 self._compare(parts, whole, below)
@@ -240,13 +240,13 @@ class PartComparison:
         for batch in side:
             keys = pa.RecordBatch.from_arrays(self._values(batch, self._keys), names)
             table = pa.Table.from_batches([with_counts(keys)])
-            counts = _summed(table if counts is None else pa.concat_tables([counts, table]))
+            counts = _sum_counts(table if counts is None else pa.concat_tables([counts, table]))
             yield batch
         if counts is not None:
             self._rows.found.repeated[of] += pc.sum(pc.greater(counts[COUNT.name], 1)).as_py()
 
 
-def _emptied(held: deque[pa.RecordBatch], rest: Batches) -> Batches:
+def _drain(held: deque[pa.RecordBatch], rest: Batches) -> Batches:
     """Yield buffered batches, each released when it is yielded, and then the further ones."""
     while held:
         yield held.popleft()
@@ -254,12 +254,12 @@ def _emptied(held: deque[pa.RecordBatch], rest: Batches) -> Batches:
 
 
 def _alike_once(batch: pa.RecordBatch) -> pa.RecordBatch:
-    summed = _summed(pa.Table.from_batches([batch])).combine_chunks()
+    summed = _sum_counts(pa.Table.from_batches([batch])).combine_chunks()
     columns = [column.chunk(0) for column in summed.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)  # type: ignore[arg-type]
 
 
-def _summed(table: pa.Table) -> pa.Table:
+def _sum_counts(table: pa.Table) -> pa.Table:
     """Return the distinct rows of a table whose last column is a count, with the sums of their counts."""
     names = table.column_names[:-1]
     groups = table.group_by(names, use_threads=False).aggregate([(COUNT.name, "sum")])

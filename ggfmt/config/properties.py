@@ -350,7 +350,7 @@ _LINE_BLANKS = " \t\f"
 _PLAIN_KEY = re.compile(r"[\w.-]+")
 
 
-def removed(entry: Entry) -> Rewrite | None:
+def removal(entry: Entry) -> Rewrite | None:
     """Return the rewrite that removes the entry."""
     return None if entry.secret else Rewrite(entry.line, (entry.source, *entry.continued), ())
 

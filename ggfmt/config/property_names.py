@@ -10,13 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ggfmt.config.goldengate_keys import (
-    GOLDENGATE_PROPERTIES,
-    OUTSIDE_SCOPE,
-    GoldenGateProperty,
-    listing,
-    owner_in_words,
-)
+from ggfmt.config import goldengate_keys
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean
 from ggfmt.formats.api.format import Format
@@ -82,15 +76,15 @@ def find_option(name: str, specs: Sequence[OptionSpec]) -> OptionMatch | None:
     return None
 
 
-def renamed(entry: Entry, name: str, read_as: str, help: str | None = None) -> Diagnostic:
+def rename_finding(entry: Entry, name: str, read_as: str, help: str | None = None) -> Diagnostic:
     """Return GG102 for a key that is read as another. `name`: the right key."""
     fix = name if entry.is_plain else None
     return Diagnostic("GG102", f"`{entry.key}` is read as `{read_as}`", entry.key_span, help, fix)
 
 
-def find_unsupported_property(name: str, format: Format) -> GoldenGateProperty | None:
+def find_unsupported_property(name: str, format: Format) -> goldengate_keys.GoldenGateProperty | None:
     """Return the property of GoldenGate's format of that id, if ggfmt's format lacks it."""
-    for known in GOLDENGATE_PROPERTIES:
+    for known in goldengate_keys.GOLDENGATE_PROPERTIES:
         if _is(known, name) and format.name in known.formats:
             return known
     return None
@@ -102,13 +96,18 @@ def owner(name: str, formats: Mapping[str, Format]) -> str | None:
     having = {known: match.spec for known, match in matches.items() if match is not None}
     of_goldengate = [known for known in having if known.options.of_goldengate and not known.handler_type]
     own = [(known.name, having[known].since) for known in of_goldengate]
-    own += [(format, known.since) for known in GOLDENGATE_PROPERTIES for format in known.formats if _is(known, name)]
+    own += [
+        (format, known.since)
+        for known in goldengate_keys.GOLDENGATE_PROPERTIES
+        for format in known.formats
+        if _is(known, name)
+    ]
     if own:
-        return owner_in_words([format for format, _ in own], own[0][1])
-    return listing([known.name for known in having]) if having else None
+        return goldengate_keys.owner_in_words([format for format, _ in own], own[0][1])
+    return goldengate_keys.listing([known.name for known in having]) if having else None
 
 
-def _is(known: GoldenGateProperty, name: str) -> bool:
+def _is(known: goldengate_keys.GoldenGateProperty, name: str) -> bool:
     return known.name.lower() == name.lower()
 
 
@@ -144,7 +143,7 @@ def nearest_key(key: str, listed: Iterable[str]) -> str | None:
     near = did_you_mean(section[1], _SECTIONS) if section else None
     if section and near:
         return f"gg.{near}.{section[2]}"
-    plain = [known for known in OUTSIDE_SCOPE if "*" not in known]
+    plain = [known for known in goldengate_keys.OUTSIDE_SCOPE if "*" not in known]
     return did_you_mean(key, ["gg.handlerlist", *plain])
 
 

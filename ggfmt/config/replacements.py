@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ggfmt.config.comments import before_comment, has_comment, lost_blanks, misread_wrapper
 from ggfmt.config.lint.assembly import report_duplicate
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_names import find_option, renamed
+from ggfmt.config.property_names import find_option, rename_finding
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import is_later
@@ -38,7 +38,7 @@ def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> R
     for entry in filter(lambda entry: is_replacement(entry.key), entries):
         name = entry.key.lower()
         if entry.key != name:
-            findings.append(renamed(entry, name, name))
+            findings.append(rename_finding(entry, name, name))
         if name in given:
             report_duplicate(findings, given[name], entry)
         given[name] = entry
@@ -208,7 +208,7 @@ class _TransformParser:
 
     def _give(self, entry: Entry, key: str, earlier: Entry | None) -> None:
         if entry.key != key:
-            self.findings.append(renamed(entry, key, key))
+            self.findings.append(rename_finding(entry, key, key))
         if earlier is not None:
             report_duplicate(self.findings, earlier, entry)
 

@@ -10,15 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ggfmt.config.goldengate_keys import (
-    ADAPTER_FORMATS,
-    CHOOSING,
-    GOLDENGATE_FORMATS,
-    GOLDENGATE_PROPERTIES,
-    HANDLER_TYPES,
-    is_outside_scope,
-    types_having,
-)
+from ggfmt.config import goldengate_keys
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
 from ggfmt.config.property_names import find_option
 from ggfmt.config.replacements import LIST_SPEC, TRANSFORM_SPECS, general_key, is_replacement
@@ -237,19 +229,23 @@ def _outside(key: str) -> GoldenGateSymbol | None:
     parts = _KEY.fullmatch(key)
     rest = parts[2] if parts else key
     below = _BELOW_FORMAT.fullmatch(rest)
-    for known in GOLDENGATE_PROPERTIES:
+    for known in goldengate_keys.GOLDENGATE_PROPERTIES:
         if known.name.lower() == (below[1] if below else rest).lower():
             return GoldenGateSymbol(f"`{known.name}` is a property of {known.owner}, which ggfmt does not have.")
-    if key.lower() in GOLDENGATE_FORMATS:
+    if key.lower() in goldengate_keys.GOLDENGATE_FORMATS:
         return GoldenGateSymbol(f"`{key}` is a format of GoldenGate that ggfmt does not have.")
-    if key.lower() in ADAPTER_FORMATS:
+    if key.lower() in goldengate_keys.ADAPTER_FORMATS:
         return GoldenGateSymbol(f"`{key}` is a format of the older Java adapter, which ggfmt does not have.")
-    if key.lower() in HANDLER_TYPES:
-        does = HANDLER_TYPES[key.lower()].formats.value
+    if key.lower() in goldengate_keys.HANDLER_TYPES:
+        does = goldengate_keys.HANDLER_TYPES[key.lower()].formats.value
         return GoldenGateSymbol(f"`{key}` is a type of handlers of GoldenGate. Its `format` {does}.")
-    if not below and rest.lower() in CHOOSING:
+    if not below and rest.lower() in goldengate_keys.CHOOSING:
         return GoldenGateSymbol(f"`{rest}` is a property of all handlers of GoldenGate, which ggfmt does not have.")
-    if not below and (types_having(rest) if parts else is_outside_scope(key) or types_having(key)):
+    if not below and (
+        goldengate_keys.types_having(rest)
+        if parts
+        else goldengate_keys.is_outside_scope(key) or goldengate_keys.types_having(key)
+    ):
         return GoldenGateSymbol(
             f"GoldenGate has `{key}` for something that ggfmt does not do. It is accepted and ignored."
         )

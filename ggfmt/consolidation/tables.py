@@ -13,7 +13,7 @@ import pyarrow as pa
 from ggfmt.consolidation.asked import unusable
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 from ggfmt.frames.batches import FILE_BITS, FrameProjection
-from ggfmt.frames.plan import merged
+from ggfmt.frames.plan import merge_tables
 from ggfmt.frames.shapes import HEAD, IMAGES, MAX_DIGITS, MISSING, NAMES, SCALARS, column_type
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.table_keys import Keys, keys_of
@@ -86,7 +86,7 @@ def _table(
     job: ReadJob, definitions: Sequence[TableDef], keys: Keys, types: Sequence[tuple[str, pa.DataType]]
 ) -> Table:
     table, added = last_definition(job, definitions[0].full_name)
-    common = {column.name: column.type for column in merged(definitions).columns}
+    common = {column.name: column.type for column in merge_tables(definitions).columns}
     table = replace(table, columns=tuple(replace(column, type=common[column.name]) for column in table.columns))
     by_column = {
         column.name: next(

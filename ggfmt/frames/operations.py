@@ -171,7 +171,7 @@ class RowReader:
         found = self.found.get(name)
         if found is None:
             columns = self._shape.columns
-            found = keyed(TableDef(name, tuple(map(Column, names)) if columns is None else columns), self._keys)
+            found = with_key(TableDef(name, tuple(map(Column, names)) if columns is None else columns), self._keys)
             self.found[name] = found
         new = [column for column in names if column not in found.column_names]
         if new:
@@ -285,7 +285,7 @@ def other_columns(table: TableDef, column: str) -> Diagnostic:
     return Diagnostic("GG542", message, Span(table=table.full_name, field=column), help)
 
 
-def keyed(table: TableDef, keys: Keys) -> TableDef:
+def with_key(table: TableDef, keys: Keys) -> TableDef:
     """Return the table with its key, if one is given. Raises: Abend GG541 for columns that it lacks."""
     names = key_of(table.full_name, keys)
     found = table.with_keys(names) if names else table

@@ -198,10 +198,10 @@ def table_of(job: ReadJob, name: str) -> TableDef:
         names = {table.full_name for table in (*job.catalog.tables(), *found)}
         help = suggestion(name, names) or (f"there are {_listed(sorted(names)[:_MAX_NAMED])}" if names else None)
         raise frame_error(f"there is no table `{name}`", help)
-    return merged(known)
+    return merge_tables(known)
 
 
-def merged(tables: Iterable[TableDef]) -> TableDef:
+def merge_tables(tables: Iterable[TableDef]) -> TableDef:
     """Return the columns of several definitions of a table, in order of appearance, with types for all values."""
     columns: dict[str, Column] = {}
     for table in tables:
@@ -222,7 +222,7 @@ def _common(one: SqlType, other: SqlType) -> SqlType:
     return SqlType(one.kind if one.kind is other.kind is not Kind.INTEGER else Kind.STRING)
 
 
-def narrowed(wanted: FrameProjection, schema_json: Mapping[str, Any]) -> FrameProjection:
+def narrow_projection(wanted: FrameProjection, schema_json: Mapping[str, Any]) -> FrameProjection:
     """Return the projection to a schema that a user gave, in Spark's JSON (`StructType.jsonValue`).
 
     Raises: UsageError GG531 for a column that the frame does not have.

@@ -27,7 +27,7 @@ from pyspark.sql.datasource import (
 )
 
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, frame_error, make_plan, narrowed, parse_request
+from ggfmt.frames.plan import Plan, frame_error, make_plan, narrow_projection, parse_request
 from ggfmt.frames.shapes import ddl
 from ggfmt.frames.stream import FrameStream
 from ggfmt.scan.runner import InProcess
@@ -43,13 +43,13 @@ _SIGNATURE = "sha256"
 _KEY = secrets.token_bytes(32)
 
 
-def signed(plan: Plan) -> dict[str, str]:
+def sign_plan(plan: Plan) -> dict[str, str]:
     """Return the option with which a frame reads this plan."""
     data = zlib.compress(pickle.dumps(plan))
     return {_PLAN: base64.b64encode(hmac.digest(_KEY, data, _SIGNATURE) + data).decode()}
 
 
-def _opened(option: str, key: bytes) -> Plan:
+def _verify_plan(option: str, key: bytes) -> Plan:
     signature_and_data = base64.b64decode(option)
     size = len(hmac.digest(key, b"", _SIGNATURE))
     data = signature_and_data[size:]
@@ -72,7 +72,7 @@ class GgfmtSource(DataSource):
     @cached_property
     def _plan(self) -> Plan:
         signed = self.options.get(_PLAN)
-        return make_plan(parse_request(self.options), _Planning()) if signed is None else _opened(signed, self.key)
+        return make_plan(parse_request(self.options), _Planning()) if signed is None else _verify_plan(signed, self.key)
 
     def schema(self) -> str:
         return ddl(self._plan.wanted.schema)
@@ -84,7 +84,7 @@ class GgfmtSource(DataSource):
         return FrameStream(parse_request(self.options), self._narrowed(schema))
 
     def _narrowed(self, schema: StructType) -> Plan:
-        return replace(self._plan, wanted=narrowed(self._plan.wanted, schema.jsonValue()))
+        return replace(self._plan, wanted=narrow_projection(self._plan.wanted, schema.jsonValue()))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from ggfmt.frames.write import frame_writer  # it loads handlers, which workers that read do not need

@@ -22,7 +22,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, Request, frame_error, merged
+from ggfmt.frames.plan import Plan, Request, frame_error, merge_tables
 from ggfmt.java.text import visible
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.scan.discovery import find_definitions
@@ -187,7 +187,7 @@ def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> In
         if file.path != path and is_other(file, known) is None:
             log.info("`%s` has become `%s`: the stream reads it there", visible(path), visible(file.shown))
             return replace(file, shown=path)
-    file = found(path)
+    file = stat_input(path)
     check(file, known)
     return file
 
@@ -222,7 +222,7 @@ def digest(file: InputFile, end: int) -> str:
     return hashlib.sha256(ends).hexdigest()[:32]
 
 
-def found(path: str) -> InputFile:
+def stat_input(path: str) -> InputFile:
     try:
         return stat_file(path, path)
     except FileNotFoundError:
@@ -301,7 +301,7 @@ class FrameStream(DataSourceStreamReader):
         assert isinstance(partition, StreamPart)
         yield from record_batches(partition.job, partition.split, self._wanted)
         for part in partition.split.ranges:  # Spark discards the rows of a task that fails at its end
-            check(found(part.input.file.path), partition.files[part.input.index])
+            check(stat_input(part.input.file.path), partition.files[part.input.index])
 
     def _size(self) -> int:
         return self._request.split_size or SPLIT_BYTES
@@ -335,7 +335,7 @@ class FrameStream(DataSourceStreamReader):
         tables = dict(before)
         for table in shown.tables:
             known = tables.get(table.full_name)
-            tables[table.full_name] = table if known is None else merged([known, table])
+            tables[table.full_name] = table if known is None else merge_tables([known, table])
         source = replace(job.source, facts=shown.facts)
         catalog = trusted.with_tables(tables.values())
         job = replace(job, catalog=catalog, events=shown.events, settled=True, source=source)

@@ -29,7 +29,7 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError, suggestion
 from ggfmt.formats.api.reading import Reject
-from ggfmt.frames.operations import RowReader, SequenceRange, keyed, other_columns, out_of_order
+from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out_of_order, with_key
 from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, arrow_schema
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
@@ -164,7 +164,7 @@ def _columns(text: str | None, keys: Keys) -> dict[str, TableDef]:
         raise UsageError(Diagnostic("GG541", "the option `columns` is not JSON", help=help)) from None
     if not isinstance(document, dict) or not all(map(_are_names, document.values())):
         raise UsageError(Diagnostic("GG541", "the option `columns` has something else than names", help=help))
-    return {table: keyed(TableDef(table, tuple(map(Column, names))), keys) for table, names in document.items()}
+    return {table: with_key(TableDef(table, tuple(map(Column, names))), keys) for table, names in document.items()}
 
 
 def _are_names(value: object) -> bool:

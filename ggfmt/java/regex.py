@@ -171,7 +171,7 @@ _ESCAPE_NAMES = {
 _VERSIONS = "Java releases read differently"
 
 
-def refused(
+def unsupported_error(
     what: str, why: str = "has no exact equal in Python", help: str = "write it in another way"
 ) -> InvalidValueError:
     return InvalidValueError(f"has {what}, which {why}", help)
@@ -248,7 +248,7 @@ class PatternCursor:
                 raise pattern_error(f"`\\{char}{match}` is no character")
             return code
         if char in _ESCAPE_NAMES:
-            raise refused(f"`\\{char}` ({_ESCAPE_NAMES[char]})")
+            raise unsupported_error(f"`\\{char}` ({_ESCAPE_NAMES[char]})")
         if char.isascii() and char.isalnum():
             raise pattern_error(f"`\\{char}` is no escape here")
         return ord(char)
@@ -260,13 +260,13 @@ class PatternCursor:
         name = match.strip("{}")
         plain = re.sub(r"^(?:Is(?=[A-Z][a-z]?$)|(?:gc|general_category)=)", "", name)
         if self.flags.i and plain in _CASED:
-            raise refused(f"`\\p{{{name}}}` under `(?i)`", _VERSIONS)
+            raise unsupported_error(f"`\\p{{{name}}}` under `(?i)`", _VERSIONS)
         if plain in CATEGORIES:
             return category(plain)
         if name in _POSIX:
             return _POSIX[name]
         help = "give a general category such as `\\p{L}`, a POSIX class such as `\\p{Alpha}`, or a range"
-        raise refused(f"`\\p{{{visible(name)}}}`", help=help)
+        raise unsupported_error(f"`\\p{{{visible(name)}}}`", help=help)
 
     def character_class(self) -> CodePoints:
         """Return the rest of a class after its `[`."""
@@ -277,7 +277,7 @@ class PatternCursor:
         while True:
             if self.eat("&&"):
                 if not parts or self.peek() in ("&", "^", "]"):
-                    raise refused("`&&` without a class on both sides", _VERSIONS)
+                    raise unsupported_error("`&&` without a class on both sides", _VERSIONS)
                 operands.append(points)
                 points, parts, nested = CodePoints(), 0, 0
                 start = self.at
@@ -295,12 +295,12 @@ class PatternCursor:
             if mixed and (operands or self.text.startswith("&&", self.at)):
                 text = self.text[start : self.at]
                 help = "put all of it into brackets of its own"
-                raise refused(f"`{visible(text)}` beside `&&`", _VERSIONS, help)
+                raise unsupported_error(f"`{visible(text)}` beside `&&`", _VERSIONS, help)
             if negated and nested:
-                raise refused("a class inside of `[^...]`", _VERSIONS, "negate the classes inside")
+                raise unsupported_error("a class inside of `[^...]`", _VERSIONS, "negate the classes inside")
         for operand in operands:
             if negated:
-                raise refused("`&&` inside of `[^...]`", _VERSIONS, "negate the classes inside")
+                raise unsupported_error("`&&` inside of `[^...]`", _VERSIONS, "negate the classes inside")
             points &= operand
         return ~points if negated else points
 
@@ -310,7 +310,7 @@ class PatternCursor:
         is_range = self.peek() == "-" and self.text[self.at + 1 : self.at + 2] not in ("[", "]", "")
         if isinstance(first, CodePoints):
             if is_range and self.text[self.at - 1] == "v":
-                raise refused("a range that starts with `\\v`", _VERSIONS)
+                raise unsupported_error("a range that starts with `\\v`", _VERSIONS)
             return first
         if not is_range:
             return CodePoints.of((first, first))
@@ -423,7 +423,7 @@ class _Parser(PatternCursor):
             raise pattern_error("a `)` closes no group")
         for number, shown in self.references.items():
             if number in self.repeated:
-                raise refused(f"`{shown}`", "names a group inside of a repetition", "put the group around it")
+                raise unsupported_error(f"`{shown}`", "names a group inside of a repetition", "put the group around it")
         return part
 
     # Structure
@@ -528,9 +528,13 @@ class _Parser(PatternCursor):
                 raise pattern_error(f"`{quantifier}` is too large")
         if has_line_end:
             # After `\R`, Java may match `\r\n` again as two line ends, but not inside most repetitions.
-            raise refused(f"`\\R` inside of the repetition `{quantifier}`", "Java and Python match differently")
+            raise unsupported_error(
+                f"`\\R` inside of the repetition `{quantifier}`", "Java and Python match differently"
+            )
         if not part.low and high not in (0, 1):
-            raise refused(f"`{quantifier}` after what may match nothing", "Java and Python repeat differently")
+            raise unsupported_error(
+                f"`{quantifier}` after what may match nothing", "Java and Python repeat differently"
+            )
         mode = self.match("[?+]") or ""
         if mode == "+":
             self._check_atomic(part, f"the possessive quantifier `{quantifier}+`")
@@ -600,9 +604,11 @@ class _Parser(PatternCursor):
 
     def _check_atomic(self, part: _Part, what: str) -> None:
         if not self.atomic:
-            raise refused(what, "Python has from 3.11 on", "run ggfmt with Python 3.11 or newer")
+            raise unsupported_error(what, "Python has from 3.11 on", "run ggfmt with Python 3.11 or newer")
         if part.groups:
-            raise refused(f"a group inside of {what}", "Java and Python keep differently", "write `(?:` for `(`")
+            raise unsupported_error(
+                f"a group inside of {what}", "Java and Python keep differently", "write `(?:` for `(`"
+            )
 
     def _open_group(self) -> int:
         self.groups += 1
@@ -620,7 +626,7 @@ class _Parser(PatternCursor):
                 self.flags = replace(self.flags, **{char: on})
             elif char in "uUxc":
                 names = {"u": "case of Unicode", "U": "classes of Unicode", "x": "comments", "c": "equivalence"}
-                raise refused(f"the flag `(?{char})` ({names[char]})", "is not supported")
+                raise unsupported_error(f"the flag `(?{char})` ({names[char]})", "is not supported")
             else:
                 raise pattern_error(f"`{char}` is no flag")
         return char == ":"
@@ -637,7 +643,7 @@ class _Parser(PatternCursor):
             return _Part(_UNIX_END if self.flags.d else _LAST_END)
         if char in "bB":
             if self.peek() == "{":
-                raise refused("`\\b{...}`")
+                raise unsupported_error("`\\b{...}`")
             return _Part(_word_boundary() if char == "b" else f"(?!{_word_boundary()})")
         if char == "R":
             points = VERTICAL
@@ -658,7 +664,9 @@ class _Parser(PatternCursor):
 
     def _reference(self, number: int, shown: str) -> _Part:
         if number not in self.closed:
-            raise refused(f"`{shown}`", "names no group that is closed before it", "number groups by their `(`")
+            raise unsupported_error(
+                f"`{shown}`", "names no group that is closed before it", "number groups by their `(`"
+            )
         self.references.setdefault(number, shown)
         return _Part(f"(?ai:\\{number})" if self.flags.i else f"(?:\\{number})")
 

@@ -15,7 +15,7 @@ from ggfmt.config.lint.files import relative_name
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import diagnostics_text, names, sound
+from ggfmt.render.diagnostics import diagnostics_text, escape_surrogates, finding_names
 from ggfmt.version import VERSION
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def diagnostics_gitlab(findings: Mapping[str, Sequence[Diagnostic]]) -> str:
     issues = [
         _issue(finding, file, name)
         for file, of_file in findings.items()
-        for finding, name in zip(of_file, names(of_file), strict=True)
+        for finding, name in zip(of_file, finding_names(of_file), strict=True)
     ]
     return json.dumps(issues, indent=2) + "\n"
 
@@ -119,7 +119,7 @@ def _diagnostic(finding: Diagnostic) -> dict[str, Any]:
     if span.line is not None:
         diagnostic["location"]["range"] = _range(span)
         if finding.fix is not None and span.column is not None:
-            diagnostic["suggestions"] = [{"range": _range(span), "text": sound(finding.fix)}]
+            diagnostic["suggestions"] = [{"range": _range(span), "text": escape_surrogates(finding.fix)}]
     return diagnostic
 
 
@@ -240,7 +240,7 @@ def _suite(file: str, findings: Sequence[Diagnostic]) -> Element:
     notes = [finding for finding in findings if finding.severity is Severity.NOTE]
     tests = str(max(len(failures), 1))
     suite = Element("testsuite", name=file, tests=tests, failures=str(len(failures)), errors="0", skipped="0")
-    for finding, name in zip(failures, names(failures), strict=True):
+    for finding, name in zip(failures, finding_names(failures), strict=True):
         case = SubElement(suite, "testcase", classname=file, name=name)
         message = visible(finding.message)
         SubElement(case, "failure", type=finding.code, message=message).text = diagnostics_text([finding])

@@ -13,7 +13,7 @@ from ggfmt.comparison.rows import Example
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.render.ci_formats import diagnostics_github
-from ggfmt.render.diagnostics import diagnostics_json, print_diagnostics, sound, write_text
+from ggfmt.render.diagnostics import diagnostics_json, escape_surrogates, print_diagnostics, write_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -75,7 +75,7 @@ def comparison_json(found: Comparison) -> str:
 
 def _table_dict(table: TableComparison) -> dict[str, Any]:
     return {
-        "table": sound(table.table),
+        "table": escape_surrogates(table.table),
         "same": table.same,
         "only": table.only,
         "key": table.key,
@@ -108,7 +108,7 @@ def _json_value(value: object) -> object:
     """Return numbers and booleans as they are, all other values as text."""
     if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    return sound(_text(value))
+    return escape_surrogates(_text(value))
 
 
 def print_comparison(found: Comparison, stream: TextIO) -> None:

@@ -73,7 +73,7 @@ def write_text(text: str, stream: TextIO) -> None:
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def tally(diagnostics: Iterable[Diagnostic]) -> str:
+def count_findings(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the number of findings: `2 errors, 1 warning`, or `no findings`."""
     severities = [diagnostic.severity for diagnostic in diagnostics]
     counts = [(severities.count(severity), severity.value) for severity in Severity]
@@ -154,10 +154,10 @@ def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         described["help"] = diagnostic.help
     if diagnostic.fix is not None:
         described["fix"] = diagnostic.fix
-    return {name: sound(value) for name, value in (described | place).items()}
+    return {name: escape_surrogates(value) for name, value in (described | place).items()}
 
 
-def sound(value: object) -> object:
+def escape_surrogates(value: object) -> object:
     """Return the value with escapes for halves of surrogate pairs, which many JSON readers refuse."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
@@ -171,7 +171,7 @@ _MIN_FOLDED = 3
 _MAX_LINES = 5
 
 
-def names(findings: Iterable[Diagnostic]) -> Iterator[str]:
+def finding_names(findings: Iterable[Diagnostic]) -> Iterator[str]:
     """Return a name for each finding of a file: its code and its subject, with a number from the
     second equal one on.
     """
@@ -182,7 +182,7 @@ def names(findings: Iterable[Diagnostic]) -> Iterator[str]:
         yield name if seen[name] == 1 else f"{name} ({seen[name]})"
 
 
-def folded(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+def fold_similar(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
     """Return the findings, with one in place of three or more of a file that differ only in the property.
 
     They have one code, one handler and one text; the finding that replaces them lists the lines of the others.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.doctor.finding import Finding, State, worst
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import sound, write_text
+from ggfmt.render.diagnostics import escape_surrogates, write_text
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -111,4 +111,4 @@ def _sound(value: Any) -> Any:
         return {key: _sound(member) for key, member in value.items()}
     if isinstance(value, list):
         return [_sound(member) for member in value]
-    return sound(value)
+    return escape_surrogates(value)

@@ -10,16 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ggfmt.config.symbols import (
-    CodeSymbol,
-    FormatSymbol,
-    GoldenGateSymbol,
-    PropertySymbol,
-    Symbol,
-    Variant,
-    properties_since,
-    properties_until,
-)
+from ggfmt.config import symbols
 from ggfmt.formats import FORMATS
 from ggfmt.options.reference import as_dict, default_words, releases
 from ggfmt.options.releases import RELEASES
@@ -130,13 +121,13 @@ class Explanation:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-def explain(word: Symbol, given: str) -> Explanation:
+def explain(word: symbols.Symbol, given: str) -> Explanation:
     """Return the explanation of a symbol, which the user called `given`."""
-    if isinstance(word, CodeSymbol):
+    if isinstance(word, symbols.CodeSymbol):
         return _code(word)
-    if isinstance(word, FormatSymbol):
+    if isinstance(word, symbols.FormatSymbol):
         return _format(word)
-    if isinstance(word, GoldenGateSymbol):
+    if isinstance(word, symbols.GoldenGateSymbol):
         return Explanation(given, (word.reason,), data={"kind": "outside", "word": given, "explanation": word.reason})
     from ggfmt.sinks.messages.example import example
 
@@ -206,7 +197,7 @@ def _pieces(explanation: Explanation) -> Iterator[_Piece]:
             yield f"  {line}".rstrip() + "\n", sample.style
 
 
-def _code(word: CodeSymbol) -> Explanation:
+def _code(word: symbols.CodeSymbol) -> Explanation:
     code = word.code
     before, after = code.before.splitlines(), code.after.splitlines()
     data = {
@@ -228,7 +219,7 @@ def _code(word: CodeSymbol) -> Explanation:
     )
 
 
-def _format(word: FormatSymbol) -> Explanation:
+def _format(word: symbols.FormatSymbol) -> Explanation:
     format = word.format
     abilities = {"read": format.reads is not None, "written": format.writes is not None}
     facts: list[_Fact] = [(label, ("yes" if able else "no",)) for label, able in abilities.items()]
@@ -249,7 +240,7 @@ def _format(word: FormatSymbol) -> Explanation:
     return Explanation(format.name, (format.doc,), tuple(facts), data=data)
 
 
-def _property(word: PropertySymbol, given: str, example: Example) -> Explanation:
+def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Explanation:
     paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
     if _one_meaning(word.variants):
         paragraphs.append(word.variants[0].spec.doc)
@@ -269,7 +260,7 @@ def _property(word: PropertySymbol, given: str, example: Example) -> Explanation
     return Explanation(word.key, tuple(paragraphs), tuple(_facts(word.variants)), tuple(_samples(example)), data)
 
 
-def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
+def _facts(variants: Sequence[symbols.Variant]) -> Iterator[_Fact]:
     """Return the facts: first those that differ between formats, then common ones."""
     facts_of_variants = [list(_spec_facts(variant.spec)) for variant in variants]
     common = [fact for fact in facts_of_variants[0] if all(fact in facts for facts in facts_of_variants)]
@@ -282,7 +273,7 @@ def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
     yield from common
 
 
-def _one_meaning(variants: Sequence[Variant]) -> bool:
+def _one_meaning(variants: Sequence[symbols.Variant]) -> bool:
     return len({variant.spec.doc for variant in variants}) == 1
 
 
@@ -306,8 +297,8 @@ def _release_facts() -> Iterator[_Fact]:
     before: tuple[str, ...] = ()
     for release in RELEASES.values():
         lines = [change for change in release.changes if change not in before]
-        since = properties_since(release.name) if before else ()
-        for label, names in (("new", since), ("for the last time", properties_until(release.name))):
+        since = symbols.properties_since(release.name) if before else ()
+        for label, names in (("new", since), ("for the last time", symbols.properties_until(release.name))):
             lines += [f"{label}: {', '.join(f'`{name}`' for name in names)}"] if names else []
         yield release.name, tuple(lines or ["messages as before"])
         before = release.changes
@@ -329,5 +320,5 @@ def _samples(example: Example) -> Iterator[Sample]:
     yield Sample("The same with it", example.after, "with")
 
 
-def _variant(variant: Variant) -> dict[str, Any]:
+def _variant(variant: symbols.Variant) -> dict[str, Any]:
     return {"formats": list(variant.formats), **as_dict(variant.spec)}

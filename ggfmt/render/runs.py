@@ -10,7 +10,7 @@ from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import diagnostics_json, print_diagnostics, tally, write_text
+from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_diagnostics, write_text
 from ggfmt.render.report.facts import ReportData, operations_of
 from ggfmt.render.report.plots import seconds
 from ggfmt.sinks.dry_run import DryRun, FilePlan
@@ -44,7 +44,7 @@ def print_verification(found: Verification, stream: TextIO) -> None:
         lines.append(f"handler {handler}, {of}: {counted(count, 'message')}")
     lines += [f"handler {handler}: {counted(count, 'reject')}" for handler, count in sorted(found.rejects.items())]
     runs, files = counted(found.runs, "run"), counted(found.files, "file")
-    lines.append(f"{runs}, {files}, {found.size:,} bytes: {tally(found.findings)}")
+    lines.append(f"{runs}, {files}, {found.size:,} bytes: {count_findings(found.findings)}")
     write_text("".join(f"{line}\n" for line in lines), stream)
 
 

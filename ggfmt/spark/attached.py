@@ -27,8 +27,8 @@ from ggfmt.spark.workers import (
     MAX_FAILURES,
     Worker,
     ask_workers,
-    packed,
-    pickled,
+    pack_task,
+    pickle_by_value,
     prepare_workers,
     warn_of_single_attempts,
     zip_package,
@@ -268,7 +268,7 @@ class ConnectJobs(Jobs):
         from pyspark.errors import PySparkException
         from pyspark.sql.connect.functions import col, element_at, lit
 
-        unpacked = packed(task, self._archive)
+        unpacked = pack_task(task, self._archive)
 
         def attempt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             # A nested function is pickled by value: workers need not import this module.
@@ -287,7 +287,7 @@ class ConnectJobs(Jobs):
 
         try:
             # Each worker gets only its own item with the function, not all items.
-            own = lit([pickled(item) for item in items])
+            own = lit([pickle_by_value(item) for item in items])
             item = element_at(own, (col("id") + lit(1)).cast("int"))
             frame = self._session.range(0, len(items), 1, len(items)).select("id", item.alias("item"))
             with self._listening(name):

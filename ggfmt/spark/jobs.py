@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_of_job, java_message, spark_error
-from ggfmt.spark.workers import packed
+from ggfmt.spark.workers import pack_task
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -178,7 +178,7 @@ class ContextJobs(Jobs):
         from py4j.protocol import Py4JError, Py4JJavaError
         from pyspark.errors import PySparkException
 
-        unpacked, own = packed(task, self._archive), self._properties is None
+        unpacked, own = pack_task(task, self._archive), self._properties is None
 
         def attempt(_: int, partition: Iterable[Item]) -> Iterator[Result]:
             # A nested function is pickled by value: workers need not import this module.

@@ -101,20 +101,20 @@ def zip_package(directory: Path) -> Path:
     return target
 
 
-def pickled(value: object) -> bytes:
+def pickle_by_value(value: object) -> bytes:
     """Return a value as bytes; also a function that no module has."""
     from pyspark import cloudpickle
 
     return bytes(cloudpickle.dumps(value))  # type: ignore[no-untyped-call]
 
 
-def packed(task: Callable[[Item, int], Result], archive: str | None) -> Callable[[], Callable[[Item, int], Result]]:
+def pack_task(task: Callable[[Item, int], Result], archive: str | None) -> Callable[[], Callable[[Item, int], Result]]:
     """Return a function, pickled by value, that unpickles the task on a worker.
 
     If a worker loaded this package from elsewhere before it got the file `archive`, the function loads the package
     again: Spark keeps workers, and workers keep what they have loaded.
     """
-    bytes_of_task = pickled(task)
+    bytes_of_task = pickle_by_value(task)
 
     def unpacked() -> Callable[[Item, int], Result]:
         loaded = sys.modules.get("ggfmt")

@@ -30,7 +30,14 @@ from ggfmt.config.properties import (
     parse_content,
     renamed_key,
 )
-from ggfmt.config.property_names import HandlerKey, handler_key, is_placeholder, nearest_handler, nearest_key, renamed
+from ggfmt.config.property_names import (
+    HandlerKey,
+    handler_key,
+    is_placeholder,
+    nearest_handler,
+    nearest_key,
+    rename_finding,
+)
 from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
@@ -389,7 +396,7 @@ class ConfigurationParser:
         lists = [entry for entry in self._entries if entry.key.lower() == "gg.handlerlist"]
         for earlier, entry in zip([None, *lists], lists, strict=False):
             if entry.key not in ("gg.handlerlist", "gg.Handlerlist"):
-                self._findings.append(renamed(entry, "gg.handlerlist", "gg.handlerlist"))
+                self._findings.append(rename_finding(entry, "gg.handlerlist", "gg.handlerlist"))
             if earlier is not None:
                 report_duplicate(self._findings, earlier, entry)
         if lists:

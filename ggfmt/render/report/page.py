@@ -73,7 +73,7 @@ def _row(columns: Sequence[Column], row: Row) -> Markup:
     return element("tr", *cells)
 
 
-def folded(what: str, number: int, content: Markup) -> Markup:
+def foldable(what: str, number: int, content: Markup) -> Markup:
     """Return a table that opens with a click."""
     return element("details", element("summary", f"{what} ({number:,})"), content)
 
@@ -168,7 +168,7 @@ def over_time(run: ReportData) -> Markup | None:
         "Operations over time",
         element("ul", *legend, class_="legend"),
         *(_figure(data, frame, notes) for data, frame in ((wide, plots.WIDE), (narrow, plots.NARROW))),
-        folded("As a table", len(rows), table(columns, rows, "Operations over time")),
+        foldable("As a table", len(rows), table(columns, rows, "Operations over time")),
     )
 
 
@@ -213,7 +213,7 @@ def by_table(run: ReportData) -> Markup | None:
         (name(item.name), *(item.operations.get(kind, 0) for kind in kinds), item.total, item.files, item.size)
         for item in tables
     ]
-    return _section("Operations by table", bars, folded("All tables", len(rows), table(columns, rows, "All tables")))
+    return _section("Operations by table", bars, foldable("All tables", len(rows), table(columns, rows, "All tables")))
 
 
 def rejects(run: ReportData) -> Markup | None:
@@ -288,7 +288,7 @@ def warnings(run: ReportData) -> Markup | None:
     if not texts:
         return None
     rows = [(name(_cut(text)),) for text in texts]
-    content = folded("Lines of the log", len(rows), table((Column("Warning"),), rows, "Warnings"))
+    content = foldable("Lines of the log", len(rows), table((Column("Warning"),), rows, "Warnings"))
     return _section("Warnings", content)
 
 
@@ -317,7 +317,7 @@ def _handler(run: ReportData, handler: str, totals: HandlerTotals) -> Markup:
     parts = [element("h3", name(handler)), facts(rows)]
     if totals.not_shown:
         items = [element("li", loss.what) for loss in totals.not_shown]
-        parts.append(folded("What the format does not show", len(items), element("ul", *items)))
+        parts.append(foldable("What the format does not show", len(items), element("ul", *items)))
     return element("article", *parts)
 
 
@@ -335,7 +335,7 @@ def time_spent(run: ReportData) -> Markup | None:
         "Where the time went",
         table(columns, rows, "Seconds by step", "bars short"),
         element("p", note, class_="note"),
-        folded("What the steps are", len(meanings), facts(meanings)),
+        foldable("What the steps are", len(meanings), facts(meanings)),
     )
 
 
@@ -362,12 +362,12 @@ def files(run: ReportData) -> Markup | None:
             )
             for file in manifest.files
         ]
-        parts.append(folded("Output files", len(rows), table(columns, rows, "Output files")))
+        parts.append(foldable("Output files", len(rows), table(columns, rows, "Output files")))
     for what, entries in (("Schemas", manifest.schemas), ("Input files", manifest.inputs)):
         if entries:
             pairs = [(code(without_credentials(entry.path)), entry.bytes) for entry in entries]
             listed = table((Column("File"), Column("Bytes", number=True)), pairs, what)
-            parts.append(folded(what, len(pairs), listed))
+            parts.append(foldable(what, len(pairs), listed))
     return _section("Files", *parts) if parts else None
 
 
@@ -389,7 +389,7 @@ def uncounted_records(run: ReportData) -> Markup | None:
 def _long(caption: str, columns: tuple[Column, ...], rows: Sequence[Row]) -> Markup:
     """Return a table that is folded if it is long."""
     whole = table(columns, rows, caption)
-    return folded(caption, len(rows), whole) if len(rows) > MAX_BARS else whole
+    return foldable(caption, len(rows), whole) if len(rows) > MAX_BARS else whole
 
 
 def _section(title: str, *parts: Markup) -> Markup:
