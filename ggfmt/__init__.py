@@ -1,7 +1,7 @@
-"""ggfmt: change files in, the messages of a GoldenGate handler out.
+"""ggfmt: convert change files to the messages of a GoldenGate handler.
 
-The names below are what programs can rely on; see `ggfmt docs python`. They are loaded when they are first used:
-`import ggfmt` takes neither Arrow nor Spark.
+Programs can rely on the names below; see `ggfmt docs python`. Each is loaded when it is first used: `import ggfmt`
+loads neither Arrow nor Spark.
 """
 
 from __future__ import annotations

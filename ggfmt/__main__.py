@@ -8,13 +8,16 @@ from ggfmt.without_pandas import do_without_pandas
 
 
 def run() -> int:
-    """The command line of this process; its exit code. A signal ends it in a line also while modules are loaded."""
+    """Run the command line of this process and return its exit code. A signal ends it with one line, even during
+    imports.
+    """
     signals.install()
     do_without_pandas()
     code = _main()
     signals.finish(code)
     _flush_standard_error()
-    if signals.count():  # all is reported and cleaned up; at the end of Python, one more signal would change the code
+    # everything is reported and cleaned up; one more signal at the exit of Python would change the code
+    if signals.count():
         os._exit(code)
     return code
 
@@ -33,7 +36,7 @@ def _main() -> int:
 
 
 def _flush_standard_error() -> None:
-    """What cannot be written there is lost, and does not change the exit code at the end of the process."""
+    """Flush standard error. Output that cannot be written is lost and does not change the exit code."""
     try:
         if sys.stderr is not None:
             sys.stderr.flush()

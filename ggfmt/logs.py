@@ -1,7 +1,7 @@
 """The log: text or JSON lines on standard error, with the level names of GoldenGate.
 
-What does not print is shown as an escape, so that nothing in the data can steer a terminal. Whoever logs a text of
-several lines sees to it that each of them is his own.
+Characters that do not print are shown as escapes, so that no data can control a terminal. To log a text of several
+lines, log each line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Text(logging.Formatter):
 
 
 def json_line(level: str, message: str, moment: float | None, /, **more: object) -> str:
-    """A line of the log in JSON, without its end; `moment` is in seconds since 1970, and now if it is None."""
+    """Return a line of the log in JSON, without its end. `moment`: seconds since 1970; None: now."""
     at = datetime.now(timezone.utc) if moment is None else datetime.fromtimestamp(moment, timezone.utc)
     return json.dumps({"ts": at.isoformat(timespec="milliseconds"), "level": level, "message": message, **more})
 
@@ -38,7 +38,7 @@ class _JsonLines(logging.Formatter):
 
 
 class _StandardError(logging.Handler):
-    """Writes to the present `sys.stderr`: a progress bar replaces it while it is shown."""
+    """Writes to the current standard error: a progress bar may have replaced it."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -49,19 +49,19 @@ class _StandardError(logging.Handler):
 
 
 def is_json() -> bool:
-    """Whether the log is in JSON."""
+    """Return whether the log is written in JSON."""
     return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger("ggfmt").handlers)
 
 
 def configure(level: str | None, format: str | None) -> None:
-    """Change the given settings of the log; the others stay."""
+    """Change the level or the format of the log; None changes nothing."""
     now = logging.getLogger("ggfmt").level
     names = {number: name for name, number in LEVELS.items()}
     set_up(level or names.get(now, "info"), format or ("json" if is_json() else "text"))
 
 
 def set_up(level: str, format: str) -> None:
-    """Send the log of ggfmt to standard error; leave the logs of other libraries alone."""
+    """Send ggfmt's log to standard error; logs of other packages do not change."""
     logging.addLevelName(TRACE, "TRACE")
     logging.addLevelName(logging.WARNING, "WARN")
     log = logging.getLogger("ggfmt")

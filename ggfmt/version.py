@@ -1,3 +1,3 @@
-"""The version, where whatever needs it can have it without more."""
+"""The version, in a module without imports."""
 
 VERSION = "0.2.0"

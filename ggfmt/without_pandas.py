@@ -1,7 +1,7 @@
-"""Processes that are ggfmt's alone do without pandas.
+"""Keep pandas from being imported in processes of ggfmt.
 
-Arrow loads it, where it is installed, with the first array that it makes of Python's objects: a third of a second for
-what no run uses. A process that is somebody else's keeps it, since Arrow asks once only.
+If pandas is installed, Arrow imports it with the first array that it makes of Python objects: 0.3 seconds, and no run
+uses it. A process that does not belong to ggfmt may import it, because Arrow asks only once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 
 class _PandasBlocker:
-    """A finder of modules that finds no pandas."""
+    """A finder of modules that does not find pandas."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
@@ -19,12 +19,12 @@ class _PandasBlocker:
 
 
 def do_without_pandas() -> None:
-    """Nothing that is loaded from now on finds pandas."""
+    """Hide pandas from imports from now on."""
     if _PandasBlocker not in sys.meta_path:
         sys.meta_path.insert(0, _PandasBlocker)
 
 
 def allow_pandas() -> None:
-    """For what cannot do without it: the client of Spark Connect."""
+    """Allow imports of pandas again, for the client of Spark Connect, which needs it."""
     if _PandasBlocker in sys.meta_path:
         sys.meta_path.remove(_PandasBlocker)

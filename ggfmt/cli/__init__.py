@@ -1,7 +1,7 @@
-"""The command line: what can be given, and which function is called with it. No logic lives here.
+"""The command line: the app, its commands, and the exit code of a call. No logic of a conversion is here.
 
-Each command is a function of a module of this package; modules of ggfmt are imported inside of it, so that a command
-loads what it needs and no more.
+Each command is a function of a module of this package. The function imports the modules of ggfmt that it needs, so that
+a command loads no more than that.
 """
 
 from __future__ import annotations
@@ -16,28 +16,17 @@ from typing import Annotated
 import typer
 
 from ggfmt import logs, signals
-from ggfmt.cli import completion, data_commands, reference, validate
+from ggfmt.cli import completion, data_commands, reference, typer_commands, validate
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.output import Failure, emit, emit_findings, emit_json, guarded_output, run_with_json_errors, wants_json
-from ggfmt.cli.typer_commands import (
-    HELP,
-    LogFormat,
-    LogLevel,
-    Quiet,
-    Verbose,
-    command_name,
-    register,
-    set_up_log,
-    usage_first,
-)
 from ggfmt.diagnostics.diagnostic import AFTER_COMMIT, DONE, READER_GONE, STOPPED, Diagnostic, GgfmtError
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    context_settings=HELP,
-    help=usage_first(
+    context_settings=typer_commands.HELP,
+    help=typer_commands.usage_first(
         (
             "ggfmt init json -o json.properties",
             "ggfmt run changes/ -c json.properties -o out",
@@ -57,16 +46,16 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def common(
-    log_level: LogLevel = None,
-    log_format: LogFormat = None,
-    verbose: Verbose = 0,
-    quiet: Quiet = False,
+    log_level: typer_commands.LogLevel = None,
+    log_format: typer_commands.LogFormat = None,
+    verbose: typer_commands.Verbose = 0,
+    quiet: typer_commands.Quiet = False,
     version: Annotated[
         bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version and end.")
     ] = False,
 ) -> None:
     logs.set_up("info", "text")
-    set_up_log(log_level, log_format, verbose, quiet)
+    typer_commands.set_up_log(log_level, log_format, verbose, quiet)
 
 
 for command in (
@@ -82,17 +71,23 @@ for command in (
     reference.explain,
     reference.init,
 ):
-    register(app, command)
-register(app, reference.formats, bare=True)
-register(app, data_commands.doctor, bare=True)
-register(app, reference.docs, bare=True)
+    typer_commands.register(app, command)
+typer_commands.register(app, reference.formats, bare=True)
+typer_commands.register(app, data_commands.doctor, bare=True)
+typer_commands.register(app, reference.docs, bare=True)
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Return the app with the one command that is called, if the first argument names it. typer builds every command
-    that an app has before it calls one, which takes longer than some commands do."""
+    """Return the app with only the command that the first argument names, or the whole app if there is none.
+
+    typer builds every command of an app before it calls one, which takes longer than some commands.
+    """
     first = arguments[0] if arguments else ""
-    called = [each for each in app.registered_commands if each.callback and command_name(each.callback) == first]
+    called = [
+        each
+        for each in app.registered_commands
+        if each.callback and typer_commands.command_name(each.callback) == first
+    ]
     if not called and list(arguments) not in (["-V"], ["--version"]):
         return app
     alone = copy(app)
@@ -101,28 +96,28 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line, of this process or as it is given. The exit code, one of `EXIT_CODES`."""
+    """Run the command line, of this process or with `arguments`, and return the exit code, one of `EXIT_CODES`."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     as_json = wants_json(given)
     with guarded_output() as failure:
-        code = _guarded(given, as_json, failure)
-    if failure.error is None or failure.is_told or code == AFTER_COMMIT:
+        code = _run_guarded(given, as_json, failure)
+    if failure.error is None or failure.is_reported or code == AFTER_COMMIT:
         return code
-    return _unwritten(failure.error)
+    return _report_unwritten(failure.error)
 
 
-def _guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
-    """The exit code of a call. What comes of a standard output that cannot be written, `failure` has."""
+def _run_guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
+    """Run a call and return its exit code. `failure` has the error if standard output cannot be written."""
     try:
-        return _called(given, as_json)
+        return _run_call(given, as_json)
     except GgfmtError as error:
         emit_findings(error.diagnostics)
-        failure.is_told = True
+        failure.is_reported = True
         return error.exit_code
     except Exception:
         if failure.error is not None:
             return STOPPED
-        if signals.count():  # which broke into something that took it for another error
+        if signals.count():  # the signal was taken for another error
             emit("error", signals.interruption())
             return signals.exit_code()
         if as_json:
@@ -133,7 +128,7 @@ def _guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
         return STOPPED
 
 
-def _unwritten(error: OSError) -> int:
+def _report_unwritten(error: OSError) -> int:
     """Report that standard output cannot be written, unless its reader has gone; return the exit code."""
     if error.errno == errno.EPIPE:
         return READER_GONE
@@ -142,8 +137,8 @@ def _unwritten(error: OSError) -> int:
     return STOPPED
 
 
-def _called(given: Sequence[str], as_json: bool) -> int:
-    """The exit code of a call that ends by itself; GgfmtError."""
+def _run_call(given: Sequence[str], as_json: bool) -> int:
+    """Run a call that ends by itself and return its exit code. Raises: GgfmtError."""
     try:
         completion.show_or_install(given)
         if as_json:

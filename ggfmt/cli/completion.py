@@ -1,4 +1,4 @@
-"""What a shell may offer for the word that is being typed. Nothing here loads Arrow, and nothing here complains."""
+"""Shell completion: the words that a shell may offer. Nothing here loads Arrow, and nothing here reports errors."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _MASTERS = {
     "local[*]": "This machine, with as many tasks at once as it has CPUs.",
     "local[1]": "This machine, with one task at a time.",
     "spark://": "A standalone cluster: spark://HOST:PORT.",
-    "yarn": "The cluster that HADOOP_CONF_DIR tells of.",
+    "yarn": "The cluster of HADOOP_CONF_DIR.",
     "k8s://": "A Kubernetes cluster: k8s://https://HOST:PORT.",
 }
 _NO_MASTER = ("none", "This process alone, without Spark and without Java: for small input.")
-_Offers = list[tuple[str, str]]  # words, each with a few words on it
+_Offers = list[tuple[str, str]]  # words, each with a short description
 
 
 def words(incomplete: str) -> _Offers:
-    """For `explain`: codes, formats and properties."""
+    """Complete `explain`: codes, formats and properties."""
     from ggfmt.config.symbols import titles
 
     return _starting(incomplete, titles())
 
 
 def option_sets(incomplete: str) -> _Offers:
-    """For `options`: formats, `handler` and `ggfmt`."""
+    """Complete `options`: formats, `handler` and `ggfmt`."""
     from ggfmt.config.symbols import option_sets
     from ggfmt.formats import FORMATS
 
@@ -43,7 +43,7 @@ def option_sets(incomplete: str) -> _Offers:
 
 
 def topics(incomplete: str) -> _Offers:
-    """For `docs`: pages, and what names a part of one."""
+    """Complete `docs`: pages, and words that name a part of a page."""
     from ggfmt import docs
 
     pages = ((topic, page.summary) for topic, page in docs.pages().items())
@@ -51,7 +51,7 @@ def topics(incomplete: str) -> _Offers:
 
 
 def written_formats(incomplete: str) -> _Offers:
-    """For `init`: the formats that are written."""
+    """Complete `init`: the formats that ggfmt writes."""
     from ggfmt.formats import FORMATS
 
     written = ((name, format.doc) for name, format in FORMATS.items() if format.writes is not None)
@@ -59,7 +59,7 @@ def written_formats(incomplete: str) -> _Offers:
 
 
 def input_formats(incomplete: str) -> _Offers:
-    """For `--input-format`: `auto`, and the formats that are read."""
+    """Complete `--input-format`: `auto`, and the formats that ggfmt reads."""
     from ggfmt.formats import FORMATS
 
     read = ((name, format.doc) for name, format in FORMATS.items() if format.reads is not None)
@@ -67,22 +67,22 @@ def input_formats(incomplete: str) -> _Offers:
 
 
 def handlers(ctx: typer.Context, incomplete: str) -> _Offers:
-    """For `--handler`: the handlers of the `-c` files and settings that stand before it."""
+    """Complete `--handler`: the handlers of the `-c` files and settings that precede it."""
     return _starting(incomplete, ((name, format or "") for name, format in _handlers(ctx.params).items()))
 
 
 def spark_masters(incomplete: str) -> _Offers:
-    """For `--master`: masters whole, and how the addresses of others begin."""
+    """Complete `--master`: local masters, and how the addresses of cluster masters start."""
     return _starting(incomplete, _MASTERS.items())
 
 
 def masters(incomplete: str) -> _Offers:
-    """The same for `run`, which can do without one."""
+    """Complete `--master` of `run`, which can do without a master."""
     return _starting(incomplete, (*_MASTERS.items(), _NO_MASTER))
 
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:
-    """For `--set`: the keys of the handlers that are known or named, with their values where there are few."""
+    """Complete `--set`: the keys of known handlers, with their values if there are few."""
     from ggfmt.config.handler_options import HandlerOptions, RunOptions
     from ggfmt.config.symbols import format_spec
     from ggfmt.formats import FORMATS
@@ -102,7 +102,7 @@ def settings(ctx: typer.Context, incomplete: str) -> _Offers:
 
 
 def _lines(prefix: str, specs: Sequence[OptionSpec]) -> dict[str, str]:
-    """Lines of a handler file with every legal value; without a value where there are too many."""
+    """Return lines of a handler file with every legal value; without a value if there are too many."""
     from ggfmt.options.value_types import Bool, Choice
 
     lines = {}
@@ -114,7 +114,7 @@ def _lines(prefix: str, specs: Sequence[OptionSpec]) -> dict[str, str]:
 
 
 def show_or_install(arguments: Sequence[str]) -> None:
-    """Carry out `--show-completion SHELL` and `--install-completion SHELL`; without a SHELL they are typer's own."""
+    """Handle `--show-completion SHELL` and `--install-completion SHELL`; without a SHELL, typer handles them."""
     if len(arguments) != 2 or arguments[0] not in ("--show-completion", "--install-completion"):
         return
     from typer import completion
@@ -137,7 +137,9 @@ def _starting(incomplete: str, offers: Iterable[tuple[str, str]]) -> _Offers:
 
 
 def _handlers(parameters: dict[str, Any]) -> dict[str, str | None]:
-    """The names of `gg.handlerlist`, or else of all handlers with keys, and their formats; none where nothing helps."""
+    """Return the names of `gg.handlerlist`, or of all handlers that have keys, with their formats;
+    empty on any error.
+    """
     from ggfmt.config.properties import entries_from_settings, read_properties
     from ggfmt.config.property_names import handler_key
 

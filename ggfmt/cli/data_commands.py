@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Without a search for garbage: it takes a fifth of a short command, most of it at the end of the process."""
+    """Run without garbage collection, which takes a fifth of a short command, most of it at the end of the process."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -45,8 +45,6 @@ def gc_disabled() -> Iterator[None]:
         if collecting:
             gc.enable()
 
-
-# `ggfmt run`.
 
 # What `ggfmt run --dry-run` prints.
 
@@ -88,8 +86,11 @@ def run(
         import ggfmt.sinks.messages.run  # noqa: F401 - both are much to load
     there = detect_spark()
     shown = False if request.dry_run or (progress is None and there is not None and there.shows_progress) else progress
-    with progress_bar(shown, request.output == "-" and sys.stdout.isatty()) as tell, interrupt_before_commit():
-        result = run_conversion(replace(request, warn=emit_findings, progress=tell))
+    with (
+        progress_bar(shown, request.output == "-" and sys.stdout.isatty()) as progress_callback,
+        interrupt_before_commit(),
+    ):
+        result = run_conversion(replace(request, warn=emit_findings, progress=progress_callback))
     if result.plan is not None:
         show_plan(result.plan)
         return
@@ -111,12 +112,9 @@ def _write_report(file: Path, totals: object) -> None:
 
 
 def _check_writable(file: Path, option: str) -> None:
-    """Told before the work and not after it."""
+    """Raise BadParameter before the work starts, not after it."""
     if file.is_dir() or not file.parent.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
         raise typer.BadParameter(f"`{file}` cannot be written", param_hint=option)
-
-
-# `ggfmt preview`.
 
 
 def preview(request: PreviewRequest) -> None:
@@ -140,9 +138,6 @@ def preview(request: PreviewRequest) -> None:
         raise typer.Exit(4)
 
 
-# `ggfmt consolidate`.
-
-
 def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, options.PROGRESS] = None) -> None:
     """Write the rows of tables as they are after all changes.
 
@@ -158,11 +153,8 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, op
 
     there = detect_spark()
     shown = False if progress is None and there is not None and there.shows_progress else progress
-    with progress_bar(shown) as tell, interrupt_before_commit():
-        run_consolidation(replace(request, progress=tell))
-
-
-# `ggfmt schema`.
+    with progress_bar(shown) as progress_callback, interrupt_before_commit():
+        run_consolidation(replace(request, progress=progress_callback))
 
 
 def schema(
@@ -173,9 +165,7 @@ def schema(
     ] = None,
     check: Annotated[
         bool,
-        Option(
-            panel="What is checked", help="Write nothing, and end with 1 if the files in the `-o` directory differ."
-        ),
+        Option(panel="Checks", help="Write nothing; end with 1 if the files in the `-o` directory differ."),
     ] = False,
 ) -> None:
     """Print or write the schemas of the messages, for the tables of `--definitions` or those found in the inputs.
@@ -211,16 +201,12 @@ def schema(
             raise typer.BadParameter(f"`{output}` cannot be written: {error.strerror}", param_hint="-o") from None
 
 
-# `ggfmt compare`.
-
 ComparisonFormat = Literal["text", "json", "github"]
 
 
 def compare(
     request: CompareRequest,
-    output_format: Annotated[
-        ComparisonFormat, Option(panel="What is shown", help="How to print what is found.")
-    ] = "text",
+    output_format: Annotated[ComparisonFormat, Option(panel="Display", help="Format of the result.")] = "text",
 ) -> None:
     """Compare two sets of rows, such as a consolidated result and a dump of the database.
 
@@ -247,16 +233,14 @@ def compare(
         raise typer.Exit(1)
 
 
-# `ggfmt verify`.
-
 OutputFormat = Literal["text", "json"]
 
 
 def verify(
     output: Annotated[str, Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
-    output_format: Annotated[OutputFormat, Option(panel="What is shown", help="How to print what is found.")] = "text",
+    output_format: Annotated[OutputFormat, Option(panel="Display", help="Format of the result.")] = "text",
 ) -> None:
-    """Read an output back, and tell what is not as its manifests say.
+    """Read an output back, and report what differs from its manifests.
 
     `ggfmt verify out`
 
@@ -275,9 +259,6 @@ def verify(
         print_verification(found, sys.stdout)
     if found.findings:
         raise typer.Exit(1)
-
-
-# `ggfmt report`.
 
 
 def report(
@@ -314,9 +295,6 @@ def report(
         write_page(found, html)
 
 
-# `ggfmt doctor`.
-
-
 def doctor(
     master: Annotated[
         str | None,
@@ -332,7 +310,7 @@ def doctor(
     class_archive: Annotated[bool, Option(help="Make the class archive, with which Spark starts faster.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Tell what this machine has of what a run needs, and what to do about the rest.
+    """Check that this machine has what a run needs, and say how to fix what is missing.
 
     `ggfmt doctor`
 
@@ -342,8 +320,8 @@ def doctor(
 
     `ggfmt doctor --json`
 
-    With `--master`, every executor tells what it has. Nothing is changed but by `--class-archive`. Ends with 1 if a run
-    lacks something; warnings do not count.
+    With `--master`, the command also reports what every executor has. Only `--class-archive` changes anything. Ends
+    with 1 if something that a run needs is missing; warnings do not count.
     """
     from ggfmt.doctor.examination import examine
     from ggfmt.doctor.finding import State, worst

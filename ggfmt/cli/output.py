@@ -20,13 +20,13 @@ from ggfmt.cli.completion import PROGRAM
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
-# The class of all mistakes in a call has no name of its own in typer.
+# typer has no public name for the class of all errors in a call.
 _Mistake: Any = [base for base in typer.BadParameter.__mro__ if hasattr(base, "format_message")][-1]
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warn", Severity.NOTE: "info"}  # by the names of the log
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warn", Severity.NOTE: "info"}  # names of log levels
 
 
 def emit_findings(diagnostics: Iterable[Diagnostic]) -> None:
-    """Tell of findings, each with its place and its help."""
+    """Print findings to standard error, each with its place and its help."""
     diagnostics = list(diagnostics)
     if not diagnostics or sys.stderr is None:
         return
@@ -46,13 +46,13 @@ def emit_findings(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Whether a call asks for JSON, also one that is none: what is wrong with it has to be told, too."""
+    """Return whether a call asks for JSON. The call may be invalid: its error must be JSON too."""
     called = " ".join(arguments).replace("--log-format=", "--log-format ")
     return " --log-format json " in f" {called} "
 
 
 def run_with_json_errors(app: typer.Typer, arguments: Sequence[str]) -> int:
-    """The exit code of a call, whose mistakes are told in JSON."""
+    """Run a call that reports errors in its arguments as JSON, and return its exit code."""
     try:
         code = app(arguments, prog_name=PROGRAM, standalone_mode=False)
     except _Mistake as error:
@@ -62,11 +62,11 @@ def run_with_json_errors(app: typer.Typer, arguments: Sequence[str]) -> int:
 
 
 def emit(level: str, message: str) -> None:
-    """Tell one thing in a line."""
+    """Print one line to standard error."""
     if logs.is_json():
         emit_json(level, message)
     elif sys.stderr is not None:
-        with suppress(OSError):  # it may be full, or its reader gone
+        with suppress(OSError):  # standard error may be full or closed by its reader
             sys.stderr.write(f"{message}\n")
 
 
@@ -78,25 +78,27 @@ def emit_json(level: str, message: str, **more: object) -> None:
 
 @contextmanager
 def interrupt_before_commit() -> Iterator[None]:
-    """Says so of an interrupt that does not say what is true of it."""
+    """Add "nothing was committed" to an interrupt that has no message of its own."""
     try:
         yield
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt(str(error) or f"{signals.interruption()}; nothing was committed") from None
 
 
-# Standard output that fails in one way, whatever is wrong with it: closed, full, or its reader gone.
+# Standard output that fails in one way, whether it is closed, full, or without a reader.
 
 
 class Failure:
-    """What kept standard output from being written, None if nothing did; `is_told`: an error of ours says so."""
+    """The error that kept standard output from being written, None if there was none; `is_reported`: ggfmt has reported
+    an error already.
+    """
 
     error: OSError | None = None
-    is_told = False
+    is_reported = False
 
 
 class _StandardOutput(io.FileIO):
-    """The bytes of standard output. After an error, drop what is still written: the error is reported once."""
+    """The bytes of standard output. After an error, drop further output, so that the error is reported once."""
 
     def __init__(self, number: int, failure: Failure) -> None:
         super().__init__(number, "w", closefd=False)
@@ -114,7 +116,7 @@ class _StandardOutput(io.FileIO):
 
 
 class _Closed(io.TextIOBase):
-    """Stands for a standard output that there is not."""
+    """Replacement for a standard output that is closed."""
 
     encoding = "utf-8"
 
@@ -127,9 +129,10 @@ class _Closed(io.TextIOBase):
 
 
 def occupy_closed() -> None:
-    """Let no file get the number of a standard stream that is closed, or printed text would be written to it.
+    """Open /dev/null for each standard stream that is closed, so that no other file gets its number.
 
-    Standard output is then read-only, so that writing fails as it does where it is closed.
+    Otherwise printed text would be written to that file. Standard output is opened read-only, so that writing fails as
+    it does if it is closed.
     """
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
@@ -141,13 +144,13 @@ def occupy_closed() -> None:
 
 @contextmanager
 def guarded_output() -> Iterator[Failure]:
-    """While it lasts, `sys.stdout` remembers why it cannot be written, at its end at the latest."""
+    """Let `sys.stdout` record why it cannot be written, at the latest at the end of the context."""
     before, failure = sys.stdout, Failure()
     try:
         number = before.fileno()
         os.fstat(number)
         before.flush()
-    except (AttributeError, OSError, ValueError):  # there is none, or it is no file
+    except (AttributeError, OSError, ValueError):  # standard output does not exist, or is not a file
         if before is None:
             sys.stdout = _Closed(failure)
         try:
@@ -164,7 +167,7 @@ def guarded_output() -> Iterator[Failure]:
         yield failure
     finally:
         sys.stdout = before
-        for _ in range(2):  # what an error left in the buffer is dropped by the second
+        for _ in range(2):  # the second flush drops what an error left in the buffer
             with suppress(OSError):
                 guarded.flush()
         guarded.detach()

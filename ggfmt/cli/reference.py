@@ -36,7 +36,7 @@ def options(
             complete="option_sets",
         ),
     ],
-    output_format: Annotated[OptionsFormat, Option(panel="What is shown", help="How to print them.")] = "text",
+    output_format: Annotated[OptionsFormat, Option(panel="Display", help="Format of the list.")] = "text",
 ) -> None:
     """List the properties of a format, or those that every handler has.
 
@@ -72,9 +72,9 @@ def explain(
             complete="words",
         ),
     ],
-    output_format: Annotated[OptionsFormat, Option(panel="What is shown", help="How to print it.")] = "text",
+    output_format: Annotated[OptionsFormat, Option(panel="Display", help="Format of the explanation.")] = "text",
 ) -> None:
-    """Tell what a code or a property means, its legal values, and what it changes in a message.
+    """Explain a code or a property: its meaning, its legal values, and its effect on a message.
 
     `ggfmt explain GG103`
 
@@ -100,7 +100,7 @@ def explain(
 
 
 def print_version() -> str:
-    """The versions of ggfmt, alone in the first line, and of what it runs on."""
+    """Return the versions of ggfmt, alone in the first line, and of what it runs on."""
     from ggfmt import kernels
     from ggfmt.spark.installations import find_java
 
@@ -129,9 +129,6 @@ def _installed(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "not installed"
-
-
-# `ggfmt docs` and `ggfmt init`: pages to read, and a handler file to start with.
 
 
 def docs(
@@ -163,13 +160,13 @@ def docs(
 
 
 def _next_step(topic: str) -> str:
-    """Where to go on from a topic that is none."""
+    """Return the help for a topic that does not exist."""
     from ggfmt import docs
     from ggfmt.config.symbols import find_symbol
 
     near = did_you_mean(topic, (*docs.pages(), *docs.aliases()))
     if near is None and find_symbol(topic) is not None:
-        return f"`ggfmt explain {topic}` tells of it"
+        return f"`ggfmt explain {topic}` explains it"
     return f"did you mean `{near}`?" if near else "`ggfmt docs` lists the pages"
 
 

@@ -1,4 +1,4 @@
-"""Functions as commands of typer: their parameters, the options that all commands have, and their help."""
+"""Typer commands made from functions: their parameters, the options that all commands have, and their help."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _NUMBERS_AND_FLAGS = (bool, int, float)
 
 
 class CommandParameters:
-    """The parameters of a command. `requests` are the classes of the requests that its function takes, by parameter."""
+    """The parameters of a command. `requests`: the request classes that its function takes, by parameter."""
 
     def __init__(self, parameters: Sequence[inspect.Parameter], requests: Mapping[str, type]) -> None:
         self.parameters, self.requests = parameters, requests
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Make the arguments of the function from the values of the command line."""
+        """Return the arguments of the function for the values of the command line."""
         left = dict(given)
         made = {}
         for name, request in self.requests.items():
@@ -43,7 +43,7 @@ class CommandParameters:
 
 
 def command_parameters(command: Callable[..., None]) -> CommandParameters:
-    """Spread the requests that a function takes into options and arguments, among those that it declares itself."""
+    """Return the parameters of a function, with the fields of each request that it takes in place of the request."""
     module = sys.modules[command.__module__]
     requests: dict[str, type] = {}
     declared: list[Parameter] = []
@@ -59,7 +59,7 @@ def command_parameters(command: Callable[..., None]) -> CommandParameters:
 
 
 def _ordered(declared: Sequence[Parameter]) -> list[Parameter]:
-    """Put parameters where their `After` says."""
+    """Return the parameters with each one that has an `After` moved there."""
     ordered = list(declared)
     for item in declared:
         for about in item.metadata:
@@ -70,12 +70,12 @@ def _ordered(declared: Sequence[Parameter]) -> list[Parameter]:
 
 
 def _declared(parameter: Parameter) -> Argument | None:
-    """Return what the command line has of a parameter."""
+    """Return the declaration of a parameter for the command line, or None."""
     return next((each for each in parameter.metadata if isinstance(each, Argument)), None)
 
 
 def _typer_parameter(declared: Parameter) -> inspect.Parameter | None:
-    """Make typer's parameter of one that is declared; None if the command line does not have it."""
+    """Return typer's parameter for a declared one; None if the command line does not have it."""
     about = _declared(declared)
     if about is None:
         return None
@@ -84,14 +84,14 @@ def _typer_parameter(declared: Parameter) -> inspect.Parameter | None:
     return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-@cache  # several commands have the same options, and `Annotated` is slow to make
+@cache  # several commands share options, and `Annotated` is slow to make
 def _hint(name: str, type_: Any, optional: bool, about: Argument) -> Any:
     parsed = _command_line_type(type_, about)
     return Annotated[parsed | None if optional else parsed, _info(name, about)]
 
 
 def _info(name: str, about: Argument) -> Any:
-    """Make typer's description of an option or an argument."""
+    """Return typer's description of an option or an argument."""
     shared: dict[str, Any] = {
         "metavar": about.metavar,
         "help": about.help,
@@ -104,8 +104,9 @@ def _info(name: str, about: Argument) -> Any:
 
 
 def _command_line_type(type_: Any, about: Argument) -> Any:
-    """Choose the type that the command line parses: a number, a flag, one of a few words, and else a text or a list of
-    texts; the Python function parses these."""
+    """Return the type that the command line parses: a number, a flag, one of a few words, or else a text or a list of
+    texts, which the Python function parses.
+    """
     kinds = [kind for kind in _alternatives(type_) if kind is not NoneType]
     if len(kinds) == 1 and (kinds[0] in _NUMBERS_AND_FLAGS or get_origin(kinds[0]) is Literal):
         return kinds[0]
@@ -120,18 +121,17 @@ def _alternatives(type_: Any) -> tuple[Any, ...]:
     return get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
 
 
-# What all commands have in common: how much they tell and how, which may stand before or behind the name of a command,
-# and what becomes of Ctrl-C and other signals.
+# The options that all commands have, before or after the name of the command, and signals during a command.
 
-PANEL: Panel = "What is told"
+PANEL: Panel = "Logging"
 
 LogLevel = Annotated[
     Literal["error", "warn", "info", "debug", "trace"] | None,
-    typer.Option("--log-level", help="How much to tell on standard error. Default: `info`.", rich_help_panel=PANEL),
+    typer.Option("--log-level", help="Level of the log on standard error. Default: `info`.", rich_help_panel=PANEL),
 ]
 LogFormat = Annotated[
     Literal["text", "json"] | None,
-    typer.Option("--log-format", help="How to tell it. Default: `text`.", rich_help_panel=PANEL),
+    typer.Option("--log-format", help="Format of the log. Default: `text`.", rich_help_panel=PANEL),
 ]
 Verbose = Annotated[
     int,
@@ -141,13 +141,13 @@ Verbose = Annotated[
         count=True,
         metavar="",
         show_default=False,
-        help="Tell more; `-vv`: all.",
+        help="Log more; `-vv`: everything.",
         rich_help_panel=PANEL,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Tell errors only.", rich_help_panel=PANEL)]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Log errors only.", rich_help_panel=PANEL)]
 
-COMMON: dict[str, tuple[Any, object]] = {  # by name: the type, and the default
+COMMON: dict[str, tuple[Any, object]] = {  # by name: the type and the default
     "log_level": (LogLevel, None),
     "log_format": (LogFormat, None),
     "verbose": (Verbose, 0),
@@ -156,7 +156,7 @@ COMMON: dict[str, tuple[Any, object]] = {  # by name: the type, and the default
 
 
 def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quiet: bool) -> None:
-    """Let the log be as these options say; what none of them says stays."""
+    """Configure the log. Options that are not given change nothing."""
     if sum((log_level is not None, verbose > 0, quiet)) > 1:
         raise typer.BadParameter("give one of `--log-level`, `-v` and `-q`", param_hint="--log-level")
     level = "error" if quiet else ("debug", "trace")[min(verbose, 2) - 1] if verbose else log_level
@@ -164,7 +164,7 @@ def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quie
 
 
 def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The function of a command with the options that all have, and with a line for a signal that ends it."""
+    """Return a command's function with the options of all commands, and with a message for a signal that ends it."""
 
     own = command_parameters(command)
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -192,16 +192,16 @@ def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-# The help of commands: how to call them comes first, then what they do, then the options. It is made from the docstring
-# of a command's function: its first paragraph is a sentence, and each paragraph that is one `ggfmt ...` in backticks is
-# a call.
+# The help of commands: first how to call them, then what they do, then the options. It is made from the docstring of a
+# command's function: its first paragraph is one sentence, and a paragraph that is one `ggfmt ...` in backticks is a
+# call.
 
 HELP = {"help_option_names": ["-h", "--help"]}
 _CALL = re.compile(r"`(ggfmt [^`]+)`")
 
-# Help on a terminal that has no room for typer's tables: each option in a line, and what it is below it.
+# Help on a narrow terminal: each option is a line, with its description below.
 
-LEAST_COLUMNS = 80  # of typer's tables: below that they cut the names of options
+MIN_COLUMNS = 80  # typer's tables cut the names of options if they are narrower
 
 
 class Command(TyperCommand):
@@ -209,7 +209,7 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         columns = shutil.get_terminal_size().columns
-        if columns >= LEAST_COLUMNS:
+        if columns >= MIN_COLUMNS:
             super().format_help(ctx, formatter)
         else:
             formatter.write("\n".join(self._lines(ctx, columns)) + "\n")
@@ -233,11 +233,11 @@ class Command(TyperCommand):
             yield f"{title}:"
             for param in params:
                 yield from _wrapped(_called(param), columns, "  ", "      ")
-                yield from _wrapped(_told_of(param), columns, "      ", "      ")
+                yield from _wrapped(_description(param), columns, "      ", "      ")
 
 
 def _called(param: Any) -> str:
-    """An option or an argument as one writes it."""
+    """Return an option or an argument as a user writes it."""
     if param.param_type_name == "argument":
         return str(param.metavar or param.name)
     names = sorted((*param.opts, *param.secondary_opts), key=lambda name: name.startswith("--"))
@@ -245,7 +245,7 @@ def _called(param: Any) -> str:
     return f"{', '.join(names)} {value}".rstrip()
 
 
-def _told_of(param: Any) -> str:
+def _description(param: Any) -> str:
     text = (getattr(param, "help", None) or "").replace("`", "")
     return f"{text} Default: {param.default}." if isinstance(param.default, str) else text
 
@@ -255,18 +255,20 @@ def _wrapped(text: str, columns: int, first: str, rest: str) -> list[str]:
 
 
 def usage_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:
-    """A help text in Markdown. It is one paragraph to typer, which would print others dim."""
-    # A line of no-break spaces ends a paragraph of the reader, but none of typer.
+    """Return a help text in Markdown. It is one paragraph to typer, which would print further paragraphs dim."""
+    # A line of no-break spaces ends a paragraph for the reader, but not for typer.
     return "\n".join(("```", *calls, "```", "\n\u00a0\n".join(paragraphs)))
 
 
 def command_name(command: Callable[..., None]) -> str:
-    """Return what the command of a function is called."""
+    """Return the name of a function's command."""
     return command.__name__.replace("_", "-")
 
 
 def register(app: typer.Typer, command: Callable[..., None], *, bare: bool = False) -> None:
-    """Make a function a command; `bare`: it can be called without anything, otherwise that shows its help."""
+    """Make a function a command. `bare`: it runs without arguments; otherwise a call without
+    arguments shows its help.
+    """
     paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n")]
     calls = [match[1] for paragraph in paragraphs if (match := _CALL.fullmatch(paragraph))]
     sentences = [paragraph for paragraph in paragraphs if not _CALL.fullmatch(paragraph)]

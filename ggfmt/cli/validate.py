@@ -26,39 +26,44 @@ _Codes = list[str] | None
 
 def validate_config(
     request: LintRequest,
-    output_format: Annotated[FindingsFormat, Option(panel="What is shown", help="How to print the findings.")] = "text",
-    strict: Annotated[bool, Option(panel="What is checked", help="End with 1 for warnings too.")] = False,
+    output_format: Annotated[FindingsFormat, Option(panel="Display", help="Format of the findings.")] = "text",
+    strict: Annotated[bool, Option(panel="Checks", help="End with 1 for warnings too.")] = False,
     select: Annotated[
         _Codes,
-        Option(metavar="CODES", panel="What is checked", help="Tell these: `GG101`, `GG11` for all such, `ALL`."),
+        Option(
+            metavar="CODES",
+            panel="Checks",
+            help="Report only these codes: a code (`GG101`), a prefix (`GG11`), or `ALL`.",
+        ),
     ] = None,
-    ignore: Annotated[_Codes, Option(metavar="CODES", panel="What is checked", help="Do not tell these.")] = None,
+    ignore: Annotated[_Codes, Option(metavar="CODES", panel="Checks", help="Do not report these codes.")] = None,
     extend_ignore: Annotated[
-        _Codes, Option(metavar="CODES", panel="What is checked", help="Nor these, beside those of `--ignore`.")
+        _Codes,
+        Option(metavar="CODES", panel="Checks", help="Do not report these codes either, in addition to `--ignore`."),
     ] = None,
     machine: Annotated[
         bool | None,
         Option(
             "--machine/--no-machine",
-            panel="What is checked",
-            help="Check what depends on this machine; default: unless `CI` is set.",
+            panel="Checks",
+            help="Check what depends on this machine. Default: only if `CI` is not set.",
         ),
     ] = None,
-    isolated: Annotated[
-        bool, Option(panel="What is checked", help="Take no settings from `ggfmt.toml` and `pyproject.toml`.")
-    ] = False,
+    isolated: Annotated[bool, Option(panel="Checks", help="Ignore `ggfmt.toml` and `pyproject.toml`.")] = False,
     stdin_filename: Annotated[
-        str | None, Option(metavar="FILE", panel="What is shown", help="The name of standard input in what is told.")
+        str | None, Option(metavar="FILE", panel="Display", help="The name of standard input in findings.")
     ] = None,
-    fix: Annotated[bool, Option(panel="Fixes", help="Put the fixes into the files; what remains is printed.")] = False,
+    fix: Annotated[
+        bool, Option(panel="Fixes", help="Write the fixes to the files, and print the findings that are left.")
+    ] = False,
     diff: Annotated[
         bool, Option(panel="Fixes", help="Print the fixes as a patch; findings go to standard error.")
     ] = False,
     unsafe_fixes: Annotated[
-        bool, Option(panel="Fixes", help="Fix what may not be what was meant, too; see the page `checking`.")
+        bool, Option(panel="Fixes", help="Also apply fixes that may change the meaning; see the page `checking`.")
     ] = False,
 ) -> None:
-    """Check handler files, and mend what can be mended.
+    """Check handler files, and fix what can be fixed.
 
     `ggfmt init json -o json.properties`
 
@@ -70,8 +75,8 @@ def validate_config(
 
     `ggfmt validate-config . --diff | patch -p1`
 
-    Ends with 1 if there are errors, or warnings and `--strict`; with 2 if a file is missing. With `--fix`, what
-    remains counts.
+    Ends with 1 if there are errors, or warnings and `--strict`; with 2 if a file is missing. With `--fix`, only
+    the findings that are left count.
     """
     from ggfmt.config.lint import settings as of_linter
     from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
@@ -85,18 +90,18 @@ def validate_config(
     sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT)
     rules = {source.name: chosen.rules(source.name) for source in sources.found}
     given = arguments.lines(request.settings)
-    mending = _FixApplier(fix, diff, unsafe_fixes, given)
+    fixer = _FixApplier(fix, diff, unsafe_fixes, given)
     found: dict[str, Sequence[Diagnostic]] = {}
     for source in sources.found:
         of_file = rules[source.name]
         if fix or diff:
-            found[source.name] = mending.mended(source, of_file)
+            found[source.name] = fixer.apply(source, of_file)
         else:
             found[source.name] = lint(source.content, source.name, of_file, given)
-    found = _told_once(found)
+    found = _deduplicated(found)
     _print(found, output_format, sys.stderr if diff else sys.stdout)
     sys.stdout.flush()
-    for line in _closing(found, sources.passed_over, mending.left):
+    for line in _closing(found, sources.passed_over, fixer.left):
         emit("info", line)
     severities = {finding.severity for findings in found.values() for finding in findings}
     if Severity.ERROR in severities or (strict and Severity.WARNING in severities):
@@ -104,44 +109,44 @@ def validate_config(
 
 
 class _FixApplier:
-    """What becomes of fixes: written, shown, or both; `left` counts those that only `--unsafe-fixes` makes."""
+    """Writes or prints fixes, or both. `left`: the number of fixes that only `--unsafe-fixes` makes."""
 
     def __init__(self, fix: bool, diff: bool, unsafe: bool, settings: Sequence[str]) -> None:
         self.fix, self.diff, self.unsafe, self.settings = fix, diff, unsafe, settings
         self.left = 0
 
-    def mended(self, source: HandlerFile, rules: Rules) -> Sequence[Diagnostic]:
-        """Write or show the fixes of a file; what is found in it afterwards."""
+    def apply(self, source: HandlerFile, rules: Rules) -> Sequence[Diagnostic]:
+        """Write or print the fixes of a file, and return the findings that are left."""
         from ggfmt.config.lint.fix import fix_file, patch, write_file
         from ggfmt.config.lint.reading import lint
         from ggfmt.java.text import visible
         from ggfmt.render.diagnostics import print_patch
 
-        mended = fix_file(source.content, source.name, rules, self.settings, self.unsafe)
-        self.left += 0 if self.unsafe else sum(finding.rewrite is not None for finding in mended.findings)
+        fixed_file = fix_file(source.content, source.name, rules, self.settings, self.unsafe)
+        self.left += 0 if self.unsafe else sum(finding.rewrite is not None for finding in fixed_file.findings)
         if self.diff:
-            print_patch(patch(source.name, source.content, mended.content), sys.stdout)
+            print_patch(patch(source.name, source.content, fixed_file.content), sys.stdout)
         if not self.fix or source.path is None:
             return lint(source.content, source.name, rules, self.settings)
-        if mended.content != source.content:
-            failure = write_file(source.path, mended.content)
+        if fixed_file.content != source.content:
+            failure = write_file(source.path, fixed_file.content)
             if failure is not None:
                 return (failure, *lint(source.content, source.name, rules, self.settings))
-            counts = ((mended.keys, "key"), (mended.lines, "line"))
+            counts = ((fixed_file.keys, "key"), (fixed_file.lines, "line"))
             fixed = " and ".join(_count(number, word) for number, word in counts if number)
             emit("info", f"fixed {fixed} in {visible(source.name)}")
-        return mended.findings
+        return fixed_file.findings
 
 
-def _told_once(found: _Found) -> dict[str, Sequence[Diagnostic]]:
-    """The findings less what is told of `--set` more than once."""
+def _deduplicated(found: _Found) -> dict[str, Sequence[Diagnostic]]:
+    """Return the findings, with each finding about `--set` only once."""
     from ggfmt.config.properties import SETTINGS
 
-    told: set[Diagnostic] = set()
+    reported: set[Diagnostic] = set()
     kept: dict[str, Sequence[Diagnostic]] = {}
     for file, findings in found.items():
-        kept[file] = [finding for finding in findings if finding not in told]
-        told |= {finding for finding in findings if finding.span.file == SETTINGS}
+        kept[file] = [finding for finding in findings if finding not in reported]
+        reported |= {finding for finding in findings if finding.span.file == SETTINGS}
     return kept
 
 
@@ -149,12 +154,12 @@ def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None
     from ggfmt.render.diagnostics import print_diagnostics, write_text
 
     if output_format == "text":
-        from ggfmt.render.diagnostics import folded
+        from ggfmt.render.diagnostics import fold_similar
 
         if stream is sys.stderr:
-            emit_findings(folded(_all(found)))
+            emit_findings(fold_similar(_all(found)))
         else:
-            print_diagnostics(folded(_all(found)), stream)
+            print_diagnostics(fold_similar(_all(found)), stream)
     else:
         write_text(_rendered(found, output_format), stream)
 
@@ -194,15 +199,15 @@ def _all(found: _Found) -> list[Diagnostic]:
 
 
 def _closing(found: _Found, passed_over: Sequence[str], left: int) -> list[str]:
-    """What is told below the findings: how many there are, what else can be fixed, which files were not checked."""
+    """Return the lines after the findings: their number, further fixes, and files that were not checked."""
     from ggfmt.java.text import visible
-    from ggfmt.render.diagnostics import tally
+    from ggfmt.render.diagnostics import count_findings
 
     lines = []
     if left:
         lines.append(f"{_count(left, 'fix', 'fixes')} more with `--unsafe-fixes`")
     if found or not passed_over:
-        lines.append(f"{_count(len(found), 'file')}: {tally(_all(found))}")
+        lines.append(f"{_count(len(found), 'file')}: {count_findings(_all(found))}")
     if passed_over:
         files = visible(passed_over[0]) if len(passed_over) == 1 else _count(len(passed_over), "file")
         lines.append(f"{files}: no GoldenGate properties, passed over")

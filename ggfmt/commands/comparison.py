@@ -35,7 +35,7 @@ class CompareRequest:
     table: Annotated[str | None, options.TABLE] = None
     ignore: Annotated[
         str | Sequence[str] | None,
-        Option(metavar="COLUMN", panel="What is checked", help="A column that is not compared."),
+        Option(metavar="COLUMN", panel="Checks", help="A column that is not compared."),
     ] = None
     csv_options: Annotated[
         Properties, Option("--csv-option", metavar="NAME=VALUE", help="How CSV is written; `b.null=\\\\N` of one side.")

@@ -66,7 +66,7 @@ class ConsolidateRequest:
         Mapping[str, str] | Sequence[str] | None,
         Option("--type", metavar="TABLE.COLUMN=TYPE", help="The type of columns, such as `*.PRICE=string`."),
     ] = None
-    strict: Annotated[bool, Option(panel="What is checked", help="Stop if an operation cannot be decided.")] = False
+    strict: Annotated[bool, Option(panel="Checks", help="Stop if an operation cannot be decided.")] = False
     mode: Annotated[RowMode, options.MODE] = "error"
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     input_config: Annotated[Path | None, options.INPUT_CONFIG] = None

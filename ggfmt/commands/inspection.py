@@ -34,7 +34,7 @@ class PreviewRequest:
     config: Annotated[Paths, options.CONFIG] = None
     count: Annotated[
         int,
-        Option("-n", "--messages", metavar="N", min=1, panel="What is shown", help="How many messages of each table."),
+        Option("-n", "--messages", metavar="N", min=1, panel="Display", help="How many messages of each table."),
     ] = 5
     table: Annotated[str | None, options.TABLE] = None
     to: Annotated[str | None, options.TO] = None

@@ -53,7 +53,7 @@ CURRENT_TIMESTAMP = Option(
     metavar="TS", panel="Handlers", help="One `current_ts` for all, so that a run can be repeated."
 )
 MODE = Option(panel="Output", help="What to do with output that exists.")
-TABLE = Option(metavar="NAME", panel="What is shown", help="Only this table, in full or by the last part of its name.")
+TABLE = Option(metavar="NAME", panel="Display", help="Only this table, in full or by the last part of its name.")
 
 REMOTE = Option(metavar="URL", panel="Spark", help="A Spark Connect server, `sc://HOST:PORT`, in place of a master.")
 SPARK_CONF = Option(metavar="KEY=VALUE", panel="Spark", help="A Spark property.")
@@ -61,4 +61,4 @@ JAVA_HOME = Option(metavar="DIR", panel="Spark", help="The Java to run Spark on.
 SPLIT_SIZE = Option(metavar="BYTES", panel="Spark", help="Input a task reads, for example `64m`.")
 MAX_RECORD = Option(metavar="BYTES", panel="Spark", help="The longest record; default: `64m`.")
 
-PROGRESS = Option("--progress/--no-progress", panel="What is told", help="How far the run is; default: on a terminal.")
+PROGRESS = Option("--progress/--no-progress", panel="Logging", help="Show a progress bar. Default: only on a terminal.")

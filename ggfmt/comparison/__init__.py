@@ -1,6 +1,6 @@
-"""Two sets of rows compared: files of tables as `ggfmt consolidate`, Spark or a database writes them.
+"""Comparison of two sets of rows: files of tables from `ggfmt consolidate`, Spark or a database.
 
-Which tables and files a place has (`places`), their rows as Arrow batches (`files`, `csv_files`, `tables`), columns and
-keys by their names (`matching`), values of two types as values of one (`values`), rows that go together brought
-together, on disk if they are many (`spread`), and compared (`rows`).
+`sides` finds the tables and files of a side, `files` and `csv_files` read their rows as Arrow batches, `comparison`
+matches tables, columns and keys by name, `values` gives two types a common one, `hash_partitions` brings matching rows
+together, on disk if they are many, and `rows` compares them.
 """

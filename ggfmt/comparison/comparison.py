@@ -1,4 +1,4 @@
-"""The rows of a table, whatever its files are: which columns they have, and batches of some of them."""
+"""Comparison of two sides: their tables and columns, matched by name, and the result."""
 
 from __future__ import annotations
 
@@ -25,13 +25,16 @@ _NULL = pa.null()
 
 
 class TableRows:
-    """`columns` are those of all files, by their stored types. Not `named`: they are called by their places. `sparse`:
-    a column may lack where it is NULL in all rows, or where there is no row. A column that some files lack is NULL in
-    them. Abend GG582 for a file that cannot be read, or whose columns are of other types than before."""
+    """The rows of a table, in whatever files. `columns`: those of all files, with their stored types.
+
+    Not `named`: columns have numbers as names. `sparse`: a column may be absent from a file if it is NULL in all rows,
+    or if there are no rows. A column that some files lack is NULL there. Raises: Abend GG582 for a file that cannot be
+    read, or whose columns have other types than before.
+    """
 
     def __init__(self, parts: Sequence[PartitionedFile], options: CsvOptions) -> None:
         files = [(_opened(part, options), part.columns) for part in parts]
-        # A file without a byte has no columns, and no rows.
+        # An empty file has no columns and no rows.
         self._files = [(file, constants) for file, constants in files if file.columns]
         self.named = all(file.named for file, _ in self._files)
         self.sparse = not self._files or any(file.sparse for file, _ in self._files)
@@ -46,7 +49,7 @@ class TableRows:
         self.columns = {name: STRING if type == _NULL else type for name, type in found.items()}
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Columns of these names, one at least, which are called by their places in them from `0`."""
+        """Yield the columns with these names, at least one; their names in the batches are their places, from `0`."""
         types = [self.columns.get(name, STRING) for name in names]
         schema = pa.schema([(f"{place}", type) for place, type in enumerate(types)])
         for file, constants in self._files:
@@ -67,12 +70,10 @@ def _opened(part: PartitionedFile, options: CsvOptions) -> TableFile:
     return CsvFile(part.file, options) if part.kind is CsvFile else part.kind(part.file)
 
 
-# Two places compared: what was asked for, and what was found.
-
-# Which tables and columns of two sides belong together, and by which key: by their names.
+# Matching by names: which tables and columns of two sides belong together, and their key.
 
 Fold = Callable[[str], str]
-Names = tuple[str | None, str | None]  # on either side; None where there is none
+Names = tuple[str | None, str | None]  # the names on each side; None if it has none
 
 _AS_IT_IS: Fold = str
 _OF_COLUMNS: tuple[Fold, ...] = (_AS_IT_IS, str.casefold)
@@ -86,16 +87,18 @@ _OF_TABLES: tuple[Fold, ...] = (*_OF_COLUMNS, _last_part)
 
 
 def matched_tables(a: Iterable[str], b: Iterable[str]) -> list[Names]:
-    """Tables of one name; then of those that are left of one name in any case, and of one last part of it."""
-    return _matched(a, b, _OF_TABLES)
+    """Return pairs of tables: those of equal names, then of names equal in any case, then of equal last parts."""
+    return _match_names(a, b, _OF_TABLES)
 
 
 def has_name(table: str, name: str) -> bool:
     return any(fold(table) == fold(name) for fold in _OF_TABLES)
 
 
-def _matched(a: Iterable[str], b: Iterable[str], folds: Sequence[Fold]) -> list[Names]:
-    """In the order of A, and then those of B alone. Names that are alike to a fold are told apart or left alone."""
+def _match_names(a: Iterable[str], b: Iterable[str], folds: Sequence[Fold]) -> list[Names]:
+    """Return pairs in order of A, then those only in B. Names that a fold makes equal are matched uniquely or not at
+    all.
+    """
     left_a, left_b = list(a), list(b)
     order = [*left_a]
     found: dict[str, str] = {}
@@ -118,7 +121,9 @@ def _folded(names: Iterable[str], fold: Fold) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class MatchedColumns:
-    """The columns of a table: pairs, those of the key first; how many these are; and columns of one side alone."""
+    """The columns of a table: pairs, those of the key first; the number of key columns; and columns
+    of one side only.
+    """
 
     pairs: tuple[Pair, ...]
     keys: int
@@ -127,8 +132,10 @@ class MatchedColumns:
 
 
 def matched_columns(table: str, a: TableRows, b: TableRows, ignored: Collection[str]) -> MatchedColumns:
-    """The columns of both sides without the ignored ones, and no key. Columns without names are those of the other side
-    by their places; UsageError GG580 where these are not as many."""
+    """Return the columns of both sides without the ignored ones, and without a key.
+
+    Columns without names get those of the other side, by place. Raises: UsageError GG580 if their numbers differ.
+    """
     if a.named != b.named and a.columns and b.columns:
         if len(a.columns) != len(b.columns):
             message = f"one side has {len(a.columns)} columns, the other {len(b.columns)}, and not all have names"
@@ -136,7 +143,7 @@ def matched_columns(table: str, a: TableRows, b: TableRows, ignored: Collection[
             raise UsageError(Diagnostic("GG580", message, Span(table=table), help))
         names: list[Names] = list(zip(a.columns, b.columns, strict=True))
     else:
-        names = _matched(a.columns, b.columns, _OF_COLUMNS)
+        names = _match_names(a.columns, b.columns, _OF_COLUMNS)
     pairs, only_a, only_b = [], [], []
     for of_a, of_b in names:
         if any(name in ignored for name in (of_a, of_b)):
@@ -152,7 +159,9 @@ def matched_columns(table: str, a: TableRows, b: TableRows, ignored: Collection[
 
 
 def with_key(table: str, columns: MatchedColumns, key: Sequence[str]) -> MatchedColumns:
-    """The same with a key, if there are columns to compare. UsageError GG580 for one that both sides do not have."""
+    """Return the columns with a key, if there are columns to compare. Raises: UsageError GG580 for a key column that a
+    side lacks.
+    """
     first: list[Pair] = []
     if not columns.pairs:
         return columns
@@ -183,8 +192,9 @@ def _pair(pairs: Iterable[Pair], name: str) -> Pair | None:
 
 
 def named_columns(names: Iterable[str], *sides: Collection[str]) -> dict[str, set[str]]:
-    """What each name calls of the columns of both sides: those of that name, or else of it in any case, if a side has
-    one such."""
+    """Return the columns of both sides for each name: the column of that name, or else the only one
+    equal in any case.
+    """
     found = {}
     for name in names:
         alike = [[column for column in columns if column.casefold() == name.casefold()] for columns in sides]
@@ -197,8 +207,9 @@ def named_columns(names: Iterable[str], *sides: Collection[str]) -> dict[str, se
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """`keys` of tables or of every table; `table` alone, if there is one; columns to be left out; options of CSV files
-    by name; how many examples of each kind to keep for a table."""
+    """`keys` of tables or of every table; only `table`, if given; columns to ignore; options of CSV files by name; and
+    how many examples of each kind to keep for a table.
+    """
 
     a: str
     b: str
@@ -211,11 +222,14 @@ class ComparisonOptions:
 
 @dataclass(frozen=True)
 class TableComparison:
-    """What was found of a table. Rows are `equal`, `missing` (in A alone), `extra` (in B alone) or `different` (of one
-    key, with other values), and `by_column` tells in how many different rows a column differs. Without a `key` rows are
-    compared as wholes, and none is different. `repeated_a` and `repeated_b`: how many keys a side has more than once;
-    their rows are compared as wholes. `columns_a` and `columns_b` are those of one side alone. `only` is the side that
-    has the table, if the other has not; its rows are not counted."""
+    """The result of a table. Rows are `equal`, `missing` (only in A), `extra` (only in B) or `different` (equal key,
+    other values).
+
+    `by_column`: in how many different rows a column differs. Without a `key`, whole rows are compared, and none is
+    different. `repeated_a` and `repeated_b`: the number of keys that a side has more than once; their rows are compared
+    as whole rows. `columns_a` and `columns_b`: columns of one side only. `only`: the side that has the table, if the
+    other lacks it; its rows are not counted.
+    """
 
     table: str
     key: tuple[str, ...] = ()
@@ -248,7 +262,7 @@ class TableComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was found of two places (without credentials), table by table; numbers of rows are those of all tables."""
+    """The result of two sides (without credentials), table by table; numbers of rows are sums over the tables."""
 
     a: str
     b: str
@@ -256,7 +270,7 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """Whether both have the same tables, columns and rows."""
+        """Whether both sides have the same tables, columns and rows."""
         return all(table.same for table in self.tables)
 
     @property
@@ -287,12 +301,15 @@ class _Table:
 
 
 def compare(asked: ComparisonOptions) -> Comparison:
-    """UsageError GG310 for a place that is not there, GG580 and GG581 for what cannot be asked for; Abend GG582 for a
-    file that cannot be read, GG587 where there is no room for temporary files."""
+    """Compare two sides.
+
+    Raises: UsageError GG310 for a path that does not exist, GG580 and GG581 for an impossible comparison; Abend GG582
+    for a file that cannot be read, GG587 if there is no room for temporary files.
+    """
     if asked.examples < 0:
         raise UsageError(Diagnostic("GG580", f"there cannot be {asked.examples} examples", help="give 0 or more"))
     places = find_tables(asked.a), find_tables(asked.b)
-    names = [_chosen(place, asked.table) for place in places]
+    names = [_select_tables(place, asked.table) for place in places]
     alone = all(len(of) == 1 for of in names) and (asked.table or not all(place.named for place in places))
     pairs = [(names[0][0], names[1][0])] if alone else matched_tables(*names)
     tables = list(_tables(asked, places, pairs))
@@ -305,8 +322,8 @@ def compare(asked: ComparisonOptions) -> Comparison:
     return Comparison(strip_credentials(asked.a), strip_credentials(asked.b), tuple(found))
 
 
-def _chosen(place: ComparisonSide, table: str | None) -> list[str]:
-    """The tables of a side that are compared. A file, or a directory of one table, has whatever table is asked for."""
+def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
+    """Return the tables of a side to compare. A file, or a directory of one table, matches any requested name."""
     names = list(place.tables)
     if table is None or table in names:
         return names if table is None else [table]
@@ -319,7 +336,9 @@ def _chosen(place: ComparisonSide, table: str | None) -> list[str]:
 
 
 def _tables(asked: ComparisonOptions, places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> Iterator[_Table]:
-    """The tables of both sides, looked at before any is compared, so that what is wrong with names is told at once."""
+    """Return the tables of both sides, checked before any is compared, so that all problems of names are reported
+    first.
+    """
     options = csv_options(asked.csv, "a"), csv_options(asked.csv, "b")
     parts = {part for place in places for name in place.tables for part in (name, name.rpartition(".")[2])}
     keyed = {table for table, _ in asked.keys if table != EVERY_TABLE and table not in parts}
@@ -336,7 +355,7 @@ def _tables(asked: ComparisonOptions, places: Sequence[ComparisonSide], pairs: S
         ignored = {column for columns in named.values() for column in columns}
         columns = matched_columns(a, rows_a, rows_b, ignored)
         key = key_of(a, asked.keys) or key_of(b, asked.keys)
-        if not key:  # one of a manifest is no key of what is compared if a part of it is ignored
+        if not key:  # a key from a manifest does not apply if a part of it is ignored
             known = (place.keys.get(name, ()) for place, name in zip(places, (a, b), strict=True))
             key = next((names for names in known if names and has_key(columns, names)), ())
         yield _Table(a, rows_a, rows_b, with_key(a, columns, key))
@@ -347,7 +366,7 @@ def _tables(asked: ComparisonOptions, places: Sequence[ComparisonSide], pairs: S
 
 @contextmanager
 def _scratch() -> Iterator[Path]:
-    """A directory for temporary files. What goes wrong with files that are read is no OSError any more."""
+    """Yield a directory for temporary files. Errors of files that are read are not OSError at this point."""
     remove_abandoned()
     try:
         with Scratch() as directory:

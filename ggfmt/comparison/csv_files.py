@@ -1,4 +1,4 @@
-"""How tables of texts are written: the options of CSV files, and the dialects of the programs that write them."""
+"""Tables as CSV and as text with escapes: the options of programs that write them, and how they are read."""
 
 from __future__ import annotations
 
@@ -35,8 +35,11 @@ HELP = {
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """Letters behind an `escape` mean what they do to PostgreSQL and MySQL: `\\n` is a line feed. With a `quote`
-    there are escapes within quotes alone. `delimiter` None: a tab in files `.tsv`, and a comma in others."""
+    """Letters after an `escape` mean what they do to PostgreSQL and MySQL: `\\n` is a line feed.
+
+    With a `quote`, there are escapes only within quotes. `delimiter` None: a tab in `.tsv` files, and a comma in
+    others.
+    """
 
     delimiter: str | None = None
     quote: str | None = '"'
@@ -60,8 +63,10 @@ DIALECTS = {
 
 
 def csv_options(given: Iterable[tuple[str, str]], side: str) -> CsvOptions:
-    """The options of one side, `a` or `b`, of those that are given for it (`b.null`) or for both (`null`). UsageError
-    GG580 for one that there is not, or that has no such value."""
+    """Return the options of one side, `a` or `b`, from those given for it (`b.null`) or for both (`null`).
+
+    Raises: UsageError GG580 for an unknown option or an illegal value.
+    """
     chosen: dict[str, str] = {}
     for name, value in given:
         of, dot, rest = name.partition(".")
@@ -116,28 +121,28 @@ def _illegal(name: str, help: str) -> UsageError:
     return UsageError(Diagnostic("GG580", f"the option `{name}` of CSV files cannot be that", help=help))
 
 
-# Files of a table as CSV, and as texts with escapes: all columns are texts. Arrow's reader tells an empty text in
-# quotes from nothing between two delimiters. Of escapes it knows doubled quotes: files with others come to it rewritten
-# (`ggfmt.comparison.escapes`).
+# Files of a table as CSV, and as text with escapes: all columns are texts. Arrow's reader distinguishes an empty text
+# in quotes from nothing between two delimiters. It knows only doubled quotes as escapes: files with other escapes are
+# rewritten first.
 
-_BLOCK_BYTES, _MOST_BLOCK_BYTES = 4 << 20, 64 << 20
-# What Arrow says of a file without a byte, and of a row that is longer than a block: the first one, or another.
+_BLOCK_BYTES, _MAX_BLOCK_BYTES = 4 << 20, 64 << 20
+# Arrow's messages for an empty file, and for a row that is longer than a block: the first row, or another one.
 _EMPTY, _TOO_LONG = "Empty CSV file", ("Empty CSV file or block", "straddling")
 _TABS = ("tsv", "tab")
 
-# Files whose escapes Arrow's reader of CSV does not know, rewritten while it reads them. Without quotes (MySQL,
-# PostgreSQL's text format) a letter behind an escape stands for a character, and `\N` for NULL: escapes become those
-# of letters, so that they are in nobody's way, stay in the texts that Arrow gives, and are taken out of them a column
-# at once. Within quotes (Spark, and MySQL with `FIELDS ENCLOSED BY`) they become the characters.
+# Files with escapes that Arrow's CSV reader does not know are rewritten while it reads them. Without quotes (MySQL,
+# PostgreSQL's text format), a letter after an escape stands for a character, and `\N` for NULL: escapes become escapes
+# of letters, which do not disturb the reader, stay in the texts that Arrow returns, and are replaced there a column at
+# once. Within quotes (Spark, and MySQL with `FIELDS ENCLOSED BY`), they become the characters.
 
-BLOCK_BYTES, _MOST_BYTES = 4 << 20, 64 << 20
+BLOCK_BYTES, _MAX_BYTES = 4 << 20, 64 << 20
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "Z": "\x1a"}
-_DELIMITER = "\2"  # stands behind an escape for a delimiter that is no letter's
+_DELIMITER = "\2"  # follows an escape in place of a delimiter that is not a letter
 _PRIVATE = range(0xE000, 0xF900)  # characters for private use
 
 
 class _RewritingStream(io.RawIOBase):
-    """A file that is read in blocks, each rewritten."""
+    """A file that is read in blocks, each of which is rewritten."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -148,7 +153,7 @@ class _RewritingStream(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """As many bytes as are wanted, unless the file ends: Arrow takes fewer for a block that is short."""
+        """Return the requested number of bytes, unless the file ends: for Arrow, a short block is the last one."""
         parts, count = [self._ready], len(self._ready)
         while not self._ended and (size < 0 or count < size):
             block = self._stream.read(BLOCK_BYTES)
@@ -163,12 +168,13 @@ class _RewritingStream(io.RawIOBase):
 
     @abstractmethod
     def _rewritten(self, data: bytes, last: bool) -> tuple[bytes, bytes]:
-        """The data as Arrow is to have it, and what of it has to wait for what is behind it."""
+        """Return the rewritten data, and the rest that has to wait for the next block."""
 
 
 class Lines(_RewritingStream):
-    """A file without quotes, in which a line feed or a delimiter behind an escape, and a carriage return that ends no
-    line, become escapes of letters, so that a reader can divide it into lines and fields."""
+    """A file without quotes. A line feed or a delimiter after an escape, and a carriage return that ends no line,
+    become escapes of letters, so that a reader finds the lines and fields.
+    """
 
     def __init__(self, stream: BinaryIO, delimiter: str) -> None:
         super().__init__(stream)
@@ -177,7 +183,7 @@ class Lines(_RewritingStream):
         self._pattern = re.compile(rb"\\.|\r(?!\n)", re.DOTALL)
 
     def _rewritten(self, data: bytes, last: bool) -> tuple[bytes, bytes]:
-        # What ends within a pair, or with a carriage return, waits.
+        # An incomplete pair, or a carriage return at the end, waits for the next block.
         end = len(data) if last else len(data.rstrip(b"\\\r"))
         whole, rest = data[:end], data[end:]
         if b"\r" in whole or any(pair in whole for pair in self._pairs):
@@ -189,7 +195,7 @@ class Lines(_RewritingStream):
 
 
 class Quotes(_RewritingStream):
-    """A file with quotes, in which what is behind an escape within quotes becomes what it stands for, a quote two."""
+    """A file with quotes. An escape within quotes becomes its character, and an escaped quote becomes two quotes."""
 
     def __init__(self, stream: BinaryIO, quote: str, escape: str) -> None:
         super().__init__(stream)
@@ -210,7 +216,7 @@ class Quotes(_RewritingStream):
         opening = data.find(self._quote, end)
         if opening < 0 or last:
             return b"".join((*parts, data[end:])), b""
-        if len(data) - opening > _MOST_BYTES:
+        if len(data) - opening > _MAX_BYTES:
             raise ValueError("a quote has no end")
         return b"".join((*parts, data[end:opening])), data[opening:]
 
@@ -219,7 +225,7 @@ class Quotes(_RewritingStream):
 
 
 def unescaped(texts: pa.StringArray, delimiter: str) -> pa.StringArray:
-    """Texts of a file without quotes with the characters that their escapes stand for."""
+    """Return texts of a file without quotes, with the characters of their escapes."""
 
     def holds(part: str) -> bool:
         return bool(pc.any(pc.match_substring(texts, part), min_count=0).as_py())
@@ -235,7 +241,7 @@ def unescaped(texts: pa.StringArray, delimiter: str) -> pa.StringArray:
 
 
 class CsvFile(TableFile):
-    """An empty file has no columns but those that the options name."""
+    """An empty file has only the columns that the options name."""
 
     def __init__(self, file: InputFile, options: CsvOptions) -> None:
         self._options = options
@@ -271,8 +277,11 @@ class CsvFile(TableFile):
             header = 0
 
     def _parsed(self, width: int | None, stream: BinaryIO | None = None) -> Iterator[Arrays]:
-        """Batches of all columns with the header, if there is one: as texts, or without a width as what they look like.
-        A row that is longer than a block is read with larger ones."""
+        """Yield batches of all columns, with the header if there is one: as texts, or without a width with inferred
+        types.
+
+        A row that is longer than a block is read with larger blocks.
+        """
         given, size = 0, _BLOCK_BYTES
         while True:
             rows = 0
@@ -290,18 +299,18 @@ class CsvFile(TableFile):
                         if _EMPTY in reason:
                             return
                         raise ValueError(_without_row(reason)) from None
-                    if size == _MOST_BLOCK_BYTES:
+                    if size == _MAX_BLOCK_BYTES:
                         if self._is_blank():
                             return
                         raise ValueError(
-                            f"a row is longer than {_MOST_BLOCK_BYTES / 1e6:.0f} MB, or a quote has no end"
+                            f"a row is longer than {_MAX_BLOCK_BYTES / 1e6:.0f} MB, or a quote has no end"
                         ) from None
-            stream, size = None, min(4 * size, _MOST_BLOCK_BYTES)
+            stream, size = None, min(4 * size, _MAX_BLOCK_BYTES)
 
     def _is_blank(self) -> bool:
-        """Whether the file has nothing but line ends, as far as a block goes."""
+        """Return whether the first block of the file has only line ends."""
         with open_input(self.file) as stream:
-            return not stream.read(_MOST_BLOCK_BYTES).strip()
+            return not stream.read(_MAX_BLOCK_BYTES).strip()
 
     def _reader(self, stream: Any, width: int | None, size: int) -> csv.CSVStreamingReader:
         options = self._options
@@ -317,7 +326,7 @@ class CsvFile(TableFile):
                 delimiter=self._delimiter,
                 quote_char=options.quote or False,
                 newlines_in_values=not self._by_letters,
-                ignore_empty_lines=width != 1,  # one is a NULL of the only column
+                ignore_empty_lines=width != 1,  # a blank line is a NULL of the only column
             ),
             csv.ConvertOptions(
                 column_types=types,
@@ -330,5 +339,5 @@ class CsvFile(TableFile):
 
 
 def _without_row(message: str) -> str:
-    """What Arrow says of a row, less the row."""
+    """Return a message of Arrow about a row, without the row."""
     return re.sub(r"(got [0-9]+): .*", r"\1", message, flags=re.DOTALL)

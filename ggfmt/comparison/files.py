@@ -24,13 +24,14 @@ from ggfmt.scan.files import COMPRESSIONS, InputFile, open_input
 BATCH_ROWS, _BATCH_BYTES = 1 << 16, 16 << 20
 _BLOCK_BYTES = 4 << 20
 
-Columns = dict[str, pa.DataType]  # by name, of stored types
+Columns = dict[str, pa.DataType]  # by name, with stored types
 Arrays: TypeAlias = "list[pa.Array[Any]]"
 
 
 class TableFile(ABC):
-    """A file of a table. Not `named`: the columns are called by their places, from `1`. `sparse`: a column may lack in
-    the file where it is NULL in all rows. Everything raises Abend GG582 for a file that cannot be read."""
+    """A file of a table. Not `named`: columns have their places as names, from `1`. `sparse`: a column may be absent
+    from the file if it is NULL in all rows. Every method raises Abend GG582 for a file that cannot be read.
+    """
 
     named = True
     sparse: ClassVar[bool] = False
@@ -41,7 +42,7 @@ class TableFile(ABC):
             self.columns = self._columns()
 
     def batches(self, names: Sequence[str]) -> Iterator[Arrays]:
-        """Batches of columns of these names, all of them in the file."""
+        """Yield batches of columns with these names, all of them in the file."""
         with reading(self.file):
             stream = open_input(self.file)
         with stream:
@@ -61,7 +62,7 @@ class TableFile(ABC):
 
 
 def distinct(columns: Iterable[tuple[str, pa.DataType]]) -> Columns:
-    """Columns by their names. ValueError for two of one name."""
+    """Return columns by name. Raises: ValueError for a repeated name."""
     found: Columns = {}
     for name, type in columns:
         if name in found:
@@ -71,14 +72,14 @@ def distinct(columns: Iterable[tuple[str, pa.DataType]]) -> Columns:
 
 
 def ending_of(location: Location) -> str:
-    """What the name of a file ends with, less what tells that it is compressed: `csv` of `T.csv.gz`."""
+    """Return the extension of a file name without that of its compression: `csv` for `T.csv.gz`."""
     root, ending = os.path.splitext(location.path)
     return (os.path.splitext(root)[1] if ending in COMPRESSIONS else ending).lstrip(".").lower()
 
 
 @contextmanager
 def reading(file: InputFile) -> Iterator[None]:
-    """What goes wrong with a file is told of it. The readers of formats raise whatever they met."""
+    """Convert errors to Abend GG582 for the file. Readers of formats may raise any exception."""
     try:
         yield
     except (Abend, KeyboardInterrupt, MemoryError):
@@ -111,7 +112,7 @@ class ParquetFile(TableFile):
 
 
 class OrcFile(TableFile):
-    """Spark has time stamps without a zone as numbers, and says so beside the column."""
+    """Spark writes time stamps without a zone as numbers, and marks the column."""
 
     def _columns(self) -> Columns:
         with open_input(self.file) as stream:
@@ -126,12 +127,12 @@ class OrcFile(TableFile):
 
 
 def _orc_type(field: pa.Field[Any]) -> pa.DataType:
-    told = (field.metadata or {}).get(b"spark.sql.catalyst.type")
-    return pa.timestamp("us") if told == b"timestamp_ntz" and field.type == pa.int64() else field.type
+    spark_type = (field.metadata or {}).get(b"spark.sql.catalyst.type")
+    return pa.timestamp("us") if spark_type == b"timestamp_ntz" and field.type == pa.int64() else field.type
 
 
 class JsonFile(TableFile):
-    """JSON lines: strings are texts, and so are numbers and truth values, in their own characters."""
+    """JSON lines: strings are texts, and so are numbers and booleans, in their own characters."""
 
     sparse = True
 
@@ -170,7 +171,7 @@ class JsonFile(TableFile):
 
 
 class AvroFile(TableFile):
-    """A container of records."""
+    """An Avro container of records."""
 
     def _columns(self) -> Columns:
         with open_input(self.file) as stream:
@@ -216,18 +217,20 @@ _AVRO_LOGICAL_TYPES: dict[str, pa.DataType] = {
     "local-timestamp-millis": pa.timestamp("us"),
     "local-timestamp-micros": pa.timestamp("us"),
 }
-_MOST_DIGITS = 76
+_MAX_DIGITS = 76
 
 
 def _avro_type(schema: Any) -> pa.DataType:
-    """The Arrow type of an Avro type; texts for what has none, such as records and unions of several types."""
+    """Return the Arrow type of an Avro type; text for types that have none, such as records and unions of several
+    types.
+    """
     if isinstance(schema, list):
         others = [branch for branch in schema if branch != "null"]
         return _avro_type(others[0]) if len(others) == 1 else STRING
     if not isinstance(schema, dict):
         return _AVRO_TYPES.get(schema, STRING)
     logical = schema.get("logicalType")
-    if logical == "decimal" and schema["precision"] <= _MOST_DIGITS:
+    if logical == "decimal" and schema["precision"] <= _MAX_DIGITS:
         return pa.decimal256(schema["precision"], schema.get("scale", 0))
     if logical == "decimal":
         return STRING

@@ -1,7 +1,7 @@
-"""Rows that go together brought together: by a number made of the values that have to be equal, in files on disk where
-they are more than memory should hold.
+"""Hash partitions: rows with equal values are brought together by a hash of the values, in files on disk if they are
+more than memory should hold.
 
-Arrow has no function for such a number. It is made of the bytes of values as words of 64 bits, a column at once.
+Arrow has no function for such a hash. It is made from the bytes of values as words of 64 bits, a column at once.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ CHUNK_ROWS, CHUNK_BYTES = 1 << 17, 16 << 20
 _LONG, _WORD, _BINARY, _STRING = pa.int64(), pa.uint64(), pa.binary(), pa.string()
 _NOTHING, _ZERO = pa.scalar(0x9E3779B97F4A7C15, _WORD), pa.scalar(0, _WORD)
 _FACTORS = [pa.scalar(number, _WORD) for number in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)]
-_WORD_BYTES, _MOST_BYTES = 8, 64  # of a long text its first and its last bytes count, and how many it has
+_WORD_BYTES, _MAX_BYTES = 8, 64  # of a long text, the first and the last bytes and the length count
 
 Batches = Iterator[pa.RecordBatch]
-Keys: TypeAlias = "Callable[[pa.RecordBatch], Sequence[pa.Array[Any]]]"  # the values by which rows go together
+Keys: TypeAlias = "Callable[[pa.RecordBatch], Sequence[pa.Array[Any]]]"  # the values by which rows are brought together
 
 
 def numbers(columns: Sequence[pa.Array[Any]]) -> pa.UInt64Array:
-    """A number for each row: equal values have equal ones. Other values have others, but for a few."""
+    """Return a hash for each row: equal values have equal hashes, other values different ones, with few exceptions."""
     found = pa.repeat(_NOTHING, len(columns[0]))
     for column in columns:
         for word in _words(column):
@@ -48,7 +48,7 @@ def _words(column: pa.Array[Any]) -> Iterator[pa.UInt64Array]:
     if pa.types.is_string(type) or pa.types.is_binary(type):
         yield from _text_words(column)
     elif pa.types.is_decimal(type):
-        yield from _divided(column, type.bit_width // 8)
+        yield from _as_words(column, type.bit_width // 8)
     else:
         if pa.types.is_boolean(type) or pa.types.is_int32(type) or pa.types.is_date(type):
             column = column.cast(pa.int32()).cast(_LONG)
@@ -56,20 +56,20 @@ def _words(column: pa.Array[Any]) -> Iterator[pa.UInt64Array]:
 
 
 def _text_words(column: pa.Array[Any]) -> Iterator[pa.UInt64Array]:
-    """Two words: how many bytes a text has, and a sum of its bytes, to which those add nothing that it lacks."""
+    """Return two words: the length of a text, and a sum of its bytes, to which absent bytes add nothing."""
     data = pc.fill_null(column.view(_BINARY), b"")
     lengths = pc.binary_length(data)
     yield pc.cast(lengths, _WORD)
     most = pc.max(lengths).as_py() or 0
-    width = min(-(-most // _WORD_BYTES) * _WORD_BYTES, _MOST_BYTES)
+    width = min(-(-most // _WORD_BYTES) * _WORD_BYTES, _MAX_BYTES)
     found = pa.repeat(_ZERO, len(data))
     if not width:
         yield found
         return
-    for start, stop in ((0, width), (-width, None))[: 1 + (most > _MOST_BYTES)]:
+    for start, stop in ((0, width), (-width, None))[: 1 + (most > _MAX_BYTES)]:
         if start < 0:
-            data = pc.if_else(pc.greater(lengths, _MOST_BYTES), data, pa.scalar(b"", _BINARY))
-        for place, word in enumerate(_divided(_padded(pc.binary_slice(data, start, stop), width), width)):
+            data = pc.if_else(pc.greater(lengths, _MAX_BYTES), data, pa.scalar(b"", _BINARY))
+        for place, word in enumerate(_as_words(_padded(pc.binary_slice(data, start, stop), width), width)):
             factor = pa.scalar((2 * place + 1 - start) * 0x9E3779B97F4A7C15 % (1 << 64) | 1, _WORD)
             mixed = pc.bit_wise_xor(word, pc.shift_right(word, pa.scalar(32, _WORD)))
             found = pc.add(found, pc.multiply(mixed, factor))
@@ -81,8 +81,8 @@ def _padded(data: pa.Array[Any], width: int) -> pa.Array[Any]:
     return pa.Array.from_buffers(pa.binary(width), len(whole), [None, whole.buffers()[2]])
 
 
-def _divided(column: pa.Array[Any], width: int) -> Iterator[pa.UInt64Array]:
-    """Values of so many bytes as words."""
+def _as_words(column: pa.Array[Any], width: int) -> Iterator[pa.UInt64Array]:
+    """Return values of a fixed number of bytes as words."""
     count = width // _WORD_BYTES
     validity, data = column.buffers()[0], column.buffers()[1]
     words = pa.Array.from_buffers(_WORD, len(column) * count, [None, data], offset=column.offset * count)
@@ -92,8 +92,8 @@ def _divided(column: pa.Array[Any], width: int) -> Iterator[pa.UInt64Array]:
         yield word if validity is None else pc.if_else(column.is_valid(), word, _NOTHING)
 
 
-def in_chunks(batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Small batches joined to larger ones, large ones cut."""
+def rechunk(batches: Iterable[pa.RecordBatch]) -> Batches:
+    """Yield small batches joined to larger ones, and large ones cut."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -102,14 +102,14 @@ def in_chunks(batches: Iterable[pa.RecordBatch]) -> Batches:
             waiting.append(part)
             rows, size = rows + len(part), size + part.nbytes
             if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
-                yield joined(waiting)
+                yield join_batches(waiting)
                 waiting, rows, size = [], 0, 0
     if waiting:
-        yield joined(waiting)
+        yield join_batches(waiting)
 
 
-def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Batches of one schema as one; there is at least one."""
+def join_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return batches of one schema as one; there is at least one."""
     if len(batches) == 1:
         return batches[0]
     columns = [pa.concat_arrays([batch.column(at) for batch in batches]) for at in range(batches[0].num_columns)]
@@ -117,8 +117,9 @@ def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 class HashPartitions:
-    """Rows in `FAN_OUT` files of a directory, by the bits of their numbers that belong to a level. `rows`: how many
-    each file has."""
+    """Rows in `FAN_OUT` files of a directory, by the bits of their hashes that belong to a level. `rows`: the number of
+    rows in each file.
+    """
 
     def __init__(self, directory: Path, schema: pa.Schema) -> None:
         self._files = [directory / f"{number:02d}" for number in range(FAN_OUT)]
@@ -127,7 +128,7 @@ class HashPartitions:
         directory.mkdir()
 
     def write(self, batches: Iterable[pa.RecordBatch], keys: Keys, level: int) -> None:
-        """OSError where the disk does not take them."""
+        """Write rows. Raises: OSError if the disk does not accept them."""
         options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
         with ExitStack() as opened:
             writers = [
@@ -142,7 +143,7 @@ class HashPartitions:
                     self.rows[place] += len(part)
 
     def read(self, place: int) -> Batches:
-        """The rows of a file, which is removed then."""
+        """Yield the rows of a file, and remove the file."""
         with self._files[place].open("rb") as stream, pa.ipc.open_stream(stream) as reader:
             yield from reader
         self._files[place].unlink()
@@ -159,21 +160,22 @@ def _parted(chunk: pa.RecordBatch, keys: Sequence[pa.Array[Any]], level: int) ->
         start += counts[place]
 
 
-# Rows of two sides compared, as many as there are: at once where memory may hold them, or one part after the other. A
-# part has the rows of both sides whose keys have equal numbers. What is still together after several divisions has one
-# key, and is then compared, and divided, as whole rows; of rows that are alike one is kept, with a count.
+# Comparison of any number of rows: at once if memory may hold them, or else one partition after the other. A partition
+# has the rows of both sides whose keys have equal hashes. If several partitionings do not separate the rows, they have
+# one key, and are compared and partitioned as whole rows; equal rows are kept once, with a count.
 
 LIMIT = 96 << 20  # bytes of both sides that are compared at once
-DEEPEST = 4  # divisions by keys, and by whole rows
-_LOOK = 2  # from this division on rows that are alike are looked for, which pays where those before did not part them
-_MOST_OF_ALL = 0.9  # of the rows in one part: they are of one key, or alike
+DEEPEST = 4  # maximum levels of partitions by keys, and by whole rows
+_LOOK = 2  # from this level on, equal rows are counted, if the levels before did not separate them
+_MAX_OF_ALL = 0.9  # share of the rows in one partition: they have one key, or are equal
 
 Columns: TypeAlias = "Sequence[pa.Array[Any]]"
 
 
 class PartComparison:
-    """Compares two sides of these schemas by a comparison of rows. Without `keys`, how many columns the key has, they
-    are compared as whole rows. `directory` is for temporary files."""
+    """Compares two sides of these schemas with a row comparison. `keys`: the number of key columns; 0: compare whole
+    rows. `directory`: for temporary files.
+    """
 
     def __init__(self, rows: RowComparison, keys: int, schemas: Sequence[pa.Schema], directory: Path) -> None:
         self._rows = rows
@@ -183,34 +185,34 @@ class PartComparison:
         self._spreads = 0
 
     def compare(self, a: Iterable[pa.RecordBatch], b: Iterable[pa.RecordBatch]) -> None:
-        """OSError where the disk does not take what memory should not hold."""
-        sides = [in_chunks(a), in_chunks(b)]
+        """Compare the rows. Raises: OSError if the disk does not accept the temporary files."""
+        sides = [rechunk(a), rechunk(b)]
         if self._keys:
             self._compare(sides, False, 0)
         else:
             self._compare([map(with_counts, side) for side in sides], True, 0)
 
     def _compare(self, sides: Sequence[Batches], whole: bool, level: int) -> None:
-        """`whole`: as whole rows, which have counts."""
+        """`whole`: compare whole rows, which have counts."""
         taken = [deque[pa.RecordBatch](), deque[pa.RecordBatch]()]
         size = 0
         for held, side in zip(taken, sides, strict=True):
             while size <= LIMIT and (batch := next(side, None)) is not None:
                 held.append(batch)
                 size += batch.nbytes
-        sides = [_emptied(held, rest) for held, rest in zip(taken, sides, strict=True)]
+        sides = [_drain(held, rest) for held, rest in zip(taken, sides, strict=True)]
         if size <= LIMIT or level == 2 * DEEPEST:
             compare = self._rows.compare_whole_rows if whole else self._rows.compare_keyed_rows
-            compare(*(joined([*side] or [self._nothing(of, whole)]) for of, side in enumerate(sides)))
+            compare(*(join_batches([*side] or [self._nothing(of, whole)]) for of, side in enumerate(sides)))
         elif level == DEEPEST and not whole:
-            told = (self._telling_repeated(side, of) for of, side in enumerate(sides))
-            self._compare([map(with_counts, side) for side in told], True, level)
+            counted_sides = (self._with_repeated_counts(side, of) for of, side in enumerate(sides))
+            self._compare([map(with_counts, side) for side in counted_sides], True, level)
         else:
             spreads = [self._spread(side, of, whole, level) for of, side in enumerate(sides)]
             total = sum(sum(spread.rows) for spread in spreads)
             for place in range(FAN_OUT):
-                parts = [in_chunks(spread.read(place)) for spread in spreads]
-                together = sum(spread.rows[place] for spread in spreads) > _MOST_OF_ALL * total
+                parts = [rechunk(spread.read(place)) for spread in spreads]
+                together = sum(spread.rows[place] for spread in spreads) > _MAX_OF_ALL * total
                 below = (max(level + 1, _LOOK) if whole else DEEPEST) if together else level + 1
                 self._compare(parts, whole, below)
 
@@ -231,34 +233,34 @@ class PartComparison:
     def _values(self, batch: pa.RecordBatch, columns: int) -> list[pa.Array[Any]]:
         return [self._rows.common(batch, at)[0] for at in range(columns)]
 
-    def _telling_repeated(self, side: Batches, of: int) -> Batches:
-        """The same rows; with the last of them it is known how many keys are there more than once."""
+    def _with_repeated_counts(self, side: Batches, of: int) -> Batches:
+        """Yield the same rows; with the last of them, the number of repeated keys is known."""
         counts = None
         names = [f"{at}" for at in range(self._keys)]
         for batch in side:
             keys = pa.RecordBatch.from_arrays(self._values(batch, self._keys), names)
             table = pa.Table.from_batches([with_counts(keys)])
-            counts = _summed(table if counts is None else pa.concat_tables([counts, table]))
+            counts = _sum_counts(table if counts is None else pa.concat_tables([counts, table]))
             yield batch
         if counts is not None:
             self._rows.found.repeated[of] += pc.sum(pc.greater(counts[COUNT.name], 1)).as_py()
 
 
-def _emptied(held: deque[pa.RecordBatch], rest: Batches) -> Batches:
-    """Batches that are held, each let go of when it is given, and those behind them."""
+def _drain(held: deque[pa.RecordBatch], rest: Batches) -> Batches:
+    """Yield buffered batches, each released when it is yielded, and then the further ones."""
     while held:
         yield held.popleft()
     yield from rest
 
 
 def _alike_once(batch: pa.RecordBatch) -> pa.RecordBatch:
-    summed = _summed(pa.Table.from_batches([batch])).combine_chunks()
+    summed = _sum_counts(pa.Table.from_batches([batch])).combine_chunks()
     columns = [column.chunk(0) for column in summed.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)  # type: ignore[arg-type]
 
 
-def _summed(table: pa.Table) -> pa.Table:
-    """The different rows of a table whose last column is a count."""
+def _sum_counts(table: pa.Table) -> pa.Table:
+    """Return the distinct rows of a table whose last column is a count, with the sums of their counts."""
     names = table.column_names[:-1]
     groups = table.group_by(names, use_threads=False).aggregate([(COUNT.name, "sum")])
     return groups.select([*names, f"{COUNT.name}_sum"]).rename_columns(table.column_names)

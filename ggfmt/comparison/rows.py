@@ -1,7 +1,7 @@
-"""Rows of two sides compared that are in memory.
+"""Comparison of rows of two sides in memory.
 
-Rows are matched by numbers that Arrow gives to values (`dictionary_encode`): the first value is 0, and each new one the
-next. Where each row of A has a key of its own, the number of a key of B is the number of the row in A.
+Rows are matched by the numbers that Arrow gives to values (`dictionary_encode`): the first value is 0, and each new one
+the next number. If each row of A has a key of its own, the number of a key of B is the number of the row in A.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.comparison.values import Common, as_common, common_type
 
 _LONG = pa.int64()
-COUNT = pa.field("count", _LONG)  # behind whole rows: how many each stands for
+COUNT = pa.field("count", _LONG)  # the last column of whole rows: how many equal rows each stands for
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A column of both sides: its name on either, and the type it has there."""
+    """A column of both sides: its names and its types."""
 
     a: str
     b: str
@@ -39,8 +39,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Example:
-    """A row that is missing (in A alone), extra (in B alone) or different: its key, and its values on each side; of a
-    different row those of the columns that differ. `rows`: so many rows are alike."""
+    """A row that is missing (only in A), extra (only in B) or different: its key, and its values on each side.
+
+    A different row has only the columns that differ. `rows`: the number of equal rows.
+    """
 
     kind: str
     key: Row
@@ -51,8 +53,9 @@ class Example:
 
 @dataclass
 class DifferenceCounts:
-    """What was found. `by_column`: in how many of the different rows each column of the pairs differs. `repeated`: how
-    many keys each side has more than once."""
+    """Counts of a comparison. `by_column`: in how many different rows each column of the pairs differs. `repeated`: the
+    number of keys that each side has more than once.
+    """
 
     equal: int = 0
     missing: int = 0
@@ -64,8 +67,9 @@ class DifferenceCounts:
 
 
 class RowComparison:
-    """Compares rows of `pairs`, of which the first `keys` are the key, and adds what it finds up. `examples`: how many
-    of each kind to keep. Batches have the columns of the pairs, in order."""
+    """Compares rows of `pairs`, of which the first `keys` are the key, and sums up the result. `examples`: how many of
+    each kind to keep. Batches have the columns of the pairs, in order.
+    """
 
     def __init__(self, pairs: Sequence[Pair], keys: int, examples: int) -> None:
         self.found = DifferenceCounts()
@@ -78,7 +82,7 @@ class RowComparison:
         return as_common(batch.column(column), self._types[column])
 
     def compare_keyed_rows(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
-        """Rows with a key. Those of a key that a side has more than once are compared as wholes."""
+        """Compare rows with a key. Rows of a repeated key are compared as whole rows."""
         a, b = (self._with_keys_of_the_type(batch, kind) for batch, kind in ((a, "missing"), (b, "extra")))
         codes = _codes(*([self.common(batch, at)[0] for at in range(self._keys)] for batch in (a, b)))
         of_a, of_b = codes.slice(0, len(a)), codes.slice(len(a))
@@ -96,23 +100,23 @@ class RowComparison:
         there = pc.less(of_b, len(a))
         rows_a, rows_b = of_b.filter(there), pc.indices_nonzero(there)
         if len(rows_b) < len(b):
-            self._tell_alone("extra", b.filter(pc.invert(there)))
+            self._add_unmatched("extra", b.filter(pc.invert(there)))
         if len(rows_a) < len(a):
-            self._tell_alone("missing", a.filter(pc.invert(pc.is_in(of_a, value_set=rows_a))))
+            self._add_unmatched("missing", a.filter(pc.invert(pc.is_in(of_a, value_set=rows_a))))
         self._compare_pairs(
             a if rows_a.equals(of_a) else a.take(rows_a), b if len(rows_b) == len(b) else b.take(rows_b)
         )
 
     def _with_keys_of_the_type(self, batch: pa.RecordBatch, kind: str) -> pa.RecordBatch:
-        """The rows less those whose key is no value of the other side's type, which match nothing."""
+        """Return the rows without those whose key is not a value of the other side's type: they match nothing."""
         odd = _any(self.common(batch, at)[1] for at in range(self._keys))
         if odd is None:
             return batch
-        self._tell_alone(kind, batch.filter(odd))
+        self._add_unmatched(kind, batch.filter(odd))
         return batch.filter(pc.invert(odd))
 
     def _compare_pairs(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
-        """Rows of one key each, in one order."""
+        """Compare rows with equal keys, in the same order."""
         differing = {}
         for at in range(self._keys, len(self._pairs)):
             differs = _differ(self.common(a, at), self.common(b, at))
@@ -132,8 +136,8 @@ class RowComparison:
             self._keep(Example("different", self._row(a, row, range(self._keys)), of_a, of_b))
 
     def compare_whole_rows(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
-        """Whole rows, with a last column of how many each stands for."""
-        if not len(a) + len(b):  # Arrow 18 does not survive columns without a chunk
+        """Compare whole rows, with a last column for how many equal rows each stands for."""
+        if not len(a) + len(b):  # Arrow 18 crashes on columns without a chunk
             return
         counts = [batch.column(len(self._pairs)) for batch in (a, b)]
         nothing = [pa.repeat(pa.scalar(0, _LONG), len(batch)) for batch in (a, b)]
@@ -168,14 +172,14 @@ class RowComparison:
         odd = [_any(mask for _, mask in side) for side in sides]
         if odd == [None, None]:
             return codes
-        # What is no value is equal to nothing: each such row has a number of its own.
+        # A text that is not a value equals nothing: each such row gets a number of its own.
         masks = (
             pa.repeat(False, len(batch)) if mask is None else mask for mask, batch in zip(odd, (a, b), strict=True)
         )
         own = pc.subtract(-1, pa.array(range(len(codes)), _LONG))
         return pc.if_else(pa.concat_arrays(masks), own, codes)
 
-    def _tell_alone(self, kind: str, batch: pa.RecordBatch) -> None:
+    def _add_unmatched(self, kind: str, batch: pa.RecordBatch) -> None:
         setattr(self.found, kind, getattr(self.found, kind) + len(batch))
         for row in range(min(self._left[kind], len(batch))):
             self._keep_alone(kind, batch, row, 1)
@@ -195,14 +199,16 @@ class RowComparison:
 
 
 def with_counts(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows, each of which stands for one."""
+    """Return rows with a count of one each."""
     return pa.RecordBatch.from_arrays(
         [*batch.columns, pa.repeat(pa.scalar(1, _LONG), len(batch))], schema=batch.schema.append(COUNT)
     )
 
 
 def _codes(a: Sequence[pa.Array[Any]], b: Sequence[pa.Array[Any]]) -> pa.Int64Array:
-    """Numbers for the rows of both sides, by their columns: equal rows have equal ones, and a new one is the next."""
+    """Return numbers for the rows of both sides, by their columns: equal rows have equal numbers, a new row the next
+    one.
+    """
     codes = None
     for columns in zip(a, b, strict=True):
         coded = pa.concat_arrays(columns).dictionary_encode("encode")
@@ -217,13 +223,13 @@ def _codes(a: Sequence[pa.Array[Any]], b: Sequence[pa.Array[Any]]) -> pa.Int64Ar
 
 
 def _repeated(codes: pa.Int64Array) -> pa.Int64Array:
-    """The numbers that are there more than once."""
+    """Return the numbers that appear more than once."""
     counts = pc.value_counts(codes)
     return narrow(counts.field("values"), pa.Int64Array).filter(pc.greater(counts.field("counts"), 1))
 
 
 def _differ(a: Common, b: Common) -> pa.BooleanArray:
-    """In which rows two columns differ; NULL is NULL."""
+    """Return in which rows two columns differ; NULL equals NULL."""
     differs = pc.not_equal(a[0], b[0])
     if differs.null_count:
         differs = pc.if_else(differs.is_valid(), differs, pc.xor(a[0].is_null(), b[0].is_null()))
@@ -233,7 +239,7 @@ def _differ(a: Common, b: Common) -> pa.BooleanArray:
 
 
 def _any(masks: Iterable[pa.BooleanArray | None]) -> pa.BooleanArray | None:
-    """The rows that any of the masks has; None if there is no mask."""
+    """Return the rows that any of the masks has; None if there is no mask."""
     found = None
     for mask in masks:
         if mask is not None:
@@ -242,10 +248,10 @@ def _any(masks: Iterable[pa.BooleanArray | None]) -> pa.BooleanArray | None:
 
 
 def _value(scalar: pa.Scalar[Any]) -> Any:
-    """The value, or what there is of one that Python does not have."""
+    """Return the value, or its text if Python has no such value."""
     try:
         return scalar.as_py()
     except UnicodeDecodeError:
         return scalar.cast(pa.binary()).as_py()
-    except (ValueError, OverflowError):  # a time beyond the years 1 to 9999
+    except (ValueError, OverflowError):  # a time outside the years 1 to 9999
         return scalar.cast(pa.string()).as_py()

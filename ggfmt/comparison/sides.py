@@ -1,7 +1,7 @@
-"""Which tables a place has, and their files.
+"""The tables of a side, and their files.
 
-A directory of directories has a table in each, as `ggfmt consolidate` writes it; one of files alone is a table, or
-where their names are those of tables, one for each. A file is a table.
+In a directory of directories, each one is a table, as `ggfmt consolidate` writes it. A directory of files is one table,
+or one for each file if the names are those of tables. A file is a table.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class PartitionedFile:
-    """A file of a table, how it is read, and the values of columns that the names of its directories have, as Spark
-    writes them (`day=2026-01-31`)."""
+    """A file of a table, how it is read, and the values of columns in the names of its directories, as Spark writes
+    them (`day=2026-01-31`).
+    """
 
     file: InputFile
     kind: type[TableFile]
@@ -55,9 +56,9 @@ class PartitionedFile:
 
 @dataclass(frozen=True)
 class ComparisonSide:
-    """The tables of a side with their files. `named`: the tables have names
-    of their own, and not that of a file or a directory that has just one.
-    `keys`: as the manifest of `ggfmt consolidate` has them, or empty."""
+    """The tables of a side with their files. `named`: the tables have names of their own, not that of a single file or
+    directory. `keys`: those of the manifest of `ggfmt consolidate`, or empty.
+    """
 
     given: str
     tables: Mapping[str, tuple[PartitionedFile, ...]]
@@ -66,8 +67,9 @@ class ComparisonSide:
 
 
 def find_tables(given: str) -> ComparisonSide:
-    """The tables of a path or URI. UsageError GG310 where there is nothing of that name, GG581 where there is no table;
-    Abend GG582 where it cannot be read."""
+    """Return the tables of a path or URI. Raises: UsageError GG310 if it does not exist, GG581 if it has no table;
+    Abend GG582 if it cannot be read.
+    """
     try:
         store = Store(Location.of(given))
         kind = store.fs.get_file_info(store.inner()).type
@@ -133,7 +135,7 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
 
 
 def _visible(store: Store) -> tuple[dict[str, int], list[str]]:
-    """The files of a directory with their bytes, and the names in it that are left out by rule and may be data."""
+    """Return the files of a directory with their sizes, and names that are skipped by rule and may be data."""
     found: dict[str, int] = {}
     hidden: dict[str, None] = {}
     for name, size in store.below("").items():
@@ -146,7 +148,7 @@ def _visible(store: Store) -> tuple[dict[str, int], list[str]]:
 
 
 def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
-    """The tables of a manifest with their keys, which may be empty."""
+    """Return the tables of a manifest with their keys, which may be empty."""
     document = read_document(store, MANIFEST)
     if document is None:
         return {}
@@ -166,7 +168,7 @@ def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
 
 
 def _kind(file: InputFile) -> type[TableFile] | None:
-    """How a file is read: by what its name ends with, or if it has no ending by its first bytes."""
+    """Return how a file is read: by its extension, or without one by its first bytes."""
     ending = ending_of(file.location)
     if ending:
         return _KINDS.get(ending)
@@ -181,7 +183,7 @@ def _partition(directories: Sequence[str]) -> dict[str, str | None]:
 
 
 def _of_files(files: Mapping[str, PartitionedFile], root: Location) -> dict[str, list[PartitionedFile]]:
-    """One table if the names are numbers of its parts, or are the same but for a number; otherwise one for each."""
+    """Return one table if the names are part numbers, or differ only in a number; otherwise a table for each file."""
     stems = {name: _stem(name.rpartition("/")[2]) for name in files}
     if all(map(_PART.fullmatch, stems.values())) or len({_NUMBER.sub("", stem) for stem in stems.values()}) == 1:
         return {_stem(os.path.basename(root.path.rstrip("/"))): list(files.values())}
@@ -192,7 +194,7 @@ def _of_files(files: Mapping[str, PartitionedFile], root: Location) -> dict[str,
 
 
 def _stem(name: str) -> str:
-    """The name of a file less its ending."""
+    """Return the name of a file without its extension."""
     root, ending = os.path.splitext(name)
     root, ending = os.path.splitext(root) if ending in COMPRESSIONS else (root, ending)
     return root if ending.lstrip(".").lower() in _KINDS else root + ending

@@ -1,7 +1,7 @@
-"""Values of two columns as values of one type, so that equal ones are equal to Arrow.
+"""Values of two columns as values of one type, so that Arrow finds equal ones equal.
 
-A column is kept in one type of each kind (`stored_type`). Two columns meet in a type that shows what either has, and a
-text is read as a value of what the other column is: one that is no such value is equal to nothing.
+A column is stored in one type of each kind (`stored_type`). Two columns are compared in a type that holds the values of
+both, and a text is parsed as the type of the other column: a text that is not such a value equals nothing.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _BINARY, _DATE, _TIME = pa.binary(), pa.date32(), pa.time64("ns")
 _LOCAL, _INSTANT = pa.timestamp("us"), pa.timestamp("us", "UTC")
 _FLOAT, _DOUBLE = pa.float32(), pa.float64()
 _NANOS = pa.decimal128(38, 0)  # since 1970
-_LONG_DIGITS, _MOST_128, _MOST_256 = 19, 38, 76
+_LONG_DIGITS, _MAX_128, _MAX_256 = 19, 38, 76
 _SAMPLE = 64
-_WORDS = pa.array(["false", "f", "0", "true", "t", "1"])  # as databases write truth values
-_FORMS = {  # what a text looks like that may be a value
+_WORDS = pa.array(["false", "f", "0", "true", "t", "1"])  # booleans as databases write them
+_FORMS = {  # what a text must look like to be parsed
     "number": f"^{NUMBER}$",
     "time": "^[0-9]{4}-[0-9]{2}-[0-9]{2}",
 }
 
-# The second: which rows have a text that is no value.
+# The second part: which rows have a text that is not a value.
 Common: TypeAlias = "tuple[pa.Array[Any], pa.BooleanArray | None]"
 
 
 def stored_type(type: pa.DataType) -> pa.DataType:
-    """The type that columns of a type are kept in."""
+    """Return the type in which columns of a type are stored."""
     if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
         return stored_type(type.value_type)
     if pa.types.is_uint64(type):
@@ -47,7 +47,7 @@ def stored_type(type: pa.DataType) -> pa.DataType:
     if pa.types.is_float16(type):
         return _FLOAT
     if pa.types.is_decimal(type):
-        return (pa.decimal128 if type.precision <= _MOST_128 else pa.decimal256)(type.precision, type.scale)
+        return (pa.decimal128 if type.precision <= _MAX_128 else pa.decimal256)(type.precision, type.scale)
     if pa.types.is_timestamp(type):
         return pa.timestamp("ns" if type.unit == "ns" else "us", "UTC" if type.tz else None)
     if pa.types.is_date(type):
@@ -61,7 +61,7 @@ def stored_type(type: pa.DataType) -> pa.DataType:
 
 
 def stored(array: pa.Array[Any]) -> pa.Array[Any]:
-    """A column as it is kept. ArrowInvalid for times that no time stamp of microseconds has."""
+    """Return a column in its stored type. Raises: ArrowInvalid for times outside the range of microseconds."""
     type = stored_type(array.type)
     if array.type == type:
         return array
@@ -77,12 +77,12 @@ def _is_text(type: pa.DataType) -> bool:
 
 
 def as_json(value: object) -> str:
-    """A nested value as a text that equal ones have alike."""
+    """Return nested values as texts that are the same for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
 def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType:
-    """The type in which columns of two stored types are compared; a text type where nothing else has both."""
+    """Return the type in which columns of two stored types are compared; text if no other type holds both."""
     if a == b:
         return a
     if STRING in (a, b):
@@ -115,14 +115,17 @@ def _common_number(a: pa.DataType, b: pa.DataType) -> pa.DataType:
     whole = [type.precision - type.scale if pa.types.is_decimal(type) else _LONG_DIGITS for type in (a, b)]
     scale = max(scales)
     precision = max(whole) + scale
-    if precision > _MOST_256:
+    if precision > _MAX_256:
         return STRING
-    return (pa.decimal128 if precision <= _MOST_128 else pa.decimal256)(precision, scale)
+    return (pa.decimal128 if precision <= _MAX_128 else pa.decimal256)(precision, scale)
 
 
 def as_common(array: pa.Array[Any], type: pa.DataType) -> Common:
-    """A stored column as a common type of it and another, in a form that Arrow takes for equal where it is: -0.0 is
-    0.0, and NaN is NaN. The rows that are no values are NULL, and told."""
+    """Return a stored column in a common type of it and another, and the rows whose text is not a value, which are
+    NULL.
+
+    Equal values are equal to Arrow: -0.0 becomes 0.0, and NaN equals NaN.
+    """
     if array.type == STRING and type != STRING:
         values = _read(as_strings(array), type)
     elif array.type == type:
@@ -150,9 +153,9 @@ def _plain(values: pa.Array[Any]) -> pa.Array[Any]:
 
 
 def _as_floats(array: pa.Array[Any], type: pa.DataType) -> pa.Array[Any]:
-    """The nearest numbers; NULL for those that are beyond the type."""
+    """Return the nearest floats; NULL for numbers outside the type."""
     exact = pa.types.is_decimal(array.type)
-    # Arrow's own cast of decimals does not always find the nearest.
+    # Arrow's own cast of decimals does not always find the nearest float.
     values = array.cast(STRING).cast(type) if exact else array.cast(type, safe=False)
     finite = pc.is_finite(array) if pa.types.is_floating(array.type) else array.is_valid()
     overflown = pc.and_(pc.is_inf(values), finite)
@@ -175,8 +178,8 @@ def _as_text(array: pa.Array[Any]) -> pa.Array[Any]:
 
 
 def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
-    """Texts as values of a type; NULL for what is none."""
-    if texts.offset:  # Arrow up to 22 reads beyond what it has for `if_else` of a part of an array and a NULL
+    """Return texts parsed as a type; NULL for texts that are not values."""
+    if texts.offset:  # for a slice and a NULL, Arrow up to 22 reads past the end in `if_else`
         texts = pa.concat_arrays([texts, texts.slice(0, 0)])
     if type == pa.bool_():
         found = pc.index_in(pc.ascii_lower(texts), _WORDS)
@@ -190,15 +193,15 @@ def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
         return _cast(texts, type)
     form = "time" if _is_time(type) else "number"
     if not pa.types.is_floating(type) and typed_values(texts.slice(0, _SAMPLE), type)[1]:
-        # Many may be none: they are found together, as they would be tried one by one.
+        # Many texts may not be values: find them together, because parsing stops at the first.
         texts = pc.if_else(pc.match_substring_regex(texts, _FORMS[form]), texts, pa.scalar(None, STRING))
-    if type == _LOCAL:  # those with a zone are taken in UTC, as beside a column of such times
+    if type == _LOCAL:  # times with a zone are taken in UTC, as in a column of such times
         return typed_values(texts, _INSTANT)[0].cast(_LOCAL)
     return typed_values(texts, type)[0]
 
 
 def _bytes(texts: pa.StringArray) -> pa.Array[Any]:
-    """Bytes of texts: hexadecimal digits behind `\\x`, as PostgreSQL writes them, or the characters in UTF-8."""
+    """Return the bytes of texts: hexadecimal digits after `\\x`, as in PostgreSQL, or the characters in UTF-8."""
 
     def value(text: str | None) -> bytes | None:
         if text is None or not text.startswith("\\x"):

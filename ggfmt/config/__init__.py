@@ -1,1 +1,1 @@
-"""Configuration: a handler file is read into entries that know their place, and the entries into handlers."""
+"""Configuration: handler files as entries with their places, and handlers made from the entries."""

@@ -22,7 +22,7 @@ _NO_COMMENT = ("--", "//", ";")
 
 _GOLDENGATE_KEY = re.compile(r"(?:gg|goldengate|javawriter|jvm|ggfmt)\.", re.IGNORECASE)
 
-# A mark behind a blank with words behind it; `//host/share` is a path.
+# A comment mark after a blank and before words; `//host/share` is a path.
 _MARK = re.compile(r"(?:^|(?<=\s))(?:(?:#+|//+|--+)(?=\s)|(?<=\s)(?:#|//(?!\w[\w.-]*/))(?=\w))")
 _LOG_PATTERN = re.compile(r"%[-.0-9]*[a-zA-Z]")
 _SWALLOWED_KEY = re.compile(r"gg\.[A-Za-z]+[\w.]*(?=\s*=)")
@@ -34,26 +34,26 @@ _IGNORED = re.compile(r"[\s,:]*(GG[0-9]+)\b", re.IGNORECASE)
 
 
 def is_prose(entry: Entry) -> bool:
-    """Whether the line was meant to be a comment."""
+    """Return whether the line was meant to be a comment."""
     return entry.key.startswith(_NO_COMMENT) and entry.source.startswith(_NO_COMMENT, entry.column - 1)
 
 
 def before_comment(entry: Entry) -> str:
-    """The trimmed value, less what was meant to be a comment behind it."""
+    """Return the trimmed value without the text after it that was meant to be a comment."""
     value = trim(entry.value)
     at = _comment_at(entry)
     return value if at is None else trim(value[:at])
 
 
 def has_comment(entry: Entry) -> bool:
-    """Whether the value holds what was meant to be a comment, or another line."""
+    """Return whether the value contains text that was meant to be a comment, or another line."""
     return _comment_at(entry) is not None or any(_continued(entry))
 
 
 def check_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The findings, and one more for each comment that is none.
+    """Return the findings, and one more for each text that was meant to be a comment.
 
-    Where such a comment makes a value illegal, the finding that says so says why instead.
+    If such a text makes a value illegal, the finding of the illegal value gets the explanation instead.
     """
     kept = list(findings)
     errors: dict[tuple[str | None, int | None], list[int]] = {}
@@ -97,7 +97,7 @@ def _comments_in(entry: Entry) -> Iterator[Diagnostic]:
 
 
 def _is_why(comment: Diagnostic, entry: Entry, span: Span) -> bool:
-    """Whether the place of an error is that part of the value that the comment is in."""
+    """Return whether the error is in the part of the value that contains the comment."""
     column, place = span.column or 0, comment.span
     if comment.code != "GG113" or column < entry.value_column:
         return False
@@ -105,7 +105,7 @@ def _is_why(comment: Diagnostic, entry: Entry, span: Span) -> bool:
 
 
 def _comment_at(entry: Entry) -> int | None:
-    """Where in the trimmed value a comment starts that is none."""
+    """Return where in the trimmed value a text starts that was meant to be a comment; None if there is none."""
     value = trim(entry.value)
     if not _GOLDENGATE_KEY.match(entry.key) or unwrap_cdata(value) != value or _LOG_PATTERN.search(value):
         return None
@@ -116,7 +116,9 @@ def _comment_at(entry: Entry) -> int | None:
 
 
 def _continued(entry: Entry) -> Iterator[Diagnostic]:
-    """Lines that were not meant to belong to the value, though the line before them ends with a backslash."""
+    """Yield a finding for each line that was not meant to belong to the value: the line before ends
+    with a backslash.
+    """
     if not _GOLDENGATE_KEY.match(entry.key):
         return
     for number, line in enumerate(entry.continued, entry.line + 1):
@@ -132,7 +134,7 @@ def _continued(entry: Entry) -> Iterator[Diagnostic]:
 
 @dataclass
 class _Ignore:
-    """One code that a comment names: its place, the lines that it stands above, and whether it silenced anything."""
+    """One code in an ignore comment: its place, the lines below the comment, and whether it has matched a finding."""
 
     code: str
     span: Span
@@ -141,7 +143,7 @@ class _Ignore:
 
 
 class Ignores:
-    """What the comments of files ask to be silent about."""
+    """The ignore comments of files."""
 
     def __init__(self, comments: Iterable[tuple[str, Comment]]) -> None:
         self._ignores: list[_Ignore] = []
@@ -150,7 +152,7 @@ class Ignores:
             self._read(file, comment)
 
     def silences(self, finding: Diagnostic) -> bool:
-        """Whether a comment asks for silence about the finding; it then counts as one that is needed."""
+        """Return whether a comment ignores the finding; the comment then counts as needed."""
         ignored = False
         for ignore in self._ignores:
             span = finding.span
@@ -159,7 +161,9 @@ class Ignores:
         return ignored
 
     def findings(self, all_known: Callable[[str], bool]) -> Iterator[Diagnostic]:
-        """GG122 for comments without effect; `all_known`: all findings of a code in the files were asked about."""
+        """Return GG122 for ignore comments without effect. `all_known` says for a code whether all its findings in the
+        files are known.
+        """
         yield from self._malformed
         for ignore in self._ignores:
             if not len(ignore.below):
@@ -187,12 +191,12 @@ class Ignores:
             self._malformed.append(Diagnostic("GG122", "the comment names no code", span, "name the codes to ignore"))
 
 
-# Texts that are not what they look like: blanks that are lost, wrappers that are none, names of characters.
+# Texts that are not what they look like: lost blanks, misread wrappers, names of characters.
 
 _CHARACTER = re.compile(r"\\u[0-9A-Fa-f]{4}|\\.|.", re.DOTALL)
 _WRAPPER = re.compile(r"(<?!?\[?)CDATA\s*([\[({])(.*)", re.DOTALL | re.IGNORECASE)
 
-# How a character is named in other places; in a properties file, `\x01` is `x01` and `\001` is `001`.
+# How other places name a character; in a properties file, `\x01` is `x01` and `\001` is `001`.
 _NAMED = re.compile(
     r"\\?U\+?(?P<java>[0-9A-F]{4})|[\\0]?X(?P<hex>[0-9A-F]{2,4})|\\?(?P<octal>[0-3][0-7]{2})"
     r"|\^(?P<control>[A-Z\[\\\]^_])|(?P<letters>(?:\\[TRNF])+)",
@@ -202,7 +206,7 @@ _LETTERS = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
 
 
 def misread_wrapper(entry: Entry, kind: ValueType[Any]) -> Diagnostic | None:
-    """GG115 if the value was meant to be wrapped in `CDATA[...]`, and is not."""
+    """Return GG115 if the value was meant to be wrapped in `CDATA[...]`, and is not."""
     text = trim(entry.value)
     match = _WRAPPER.fullmatch(entry.value.lstrip(JAVA_BLANKS))
     if match is None or not isinstance(kind, (Text, Path)) or (text.startswith("CDATA[") and text.endswith("]")):
@@ -219,12 +223,12 @@ def misread_wrapper(entry: Entry, kind: ValueType[Any]) -> Diagnostic | None:
 
 
 def lost_blanks(entry: Entry, kind: ValueType[Any], default: Any = "") -> Diagnostic | None:
-    """GG114 if blanks at the ends of the value were meant to be part of the text."""
+    """Return GG114 if blanks at the ends of the value were meant to be part of the text."""
     value, text = entry.value, trim(entry.value)
     if not isinstance(kind, Text) or unwrap_cdata(text) != text:
         return None
     if not value and default and isinstance(kind, Delimiter) and entry.separator[:1] in ("=", ":"):
-        # The blanks behind `=` are no part of the value in any case.
+        # The blanks after `=` are never part of the value.
         value = entry.separator[1:]
     if value == text:
         return None
@@ -238,7 +242,7 @@ def lost_blanks(entry: Entry, kind: ValueType[Any], default: Any = "") -> Diagno
 
 
 def odd_delimiter(entry: Entry, kind: ValueType[Any], text: str) -> Diagnostic | None:
-    """GG117 if a delimiter is the name of a character, or of more characters than readers know."""
+    """Return GG117 if a delimiter is the name of a character, or has more characters than readers know."""
     if not isinstance(kind, Delimiter) or len(text) < 2 or (kind.line and text == "\r\n"):
         return None
     meant = _named(text)
@@ -253,7 +257,7 @@ def odd_delimiter(entry: Entry, kind: ValueType[Any], text: str) -> Diagnostic |
 
 
 def _named(text: str) -> str | None:
-    """The character, or line end, that the text names; None if it names none."""
+    """Return the character or line end that the text names; None if it names none."""
     match = _NAMED.fullmatch(text)
     if match is None:
         return None

@@ -56,11 +56,11 @@ OUTSIDE_SCOPE: tuple[str, ...] = (
 
 
 class Patterns:
-    """Names, compared without regard to case; `*` in one stands for any text."""
+    """Names, compared without regard to case; `*` in a name matches any text."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._names = frozenset(pattern.lower() for pattern in patterns if "*" not in pattern)
-        # Compared piece by piece: to compile one expression of all of them takes longer than to check a whole file.
+        # Compare piece by piece: compiling one expression of all of them takes longer than checking a whole file.
         self._pieces = [tuple(pattern.lower().split("*")) for pattern in patterns if "*" in pattern]
 
     def fit(self, name: str) -> bool:
@@ -69,7 +69,7 @@ class Patterns:
 
 
 def _fits(name: str, pieces: Sequence[str]) -> bool:
-    """Whether the name has the pieces in their order, with anything between two of them and nothing around them."""
+    """Return whether the name consists of the pieces in their order, with any text between two of them."""
     first, *inner, last = pieces
     if not name.startswith(first) or not name.endswith(last):
         return False
@@ -86,20 +86,21 @@ _OUTSIDE_SCOPE = Patterns(OUTSIDE_SCOPE)
 
 
 def is_outside_scope(key: str) -> bool:
-    """Whether GoldenGate has the key, which is below no handler, for something that ggfmt does not do."""
+    """Return whether GoldenGate uses this key, which is below no handler, for something that ggfmt does not do."""
     return _OUTSIDE_SCOPE.fit(key)
 
 
 def listing(names: Sequence[str]) -> str:
-    """`a`, `b` and `c`."""
+    """Return the names as a list in words: `a`, `b` and `c`."""
     quoted = [f"`{name}`" for name in names]
     return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
 
 
 @dataclass(frozen=True)
 class GoldenGateProperty:
-    """A format property of GoldenGate that ggfmt's format of the same id lacks: its name, the formats that have it, the
-    first release that has it."""
+    """A format property of GoldenGate that ggfmt's format of the same id lacks: its name, the formats that have it, and
+    the first release that has it.
+    """
 
     name: str
     formats: tuple[str, ...]
@@ -107,12 +108,12 @@ class GoldenGateProperty:
 
     @property
     def owner(self) -> str:
-        """In words, whose property it is."""
+        """The owner of the property, in words."""
         return owner_in_words(self.formats, self.since)
 
 
 def owner_in_words(formats: Sequence[str], since: str) -> str:
-    """Formats, and the release from which on they have a property."""
+    """Return formats, and the first release in which they have a property, in words."""
     if since == ADAPTER:
         return f"{listing(formats)} of the Java adapter"
     return (
@@ -146,13 +147,13 @@ GOLDENGATE_FORMATS: tuple[str, ...] = ("sequencefile",)
 
 ADAPTER_FORMATS: tuple[str, ...] = ("csv", "fixed", "xml2")
 
-# The types of GoldenGate's handlers: which take a formatter, and which properties each has of its own. The names are
-# those of GoldenGate for Big Data 12.2 to 21.1 and of its successors 23ai and 26ai, as manuals and public configuration
-# files have them. GoldenGate compares types and names without regard to case.
+# The types of GoldenGate's handlers: whether they take a formatter, and which properties they have. The names are those
+# of GoldenGate for Big Data 12.2 to 21.1 and of its successors 23ai and 26ai, from manuals and public configuration
+# files. GoldenGate compares types and names without regard to case.
 
 
 class Formats(str, Enum):
-    """What the `format` of a handler of a type does."""
+    """The effect of `format` in a handler of a type."""
 
     DEFAULT = "chooses a formatter; without it, messages are delimited text"
     GIVEN = "chooses a formatter; what messages are without it is not known, or depends on other properties"
@@ -162,11 +163,10 @@ class Formats(str, Enum):
 
 @dataclass(frozen=True)
 class HandlerType:
-    """One type, by the value of `type`.
+    """A handler type, by the value of `type`.
 
-    `names` are the properties of its own below `gg.handler.<name>.`, `*` for any text; those of all types
-    (`COMMON`) are not among them. `complete`: the whole table of a manual was at hand, so that another name is no
-    property of the type.
+    `names`: its own properties below `gg.handler.<name>.`, with `*` for any text; without those of all types
+    (`COMMON`). `complete`: the names are from a complete table of a manual, so that the type has no other property.
     """
 
     name: str
@@ -187,10 +187,10 @@ COMMON: tuple[str, ...] = (
     *("allowPkUpdates", "grouping*", "minGroupSize", "maxGroupSize"),
 )
 
-# Of these, what chooses which operations have messages: ggfmt does not do it.
+# Those that choose the operations that have messages: ggfmt does not apply them.
 CHOOSING: tuple[str, ...] = ("filter",)
 
-# Handlers of these types write files; those of all others send messages, or write into databases.
+# Handlers of these types write files; all others send messages, or write to databases.
 FILE_TYPES = ("hdfs", "filewriter")
 
 
@@ -337,11 +337,11 @@ HANDLER_TYPES = {handler_type.name: handler_type for handler_type in _TYPES}
 
 
 def types_having(name: str) -> tuple[str, ...]:
-    """The types that have a property of that name; all of them, if it is common to all."""
+    """Return the types that have a property of that name; all of them, if it is common to all."""
     return tuple(known.name for known in _TYPES if known.has(name))
 
 
 def names_of(*types: HandlerType) -> tuple[str, ...]:
-    """The names that the types have, or all types without any; patterns are left out."""
+    """Return the names that the types have, or all types if none is given; without patterns."""
     names = (name for known in types or _TYPES for name in (*COMMON, *known.names) if "*" not in name)
     return tuple(dict.fromkeys(names))

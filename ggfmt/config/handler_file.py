@@ -1,4 +1,4 @@
-"""A new handler file for a format: every property with its sentence, its legal values and its default."""
+"""New handler files: every property with its description, its legal values and its default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ggfmt.options.value_types import Bool, Choice, Path, Text, ValueType
 
 _WIDTH = 118
 
-# What is set in every new handler file, less `gg.handler.<name>.`.
+# Settings of every new handler file, without `gg.handler.<name>.`.
 _PROPOSED = ("type=hdfs", "mode=op", "rootFilePath=./out", "includeTokens=true")
 
 _PROCESS = """\
@@ -34,7 +34,7 @@ gg.classpath=/etc/hadoop/conf:/usr/lib/hadoop/*:/usr/lib/hadoop-hdfs/*:/usr/lib/
 
 
 def handler_file(format: Format) -> str:
-    """A handler file for a format that is written, to be saved in UTF-8; every line ends with a line break."""
+    """Return a handler file for a format that ggfmt writes, to be saved in UTF-8; every line ends with a line break."""
     name = handler_name(format)
     prefix = f"gg.handler.{name}."
     below = "" if format.handler_type else "format."
@@ -58,22 +58,23 @@ def handler_file(format: Format) -> str:
 
 
 def handler_lines(format: Format, *settings: str) -> list[str]:
-    """The handler of such a file as a few lines, less where it writes to; `settings` are more of it, such as
-    `bom=EFBBBF`."""
+    """Return the handler of such a file as a few lines, without its output directory. `settings`: more lines, such as
+    `bom=EFBBBF`.
+    """
     prefix = f"gg.handler.{handler_name(format)}."
     lines = [f"{prefix}{line}" for line in ("includeTokens=true", *_proposed(format), *settings)]
     return [*lines, f"ggfmt.compatibility={format.since}"]
 
 
 def _proposed(format: Format) -> Iterator[str]:
-    """What is set of the format, as lines less `gg.handler.<name>.`."""
+    """Yield the settings of the format, as lines without `gg.handler.<name>.`."""
     yield f"type={format.handler_type}" if format.handler_type else f"format={format.name}"
     for line in format.proposed:
         yield line.replace("format.", "", 1) if format.handler_type else line
 
 
 def handler_name(format: Format) -> str:
-    """The name of the handler in a new file, and so of its directory of output: `canal` for `canal_json`."""
+    """Return the name of the handler in a new file, and so of its output directory: `canal` for `canal_json`."""
     return format.name.removeprefix("delimited").removesuffix("_json").replace("_", "")
 
 
@@ -89,10 +90,12 @@ def _opening(format: Format, name: str) -> str:
 
 
 def _properties(prefix: str, specs: Mapping[str, OptionSpec], proposed: Mapping[str, str]) -> Iterator[str]:
-    """A comment and a line for each property; where there is no value to write, the line is an example in a comment."""
+    """Yield a comment and a line for each property. If there is no value to write, the line is an
+    example in a comment.
+    """
     for name, spec in specs.items():
         value = proposed.get(name, spec.default_text)
-        if value.startswith(("=", ":")):  # which would be part of what divides key and value
+        if value.startswith(("=", ":")):  # it would be part of the separator of key and value
             value = f"CDATA[{value}]"
         line = f"{prefix}{name}={value}" if value else f"#{prefix}{name}={spec.example_text}"
         about = _comment(f"{sentence(spec)}{_legal(spec.kind)}".replace("`", ""))
@@ -100,7 +103,7 @@ def _properties(prefix: str, specs: Mapping[str, OptionSpec], proposed: Mapping[
 
 
 def _legal(kind: ValueType[object]) -> str:
-    """What is legal, where the sentence of an option does not say it and not everything is."""
+    """Return the legal values, if the description of the option does not contain them and not every text is legal."""
     if isinstance(kind, Bool | Choice | Path) or kind.legal == Text().legal:
         return ""
     return f" Legal: {kind.legal}."

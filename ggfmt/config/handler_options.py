@@ -28,8 +28,8 @@ from ggfmt.options.value_types import (
 
 DEFAULT_FORMAT = "delimitedtext"
 
-WRITE, LEAVE_OUT, REJECT = "write", "leave-out", "reject"  # what becomes of truncates
-REFUSE, IGNORE = "refuse", "ignore"  # what becomes of properties that ggfmt does not do
+WRITE, LEAVE_OUT, REJECT = "write", "leave-out", "reject"  # what happens to truncates
+REFUSE, IGNORE = "refuse", "ignore"  # what happens to properties that ggfmt does not apply
 _MODES = {"tx": "deliver a transaction as a whole", "op": "deliver every operation on its own"}
 
 
@@ -76,7 +76,7 @@ class HandlerOptions(Options):
     compression_codec: str = option(
         Choice(CODECS), "null", "Compress the blocks of Avro object container files by this.", aliases=("avroCodec",)
     )
-    partitioner: Keys = ()  # of the properties `partitioner.<TABLE>`, which are no option of one name
+    partitioner: Keys = ()  # from the properties `partitioner.<TABLE>`, which have no fixed name
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,12 @@ class RunOptions(Options):
 
 @dataclass(frozen=True)
 class HandlerConfig:
-    """One handler that is to run: its format (an id of FORMATS), the format's options, its own options.
+    """A handler that is to run: its format (an id of FORMATS), the format's options, its own options.
 
-    `timestamp_mask` is the value of `gg.format.timestamp`, empty if that is not given.
+    `timestamp_mask`: the value of `gg.format.timestamp`, empty if it is not given.
 
-    `entries` has the entry of every property given, by its name below the handler (`format`, `format.prettyPrint`,
-    `includeTokens`); it does not count when handlers are compared.
+    `entries`: the entry of every given property, by its name below the handler (`format`, `format.prettyPrint`,
+    `includeTokens`); not compared by `==`.
     """
 
     name: str
@@ -135,19 +135,19 @@ class HandlerConfig:
     timestamp_mask: str = ""
 
     def place(self, property: str) -> Span:
-        """Where the value of a property stands; no place for a default."""
+        """Return the place of the value of a property; an empty place for a default."""
         entry = self.entries.get(property)
         return Span() if entry is None else entry.value_span
 
 
-# What a handler says of the names of its files: what ggfmt does otherwise than GoldenGate, and what it does not do.
+# Names of files: layouts that ggfmt refuses, and layouts that it writes in another way than GoldenGate.
 
 PATH, FILE = "pathMappingTemplate", "fileNameMappingTemplate"
 
 
 @dataclass(frozen=True)
 class LayoutProblem:
-    """What is wrong, and with which property: its name below the handler."""
+    """A problem, and its property: the name below the handler."""
 
     property: str
     message: str
@@ -161,7 +161,7 @@ def templates(handler: HandlerOptions) -> Iterator[tuple[str, NameTemplate]]:
 
 
 def not_done(handler: HandlerOptions, group: str | None) -> Iterator[LayoutProblem]:
-    """Layouts that GoldenGate may have and ggfmt does not: a run refuses them. `group` is `ggfmt.groupName`."""
+    """Yield layouts that GoldenGate may have and ggfmt does not: a run refuses them. `group`: `ggfmt.groupName`."""
     help = "use the name of the table, the time, or a text of your own"
     for property, template in templates(handler):
         for unknown in template.unknown_values:
@@ -198,7 +198,7 @@ def _divided(handler: HandlerOptions) -> Iterator[LayoutProblem]:
 
 
 def shared_names(handler: HandlerOptions) -> LayoutProblem | None:
-    """Names that are the same for every table, where tables have files of their own."""
+    """Return the problem of names that are the same for every table, if tables have files of their own."""
     given = dict(templates(handler))
     if (
         not given.keys() >= {PATH, FILE}
@@ -211,7 +211,7 @@ def shared_names(handler: HandlerOptions) -> LayoutProblem | None:
 
 
 def absolute_paths(handler: HandlerOptions) -> Iterator[LayoutProblem]:
-    """Paths of the machine that GoldenGate runs on."""
+    """Yield problems of absolute paths: they belong to the machine that GoldenGate runs on."""
     help = "write a path without a `/` in front, if the file is for ggfmt alone"
     message = "is a path from the root of a file system: ggfmt takes it as one below its output"
     template = handler.path_mapping_template
@@ -219,24 +219,25 @@ def absolute_paths(handler: HandlerOptions) -> Iterator[LayoutProblem]:
         yield LayoutProblem(PATH, message, help)
 
 
-# The keys `gg.handler.<name>.partitioner.<TABLE>`: columns by whose values the rows of a table go to files of their
-# own.
+# The keys `gg.handler.<name>.partitioner.<TABLE>`: ggfmt partitions the rows of the table by these columns into files.
 
 _PREFIX = "partitioner."
 
 
 def is_partitioner(property: str) -> bool:
-    """Whether the rest of a key below a handler names a table whose rows are divided."""
+    """Return whether the part of a key below a handler names a partitioned table."""
     return property.lower().startswith(_PREFIX) and len(property) > len(_PREFIX)
 
 
 def partitioner_property(property: str) -> str:
-    """The same with the first word as it is written; the name of a table keeps its case."""
+    """Return the property with its first word in lower case; the name of a table keeps its case."""
     return _PREFIX + property[len(_PREFIX) :]
 
 
 def read_partitioner(given: Mapping[str, Entry], illegal: set[str], findings: list[Diagnostic]) -> Keys:
-    """The tables with their columns; GG103 for what are no columns, whose properties are added to `illegal`."""
+    """Return the tables with their columns. If the value does not list columns, report GG103 and add the property to
+    `illegal`.
+    """
     found = []
     for property, entry in given.items():
         if not is_partitioner(property):

@@ -1,7 +1,7 @@
 """The handlers of a configuration, for a command that runs them.
 
-What is wrong in the files is found by `ggfmt.config.lint.reading`. Warnings are handed on, an error ends it, and notes
-are left to the linter (`ggfmt.config.lint.reading`), but for those that a handler is left out.
+`ggfmt.config.lint.reading` finds the problems of the files. An error stops the command, warnings are returned, and
+notes are left to the linter, except for a note that a handler is left out.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ __all__ = ["Configuration", "HandlerConfig", "HandlerOptions", "RunOptions", "re
 
 @dataclass(frozen=True)
 class Configuration:
-    """The handlers in the order of `gg.handlerlist`, the warnings in the order of the files, and what all handlers have
-    in common: ggfmt's own properties, and what is to be replaced in names and values."""
+    """The handlers in the order of `gg.handlerlist`, and the warnings in the order of the files.
+
+    `run` and `replacements` apply to all handlers: ggfmt's own properties, and replacements in names and values.
+    """
 
     handlers: tuple[HandlerConfig, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -36,12 +38,13 @@ class Configuration:
 def read_configuration(
     paths: Sequence[str], settings: Sequence[str] = (), handlers: Sequence[str] = ()
 ) -> Configuration:
-    """The handlers of properties files and `--set` settings; `handlers` picks some by name.
+    """Return the handlers of properties files and `--set` settings; `handlers` selects some by name.
 
-    Later files and settings override earlier ones. ConfigurationError with every finding, warnings too, if one of them
-    is an error, MissingFileError if a file cannot be read: an error cannot be ignored. It is one too to have a
-    property that
-    would make other messages and that ggfmt does not do, unless `ggfmt.uncovered` allows it, and to have no handler
+    Later files and settings override earlier ones.
+
+    Raises: ConfigurationError with every finding, warnings too, if one of them is an error; MissingFileError if a file
+    cannot be read. An ignore comment does not silence errors. Two more cases are errors: a property that changes
+    messages in GoldenGate but not in ggfmt, unless `ggfmt.uncovered` allows it; and a configuration without a handler
     that has messages.
     """
     sources = [(path, read_properties(path)) for path in reversed(dict.fromkeys(reversed(paths)))]
@@ -51,7 +54,7 @@ def read_configuration(
     configs = reading.handlers(handlers)
     if reading.run.uncovered == REFUSE:
         reading.refuse_uncovered()
-    findings = tuple(finding for finding in reading.reported() if _is_told(finding))
+    findings = tuple(finding for finding in reading.reported() if _is_reported(finding))
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if not errors and not configs:
         errors = [_nothing_to_run(reading)]
@@ -63,7 +66,7 @@ def read_configuration(
     return Configuration(configs, findings, reading.run, reading.replacements)
 
 
-def _is_told(finding: Diagnostic) -> bool:
+def _is_reported(finding: Diagnostic) -> bool:
     return finding.severity is not Severity.NOTE or finding.code == LEFT_OUT
 
 

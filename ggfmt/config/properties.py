@@ -1,8 +1,8 @@
-"""Java properties files, and `--set` settings, as entries that know their place.
+"""Java properties files, and `--set` settings, as entries with their places.
 
-The syntax is parsed by the `javaproperties` package; what is added here is the line and column of every key and value,
-and that reading goes on after a malformed line, so that all of them are found. Bytes are UTF-8, as files with comments
-in Chinese are, or else ISO-8859-1, as Java has it. Comments are kept too, for what they may say to ggfmt.
+The package `javaproperties` parses the syntax. This module adds the line and column of every key and value, and
+continues after a malformed line, so that all of them are found. Bytes are UTF-8, as in files with Chinese comments, or
+else ISO-8859-1, as in Java. Comments are kept, because some are directives for ggfmt.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _HANDLER_PREFIX = re.compile(r"gg\.handler\.[^.]*\.")
 class Entry:
     """One property: its key and value without escapes, and its place.
 
-    Line and columns count from 1 and are those of the natural line that the entry starts in, which is `source`; for a
-    value that starts in a later line, `value_column` is the column of the backslash. The value of a `secret` (a
-    password and the like) is masked in `source` and left out of the representation.
+    Line and columns count from 1 and refer to the natural line in which the entry starts, which is `source`. If the
+    value starts in a later line, `value_column` is the column of the backslash. The value of a `secret` (a password and
+    the like) is masked in `source` and left out of the representation.
 
-    `separator` and `raw` are what follows the key in the file, `raw` the value with its escapes; `continued` are the
+    `separator` and `raw`: the text after the key in the file; `raw` is the value with its escapes. `continued`: the
     natural lines after the first.
     """
 
@@ -66,7 +66,7 @@ class Entry:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the key stands in the file as it is, without escapes and in one line."""
+        """Whether the key is in the file as it is, without escapes and in one line."""
         start = self.column - 1
         return self.source[start : start + self.key_length] == self.key
 
@@ -80,8 +80,11 @@ class Entry:
 
 
 class Comment(NamedTuple):
-    """A comment: its line, the column of its first character, its text from there on, and the numbers of the natural
-    lines of the property below it, if there are only comments between; otherwise none."""
+    """A comment: its line, the column of its first character, and its text from there on.
+
+    `below`: the numbers of the natural lines of the property below it, if there are only comments between; otherwise
+    empty.
+    """
 
     line: int
     column: int
@@ -90,8 +93,9 @@ class Comment(NamedTuple):
 
 
 class ParsedProperties(NamedTuple):
-    """What was read: the entries in order, an error for each place that could not be read, and the comments. `missing`:
-    there is no such file, or it cannot be read."""
+    """The entries in order, an error for each place that could not be read, and the comments. `missing`: the file does
+    not exist or cannot be read.
+    """
 
     entries: tuple[Entry, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -108,7 +112,7 @@ class DecodedText(NamedTuple):
 
 
 def read_properties(path: str) -> ParsedProperties:
-    """The entries of a file; GG100 if it cannot be read, GG108 for every malformed escape."""
+    """Return the entries of a file; GG100 if it cannot be read, GG108 for every malformed escape."""
     try:
         with open(path, "rb") as stream:
             content = stream.read()
@@ -121,19 +125,19 @@ def read_properties(path: str) -> ParsedProperties:
 
 
 def parse_content(content: bytes, file: str) -> ParsedProperties:
-    """The entries of the bytes of a file; GG100 for UTF-16, GG108 for every malformed escape."""
+    """Return the entries of the bytes of a file; GG100 for UTF-16, GG108 for every malformed escape."""
     if is_utf_16(content):
         return ParsedProperties((), (Diagnostic("GG100", "the file is UTF-16", Span(file), "save it as UTF-8"),))
     return parse_properties(decode(content).text, file)
 
 
 def is_utf_16(content: bytes) -> bool:
-    """Whether the bytes start as UTF-16 does, which no properties file is."""
+    """Return whether the bytes start with a byte order mark of UTF-16, which no properties file has."""
     return content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def decode(content: bytes) -> DecodedText:
-    """The text of a file less its byte order mark: UTF-8, or else ISO-8859-1, in which any bytes are a text."""
+    """Return the text of a file without its byte order mark: UTF-8, or else ISO-8859-1, which decodes any bytes."""
     mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
     content = content[len(mark) :]
     try:
@@ -143,9 +147,10 @@ def decode(content: bytes) -> DecodedText:
 
 
 def entries_from_settings(settings: Sequence[str]) -> ParsedProperties:
-    """The entries of `--set KEY=VALUE` settings, by the rules of a properties file; the n-th one is line n.
+    """Return the entries of `--set KEY=VALUE` settings, by the rules of a properties file; the n-th one is line n.
 
-    A line break inside a setting is part of its value. GG108 for a malformed escape, and for what is not KEY=VALUE.
+    A line break in a setting is part of its value. GG108 for a malformed escape, and for a setting that is not
+    KEY=VALUE.
     """
     entries: list[Entry] = []
     diagnostics: list[Diagnostic] = []
@@ -163,15 +168,15 @@ def entries_from_settings(settings: Sequence[str]) -> ParsedProperties:
 
 
 def line_of(key: str, value: str) -> str:
-    """The line of a properties file that gives a key a value."""
+    """Return the line of a properties file that gives a key a value."""
     import javaproperties
 
     return javaproperties.join_key_value(key, value)
 
 
 def parse_properties(text: str, file: str, first_line: int = 1) -> ParsedProperties:
-    """The entries of a text; GG108 for every malformed escape."""
-    import javaproperties  # which loads a client of HTTP, that no worker needs
+    """Return the entries of a text; GG108 for every malformed escape."""
+    import javaproperties  # it loads an HTTP client, which no worker needs
 
     entries: list[Entry] = []
     diagnostics: list[Diagnostic] = []
@@ -199,7 +204,9 @@ def parse_properties(text: str, file: str, first_line: int = 1) -> ParsedPropert
 
 
 class _Comments:
-    """The comments of a text; what each stands above is known when the next line that is none has been read."""
+    """The comments of a text. The property below a comment is known when the next line that is not a comment has been
+    read.
+    """
 
     def __init__(self) -> None:
         self.done: list[Comment] = []
@@ -216,7 +223,7 @@ class _Comments:
 
 
 class _NaturalLines(io.StringIO):
-    """The natural lines of a text; `take` tells which of them were read since it was last asked."""
+    """The natural lines of a text; `take` returns those that were read since its last call."""
 
     def __init__(self, text: str, first_line: int) -> None:
         super().__init__(text, newline="")
@@ -237,7 +244,7 @@ class _NaturalLines(io.StringIO):
 
 
 class _LogicalLine:
-    """One logical line: its `text` as Java joins it, and the way back to the natural lines it was made of."""
+    """One logical line: its `text` as Java joins it, and the natural lines that it was made from."""
 
     def __init__(self, number: int, natural: Sequence[str]) -> None:
         self.number = number
@@ -257,17 +264,19 @@ class _LogicalLine:
         return range(self.number, self.number + len(self.natural))
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Index of the natural line, and column from 0, of a character of `text` (or of its end)."""
+        """Return the index of the natural line, and the column from 0, of a character of `text` (or of its end)."""
         start, index, column = max(item for item in self._starts if item[0] <= offset)
         return index, column + offset - start
 
     def separator(self) -> tuple[int, int]:
-        """Where the key ends and where the value starts in `text`."""
+        """Return where the key ends and where the value starts in `text`."""
         key_end = _end(_KEY, self.text, 0)
         return key_end, _end(_SEPARATOR, self.text, key_end)
 
     def first_line_column(self, offset: int) -> int:
-        """Column from 0 of a character of `text` in the first natural line, or of what continues that line."""
+        """Return the column from 0 of a character of `text` in the first natural line, or of that line's continuation
+        mark.
+        """
         index, column = self.place(offset)
         return column if index == 0 else max(len(self.natural[0]) - 1, 0)
 
@@ -327,27 +336,27 @@ def _is_secret(key: str, value: str) -> bool:
 
 
 def _masked(line: str, value_column: int | None) -> str:
-    """The line with its value masked; without a column, all after the word that tells of a secret."""
+    """Return the line with its value masked; without a column, mask everything after the word that names a secret."""
     if value_column is None:
         start = secret_start(line)
         return line if start is None else line[:start] + MASK
     return line[:value_column] + MASK
 
 
-# What was probably meant in place of lines of a handler file, for `--unsafe-fixes`. Where a line goes on in the next,
-# or shows a masked secret, there is none.
+# Rewrites of lines of a handler file, for `--unsafe-fixes`. A line that continues in the next, or that shows a masked
+# secret, has none.
 
 _LINE_BLANKS = " \t\f"
 _PLAIN_KEY = re.compile(r"[\w.-]+")
 
 
-def removed(entry: Entry) -> Rewrite | None:
-    """The file without the entry."""
+def removal(entry: Entry) -> Rewrite | None:
+    """Return the rewrite that removes the entry."""
     return None if entry.secret else Rewrite(entry.line, (entry.source, *entry.continued), ())
 
 
 def renamed_key(entry: Entry, key: str) -> Rewrite | None:
-    """The entry under another key."""
+    """Return the rewrite that gives the entry another key."""
     if not entry.is_plain or not _PLAIN_KEY.fullmatch(key):
         return None
     start = entry.column - 1
@@ -355,7 +364,7 @@ def renamed_key(entry: Entry, key: str) -> Rewrite | None:
 
 
 def comment_above(entry: Entry, at: int) -> Rewrite | None:
-    """The entry less what is a comment from an index of its line on, which becomes the line above."""
+    """Return the rewrite that moves the comment, from an index of the line on, to a line above."""
     comment = entry.source[at:].lstrip("#/-;" + _LINE_BLANKS).rstrip(_BLANKS)
     rest = entry.source[:at].rstrip(_LINE_BLANKS)
     if rest.endswith("\\"):  # it escapes a blank, and would join the next line
@@ -364,7 +373,7 @@ def comment_above(entry: Entry, at: int) -> Rewrite | None:
 
 
 def comment_only(entry: Entry, mark: str) -> Rewrite | None:
-    """The line as the comment that it was meant to be, less the mark that starts none."""
+    """Return the rewrite that makes the line a comment, without the mark that does not start one."""
     start = entry.column - 1
     return _line(entry, f"{entry.source[:start]}# {entry.source[start + len(mark) :].lstrip(_LINE_BLANKS)}")
 

@@ -1,7 +1,7 @@
-"""Names of properties: which option a key means, and what to say of a key that means none.
+"""Names of properties: the option that a key means, and a suggestion for a key that means none.
 
-The case of a name does not matter: files that work with GoldenGate write it as they like. Names that are meant but not
-right (misprints of the manual, aliases) are found too, and told apart.
+The case of a name does not matter: files that work with GoldenGate use any case. Names that are clear but not right
+(misprints of the manual, aliases) are found too, and reported.
 """
 
 from __future__ import annotations
@@ -10,13 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ggfmt.config.goldengate_keys import (
-    GOLDENGATE_PROPERTIES,
-    OUTSIDE_SCOPE,
-    GoldenGateProperty,
-    listing,
-    owner_in_words,
-)
+from ggfmt.config import goldengate_keys
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic, did_you_mean
 from ggfmt.formats.api.format import Format
@@ -37,7 +31,9 @@ class OptionMatch:
 
 @dataclass(frozen=True)
 class HandlerKey:
-    """A key below a handler: the handler's name and the rest, which starts with `format.` for a format's property."""
+    """A key below a handler: the handler's name and the rest, which starts with `format.` for a
+    property of the format.
+    """
 
     handler: str
     rest: str
@@ -48,7 +44,7 @@ class HandlerKey:
 
     @property
     def format_property(self) -> str | None:
-        """The name of a property of the format; None for one of the handler."""
+        """The name of a property of the format; None for a property of the handler."""
         head, dot, tail = self.rest.partition(".")
         return tail if dot and head.lower() in ("format", "formatter") else None
 
@@ -58,7 +54,7 @@ class HandlerKey:
 
 
 def handler_key(key: str, listed: Iterable[str] = ()) -> HandlerKey | None:
-    """The parts of a key below `gg.handler.`; a listed handler's name may have dots."""
+    """Return the parts of a key below `gg.handler.`; the name of a listed handler may have dots."""
     for name in sorted(listed, key=len, reverse=True):
         prefix = f"gg.handler.{name}."
         if key.startswith(prefix) and len(key) > len(prefix):
@@ -68,7 +64,7 @@ def handler_key(key: str, listed: Iterable[str] = ()) -> HandlerKey | None:
 
 
 def find_option(name: str, specs: Sequence[OptionSpec]) -> OptionMatch | None:
-    """The option that a property name means, by its own name in any case, or by an alias or a doubled name."""
+    """Return the option that a name means: by its own name in any case, an alias or a doubled name."""
     folded = name.lower()
     for spec in specs:
         if spec.name.lower() == folded:
@@ -80,40 +76,47 @@ def find_option(name: str, specs: Sequence[OptionSpec]) -> OptionMatch | None:
     return None
 
 
-def renamed(entry: Entry, name: str, read_as: str, help: str | None = None) -> Diagnostic:
-    """GG102 for a key that is read as another; `name` is the key that it should be."""
+def rename_finding(entry: Entry, name: str, read_as: str, help: str | None = None) -> Diagnostic:
+    """Return GG102 for a key that is read as another. `name`: the right key."""
     fix = name if entry.is_plain else None
     return Diagnostic("GG102", f"`{entry.key}` is read as `{read_as}`", entry.key_span, help, fix)
 
 
-def find_unsupported_property(name: str, format: Format) -> GoldenGateProperty | None:
-    """The property that GoldenGate's format of that id has, of a name that is not one of ggfmt's."""
-    for known in GOLDENGATE_PROPERTIES:
+def find_unsupported_property(name: str, format: Format) -> goldengate_keys.GoldenGateProperty | None:
+    """Return the property of GoldenGate's format of that id, if ggfmt's format lacks it."""
+    for known in goldengate_keys.GOLDENGATE_PROPERTIES:
         if _is(known, name) and format.name in known.formats:
             return known
     return None
 
 
 def owner(name: str, formats: Mapping[str, Format]) -> str | None:
-    """Which formats have the property, in words, those of GoldenGate first of all; None if none has."""
+    """Return the formats that have the property, in words, those of GoldenGate before others; None if none has it."""
     matches = {known: find_option(name, known.options.specs()) for known in formats.values()}
     having = {known: match.spec for known, match in matches.items() if match is not None}
     of_goldengate = [known for known in having if known.options.of_goldengate and not known.handler_type]
     own = [(known.name, having[known].since) for known in of_goldengate]
-    own += [(format, known.since) for known in GOLDENGATE_PROPERTIES for format in known.formats if _is(known, name)]
+    own += [
+        (format, known.since)
+        for known in goldengate_keys.GOLDENGATE_PROPERTIES
+        for format in known.formats
+        if _is(known, name)
+    ]
     if own:
-        return owner_in_words([format for format, _ in own], own[0][1])
-    return listing([known.name for known in having]) if having else None
+        return goldengate_keys.owner_in_words([format for format, _ in own], own[0][1])
+    return goldengate_keys.listing([known.name for known in having]) if having else None
 
 
-def _is(known: GoldenGateProperty, name: str) -> bool:
+def _is(known: goldengate_keys.GoldenGateProperty, name: str) -> bool:
     return known.name.lower() == name.lower()
 
 
 def nearest_handler_property(
     name: str, handler: Sequence[OptionSpec], known: Sequence[str], format: Sequence[OptionSpec]
 ) -> str | None:
-    """What was probably meant by an unknown property of a handler, whose type has the `known`: the rest of its key."""
+    """Return what an unknown property of a handler probably means: the rest of its key. `known`: the properties of the
+    handler's type.
+    """
     misplaced = find_option(name, format)
     if misplaced:
         return f"format.{misplaced.spec.name}"
@@ -121,7 +124,7 @@ def nearest_handler_property(
 
 
 def nearest_format_property(name: str, handler: Sequence[OptionSpec], format: Sequence[OptionSpec]) -> str | None:
-    """What was probably meant by an unknown property of a format, as the rest of its key."""
+    """Return what an unknown property of a format probably means, as the rest of its key."""
     misplaced = find_option(name, handler)
     if misplaced:
         return misplaced.spec.name
@@ -130,7 +133,7 @@ def nearest_format_property(name: str, handler: Sequence[OptionSpec], format: Se
 
 
 def nearest_key(key: str, listed: Iterable[str]) -> str | None:
-    """What was probably meant by a key that is below no handler."""
+    """Return what a key that is below no handler probably means."""
     match = re.fullmatch(r"(?:gg\.)?(?:handlers?\.)?([^.]+)\.(.+)", key, re.DOTALL | re.IGNORECASE)
     if match and match[1] in set(listed):
         return f"gg.handler.{match[1]}.{match[2]}"
@@ -140,7 +143,7 @@ def nearest_key(key: str, listed: Iterable[str]) -> str | None:
     near = did_you_mean(section[1], _SECTIONS) if section else None
     if section and near:
         return f"gg.{near}.{section[2]}"
-    plain = [known for known in OUTSIDE_SCOPE if "*" not in known]
+    plain = [known for known in goldengate_keys.OUTSIDE_SCOPE if "*" not in known]
     return did_you_mean(key, ["gg.handlerlist", *plain])
 
 
@@ -148,12 +151,14 @@ _PLACEHOLDER = re.compile(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)
 
 
 def is_placeholder(handler: str) -> bool:
-    """Whether the name of a handler is the word that the manual writes in its place."""
+    """Return whether the name of a handler is the placeholder of the manual."""
     return _PLACEHOLDER.fullmatch(handler) is not None
 
 
 def nearest_handler(name: str, known: Iterable[str]) -> str | None:
-    """The handler that was probably meant: one of a similar name, or of which one name is part of the other."""
+    """Return the handler that was probably meant: one with a similar name, or with a name that contains this one or is
+    contained in it.
+    """
     known = list(known)
     near = did_you_mean(name, known)
     if near is not None:

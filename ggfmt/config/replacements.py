@@ -1,4 +1,8 @@
-"""The keys that change names and values: search and replacement, and the transforms of release 21."""
+"""The keys that change names and values: search and replacement, and the transforms of release 21.
+
+`gg.schemareplaceregex[N]`, `gg.contentreplaceregex[N]` and their strings: the pair without a number comes first, then
+those from 1 on; the first number without a regular expression ends the list. Both texts may be wrapped in `CDATA[...]`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING
 from ggfmt.config.comments import before_comment, has_comment, lost_blanks, misread_wrapper
 from ggfmt.config.lint.assembly import report_duplicate
 from ggfmt.config.properties import Entry
-from ggfmt.config.property_names import find_option, renamed
+from ggfmt.config.property_names import find_option, rename_finding
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import is_later
@@ -29,12 +33,12 @@ def is_replacement(key: str) -> bool:
 
 
 def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> Replacements:
-    """The replacements that the entries ask for, in order; what is wrong with them is added to `findings`."""
+    """Return the replacements of the entries, in order; problems are added to `findings`."""
     given: dict[str, Entry] = {}
     for entry in filter(lambda entry: is_replacement(entry.key), entries):
         name = entry.key.lower()
         if entry.key != name:
-            findings.append(renamed(entry, name, name))
+            findings.append(rename_finding(entry, name, name))
         if name in given:
             report_duplicate(findings, given[name], entry)
         given[name] = entry
@@ -52,7 +56,7 @@ def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> R
 
 
 def _numbers(prefix: str, given: Mapping[str, Entry]) -> Iterator[str]:
-    """The numbers of the pairs that are carried out, as texts."""
+    """Return the numbers of the pairs that are applied, as texts."""
     if f"{prefix}regex" in given:
         yield ""
     number = 1
@@ -65,7 +69,7 @@ def _pairs(prefix: str, given: Mapping[str, Entry], findings: list[Diagnostic]) 
     numbers = list(_numbers(prefix, given))
     if not numbers:
         return
-    # Most files have no replacement, and what carries one out takes a while to load.
+    # Most files have no replacement, and regular expressions take a while to load.
     from ggfmt.java.regex import translate
     from ggfmt.java.replacement import Replacement
 
@@ -84,7 +88,7 @@ def _pairs(prefix: str, given: Mapping[str, Entry], findings: list[Diagnostic]) 
 
 
 def _lacking(name: str, given: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
-    """The key that would have to be there for this one to be carried out, and what to do; none if it is."""
+    """Return the key that this one needs to be applied, and the help; None if nothing is missing."""
     prefix, kind, number = re.fullmatch(r"(.*)(regex|string)([0-9]*)", name).groups()  # type: ignore[union-attr]
     reached = list(_numbers(prefix, given))
     if number in reached:
@@ -97,9 +101,8 @@ def _lacking(name: str, given: Mapping[str, Entry]) -> Iterator[tuple[str, str]]
 
 
 # The keys of transforms, which release 21 has beside search and replacement: `gg.transforms`, `gg.transform.<name>.`. A
-# transform has a matcher, which picks columns by names, and a converter, which replaces text in their values; of both
-# there is one type, `regex`. `*`, which the manual gives as the default of some patterns, is no pattern of Java: it
-# stands for all names.
+# transform has a matcher, which selects columns by name, and a converter, which replaces text in their values. Both
+# have one type, `regex`. `*`, the manual's default of some patterns, is not a Java pattern: it matches all names.
 
 _LIST = "gg.transforms"
 _TRANSFORM_KEY = re.compile(r"gg\.transform\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE)
@@ -141,7 +144,7 @@ def is_transform(key: str) -> bool:
 
 
 def general_key(key: str) -> str:
-    """The key with `<name>` in place of the name of a transform; the end of a key is made a whole one."""
+    """Return the key with `<name>` in place of the name of a transform; complete the end of a key."""
     match = _TRANSFORM_KEY.fullmatch(key)
     if match:
         return f"gg.transform.<name>.{match[2]}"
@@ -151,15 +154,15 @@ def general_key(key: str) -> str:
 
 
 def read_transforms(entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> tuple[Transform, ...]:
-    """The transforms that the entries ask for, in order; what is wrong with them is added to `findings`.
+    """Return the transforms of the entries, in order; problems are added to `findings`.
 
-    `release` is the release of GoldenGate that is meant, None if that is not known.
+    `release`: the target release of GoldenGate, None if it is unknown.
     """
     return tuple(_TransformParser(entries, release, findings).transforms())
 
 
 class _TransformParser:
-    """One reading: the entries of each transform by the names of their properties, and what is wrong with them."""
+    """Parses the entries of transforms, by the name of the transform and of the property, and collects findings."""
 
     def __init__(self, entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> None:
         self.findings = findings
@@ -177,7 +180,7 @@ class _TransformParser:
         listed = self._listed()
         for name, entry in self.first.items():
             if name not in listed:
-                message = f"the transform `{name}` is not carried out: `{_LIST}` does not name it"
+                message = f"the transform `{name}` is not applied: `{_LIST}` does not name it"
                 self._report("GG134", message, entry, suggestion(name, listed) or f"add it to `{_LIST}`, or remove it")
         for name in listed:
             transform = self._transform(name, self.given.get(name, {}))
@@ -205,7 +208,7 @@ class _TransformParser:
 
     def _give(self, entry: Entry, key: str, earlier: Entry | None) -> None:
         if entry.key != key:
-            self.findings.append(renamed(entry, key, key))
+            self.findings.append(rename_finding(entry, key, key))
         if earlier is not None:
             report_duplicate(self.findings, earlier, entry)
 
@@ -244,7 +247,7 @@ class _TransformParser:
                 self.findings += [problem] if problem else []
 
     def _pattern(self, entry: Entry | None) -> JavaRegex | None:
-        """The pattern of names; None for all names, and for what is wrong."""
+        """Return the pattern of names; None for all names, and for an illegal pattern."""
         if entry is None or trim(entry.value) == _ALL_NAMES:
             return None
         from ggfmt.java.regex import translate
@@ -276,7 +279,7 @@ class _TransformParser:
         self._report("GG103", f"`{entry.key}` {message}", entry, error.help)
 
     def _report(self, code: str, message: str, entry: Entry | None, help: str | None) -> None:
-        """A finding at the value of an entry; at the key where the value does not matter."""
+        """Report a finding at the value of an entry, or at the key if the value does not matter."""
         assert entry is not None
         span = entry.key_span if code in ("GG109", "GG134") else entry.value_span
         self.findings.append(Diagnostic(code, message, span, help))

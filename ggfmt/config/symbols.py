@@ -1,7 +1,7 @@
-"""What a word of the user means: a code, a property, a format, or something of GoldenGate's that ggfmt does not use.
+"""Words that `ggfmt explain` explains: a code, a property, a format, or a key of GoldenGate that ggfmt does not use.
 
-A property may be given bare (`pkUpdateHandling`), with the end of its key (`format.pkUpdateHandling`) or as a whole key
-(`gg.handler.x.format.pkUpdateHandling`), in any case, and by its aliases and misprints.
+A property may be given by its name (`pkUpdateHandling`), by the end of its key (`format.pkUpdateHandling`) or as a
+whole key (`gg.handler.x.format.pkUpdateHandling`), in any case, and by its aliases and misprints.
 """
 
 from __future__ import annotations
@@ -10,15 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ggfmt.config.goldengate_keys import (
-    ADAPTER_FORMATS,
-    CHOOSING,
-    GOLDENGATE_FORMATS,
-    GOLDENGATE_PROPERTIES,
-    HANDLER_TYPES,
-    is_outside_scope,
-    types_having,
-)
+from ggfmt.config import goldengate_keys
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
 from ggfmt.config.property_names import find_option
 from ggfmt.config.replacements import LIST_SPEC, TRANSFORM_SPECS, general_key, is_replacement
@@ -40,7 +32,7 @@ def _key(name: str, doc: str, example: str) -> OptionSpec:
     return OptionSpec(name, "", Text(), None, doc, "12.2", (), example)
 
 
-# What is no option of a handler, of a format or of ggfmt, but is read from the handler file all the same.
+# Keys that ggfmt reads from a handler file, and that are no option of a handler, of a format or of ggfmt.
 KEYS = (
     _key("gg.handlerlist", "Name the handlers to run, divided by commas.", "text,json"),
     _key(
@@ -73,7 +65,7 @@ class FormatSymbol:
 
 @dataclass(frozen=True)
 class Variant:
-    """A property as it is declared, and the formats that have it so; none where it is not a property of formats."""
+    """A declaration of a property, and the formats that have it so; empty if it is not a property of formats."""
 
     spec: OptionSpec
     formats: tuple[str, ...] = ()
@@ -81,9 +73,9 @@ class Variant:
 
 @dataclass(frozen=True)
 class PropertySymbol:
-    """A property: what stands before its name in a handler file, and how it is declared, which formats may differ in.
+    """A property: the part of its key before the name, and its declarations, which may differ between formats.
 
-    `handler` is the name that the key given had; `renamed`: the word is not the property's own name.
+    `handler`: the name in the given key. `renamed`: the word is not the property's own name.
     """
 
     prefix: str
@@ -102,7 +94,7 @@ class PropertySymbol:
 
 @dataclass(frozen=True)
 class GoldenGateSymbol:
-    """Something of GoldenGate's that ggfmt does not use: `reason` says so in a sentence."""
+    """Something of GoldenGate that ggfmt does not use: `reason` explains it in a sentence."""
 
     reason: str
 
@@ -111,7 +103,7 @@ Symbol = CodeSymbol | FormatSymbol | PropertySymbol | GoldenGateSymbol
 
 
 def find_symbol(word: str) -> Symbol | None:
-    """What the word means, with or without `=` and a value behind it; None if nothing is known of it."""
+    """Return the meaning of a word, with or without `=` and a value after it; None if the word is unknown."""
     key = word.partition("=")[0].strip()
     if key.upper() in CODES:
         return CodeSymbol(key.upper(), CODES[key.upper()])
@@ -125,7 +117,7 @@ def find_symbol(word: str) -> Symbol | None:
 
 
 def nearest(word: str) -> str | None:
-    """The word that was probably meant; None when nothing is near."""
+    """Return the word that was probably meant; None if no word is near."""
     key = word.partition("=")[0].strip()
     parts = _KEY.fullmatch(key)
     rest = parts[2] if parts else key
@@ -134,7 +126,7 @@ def nearest(word: str) -> str | None:
 
 
 def titles() -> Iterator[tuple[str, str]]:
-    """Every word that can be explained, with a few words on it: codes, formats, then properties by their bare names."""
+    """Yield every word that can be explained, with a short title: codes, formats, then properties by name."""
     yield from ((name, code.title) for name, code in CODES.items())
     yield from ((name, format.doc) for name, format in FORMATS.items())
     seen = set(FORMATS)
@@ -147,13 +139,13 @@ def titles() -> Iterator[tuple[str, str]]:
 
 
 def format_spec() -> OptionSpec:
-    """`gg.handler.<name>.format` as a property like others."""
+    """Return `gg.handler.<name>.format` as a property."""
     words = {name: format.doc for name, format in FORMATS.items() if format.writes is not None}
     return OptionSpec("format", "format", Choice(words), DEFAULT_FORMAT, "Choose the format.", "12.2", ("formatter",))
 
 
 def option_sets() -> dict[str, type[Options]]:
-    """All sets of options by the words of `ggfmt options`."""
+    """Return all sets of options by the words of `ggfmt options`."""
     return {
         "ggfmt": RunOptions,
         "handler": HandlerOptions,
@@ -162,12 +154,12 @@ def option_sets() -> dict[str, type[Options]]:
 
 
 def properties_since(release: str) -> tuple[str, ...]:
-    """The properties of formats that came with a release of GoldenGate."""
+    """Return the properties of formats that came with a release of GoldenGate."""
     return tuple(dict.fromkeys(spec.name for spec in _of_formats() if spec.since == release))
 
 
 def properties_until(release: str) -> tuple[str, ...]:
-    """The properties of formats that a release of GoldenGate was the last to have."""
+    """Return the properties of formats that a release of GoldenGate was the last to have."""
     return tuple(dict.fromkeys(spec.name for spec in _of_formats() if spec.until == release))
 
 
@@ -178,7 +170,7 @@ def _of_formats() -> Iterator[OptionSpec]:
 
 
 def _sections() -> tuple[tuple[str, Mapping[str, Sequence[OptionSpec]]], ...]:
-    """The properties by what stands before them in a key, and by the formats that have them."""
+    """Yield the properties by the part of a key before them, and by the formats that have them."""
     options = {name: (format.options.specs(), bool(format.handler_type)) for name, format in FORMATS.items()}
     return (
         (_FORMAT, {name: specs for name, (specs, of_handler) in options.items() if not of_handler}),
@@ -229,7 +221,7 @@ def _find(
 
 
 def _bean(name: str) -> str:
-    """The name as it is behind `set` in the method of a Java bean, which is as usual in handler files."""
+    """Return the name as it follows `set` in a method of a Java bean; handler files use this case too."""
     return name[:1].upper() + name[1:]
 
 
@@ -237,19 +229,23 @@ def _outside(key: str) -> GoldenGateSymbol | None:
     parts = _KEY.fullmatch(key)
     rest = parts[2] if parts else key
     below = _BELOW_FORMAT.fullmatch(rest)
-    for known in GOLDENGATE_PROPERTIES:
+    for known in goldengate_keys.GOLDENGATE_PROPERTIES:
         if known.name.lower() == (below[1] if below else rest).lower():
             return GoldenGateSymbol(f"`{known.name}` is a property of {known.owner}, which ggfmt does not have.")
-    if key.lower() in GOLDENGATE_FORMATS:
+    if key.lower() in goldengate_keys.GOLDENGATE_FORMATS:
         return GoldenGateSymbol(f"`{key}` is a format of GoldenGate that ggfmt does not have.")
-    if key.lower() in ADAPTER_FORMATS:
+    if key.lower() in goldengate_keys.ADAPTER_FORMATS:
         return GoldenGateSymbol(f"`{key}` is a format of the older Java adapter, which ggfmt does not have.")
-    if key.lower() in HANDLER_TYPES:
-        does = HANDLER_TYPES[key.lower()].formats.value
+    if key.lower() in goldengate_keys.HANDLER_TYPES:
+        does = goldengate_keys.HANDLER_TYPES[key.lower()].formats.value
         return GoldenGateSymbol(f"`{key}` is a type of handlers of GoldenGate. Its `format` {does}.")
-    if not below and rest.lower() in CHOOSING:
+    if not below and rest.lower() in goldengate_keys.CHOOSING:
         return GoldenGateSymbol(f"`{rest}` is a property of all handlers of GoldenGate, which ggfmt does not have.")
-    if not below and (types_having(rest) if parts else is_outside_scope(key) or types_having(key)):
+    if not below and (
+        goldengate_keys.types_having(rest)
+        if parts
+        else goldengate_keys.is_outside_scope(key) or goldengate_keys.types_having(key)
+    ):
         return GoldenGateSymbol(
             f"GoldenGate has `{key}` for something that ggfmt does not do. It is accepted and ignored."
         )

@@ -15,7 +15,7 @@ from ggfmt.consolidation.tables import is_defined, tables_of, with_columns
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.plan import Request, make_plan
 from ggfmt.frames.session import register_source
-from ggfmt.frames.source import signed
+from ggfmt.frames.source import sign_plan
 from ggfmt.model.table import TableDef
 from ggfmt.spark.runners import runner_for
 
@@ -45,7 +45,7 @@ def operations_of(
     check_case(spark, table.definition)
     register_source(spark)
     wanted = replace(plan.wanted, schema=table.wanted.schema)
-    frame = spark.read.format("ggfmt").options(**signed(replace(plan, wanted=wanted))).load()
+    frame = spark.read.format("ggfmt").options(**sign_plan(replace(plan, wanted=wanted))).load()
     definition = table.definition
     if base is not None and not is_defined(plan.job, name):
         definition = with_columns(definition, base.columns)

@@ -13,8 +13,8 @@ import pyarrow as pa
 from ggfmt.consolidation.asked import unusable
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 from ggfmt.frames.batches import FILE_BITS, FrameProjection
-from ggfmt.frames.plan import merged
-from ggfmt.frames.shapes import HEAD, IMAGES, MISSING, MOST_DIGITS, NAMES, SCALARS, column_type
+from ggfmt.frames.plan import merge_tables
+from ggfmt.frames.shapes import HEAD, IMAGES, MAX_DIGITS, MISSING, NAMES, SCALARS, column_type
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.value_types import Keys, keys_of
 from ggfmt.scan.splits import ReadJob
@@ -86,7 +86,7 @@ def _table(
     job: ReadJob, definitions: Sequence[TableDef], keys: Keys, types: Sequence[tuple[str, pa.DataType]]
 ) -> Table:
     table, added = last_definition(job, definitions[0].full_name)
-    common = {column.name: column.type for column in merged(definitions).columns}
+    common = {column.name: column.type for column in merge_tables(definitions).columns}
     table = replace(table, columns=tuple(replace(column, type=common[column.name]) for column in table.columns))
     by_column = {
         column.name: next(
@@ -129,7 +129,7 @@ def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
 def type_named(name: str) -> pa.DataType:
     """A type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
     found = _DECIMAL.fullmatch(name)
-    if found is not None and 1 <= int(found[1]) <= MOST_DIGITS and int(found[2]) <= int(found[1]):
+    if found is not None and 1 <= int(found[1]) <= MAX_DIGITS and int(found[2]) <= int(found[1]):
         return pa.decimal128(int(found[1]), int(found[2]))
     if name not in _BY_NAME:
         legal = ", ".join(f"`{known}`" for known in _BY_NAME)

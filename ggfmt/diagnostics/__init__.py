@@ -1,1 +1,1 @@
-"""Diagnostics: what is wrong, where, and what to do about it; the codes, each declared once."""
+"""Diagnostics: the problem, its place and what to do; and the codes, each declared once."""

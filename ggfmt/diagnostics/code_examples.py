@@ -1,6 +1,6 @@
-"""An example of each code: what is wrong, and the same mended.
+"""An example of each code: what is wrong, and the same corrected.
 
-Codes of a configuration have the lines of a handler file, others the line of the command, the record, or the lines of
+Codes of a configuration have lines of a handler file; others have the line of the command, the record, or the lines of
 the handler file that matter. `\\xfc` and the like in a record stand for one byte.
 """
 
@@ -27,30 +27,30 @@ _TEMPLATE = "format.metaColumnsTemplate=${optype},${position}"
 
 
 def _file(*lines: str) -> str:
-    """A handler file with one handler; lines start behind its name, unless they start with a blank."""
+    """Return a handler file with one handler; lines follow `gg.handler.out.`, unless they start with a blank."""
     keys = (line[1:] if line.startswith(" ") else f"gg.handler.out.{line}" for line in lines)
     return "\n".join(("gg.handlerlist=out", *keys))
 
 
 def _handler(format: str, before: str, after: str = "") -> _Pair:
-    """One line of a handler of a format, and what to write in its place; nothing: it is to be removed."""
+    """Return one line of a handler of a format, and its replacement; an empty `after` removes it."""
     first = f"format={format}"
     return _file(first, before), _file(first, after) if after else _file(first)
 
 
 def _run(before: str, after: str) -> _Pair:
-    """Two ends of a call of `ggfmt run`."""
+    """Return two calls of `ggfmt run` with these ends."""
     return f"{_RUN}{before}", f"{_RUN}{after}"
 
 
 def _insert(before: str, after: str) -> _Pair:
-    """Two images of an insert."""
+    """Return two inserts with these images."""
     head = '{"table":"GG.TCUSTORD","op_type":"I","after":{"CUST_CODE":"WILL",'
     return f"{head}{before}}}}}", f"{head}{after}}}}}"
 
 
 def _value(format: str, value: str, before: str, after: str) -> _Pair:
-    """One line of a handler of a format that meets a value, and what to write in its place."""
+    """Return one line of a handler of a format that meets a value, and its replacement."""
     first = f" # PRODUCT is {value}", f"format={format}"
     return _file(*first, before), _file(*first, after)
 

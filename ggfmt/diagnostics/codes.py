@@ -21,9 +21,9 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True)
 class Code:
-    """One kind of diagnostic: its severity, its headline in general terms, and an explanation for `ggfmt explain`.
+    """One kind of diagnostic: its severity, its general title, and an explanation for `ggfmt explain`.
 
-    `before` shows what is wrong and `after` the same mended, in a few lines each.
+    `before` shows what is wrong, `after` the same corrected, in a few lines each.
     """
 
     severity: Severity
@@ -45,9 +45,6 @@ def note(title: str, explanation: str) -> Code:
     return Code(Severity.NOTE, title, explanation)
 
 
-# The codes of diagnostics, each declared once: severity, headline, explanation and an example. GG1xx configuration,
-# GG2xx table definitions and schemas, GG3xx reading, GG4xx formatting, GG5xx running.
-
 __all__ = ["CODES", "Code", "Severity"]
 
 # The codes of `ggfmt compare`.
@@ -65,8 +62,8 @@ CODES_OF_COMPARISON: dict[str, Code] = {
     ),
     "GG582": error(
         "a file of rows that cannot be read",
-        "The file is damaged, is none of what its name says, is written otherwise than the options for CSV files tell, "
-        "or has columns of other types than other files of its table.",
+        "The file is damaged, is not of the kind that its name says, does not fit the options for CSV files, or has "
+        "columns of other types than other files of its table.",
     ),
     "GG583": error(
         "rows that are not the same",
@@ -127,7 +124,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
     "GG111": warning(
         "a property of another release",
         "GoldenGate for Big Data has the property from a later release on than `ggfmt.compatibility` says, or not any "
-        "more: the release that is meant ignores it. The first such property of a handler is told, with the releases "
+        "more: the target release ignores it. ggfmt reports the first such property of a handler, with the releases "
         "that have all its properties.",
     ),
     "GG112": error(
@@ -151,7 +148,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "as it is.",
     ),
     "GG116": warning(
-        "delimiters that cannot be told apart",
+        "delimiters that a reader cannot distinguish",
         "Two delimiters of a message are equal, or one is part of another or of the text that stands for a NULL or a "
         "missing column, so that no reader can take the message apart.",
     ),
@@ -169,7 +166,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "GoldenGate does not make the directory. ggfmt does, when it writes the first schema.",
     ),
     "GG120": warning(
-        "a replacement that is not carried out",
+        "a replacement that is not applied",
         "The pairs of `gg.schemareplaceregex` and `gg.contentreplaceregex` are numbered from 1 on without a gap, and a "
         "string needs its expression.",
     ),
@@ -237,12 +234,12 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "or a setting that there is not, or the file cannot be read.",
     ),
     "GG134": warning(
-        "a transform that is not carried out",
+        "a transform that is not applied",
         "There are properties of a transform that `gg.transforms` does not name. GoldenGate leaves it out, and so does "
         "ggfmt.",
     ),
     "GG135": note(
-        "names of files that do not tell tables apart",
+        "names of files that are the same for all tables",
         "The templates give the files of all tables one name. A run with messages of two tables ends before anything "
         "is written (`GG514`).",
     ),
@@ -264,7 +261,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
     "GG139": note(
         "messages without metadata",
         "From release 21 on messages have the metadata of `metaColumnsTemplate` alone. Without one, a reader of rows "
-        "cannot tell a delete from an insert.",
+        "cannot distinguish a delete from an insert.",
     ),
 }
 
@@ -288,7 +285,7 @@ _DECLARED: dict[str, Code] = {
         "a name that Avro cannot carry",
         "The name of the table or of a column is not legal in Avro, or two fields of the record would have it.",
     ),
-    "GG208": error("a table that Hive cannot be told of", "Hive has no way to read what the handler writes."),
+    "GG208": error("a table that cannot be declared in Hive", "Hive has no way to read what the handler writes."),
     "GG209": error("a schema that has changed", "A schema in the directory is not the one that is written now."),
     "GG210": error(
         "a name that is replaced by none of its own",
@@ -375,12 +372,12 @@ _DECLARED: dict[str, Code] = {
     "GG318": error(
         "a schema that is not there",
         "A message in Confluent's framing names a schema that the directory of schemas lacks, or that cannot be read. "
-        "Nothing tells where the next message is: the rest of the file is one reject.",
+        "The start of the next message is unknown: the rest of the file is one reject.",
     ),
     "GG319": error(
         "a broken frame",
-        "The bytes are no message in Confluent's framing, or none of the schema that it names. Nothing tells where the "
-        "next message is: the rest of the file is one reject.",
+        "The bytes are no message in Confluent's framing, or none of the schema that it names. The start of "
+        "the next message is unknown: the rest of the file is one reject.",
     ),
     "GG320": error(
         "a record that is no message of Kafka",
@@ -388,9 +385,9 @@ _DECLARED: dict[str, Code] = {
         "records of such a file have to be messages.",
     ),
     "GG321": error(
-        "a message of Kafka that is no text",
-        "The message is binary, or was made of Avro, and what the tool wrote that dumped the topic does not tell all "
-        "of it any more.",
+        "a Kafka message that is not text",
+        "The message is binary, or was converted from Avro, and the tool that dumped the topic did not write all "
+        "of it.",
     ),
     # Formatting
     "GG401": error(
@@ -416,7 +413,7 @@ _DECLARED: dict[str, Code] = {
         "XML 1.0 has no way to write most control characters, U+FFFE and U+FFFF. A value, a token or a name holds one.",
     ),
     "GG406": warning(
-        "values that the format cannot tell apart",
+        "values that the format does not distinguish",
         "The output shows a missing column, a NULL or a text in the same way as another of these, or a before image "
         "without a change in the same way as none. A reader of the output cannot know which it was.",
     ),
@@ -575,19 +572,19 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG550": error(
         "interrupted after the commit",
-        "Ctrl-C, SIGTERM or SIGHUP came once the output was complete, or too late to tell. A run that is interrupted "
-        "before that commits nothing, says so, and ends with 130, 143 or 129.",
+        "Ctrl-C, SIGTERM or SIGHUP came once the output was complete, or too late to say. A run that is interrupted "
+        "before that commits nothing, reports this, and ends with 130, 143 or 129.",
     ),
     "GG551": error(
         "a question that has no answer",
         "What is asked of the rows of a table makes no sense for it: a moment that is neither a time nor a position "
         "like those of its operations, an order that they do not have, a key of columns that it lacks, versions of "
-        "rows that nothing tells apart.",
+        "rows without an identity.",
     ),
     "GG552": error(
         "a table without a key",
         "Operations of a table without a primary key say which row they are of by all of its columns. Where they do "
-        "not show these, before and after, it takes names of columns that tell rows apart.",
+        "not show these, before and after, set names of columns that identify the rows.",
     ),
     "GG560": error(
         "a run that there is not",
@@ -601,8 +598,8 @@ _DECLARED: dict[str, Code] = {
     "GG562": error("a damaged manifest", "The manifest is JSON, and a member of it is not what it should be."),
     "GG563": error(
         "a page within the output",
-        "An output directory holds what its manifests list, and nothing else. `ggfmt verify` would tell of a page in "
-        "it, and `--mode overwrite` would refuse to go on.",
+        "An output directory holds what its manifests list, and nothing else. `ggfmt verify` would report a page in "
+        "it, and `--mode overwrite` would stop.",
     ),
     "GG565": error(
         "an argument that cannot be",

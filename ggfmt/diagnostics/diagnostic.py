@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 
 from ggfmt.diagnostics.codes import CODES, Severity
 
-# The exit codes of all commands, by number; the documents have their table from here.
+# The exit codes of all commands, by number; the documents generate their table from here.
 
 DONE, FINDINGS, USAGE, STOPPED, REJECTS, AFTER_COMMIT = range(6)
-READER_GONE = 141  # as shells have it: 128, and the number of SIGPIPE
+READER_GONE = 141  # as in shells: 128, and the number of SIGPIPE
 
 EXIT_CODES = {
     DONE: "done",
@@ -45,7 +45,7 @@ EXIT_CODES = {
 class Span:
     """A place: in a text file by line and column, both from 1; in an input by byte offset; in data by table.
 
-    `file` and `source`, the line, are for people: they have lost their credentials.
+    `file` and `source`, the line, are for people: they contain no credentials.
     """
 
     file: str | None = None
@@ -65,7 +65,7 @@ class Span:
             object.__setattr__(self, "source", without_credentials(self.source))
 
     def __str__(self) -> str:
-        """The place in one line: `file:line:column` or `file, byte offset`, then table, column and position."""
+        """Return the place in one line: `file:line:column` or `file, byte offset`, then table, column and position."""
         parts = []
         if self.file is not None:
             place = self.file
@@ -87,7 +87,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A change of whole lines of a file: those from `line` on, which are `old` without their ends, become `new`."""
+    """A change of whole lines of a file: the lines from `line` on, which are `old` without their ends, become `new`."""
 
     line: int
     old: tuple[str, ...]
@@ -96,11 +96,10 @@ class Rewrite:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values. Neither
-    shows the credentials of a URI.
+    """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values.
 
-    `fix` is what to write in place of the text at `span`, where there is one safe answer. `rewrite` is what was
-    probably meant, where writing it may change what the file says.
+    Neither contains credentials of a URI. `fix`: the text to write in place of the text at `span`, if there is one safe
+    answer. `rewrite`: what was probably meant, if writing it may change the meaning of the file.
     """
 
     code: str
@@ -120,7 +119,7 @@ class Diagnostic:
         return CODES[self.code].severity
 
     def at(self, **place: object) -> Diagnostic:
-        """The same finding with more of its place known (keyword arguments of `Span`)."""
+        """Return the same finding with more of its place (keyword arguments of `Span`)."""
         return replace(self, span=replace(self.span, **place))  # type: ignore[arg-type]
 
     def __str__(self) -> str:
@@ -131,7 +130,7 @@ class Diagnostic:
 
 
 class GgfmtError(Exception):
-    """Base of every error that ggfmt raises on purpose; `diagnostics` is never empty."""
+    """Base class of every error that ggfmt raises on purpose; `diagnostics` is never empty."""
 
     exit_code = STOPPED
 
@@ -164,22 +163,22 @@ class CommittedWithErrors(GgfmtError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The known word nearest to `word`, ignoring case; None when nothing is near."""
+    """Return the known word nearest to `word`, ignoring case; None if none is near."""
     folded = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
     return folded[near[0]] if near else None
 
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:
-    """A ready help text, or None: did you mean `x`?"""
+    """Return a help text, or None: did you mean `x`?"""
     near = did_you_mean(word, known)
     return f"did you mean `{near}`?" if near else None
 
 
-# Credentials in URIs and settings, which are shown nowhere.
+# Credentials in URIs and settings, which ggfmt shows nowhere.
 
-# The second form is a password with a slash in it, which a URI should not have but that of an object store may; one
-# slash before it makes what somebody took for a URI.
+# The second form is a password with a slash in it, which a URI should not have but that of an object store may. With
+# only one slash before it, it is not a URI, but was meant as one.
 _CREDENTIALS = re.compile(r"(?<=:/)(/[^/@\s]+|/?[^/@:\s]+:(?!\d+(?:/|$))[^@\s]+)@")
 
 
@@ -190,7 +189,7 @@ MASK = "***"
 _WORDS = r"(?:passw(?:or)?d|pwd|passphrase|secret|credential|token|(?:access|account|api|private|encryption)[._-]?key)"
 _SECRET_KEY = re.compile(_WORDS, re.IGNORECASE)
 _NO_SECRET = re.compile(r"include(?:gg)?tokens?$", re.IGNORECASE)
-# `jdbc:oracle:thin:user/password@host`, which is no URI.
+# `jdbc:oracle:thin:user/password@host`, which is not a URI.
 _ORACLE = re.compile(r"(?<=jdbc:oracle:)(thin:|oci8?:)[^\s/@]*/(?:\"[^\"]*\"|[^\s@])+@", re.IGNORECASE)
 # `password=x`, `"password": "x"`, and the signature of a link that Azure signed.
 _ASSIGNED = re.compile(
@@ -202,19 +201,21 @@ _HARMLESS = re.compile(r"[\"']?(?:true|false|\*\*\*|\$\{[^}]*\}|[A-Z_]+)?[\"']?"
 
 
 def names_secret(key: str) -> bool:
-    """Whether a key is one of passwords, tokens and the like."""
+    """Return whether a key names a secret, such as a password or a token."""
     return _SECRET_KEY.search(key) is not None and _NO_SECRET.search(key) is None
 
 
 def secret_start(line: str) -> int | None:
-    """Where the word ends in a line that says that a secret follows; None if there is none."""
+    """Return the end of the word in a line after which a secret follows; None if there is none."""
     found = _SECRET_KEY.search(line)
     return None if found is None else found.end()
 
 
 def without_credentials(text: str) -> str:
-    """The text without secrets: the user and the password are left out of every URI, and what a text assigns to
-    passwords, tokens and the like is `***`."""
+    """Return the text without secrets.
+
+    User and password of every URI are left out. Values assigned to passwords, tokens and the like become `***`.
+    """
     text = _without_users(text)
     if ":" in text:
         text = _ORACLE.sub(r"\1@", text)
@@ -230,7 +231,7 @@ def _assigned(found: re.Match[str]) -> str:
 
 
 def _without_users(text: str) -> str:
-    """The text with the user and the password left out of every URI in it."""
+    """Return the text without the user and the password of every URI in it."""
 
     def less(found: re.Match[str]) -> str:
         if ":" not in found[1] and text.endswith(_CONTAINERS, 0, found.start()):
@@ -241,7 +242,7 @@ def _without_users(text: str) -> str:
 
 
 def credentials(uri: str) -> tuple[str, str]:
-    """The user and the password of a URI, as they stand in it; empty where there are none."""
-    found = _CREDENTIALS.match(uri, uri.find("://") + 2)  # a path may hold what looks like some
+    """Return the user and the password of a URI, as written in it; empty if it has none."""
+    found = _CREDENTIALS.match(uri, uri.find("://") + 2)  # a path may contain text that looks like credentials
     user, _, password = found[1].removeprefix("/").partition(":") if found else ("", "", "")
     return user, password

@@ -1,7 +1,8 @@
-"""The documents: pages in Markdown beside this module, by topic, and what of them a word names.
+"""The documents: pages in Markdown beside this module, by topic, and the words that name a part of one.
 
 A topic is the name of a page without `.md`. A heading that starts with a code, or with a word in backticks, makes that
-a topic too: it names the section below it, or on a page of formats, where sections do not stand alone, the page.
+a topic too. It names the section below it; on a page of formats, whose sections depend on each other, it names the
+page.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _FENCE = re.compile(r"^```")
 _HEADING = re.compile(r"(#+) (.+)")
 _NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
 
-# Pages in the order of a reader's questions; others, and those of formats, come behind them.
+# Pages in the order of a reader's questions; other pages, and those of formats, follow.
 _ORDER = (
     *(
         "options",
@@ -56,7 +57,7 @@ _ORDER = (
 
 @dataclass(frozen=True)
 class Page:
-    """A page: `path` is relative to the directory of the documents, `text` has no marks of what is generated."""
+    """A page: `path` is relative to the directory of the documents, `text` is without the marks of generated parts."""
 
     topic: str
     path: str
@@ -73,7 +74,7 @@ class Page:
         return re.split(r"(?<=\.) ", paragraph)[0]
 
     def sections(self) -> Iterator[tuple[str, str]]:
-        """The headings with their texts: from a heading up to the next of its level or a higher one."""
+        """Yield the headings with their texts: from a heading to the next one of its level or a higher one."""
         lines = self.text.splitlines(keepends=True)
         headings = list(_headings(lines))
         for number, level in headings:
@@ -81,13 +82,13 @@ class Page:
             yield lines[number].rstrip("\n"), "".join(lines[number : next(ends, len(lines))])
 
     def anchors(self) -> Iterator[str]:
-        """What a link may name behind `#`, as GitHub and others make it from the headings."""
+        """Yield what a link may name after `#`, as GitHub and others make it from the headings."""
         for heading, _ in self.sections():
             yield re.sub(r"[^\w\- ]", "", heading.lstrip("# ").lower()).replace(" ", "-")
 
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, int]]:
-    """The numbers of the lines that are headings, and their levels; those in fenced blocks are none."""
+    """Yield the number and the level of each line that is a heading; lines in fenced blocks are none."""
     fenced = False
     for number, line in enumerate(lines):
         fenced ^= bool(_FENCE.match(line))
@@ -98,7 +99,7 @@ def _headings(lines: list[str]) -> Iterator[tuple[int, int]]:
 
 @cache
 def pages() -> dict[str, Page]:
-    """All pages by their topics, those of formats last."""
+    """Return all pages by their topics, those of formats last."""
     root = Path(__file__).parent
     general = sorted(_pages(root, ""), key=lambda page: (*_ORDER, page.topic).index(page.topic))
     return {page.topic: page for page in (*general, *_pages(root / "formats", "formats/"))}
@@ -111,7 +112,7 @@ def _pages(directory: Path, prefix: str) -> Iterator[Page]:
 
 @cache
 def aliases() -> dict[str, tuple[Page, str]]:
-    """What is no topic of its own and yet names a page or a section of one, with the Markdown to show."""
+    """Return the words that are not topics themselves and name a page or a section, with the Markdown to show."""
     named: dict[str, tuple[Page, str]] = {}
     for page in pages().values():
         for heading, text in page.sections():
@@ -123,11 +124,13 @@ def aliases() -> dict[str, tuple[Page, str]]:
 
 
 def address(topic: str, anchor: str) -> str | None:
-    """The web address of a place in a page, below the one that the package names as that of its documentation.
+    """Return the web address of a place in a page, below the documentation address of the package (`[project.urls]` in
+    pyproject.toml).
 
-    None if it names none (`[project.urls]` in pyproject.toml).
+    None if the package has no such address.
     """
-    from importlib.metadata import PackageNotFoundError, metadata  # which takes longer than all else here
+    # it takes longer to import than all other modules here
+    from importlib.metadata import PackageNotFoundError, metadata
 
     try:
         named = metadata("ggfmt").get_all("Project-URL") or []
@@ -138,7 +141,7 @@ def address(topic: str, anchor: str) -> str | None:
 
 
 def find(word: str) -> str | None:
-    """The Markdown that a topic, a code or a format names, in any case; None if there is nothing."""
+    """Return the Markdown of a topic, a code or a format, in any case; None if there is none."""
     texts = {topic.lower(): page.text for topic, page in pages().items()}
     texts = {name.lower(): text for name, (_, text) in aliases().items()} | texts
     return texts.get(word.lower())

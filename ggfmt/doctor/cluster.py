@@ -28,7 +28,7 @@ from ggfmt.spark.session import SparkRunner
 from ggfmt.spark.target import SparkSettings
 from ggfmt.version import VERSION
 
-_TASK_SECONDS = 0.5  # as long as that a task keeps its place, so that the others go to other executors
+_TASK_SECONDS = 0.5  # a task occupies its slot for this time, so that the others go to other executors
 _ANSWER_SECONDS = 60.0
 _LATECOMERS_SECONDS = 3.0  # executors of one machine register one after another
 _SILENT_SECONDS = 20.0
@@ -38,7 +38,7 @@ _PYTHON = "set PYSPARK_PYTHON to a Python that every worker has, of this version
 
 @dataclass(frozen=True)
 class ExecutorReport:
-    """What an executor tells of itself; `scratch` are the directories that Spark gave it."""
+    """What an executor reports about itself; `scratch`: the directories that Spark gave it."""
 
     host: str
     python: str
@@ -49,18 +49,18 @@ class ExecutorReport:
 
     @property
     def executor(self) -> tuple[str, ...]:
-        """What no other executor tells."""
+        """A text that identifies the executor."""
         return (self.host, *(directory.path for directory in self.scratch))
 
     @property
     def free(self) -> int | None:
-        """The bytes that are free in the fullest of the directories; None where one cannot be written."""
+        """The free bytes in the fullest of the directories; None if one cannot be written."""
         sizes = [directory.free for directory in self.scratch]
         return None if None in sizes else min(size for size in sizes if size is not None)
 
 
 def report_executor(item: int, attempt: int) -> ExecutorReport:
-    """The task: what this process and its machine have."""
+    """Return what this process and its machine have. Runs as a task."""
     time.sleep(_TASK_SECONDS)
     given = [path for path in os.environ.get("SPARK_LOCAL_DIRS", "").split(",") if path]
     return ExecutorReport(
@@ -74,9 +74,9 @@ def report_executor(item: int, attempt: int) -> ExecutorReport:
 
 
 def ask_cluster(settings: SparkSettings) -> list[Finding]:
-    """Start a session on `settings.master` and have every executor tell: `session`, and `executors` if it starts.
+    """Start a session on `settings.master` and return the findings: `session`, and `executors` if it starts.
 
-    An executor with something wrong has a finding `executor` of its own for each such thing.
+    Each problem of an executor is a finding `executor` of its own.
     """
     runner = SparkRunner(settings)
     master = without_credentials(settings.master or runner.master)
@@ -101,9 +101,9 @@ def ask_cluster(settings: SparkSettings) -> list[Finding]:
 
 
 def _ask(session: SparkRunner) -> tuple[list[ExecutorReport], int]:
-    """The reports of all executors that answer, and how many there are."""
+    """Return the reports of all executors that answer, and the number of executors."""
     reports: dict[tuple[str, ...], ExecutorReport] = {}
-    first = newest = math.inf  # when an executor answered for the first time
+    first = newest = math.inf  # when the first executor answered
     while True:
         items = range(max(session.parallelism, session.executors))
         answers = {report.executor: report for report in session.run(report_executor, items, seconds=_ANSWER_SECONDS)}
@@ -117,7 +117,7 @@ def _ask(session: SparkRunner) -> tuple[list[ExecutorReport], int]:
 
 
 def assess_executors(reports: list[ExecutorReport], registered: int, own: str) -> list[Finding]:
-    """What the reports of `registered` executors say to a driver with the Python of version `own`."""
+    """Return the findings for the reports of `registered` executors. `own`: the Python version of the driver."""
     facts = _executors_facts(registered, reports)
     if len(reports) < registered:
         message = f"only {len(reports)} of {registered} executors answer"
@@ -131,13 +131,13 @@ def assess_executors(reports: list[ExecutorReport], registered: int, own: str) -
             "ggfmt": {report.ggfmt for report in reports},
             "Arrow": {report.libraries["arrow"].version or "none" for report in reports},
         }
-        told = ", ".join(f"{name} {' and '.join(sorted(found))}" for name, found in versions.items())
-        summary = Finding("executors", State.OK, f"{count} answered: {told}", facts=facts)
+        listed = ", ".join(f"{name} {' and '.join(sorted(found))}" for name, found in versions.items())
+        summary = Finding("executors", State.OK, f"{count} answered: {listed}", facts=facts)
     return [summary, *(finding for report in reports for finding in _wrong(report, own))]
 
 
 def _wrong(report: ExecutorReport, own: str) -> list[Finding]:
-    """What is wrong with one executor."""
+    """Return the problems of one executor."""
     where, facts = f"the executor on `{report.host}`", _facts(report)
     findings = []
     if report.python.split(".")[:2] != own.split(".")[:2]:

@@ -1,4 +1,4 @@
-"""What this machine has: Python, ggfmt, Java, Spark, libraries, and room to write. Nothing is started."""
+"""What this machine has of what a run needs: Python, ggfmt, Java, Spark, libraries, space, and the class archive."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_ggfmt() -> Finding:
 
 
 def check_user() -> Finding:
-    """Who runs this. Java asks the system for the user's name, and Spark does not start where there is none."""
+    """Check the user. Java asks the system for the user's name, and without one Spark does not start."""
     try:
         import pwd
     except ImportError:  # not a POSIX system: everyone has a name
@@ -58,7 +58,7 @@ def check_user() -> Finding:
 
 
 def check_java(java_home: str | None) -> tuple[Finding, Java | None]:
-    """The Java that a run would take, where it is usable; `java_home` is the value of `--java-home`."""
+    """Check the Java that a run would use, if it is usable. `java_home`: the value of `--java-home`."""
     try:
         runtime = find_java(java_home)
     except Abend as error:
@@ -70,7 +70,7 @@ def check_java(java_home: str | None) -> tuple[Finding, Java | None]:
 
 
 def check_spark() -> tuple[Finding, Path | None]:
-    """The installed Spark, by the names of its files: its home is there where it is whole."""
+    """Check the installed Spark, by the names of its files, and return its home if it is complete."""
     unknown = dict.fromkeys(("version", "home"))
     try:
         home = spark_home()
@@ -87,7 +87,7 @@ def check_spark() -> tuple[Finding, Path | None]:
 
 
 def check_libraries() -> list[Finding]:
-    """Arrow, and the libraries that decode and encode."""
+    """Check Arrow, and the libraries that decode and encode."""
     findings = []
     for name, (package, *_) in LIBRARIES.items():
         library = load(name)
@@ -101,7 +101,7 @@ def check_libraries() -> list[Finding]:
 
 
 def check_kernels() -> Finding:
-    """The native kernels; a run without them has the same results, and takes longer."""
+    """Check the native kernels; a run without them has the same results, and takes longer."""
     facts = {"native": kernels.native is not None, "reason": None if kernels.lack is None else kernels.lack.reason}
     if kernels.lack is not None:
         return Finding("kernels", State.WARNING, f"{kernels.state}: {kernels.COST}", kernels.lack.help, facts)
@@ -110,7 +110,7 @@ def check_kernels() -> Finding:
 
 
 def check_scratch() -> Finding:
-    """The directory of temporary files, where a run and its Spark have their logs and sockets."""
+    """Check the directory of temporary files, where a run and its Spark have their logs and sockets."""
     named = next((name for name in _NAMES_OF_SCRATCH if os.environ.get(name)), None)
     help = "export TMPDIR with a directory that can be written and has room"
     try:
@@ -126,7 +126,7 @@ def check_scratch() -> Finding:
 
 
 def check_cache() -> Finding:
-    """The directory of the class archive; a run does not need it."""
+    """Check the directory of the class archive; a run does not need it."""
     help = "export XDG_CACHE_HOME with a directory that can be written; only the class archive needs it"
     directory = cache_directory()
     if directory is None:
@@ -136,7 +136,7 @@ def check_cache() -> Finding:
 
 
 def _room(name: str, path: str, bad: State, help: str) -> Finding:
-    """Whether a directory, or the one that it would be made in, can be written."""
+    """Check whether a directory, or its nearest existing parent, can be written."""
     present = path
     while not os.path.lexists(present):
         present = os.path.dirname(present)
@@ -150,7 +150,7 @@ def _room(name: str, path: str, bad: State, help: str) -> Finding:
     return Finding(name, State.OK, message, facts=facts)
 
 
-# The class archive: whether there is one that fits, and making one.
+# The class archive: whether there is one that fits, and how it is made.
 
 _ELSEWHERE = "export XDG_CACHE_HOME with a directory that can be written and has room"
 _LARGEST = 200_000_000
@@ -158,7 +158,7 @@ _MAKES = "`ggfmt doctor --class-archive` makes one"
 
 
 def find_archive(java: Java | None, home: Path | None) -> Finding:
-    """The archive for this Java and the Spark at `home`; None is one that is missing."""
+    """Check the archive for this Java and the Spark at `home`; None stands for a missing one."""
     if java is None or home is None:
         return _finding(State.OK, "not looked for: there is no Java or no Spark", status="unknown")
     archive = class_archive(java, home)
@@ -178,7 +178,7 @@ def find_archive(java: Java | None, home: Path | None) -> Finding:
 
 
 def make_archive(java: Java | None, home: Path | None) -> Finding:
-    """Make the archive by a small job on a Spark of its own, in the place of an earlier one; where it is, how large."""
+    """Make the archive by a small job on a new Spark, replacing an earlier one; return its place and its size."""
     if java is None or home is None:
         return _finding(State.PROBLEM, "not made: there is no Java or no Spark", status="unknown")
     archive = class_archive(java, home)
@@ -227,7 +227,7 @@ def _nothing(item: int, attempt: int) -> None:
 
 
 def _obstacle(java: Java) -> tuple[str, str]:
-    """Why there can be no archive for this Java, and what to do."""
+    """Return why there can be no archive for this Java, and what to do."""
     if cache_directory() is None:
         return "this user has no home directory", _ELSEWHERE
     if not can_have_archive(java):
@@ -251,13 +251,13 @@ def _finding(state: State, message: str, help: str | None = None, status: str = 
     return Finding("class_archive", state, message, help, {"status": status, "path": None, "bytes": None})
 
 
-# All that `ggfmt doctor` finds, in the order of its screen.
+# All findings of `ggfmt doctor`, in the order of its screen.
 
 
 def examine(settings: SparkSettings, *, archive: bool = False) -> list[Finding]:
-    """What this machine has and, where `settings` name a master, what its cluster has.
+    """Return what this machine has and, if `settings` name a master, what its cluster has.
 
-    Spark is started for a master, and for `archive`: the class archive is made.
+    Spark is started for a master, and to make the class archive if `archive` is set.
     """
     java, runtime = check_java(settings.java_home)
     spark, home = check_spark()

@@ -1,4 +1,4 @@
-"""A finding of `ggfmt doctor`: what there is, whether that will do, and what to do if not."""
+"""A finding of `ggfmt doctor`: what there is, whether it is sufficient, and what to do if it is not."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one thing, called `name` in lower case with underscores.
+    """The finding about one thing, called `name` in lower case with underscores.
 
-    `message` is one clause, `help` what to do. `facts` is the same for a program: values that JSON has, under keys that
-    depend on the name alone; what is not known is None.
+    `message`: one clause. `help`: what to do. `facts`: the same for a program, as JSON values under keys that depend
+    only on the name; unknown values are None.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Finding:
 
 
 def worst(findings: Iterable[Finding]) -> State:
-    """The state of all findings together; `OK` for none."""
+    """Return the worst state of all findings; `OK` for none."""
     order = list(State)
     return max((finding.state for finding in findings), key=order.index, default=State.OK)
 
 
 def size_text(size: int) -> str:
-    """A number of bytes for a person: `63.1 MB`."""
+    """Return a number of bytes for people: `63.1 MB`."""
     value, unit = float(size), _UNITS[0]
     for unit in _UNITS:
         if value < 1000 or unit == _UNITS[-1]:
@@ -54,10 +54,10 @@ def size_text(size: int) -> str:
     return f"{value:.0f} {unit}" if unit == _UNITS[0] else f"{value:.1f} {unit}"
 
 
-# What is looked at on this machine and on every machine of a cluster: libraries and directories. Loads nothing but
-# Python's own modules, so that a machine without Arrow can tell that it has none.
+# Checks for this machine and for every machine of a cluster: libraries and directories. They import only modules of
+# Python, so that a machine without Arrow can report that it has none.
 
-# What a run loads: the package, and those of its modules that are more than it.
+# The packages that a run loads, with those of their modules that are not loaded with them.
 LIBRARIES = {
     "arrow": ("pyarrow", "pyarrow.compute", "pyarrow.fs"),
     "msgspec": ("msgspec",),
@@ -69,7 +69,7 @@ _TRIAL_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Library:
-    """A library of `LIBRARIES`: its version, or None and the `problem` that it does not load for."""
+    """A library of `LIBRARIES`: its version, or None and the `problem` why it cannot be loaded."""
 
     version: str | None
     problem: str | None = None
@@ -77,7 +77,7 @@ class Library:
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory: the bytes that are free there, or None and the `problem` that nothing can be written for."""
+    """A directory: its free bytes, or None and the `problem` why it cannot be written."""
 
     path: str
     free: int | None
@@ -85,7 +85,7 @@ class Directory:
 
 
 def load(name: str) -> Library:
-    """Load a library of `LIBRARIES`, and tell its version."""
+    """Load a library of `LIBRARIES`, and return its version."""
     modules = LIBRARIES[name]
     try:
         for module in modules:
@@ -97,7 +97,7 @@ def load(name: str) -> Library:
 
 
 def try_directory(path: str) -> Directory:
-    """Write a file without a name into a directory, and tell how much more there is room for."""
+    """Write an unnamed file into a directory, and return the free space."""
     try:
         with tempfile.TemporaryFile(dir=path, prefix="ggfmt-") as file:
             file.write(bytes(_TRIAL_BYTES))

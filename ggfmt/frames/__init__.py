@@ -1,6 +1,6 @@
-"""Operations as DataFrames of a Spark that is already there.
+"""Operations as DataFrames of a Spark that is running already.
 
-`read` and `register` are all that a user needs. Nothing is loaded before one of them is called; pyspark is there then.
+Users need only `read` and `register`. Nothing is loaded before one of them is called; by then pyspark is loaded.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ def read(
     discover: bool | None = None,
     **input_options: str,
 ) -> DataFrame:
-    """The operations in files, as a frame of a session, be it a classic one or one of Spark Connect.
+    """Return the operations in files as a frame of a session, classic or of Spark Connect.
 
-    paths          files, directories or globs, as INPUT of `ggfmt run`; the executors read them
-    input_format   `auto` tells it by the data; see `ggfmt formats`
-    table          the full name of a table: its operations alone, with `before` and `after` as structs of its columns.
-                   Without it there are all tables, and the images are maps of texts
-    definitions    files or directories of table definitions
-    ops            kinds of operations, such as `["I", "U"]`: these alone
-    schema         the columns that are wanted, of the frame and in its structs; the type of a column of a table may be
-                   another one, such as `string` or `timestamp`
-    split_size     bytes that a task reads; the frame is the same for each
-    discover       the data are looked through for tables first, in tasks. It is done where there are no definitions
-    input_options  properties of the input format (`ggfmt options FORMAT`), such as those by which it was written
+    - `paths`: files, directories or globs, like INPUT of `ggfmt run`; the executors read them.
+    - `input_format`: `auto` detects it from the data; see `ggfmt formats`.
+    - `table`: the full name of a table. The frame has only its operations, with `before` and `after` as structs of its
+      columns. Without it, the frame has all tables, and the images are maps of texts.
+    - `definitions`: files or directories of table definitions.
+    - `ops`: only these operation types, such as `["I", "U"]`.
+    - `schema`: only these columns, of the frame and in its structs. A column of a table may have another type, such as
+      `string` or `timestamp`.
+    - `split_size`: bytes that a task reads; the frame is the same for every size.
+    - `discover`: infer the tables from the data first, in tasks. Default: if there are no definitions.
+    - `input_options`: properties of the input format (`ggfmt options FORMAT`), such as those with which it was written.
 
-    Files are listed and looked at now, and read whenever the frame is used. One that has changed by then is an error,
-    and so are a record that cannot be read and a value that its column's type does not have.
+    ggfmt lists and inspects the files now, and Spark reads them whenever the frame is used. If a file has changed by
+    then, a record cannot be read, or a value does not fit its column's type, the query fails.
 
-    UsageError, ConfigurationError or Abend, with diagnostics, where the frame cannot be made.
+    Raises: UsageError, ConfigurationError or Abend, with diagnostics, if the frame cannot be made.
     """
     from ggfmt.frames.plan import Request
     from ggfmt.frames.session import read_frame
@@ -67,12 +67,12 @@ def read(
 
 
 def register(spark: SparkSession) -> None:
-    """Makes `format("ggfmt")` known to a session, for `read`, `readStream` and `write`."""
+    """Make `format("ggfmt")` known to a session, for `read`, `readStream` and `write`."""
     from ggfmt.frames.session import register_source
 
     register_source(spark)
 
 
 def as_paths(given: Path | Sequence[Path]) -> tuple[str, ...]:
-    """The paths as texts; one alone is a tuple of one."""
+    """Return the paths as texts; a single path is a tuple of one."""
     return tuple(fspath(path) for path in ([given] if isinstance(given, (str, PathLike)) else given))

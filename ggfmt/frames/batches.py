@@ -1,9 +1,10 @@
 """The operations of a split as record batches of a shape: the one generator behind all frames.
 
 `seq` of an operation is the number of its file times 2 to the power of 40, plus the byte at which its record starts,
-plus its number among the operations of its table in that record: a record of several operations has more bytes than
-these. In a container file all records of a block start where the block does, and it may have fewer bytes than records;
-there the number of the record in the file stands for the byte. Neither depends on how files are cut.
+plus its number among the operations of its table in that record. A record of several operations has more bytes than
+operations, so numbers do not collide. In a container file, all records of a block start where the block does, and it
+may have fewer bytes than records; there the number of the record in the file replaces the byte. Neither depends on how
+files are split.
 """
 
 from __future__ import annotations
@@ -40,16 +41,17 @@ from ggfmt.model.table import TableDef
 from ggfmt.scan.recognition import reader_of
 from ggfmt.scan.splits import Range, ReadJob, Split, SplitReader
 
-FILE_BITS = 40  # of `seq`, for the place in a file
-_SHOWN = 40  # characters of a value in an error
+FILE_BITS = 40  # bits of `seq` for the place in a file
+_SHOWN = 40  # maximum characters of a value in an error
 
 _UNDEFINED_HELP = "leave `definitions` away, or set `discover` to true: then the data are looked through for more first"
 
 
 @dataclass(frozen=True)
 class FrameProjection:
-    """What is asked of the operations: the columns of a shape, and those of some tables and of some kinds alone; None
-    for all. `table` is the one whose columns the structs are of."""
+    """The requested columns of a shape, tables and operation types; None means all. `table`: the table whose columns
+    the structs have.
+    """
 
     schema: pa.Schema
     tables: frozenset[str] | None = None
@@ -57,7 +59,7 @@ class FrameProjection:
     table: TableDef | None = None
 
     def columns_of(self, image: str) -> Sequence[str]:
-        """The columns of an image that are told to be missing where they are."""
+        """Return the columns of an image that are reported if they are missing."""
         index = self.schema.get_field_index(image)
         if index >= 0 and pa.types.is_struct(self.schema.field(index).type):
             return [field.name for field in self.schema.field(index).type]
@@ -78,11 +80,11 @@ class _Part:
 
 
 class DiscoveryRequiredError(Abend):
-    """The data hold a table or a definition that nobody has looked for."""
+    """The data contain a table or a definition that discovery has not found."""
 
 
 class FrameBoundaryError(DiscoveryRequiredError):
-    """A record lies over the end of the range that it starts in: the `input`-th file is to be read in one."""
+    """A record crosses the end of the range in which it starts: the file number `input` has to be read as a whole."""
 
     def __init__(self, input: int, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic)
@@ -90,8 +92,10 @@ class FrameBoundaryError(DiscoveryRequiredError):
 
 
 def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Iterator[pa.RecordBatch]:
-    """The operations of a split, of each table in the order of their records. Abend for what cannot be read or shown,
-    with its place."""
+    """Yield the operations of a split, those of each table in order of their records.
+
+    Raises: Abend, with its place, for a record that cannot be read or a value that cannot be shown.
+    """
     for _, batch in _Frames(job, split, wanted, {}).batches():
         yield batch
 
@@ -99,9 +103,10 @@ def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Itera
 def table_batches(
     job: ReadJob, split: Split, wanted: Mapping[str, FrameProjection]
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The same of several tables, each with what is wanted of it, and its name. DiscoveryRequiredError or
-    FrameBoundaryError where the split
-    has to be read in another way."""
+    """Yield the operations of several tables, each by its projection and with its name.
+
+    Raises: DiscoveryRequiredError or FrameBoundaryError if the split has to be read in another way.
+    """
     return _Frames(job, split, None, wanted).batches()
 
 
@@ -172,7 +177,7 @@ class _Frames:
 
 
 def _rows(batch: ChangeBatch, wanted: FrameProjection) -> pa.Int64Array | None:
-    """The rows of the operations that are asked for; None for all."""
+    """Return the rows of the requested operations; None for all."""
     if wanted.ops is None:
         return None
     kept = pc.is_in(batch.op, pa.array(sorted(wanted.ops), TEXT))
@@ -211,8 +216,9 @@ _A = TypeVar("_A", bound="pa.Array[Any]")
 
 
 class _LocatedBatch:
-    """The operations of a batch at some of its rows (None: all), with what they do not say themselves; the columns of
-    `HEAD` by their names."""
+    """The operations of a batch at some of its rows (None: all), with the columns of `HEAD`, by name, that do not
+    depend on the operations.
+    """
 
     def __init__(self, batch: ChangeBatch, rows: pa.Int64Array | None, reader: Reader, parts: Sequence[_Part]) -> None:
         self.batch = batch if rows is None else batch.take(rows)
@@ -232,7 +238,7 @@ class _LocatedBatch:
         return self._reader.offsets(self._all)
 
     def _by_part(self, values: Sequence[object], type: pa.DataType) -> pa.Array[Any]:
-        """A column that has one value in all operations of a part."""
+        """Return a column that has one value in all operations of a part."""
         counts = (count for _, count in self._stretches)
         return pa.concat_arrays(
             [repeated(pa.scalar(value, type), count) for value, count in zip(values, counts, strict=True)]
@@ -252,7 +258,8 @@ class _LocatedBatch:
     @property
     def op_ts(self) -> pa.TimestampArray[Any, Any]:
         texts = self.batch.op_ts
-        texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, TEXT), texts)  # as some handlers write an absent one
+        # some handlers write an absent position as an empty text
+        texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, TEXT), texts)
         micros, wrong = instant_micros(texts)
         if wrong:
             raise self.unshown(wrong[0], "op_ts", INSTANT, texts[wrong[0]].as_py())
@@ -291,7 +298,7 @@ class _LocatedBatch:
         return self._taken(pc.add(pc.add(files, places), _among_equals(self._all)))
 
     def unshown(self, row: int, column: str, type: pa.DataType, text: str) -> Abend:
-        """Says that a value is none of the type that its column is to have."""
+        """Return the error for a value that does not fit the type of its column."""
         chunk, start, _ = self._reader.locate(self.batch.ordinal[row].as_py())
         place = Span(
             file=chunk.file,
@@ -308,7 +315,7 @@ class _LocatedBatch:
 
 
 def _among_equals(numbers: pa.Int64Array) -> pa.Int64Array:
-    """The place of each of n numbers, which rise or stay, among those that are the same."""
+    """Return for each of n ascending numbers its place among equal ones."""
     count = len(numbers)
     every = pa.array(range(count), pa.int64())
     same = pc.equal(numbers.slice(1), numbers.slice(0, count - 1))

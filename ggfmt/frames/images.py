@@ -25,7 +25,7 @@ Unshown = Callable[[int, str, pa.DataType, str], Exception]  # by row, column, t
 
 
 def image_maps(image: Image, names: Sequence[str], rows: int) -> StringMapArray:
-    """n maps from the names of the columns that are there to their values; null where there is no image."""
+    """Return n maps from the names of present columns to their values; null if there is no image."""
     if image.exists is not None and not image.exists.true_count:
         return pa.nulls(rows, TEXTS)
     presents = [column.present for column in image.columns]
@@ -36,8 +36,10 @@ def image_maps(image: Image, names: Sequence[str], rows: int) -> StringMapArray:
 
 
 def image_structs(image: Image, table: TableDef, asked: pa.StructType, rows: int, unshown: Unshown) -> pa.StructArray:
-    """n structs of the columns that are asked for: null where there is no image, with nulls for columns that are
-    missing. Raises what `unshown` makes of the first value that a type does not have."""
+    """Return n structs of the requested columns: null if there is no image, with nulls for missing columns.
+
+    Raises: the error that `unshown` makes of the first value that does not fit its type.
+    """
     places = {name: index for index, name in enumerate(table.column_names)}
     fields = list(asked)
     arrays = []
@@ -54,13 +56,13 @@ def image_structs(image: Image, table: TableDef, asked: pa.StructType, rows: int
             raise unshown(wrong[0], column.name, column.type, texts[wrong[0]].as_py())
         arrays.append(values)
     mask = None if image.exists is None else pc.invert(image.exists)
-    if not fields:  # a struct of nothing takes its length from the mask alone
+    if not fields:  # a struct without fields takes its length only from the mask
         mask = pa.repeat(pa.scalar(False), rows) if mask is None else mask
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
 
 
 def missing_names(image: Image, table: TableDef, asked: Sequence[str], rows: int) -> pa.ListArray[Any]:
-    """n lists of the names, of those asked for, that are missing; null where none is, or where there is no image."""
+    """Return n lists of the requested names that are missing; null if none is missing, or if there is no image."""
     places = {name: index for index, name in enumerate(table.column_names)}
     missing = {}
     for name in asked:
@@ -79,14 +81,14 @@ def missing_names(image: Image, table: TableDef, asked: Sequence[str], rows: int
 
 
 class _InterleavedColumns:
-    """What is in some columns of n rows, row by row in turns, for lists with an item for each of these.
+    """Values of some columns of n rows, row by row, for lists that have an item for each present value.
 
-    presents  where the columns have something, None for everywhere
-    exists    where rows have a list, None for everywhere
-    columns   of each item the column
-    places    of each item the place in all columns, one behind the other
-    offsets   where the lists start among the items
-    nowhere   which lists are null, None if none is
+    - `presents`: where the columns have a value, None for everywhere.
+    - `exists`: which rows have a list, None for all.
+    - `columns`: the column of each item.
+    - `places`: the place of each item in the concatenation of all columns.
+    - `offsets`: where the lists start among the items.
+    - `nowhere`: which lists are null, None for none.
     """
 
     def __init__(self, presents: Sequence[pa.BooleanArray | None], exists: pa.BooleanArray | None, rows: int) -> None:
@@ -109,13 +111,14 @@ class _InterleavedColumns:
         self.offsets = pa.concat_arrays([pa.array([0], _SHORT), pc.cumulative_sum(counts)])
 
 
-# The images in columns of frames, maps or structs, as images of operations.
+# From frames to operations: maps and structs in the columns of frames become images.
 
 
 @dataclass
 class DecodedImage:
-    """An image of n rows, and what is wrong with it: by column the rows that have one that the table lacks, those
-    that have one twice, and those that have a value where it is said to be missing."""
+    """An image of n rows, and its problems, by column: rows with a column that the table lacks, rows that have it
+    twice, and rows with a value although the column is listed as missing.
+    """
 
     image: Image
     unknown: dict[str, list[int]] = field(default_factory=dict)
@@ -129,7 +132,7 @@ class MapImages:
     def __init__(self, maps: StringMapArray) -> None:
         self._length = len(maps)
         self._every = pa.array(range(len(maps)), pa.int64())
-        maps = maps.take(self._every)  # so that nulls and what was cut off have no entries
+        maps = maps.take(self._every)  # so that nulls and slices have no entries
         keys = pc.fill_null(as_strings(maps.keys), "")
         encoded = keys.dictionary_encode()
         self.names: list[str] = non_null_values(as_strings(encoded.dictionary))
@@ -164,12 +167,12 @@ class MapImages:
 
 
 def missing(length: int) -> ImageColumn:
-    """A column that no row has."""
+    """Return a column that is missing in all rows."""
     return ImageColumn(pa.nulls(length, TEXT), pa.repeat(pa.scalar(False), length))
 
 
 def struct_image(structs: pa.StructArray, without: pa.ListArray[Any], table: TableDef) -> DecodedImage:
-    """The images of n rows that are structs; `without` are the names of the columns that each row lacks."""
+    """Return the images of n rows that are structs. `without`: the names of the columns that each row lacks."""
     length = len(structs)
     exists = unless_all(structs.is_valid())
     gone = _rows_by_name(without)
@@ -186,7 +189,7 @@ def struct_image(structs: pa.StructArray, without: pa.ListArray[Any], table: Tab
         columns[name] = ImageColumn(texts, unless_all(present))
         if name not in table.column_names and present.true_count:
             found.unknown[name] = non_null_values(pc.indices_nonzero(present))
-    for name, rows in gone.items():  # no column of the frame: what is missing may be one of the table
+    for name, rows in gone.items():  # not a column of the frame: a missing column may be one of the table
         if name not in table.column_names:
             found.unknown[name] = non_null_values(rows)
     found.image = Image(tuple(columns.get(name) or missing(length) for name in table.column_names), exists)
@@ -194,12 +197,12 @@ def struct_image(structs: pa.StructArray, without: pa.ListArray[Any], table: Tab
 
 
 def rows_by_value(values: pa.DictionaryArray[Any, Any]) -> dict[str, pa.Int64Array]:
-    """For each of n values, in the order in which they are met, the rows that have it; none for those that are null."""
+    """Return the rows of each value, in order of first appearance; null values are left out."""
     names = non_null_values(as_strings(values.dictionary))
     codes = values.indices
     if len(names) == 1 and not codes.null_count:
         return {names[0]: pa.array(range(len(codes)), pa.int64())}
-    order = pc.cast(pc.sort_indices(codes), pa.int64())  # which is stable
+    order = pc.cast(pc.sort_indices(codes), pa.int64())  # a stable sort
     counts = counts_by_value(codes)
     start, rows = 0, {}
     for code, name in enumerate(names):
@@ -211,7 +214,7 @@ def rows_by_value(values: pa.DictionaryArray[Any, Any]) -> dict[str, pa.Int64Arr
 
 
 def _rows_by_name(lists: pa.ListArray[Any]) -> dict[str, pa.Int64Array]:
-    """By name the rows whose list has it."""
+    """Return for each name the rows whose list has it."""
     if lists.null_count == len(lists):
         return {}
     names = as_strings(pc.list_flatten(lists))
@@ -220,5 +223,5 @@ def _rows_by_name(lists: pa.ListArray[Any]) -> dict[str, pa.Int64Array]:
 
 
 def first_seen(images: Sequence[MapImages]) -> list[str]:
-    """The names in maps in the order in which they are met, those of the last images first."""
+    """Return the names in maps in order of first appearance, those of the last images first."""
     return list(dict.fromkeys(name for image in reversed(images) for name in image.names))

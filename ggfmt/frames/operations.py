@@ -25,7 +25,7 @@ from ggfmt.options.value_types import Keys, key_of
 
 @dataclass
 class SequenceRange:
-    """The first and the last `seq` of a table, as they came."""
+    """The first and the last `seq` of a table, in order of arrival."""
 
     first: int
     last: int
@@ -38,11 +38,11 @@ _A = TypeVar("_A", bound="pa.Array[Any]")
 
 
 class RowReader:
-    """Makes batches of the rows of one partition, which come as Arrow batches.
+    """Makes batches of operations from the rows of one partition, which come as Arrow batches.
 
-    `definitions` holds for the tables that are in it. Any other table has the fields of the structs, or those names in
-    maps, as texts, that the first rows of it have; `found` are these, and `keys` tells of their keys. `order` has for
-    each table, and under the empty name for all, how `seq` runs.
+    `definitions` applies to its tables. Any other table has, as texts, the fields of the structs, or the names in the
+    maps of its first rows; `found` has these tables, and `keys` their keys. `order`: the range of `seq` of each table,
+    and of all under the empty name.
     """
 
     def __init__(self, shape: FrameShape, definitions: Mapping[str, TableDef], keys: Keys, in_order: bool) -> None:
@@ -57,8 +57,11 @@ class RowReader:
         self._batch: pa.RecordBatch | None = None
 
     def read(self, batch: pa.RecordBatch) -> Iterator[ChangeBatch | Reject]:
-        """Rejects of rows that are no operations, and the others by table. Abend GG542 for a table whose rows do not
-        have the same columns, GG543 for rows that are not in order, GG541 for a key of columns that there are not."""
+        """Return rejects of rows that are not operations, and the other rows by table.
+
+        Raises: Abend GG542 for a table whose rows have different columns, GG543 for rows that are not in order, GG541
+        for a key of unknown columns.
+        """
         damaged = _undecodable(batch)
         if damaged:
             self._hold(batch)
@@ -86,7 +89,7 @@ class RowReader:
         self._first, self._rows, self._batch = self._rows, self._rows + len(batch), batch
 
     def locate(self, ordinal: int) -> tuple[bytes, dict[str, object]]:
-        """The row of an operation of the latest batch as a JSON object, and its place."""
+        """Return the row of an operation of the latest batch as a JSON object, and its place."""
         assert self._batch is not None
         one = self._batch.slice(ordinal - self._first, 1)
         try:
@@ -125,7 +128,7 @@ class RowReader:
     def _table(
         self, name: str, rows: pa.Int64Array, heads: Mapping[str, pa.Array[Any]], columns: Mapping[str, pa.Array[Any]]
     ) -> Iterator[ChangeBatch | Reject]:
-        """The operations of one table, after rejects of those whose columns it does not have."""
+        """Return the operations of one table, after rejecting those with other columns."""
 
         def own(values: _A) -> _A:
             return values if len(rows) == len(values) else values.take(rows)
@@ -168,7 +171,7 @@ class RowReader:
         found = self.found.get(name)
         if found is None:
             columns = self._shape.columns
-            found = keyed(TableDef(name, tuple(map(Column, names)) if columns is None else columns), self._keys)
+            found = with_key(TableDef(name, tuple(map(Column, names)) if columns is None else columns), self._keys)
             self.found[name] = found
         new = [column for column in names if column not in found.column_names]
         if new:
@@ -177,7 +180,7 @@ class RowReader:
 
 
 def _undecodable(batch: pa.RecordBatch) -> list[int]:
-    """The rows that have texts which are none: Spark makes a text of any bytes."""
+    """Return the rows with texts that are not UTF-8: Spark makes a text of any bytes."""
 
     def is_valid(some: pa.RecordBatch) -> bool:
         try:
@@ -188,12 +191,12 @@ def _undecodable(batch: pa.RecordBatch) -> list[int]:
 
     if is_valid(batch):
         return []
-    # Of a slice, what lies in maps would be looked at as a whole.
+    # In a slice, Arrow would check the whole content of maps.
     return [row for row in range(len(batch)) if not is_valid(batch.take(pa.array([row])))]
 
 
 def _of_bytes(type: pa.DataType) -> pa.DataType:
-    """The type with bytes for texts."""
+    """Return the type with bytes in place of texts."""
     if plain_type(type) == TEXT:
         return pa.binary()
     if pa.types.is_map(type):
@@ -206,7 +209,7 @@ def _of_bytes(type: pa.DataType) -> pa.DataType:
 
 
 def _heads(columns: Mapping[str, pa.Array[Any]], rows: int) -> dict[str, pa.Array[Any]]:
-    """What operations have besides images, in the types of a batch."""
+    """Return the columns besides the images, in the types of a batch."""
     heads: dict[str, pa.Array[Any]] = {name: as_text(columns[name]) for name in ("table", "op_type", "op_ts")}
     heads["position"] = as_text(columns["position"]) if "position" in columns else pa.nulls(rows, TEXT)
     if "tokens" in columns and columns["tokens"].null_count < rows:
@@ -219,7 +222,7 @@ def _texts_of(maps: pa.Array[Any]) -> StringMapArray:
 
 
 def _wrong(heads: Mapping[str, pa.Array[Any]], columns: Mapping[str, pa.Array[Any]]) -> dict[int, Diagnostic]:
-    """By row why it is no operation."""
+    """Return by row why it is not an operation."""
     op, table = as_strings(heads["op_type"]), as_strings(heads["table"])
     has_before, has_after = (columns[name].is_valid() for name in IMAGES)
     known = pc.is_in(op, value_set=pa.array(OP_TYPES))
@@ -253,7 +256,7 @@ def _lacks(name: str) -> Diagnostic:
 
 
 def _of_images(images: list[DecodedImage], table: TableDef) -> dict[int, Diagnostic]:
-    """By row what is wrong with its columns."""
+    """Return by row the problem of its columns."""
     wrong: dict[int, Diagnostic] = {}
     for name, image in zip(IMAGES, images, strict=True):
         for column, rows in image.unknown.items():
@@ -269,21 +272,21 @@ def _of_images(images: list[DecodedImage], table: TableDef) -> dict[int, Diagnos
 
 
 def out_of_order(table: str, first: int, then: int, where: str = "") -> Diagnostic:
-    """GG543 for rows of a table, or of all tables, that do not come in the order of `seq`."""
+    """Return GG543 for rows of a table, or of all tables, that are not in order of `seq`."""
     message = f"the rows are not in the order of `seq`: {then} comes after {first}{where}"
     help = "write `frame.orderBy('seq')`, or drop `seq` if the rows are in the order that is meant"
     return Diagnostic("GG543", message, Span(table=table or None), help)
 
 
 def other_columns(table: TableDef, column: str) -> Diagnostic:
-    """GG542 for a column that the first rows of a table do not have."""
+    """Return GG542 for a column that the first rows of a table do not have."""
     message = "the rows of the table do not all have the same columns, and no definition says which there are"
     help = "give the option `definitions`, or `columns` as `ggfmt.frames.write.columns_of(frame)` finds it"
     return Diagnostic("GG542", message, Span(table=table.full_name, field=column), help)
 
 
-def keyed(table: TableDef, keys: Keys) -> TableDef:
-    """The table with its key, if one is given; Abend GG541 for columns of it that there are not."""
+def with_key(table: TableDef, keys: Keys) -> TableDef:
+    """Return the table with its key, if one is given. Raises: Abend GG541 for columns that it lacks."""
     names = key_of(table.full_name, keys)
     found = table.with_keys(names) if names else table
     for lacking in found.not_in_key(names):
@@ -297,7 +300,7 @@ def _shown(value: object) -> str:
 
 
 def _shown_map(pairs: list[tuple[object, object]] | None) -> str:
-    """A map as a JSON object, with a name that is there twice."""
+    """Return a map as a JSON object, in which a name may appear twice."""
     if pairs is None:
         return "null"
     return f"{{{', '.join(f'{_shown(name)}: {_shown(value)}' for name, value in pairs)}}}"

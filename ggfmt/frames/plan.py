@@ -1,4 +1,4 @@
-"""What a frame reads: inputs and definitions looked at once, and the columns that it is to have."""
+"""The plan of a frame: its inputs and definitions, inspected once, and its columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ggfmt.scan.runner import Runner
 from ggfmt.scan.scan import Scan, ScanRequest
 from ggfmt.scan.splits import Range, ReadJob, Split
 
-# The names of options that are no properties of an input format, as data sources of Spark are given them.
+# Options that are no properties of an input format, as Spark passes them to data sources.
 OPTIONS = (
     "path",
     "paths",
@@ -41,15 +41,15 @@ OPTIONS = (
     "settle",
 )
 
-_MOST_NAMED = 9  # tables in an error
+_MAX_NAMED = 9  # maximum number of tables in an error
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for. `options` are properties of the input format by their names, in any case.
+    """The request of a user. `options`: properties of the input format by name, in any case.
 
-    `discover`: the data are looked through for tables before they are read; None if there are no definitions.
-    `settle` is for streams: for how many seconds nothing may have been written to a file that counts as complete.
+    `discover`: infer the tables before reading; None: only if there are no definitions. `settle` is for streams: a file
+    counts as complete if nothing was written to it for this many seconds.
     """
 
     paths: tuple[str, ...]
@@ -76,7 +76,9 @@ class Request:
 
 
 def parse_request(options: Mapping[str, str]) -> Request:
-    """What the options of a data source ask for. Spark has made their names lower case, and several paths JSON."""
+    """Return the request in the options of a data source. Spark makes their names lower case, and
+    several paths JSON.
+    """
     given = {name.lower(): value for name, value in options.items()}
     own = {name: given.pop(name.lower(), None) for name in OPTIONS}
     paths = ([own["path"]] if own["path"] else []) + (json.loads(own["paths"]) if own["paths"] else [])
@@ -98,7 +100,7 @@ def parse_request(options: Mapping[str, str]) -> Request:
 
 
 def ops_of(text: str | None) -> frozenset[str] | None:
-    """The kinds of operations in a text with commas; None for all."""
+    """Return the operation types in a text with commas; None for all."""
     return None if not text else frozenset(op.strip() for op in text.split(","))
 
 
@@ -127,7 +129,7 @@ def _seconds(name: str, text: str) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is read, by which splits, and as which columns."""
+    """What is read, in which splits, and as which columns."""
 
     job: ReadJob
     splits: tuple[Split, ...]
@@ -135,7 +137,7 @@ class Plan:
 
 
 def make_plan(request: Request, runner: Runner) -> Plan:
-    """The plan of all that a request asks for; UsageError, ConfigurationError or Abend where it cannot be read."""
+    """Return the plan of a request. Raises: UsageError, ConfigurationError or Abend if the input cannot be read."""
     wanted = ScanRequest(
         request.paths,
         request.input_format,
@@ -150,8 +152,8 @@ def make_plan(request: Request, runner: Runner) -> Plan:
     source = source_of(input_format, request.options)
     definitions = load_definitions(request.definitions, source)
     wanted = replace(wanted, input_format=input_format, source=source, definitions=definitions)
-    # A stream may be made over files that grow, and Spark does not say here whether it makes one. That a file is the
-    # same is checked by those who read it.
+    # A stream may read files that grow, and Spark does not say here whether this is a stream. The readers check that a
+    # file has not changed.
     scan = Scan(wanted, [replace(file, watched=False) for file in files])
     job, splits = scan.discover(runner) if request.runs_discovery else (scan.job, scan.splits(runner.parallelism))
     planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits.all)
@@ -163,8 +165,10 @@ def _watched(part: Range) -> Range:
 
 
 def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
-    """How the input was written, by options that Spark has made lower case; UsageError GG531 for an unknown one."""
-    reader_of(input_format)  # which refuses an unknown format
+    """Return the writer settings from options that Spark has made lower case. Raises: UsageError GG531 for an unknown
+    option.
+    """
+    reader_of(input_format)  # raises for an unknown format
     names = {spec.name.lower(): spec.name for spec in FORMATS[input_format].options.specs()}
     given = {}
     for name, value in options.items():
@@ -176,7 +180,7 @@ def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
 
 
 def projection_for(request: Request, job: ReadJob) -> FrameProjection:
-    """All columns of the shape that is asked for; UsageError GG531 if there is no such table."""
+    """Return all columns of the requested shape. Raises: UsageError GG531 if there is no such table."""
     if request.table is None:
         return FrameProjection(GENERIC, ops=request.ops)
     table = table_of(job, request.table)
@@ -184,19 +188,20 @@ def projection_for(request: Request, job: ReadJob) -> FrameProjection:
 
 
 def table_of(job: ReadJob, name: str) -> TableDef:
-    """All columns that a table has in the input, by its definitions one after the other; UsageError GG531 if none is
-    known."""
+    """Return a table with all columns that its definitions have in the input. Raises: UsageError GG531 if none is
+    known.
+    """
     found = [*filter(None, [job.catalog.get(name)]), *(event.table for event in job.events)]
     known = [table for table in found if table.full_name == name]
     if not known:
         names = {table.full_name for table in (*job.catalog.tables(), *found)}
-        help = suggestion(name, names) or (f"there are {_listed(sorted(names)[:_MOST_NAMED])}" if names else None)
+        help = suggestion(name, names) or (f"there are {_listed(sorted(names)[:_MAX_NAMED])}" if names else None)
         raise frame_error(f"there is no table `{name}`", help)
-    return merged(known)
+    return merge_tables(known)
 
 
-def merged(tables: Iterable[TableDef]) -> TableDef:
-    """The columns of some definitions of a table, in the order in which they appear, with types for all values."""
+def merge_tables(tables: Iterable[TableDef]) -> TableDef:
+    """Return the columns of several definitions of a table, in order of appearance, with types for all values."""
     columns: dict[str, Column] = {}
     for table in tables:
         for column in table.columns:
@@ -206,7 +211,7 @@ def merged(tables: Iterable[TableDef]) -> TableDef:
 
 
 def _common(one: SqlType, other: SqlType) -> SqlType:
-    """A type that has the values of both."""
+    """Return a type for the values of both."""
     if one == other:
         return one
     if one.kind is other.kind is Kind.DECIMAL and None not in (one.precision, other.precision):
@@ -216,11 +221,13 @@ def _common(one: SqlType, other: SqlType) -> SqlType:
     return SqlType(one.kind if one.kind is other.kind is not Kind.INTEGER else Kind.STRING)
 
 
-def narrowed(wanted: FrameProjection, told: Mapping[str, Any]) -> FrameProjection:
-    """The columns of a schema that a user gave, as Spark tells it (`StructType.jsonValue`); UsageError GG531 for one
-    that the frame does not have."""
+def narrow_projection(wanted: FrameProjection, schema_json: Mapping[str, Any]) -> FrameProjection:
+    """Return the projection to a schema that a user gave, in Spark's JSON (`StructType.jsonValue`).
+
+    Raises: UsageError GG531 for a column that the frame does not have.
+    """
     try:
-        schema = from_spark(told)
+        schema = from_spark(schema_json)
     except KeyError as error:
         raise frame_error(f"no column of a frame can be `{error.args[0]}`", _types()) from None
     for asked in schema:

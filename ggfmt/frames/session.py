@@ -1,4 +1,4 @@
-"""What `ggfmt.read` and `ggfmt.register` do with a session."""
+"""The data source in a session: `ggfmt.read` and `ggfmt.register`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ggfmt.frames.plan import Request, make_plan, narrowed
-from ggfmt.frames.source import signed, source_for
+from ggfmt.frames.plan import Request, make_plan, narrow_projection
+from ggfmt.frames.source import sign_plan, source_for
 from ggfmt.spark.runners import runner_for, send_package
 
 if TYPE_CHECKING:
@@ -18,8 +18,10 @@ _registered: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 
 
 def register_source(spark: SparkSession) -> None:
-    """Makes the data source known to a session, and this package to its workers. UsageError GG521 if `spark` is none,
-    Abend GG522 if its workers cannot run tasks."""
+    """Make the data source known to a session, and this package importable for its workers.
+
+    Raises: UsageError GG521 if `spark` is not a session, Abend GG522 if its workers cannot run tasks.
+    """
     send_package(spark)
     if spark not in _registered:
         spark.dataSource.register(source_for())
@@ -27,11 +29,11 @@ def register_source(spark: SparkSession) -> None:
 
 
 def read_frame(spark: SparkSession, request: Request, schema: str | StructType | None = None) -> DataFrame:
-    """A frame of what a request asks for. The inputs are listed and looked at now, and read when the frame is used."""
+    """Return the frame of a request. The inputs are listed and inspected now, and read when the frame is used."""
     with runner_for(spark) as runner:
         plan = make_plan(request, runner)
     if schema is not None:
         asked = spark.createDataFrame([], schema).schema if isinstance(schema, str) else schema
-        plan = replace(plan, wanted=narrowed(plan.wanted, asked.jsonValue()))
+        plan = replace(plan, wanted=narrow_projection(plan.wanted, asked.jsonValue()))
     register_source(spark)
-    return spark.read.format("ggfmt").options(**signed(plan)).load()
+    return spark.read.format("ggfmt").options(**sign_plan(plan)).load()

@@ -27,14 +27,14 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 BEFORE, AFTER = "before", "after"
 IMAGES = (BEFORE, AFTER)
-MISSING = {BEFORE: "before_missing", AFTER: "after_missing"}  # the column with the names of those missing in an image
+MISSING = {BEFORE: "before_missing", AFTER: "after_missing"}  # the column with the names of missing columns of an image
 
 TEXT = pa.string()
 TEXTS = pa.map_(TEXT, TEXT)
 NAMES = pa.list_(TEXT)
 INSTANT = pa.timestamp("us", tz="UTC")
-MOST_DIGITS = 38  # of a decimal, in Spark as in 128 bits
-_DIGITS_OF_LONG = 18  # that any 64 bits hold
+MAX_DIGITS = 38  # of a decimal, in Spark as in 128 bits
+_DIGITS_OF_LONG = 18  # digits that 64 bits always hold
 
 HEAD: tuple[pa.Field[Any], ...] = (
     pa.field("table", TEXT),
@@ -51,17 +51,17 @@ GENERIC = pa.schema([*HEAD, pa.field(BEFORE, TEXTS), pa.field(AFTER, TEXTS)])
 
 
 def typed(table: TableDef) -> pa.Schema:
-    """The typed shape of the operations of a table."""
+    """Return the typed shape of the operations of a table."""
     image = pa.struct([pa.field(column.name, column_type(column.type)) for column in table.columns])
     fields = (field for name in IMAGES for field in (pa.field(name, image), pa.field(MISSING[name], NAMES)))
     return pa.schema([*HEAD, *fields])
 
 
 def column_type(type: SqlType) -> pa.DataType:
-    """The type in a frame of a column's values, without a loss of any that the column can have.
+    """Return the type of a column's values in a frame; it holds every value of the column without loss.
 
-    Dates and times are texts: what databases have in them goes beyond Spark's types, such as nine digits of a second,
-    a time in Oracle's DATE, or a year 0. So are numbers of which the digits are not known.
+    Dates and times are texts: databases have values that Spark's types lack, such as nine digits of a second, a time in
+    Oracle's DATE, or a year 0. Numbers of unknown precision are texts too.
     """
     return _TYPES.get(type.kind, _text)(type)
 
@@ -76,13 +76,14 @@ def _integer(type: SqlType) -> pa.DataType:
 
 
 def _decimal(type: SqlType) -> pa.DataType:
-    """As many digits as the column has. A scale below 0 stands for zeros before the point, one above the precision for
-    zeros behind it (Oracle's NUMBER)."""
+    """Return a decimal with as many digits as the column has. A negative scale adds zeros before the point, one above
+    the precision zeros after it (Oracle's NUMBER).
+    """
     if type.precision is None:
         return TEXT
     scale = type.scale or 0
     digits = type.precision - scale if scale < 0 else max(type.precision, scale)
-    return pa.decimal128(digits, max(scale, 0)) if 0 < digits <= MOST_DIGITS else TEXT
+    return pa.decimal128(digits, max(scale, 0)) if 0 < digits <= MAX_DIGITS else TEXT
 
 
 _TYPES: dict[Kind, Callable[[SqlType], pa.DataType]] = {
@@ -93,7 +94,7 @@ _TYPES: dict[Kind, Callable[[SqlType], pa.DataType]] = {
     Kind.DOUBLE: lambda type: pa.float64(),
 }
 
-# The types that a value can be shown as, if a schema asks for it, and Spark's names for them.
+# Types in which a value can be shown if a schema asks for it, with Spark's names.
 SCALARS: dict[pa.DataType, str] = {
     TEXT: "string",
     pa.bool_(): "boolean",
@@ -105,12 +106,12 @@ SCALARS: dict[pa.DataType, str] = {
     pa.timestamp("us"): "timestamp_ntz",
 }
 
-_BY_SPARK = {"long" if name == "bigint" else name: type for type, name in SCALARS.items()}  # as in its JSON
+_BY_SPARK = {"long" if name == "bigint" else name: type for type, name in SCALARS.items()}  # the names in Spark's JSON
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 
 
 def ddl(schema: pa.Schema) -> str:
-    """A schema in the language that `DataFrameReader.schema` and data sources take."""
+    """Return a schema in the DDL that `DataFrameReader.schema` and data sources take."""
     return ", ".join(f"{quoted(field.name)} {ddl_type(field.type)}" for field in schema)
 
 
@@ -127,32 +128,32 @@ def ddl_type(type: pa.DataType) -> str:
 
 
 def from_spark(schema: Mapping[str, Any]) -> pa.Schema:
-    """The schema that Spark tells as JSON (`StructType.jsonValue`); KeyError for a type that no shape has."""
+    """Return the schema of Spark's JSON (`StructType.jsonValue`). Raises: KeyError for a type that no shape has."""
     struct = _of_spark(schema)
     assert isinstance(struct, pa.StructType), "Spark has the schema of a frame as a struct"
     return pa.schema(list(struct))
 
 
-def _of_spark(told: Any) -> pa.DataType:
-    if isinstance(told, str):
-        decimal = _DECIMAL.fullmatch(told)
-        return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _BY_SPARK[told]
-    if told["type"] == "struct":
-        fields = told["fields"]
+def _of_spark(spark_type: Any) -> pa.DataType:
+    if isinstance(spark_type, str):
+        decimal = _DECIMAL.fullmatch(spark_type)
+        return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _BY_SPARK[spark_type]
+    if spark_type["type"] == "struct":
+        fields = spark_type["fields"]
         return pa.struct([pa.field(item["name"], _of_spark(item["type"]), item["nullable"]) for item in fields])
-    if told["type"] == "map":
-        return pa.map_(_of_spark(told["keyType"]), _of_spark(told["valueType"]))
-    if told["type"] == "array":
-        return pa.list_(_of_spark(told["elementType"]))
-    raise KeyError(told["type"])
+    if spark_type["type"] == "map":
+        return pa.map_(_of_spark(spark_type["keyType"]), _of_spark(spark_type["valueType"]))
+    if spark_type["type"] == "array":
+        return pa.list_(_of_spark(spark_type["elementType"]))
+    raise KeyError(spark_type["type"])
 
 
 def quoted(name: str) -> str:
-    """A name as Spark's SQL takes any."""
+    """Return a name quoted for Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
-# Which of the two shapes a frame that is to be written has.
+# The shape of a frame to write.
 
 _REQUIRED = ("table", "op_type", "op_ts", *IMAGES)
 _HELP = "`ggfmt docs dataframes` has the columns of both shapes"
@@ -160,15 +161,16 @@ _HELP = "`ggfmt docs dataframes` has the columns of both shapes"
 
 @dataclass(frozen=True)
 class FrameShape:
-    """What a frame of operations has: the `columns` of the images where they are structs, else None; and which of the
-    `heads`, the columns of every frame."""
+    """The shape of a frame of operations: the `columns` of the images if they are structs, else None; and the `heads`,
+    the columns of every frame, that it has.
+    """
 
     columns: tuple[Column, ...] | None
     heads: frozenset[str]
 
     @classmethod
     def of(cls, schema: pa.Schema) -> FrameShape:
-        """The shape of a frame by its schema; UsageError GG540 if it is neither."""
+        """Return the shape of a frame by its schema. Raises: UsageError GG540 if it has neither."""
         problems = list(_problems(schema))
         if problems:
             raise UsageError(*problems)
@@ -180,7 +182,7 @@ class FrameShape:
 
 
 def sql_type(type: pa.DataType) -> SqlType:
-    """The type of a column by that of its values in a frame."""
+    """Return the type of a column by that of its values in a frame."""
     types = pa.types
     if types.is_decimal(type):
         return SqlType(Kind.DECIMAL, precision=type.precision, scale=type.scale)
@@ -237,7 +239,7 @@ _HEAD_TYPES = {field.name: field.type for field in HEAD}
 
 
 def _of_type(field: pa.Field[Any], wanted: pa.DataType) -> Iterator[Diagnostic]:
-    """GG540 for a column of another type. A time may be a text too, and a number of any size."""
+    """Yield GG540 for a column of another type. A time may also be a text, and a number may have any size."""
     given = field.type
     same = plain_type(given) == wanted
     if pa.types.is_timestamp(wanted):
@@ -249,7 +251,7 @@ def _of_type(field: pa.Field[Any], wanted: pa.DataType) -> Iterator[Diagnostic]:
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
-    """The type with texts of the usual kind, and without the names and the nullability of what is within."""
+    """Return the type with plain texts, and without names and nullability of nested types."""
     if pa.types.is_large_string(type) or pa.types.is_string_view(type):
         return TEXT
     if pa.types.is_map(type):
@@ -263,8 +265,8 @@ def _misshaped(message: str, help: str = _HELP) -> Diagnostic:
     return Diagnostic("GG540", message, help=help)
 
 
-# Spark's schemas as Arrow's, of the types that frames of operations may have. PySpark's own function for it has had
-# other parameters in every version.
+# Spark's schemas as Arrow's, for the types of frames of operations. PySpark's own function has had other parameters in
+# every version.
 
 _ARROW: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -283,7 +285,7 @@ _ARROW: dict[str, pa.DataType] = {
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """UsageError GG540 for a column of a type that no operation has."""
+    """Return the Arrow schema of Spark's. Raises: UsageError GG540 for a type that no operation has."""
     return pa.schema([(field.name, _arrow(field.dataType, field.name)) for field in schema.fields])
 
 

@@ -1,9 +1,9 @@
 """The data source `ggfmt` of Spark: `spark.read.format("ggfmt")` and `frame.write.format("ggfmt")`.
 
-Spark makes one in a process of its own, in which there is no session: tables are looked for in that process. What was
-planned there goes with the frame, so that every use of it reads the same files. `ggfmt.frames.read` has tasks look for
-tables, and gives its plan as an option. That is pickled, so that only what this process has signed is taken: options
-may come from somebody who may write SQL, and nothing else.
+Spark makes a data source in a process of its own, without a session: that process discovers tables by itself. Its plan
+is stored in the frame, so that every use of the frame reads the same files. `ggfmt.frames.read` discovers tables in
+tasks, and passes its plan as an option. The plan is pickled, so only a plan signed by this process is accepted: options
+may come from a user who may run SQL, and nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pyspark.sql.datasource import (
 )
 
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, frame_error, make_plan, narrowed, parse_request
+from ggfmt.frames.plan import Plan, frame_error, make_plan, narrow_projection, parse_request
 from ggfmt.frames.shapes import ddl
 from ggfmt.frames.stream import FrameStream
 from ggfmt.scan.runner import InProcess
@@ -43,13 +43,13 @@ _SIGNATURE = "sha256"
 _KEY = secrets.token_bytes(32)
 
 
-def signed(plan: Plan) -> dict[str, str]:
-    """The option that has a frame read what was planned here."""
+def sign_plan(plan: Plan) -> dict[str, str]:
+    """Return the option with which a frame reads this plan."""
     data = zlib.compress(pickle.dumps(plan))
     return {_PLAN: base64.b64encode(hmac.digest(_KEY, data, _SIGNATURE) + data).decode()}
 
 
-def _opened(option: str, key: bytes) -> Plan:
+def _verify_plan(option: str, key: bytes) -> Plan:
     signature_and_data = base64.b64decode(option)
     size = len(hmac.digest(key, b"", _SIGNATURE))
     data = signature_and_data[size:]
@@ -72,7 +72,7 @@ class GgfmtSource(DataSource):
     @cached_property
     def _plan(self) -> Plan:
         signed = self.options.get(_PLAN)
-        return make_plan(parse_request(self.options), _Planning()) if signed is None else _opened(signed, self.key)
+        return make_plan(parse_request(self.options), _Planning()) if signed is None else _verify_plan(signed, self.key)
 
     def schema(self) -> str:
         return ddl(self._plan.wanted.schema)
@@ -84,30 +84,31 @@ class GgfmtSource(DataSource):
         return FrameStream(parse_request(self.options), self._narrowed(schema))
 
     def _narrowed(self, schema: StructType) -> Plan:
-        return replace(self._plan, wanted=narrowed(self._plan.wanted, schema.jsonValue()))
+        return replace(self._plan, wanted=narrow_projection(self._plan.wanted, schema.jsonValue()))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from ggfmt.frames.write import frame_writer  # which loads handlers, and workers that read need none
+        from ggfmt.frames.write import frame_writer  # it loads handlers, which workers that read do not need
 
         return frame_writer(self.options, schema, overwrite)
 
 
 class _Planning(InProcess):
-    """This process, for a Spark that may run many tasks at once: how many is not known here."""
+    """This process, for a Spark whose number of parallel tasks is unknown here."""
 
     parallelism = 32
 
 
 @dataclass
 class ReadPartition(InputPartition):
-    """What one task reads; None where there is nothing."""
+    """The split of one task; None if there is nothing to read."""
 
     split: Split | None
 
 
 class FrameReader(DataSourceReader):
-    """Reads a plan. It takes no filters from Spark (`pushFilters`): Spark 4.3 keeps what one query of a frame has
-    pushed for all that follow, so that they lose rows."""
+    """Reads a plan. It accepts no filters from Spark (`pushFilters`): Spark 4.3 keeps the filters of one query of a
+    frame for all later ones, so that they lose rows.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._job = plan.job
@@ -115,7 +116,7 @@ class FrameReader(DataSourceReader):
         self._wanted = plan.wanted
 
     def __getstate__(self) -> dict[str, Any]:
-        """What tasks are sent: each gets its split by itself."""
+        """Return the state that tasks get, without the splits: each task gets its own split."""
         return {**self.__dict__, "_splits": ()}
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -127,5 +128,5 @@ class FrameReader(DataSourceReader):
 
 
 def source_for() -> type[DataSource]:
-    """The source with the key of this process. Spark pickles it whole, as no module has it."""
+    """Return the source with the key of this process. Spark pickles the whole class, because no module has it."""
     return type("KeyedSource", (GgfmtSource,), {"key": _KEY})

@@ -1,8 +1,8 @@
-"""The data source `ggfmt` as a stream over files that grow and directories that get more of them.
+"""The data source `ggfmt` as a stream over files that grow and directories that get new files.
 
-The offset of a stream has, of each file, how far it was read and the number that `seq` has of it, and the definitions
-of tables that the data have shown so far. So what lies between two offsets is the same whenever it is read, and a batch
-that is done again after a crash has the same rows.
+The offset of a stream has, for each file, how far it was read and its number in `seq`, and the table definitions found
+so far. So a range between two offsets is the same whenever it is read, and a batch that is repeated after a crash has
+the same rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Layout, Reader
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, Request, frame_error, merged
+from ggfmt.frames.plan import Plan, Request, frame_error, merge_tables
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.table import Catalog, TableDef
@@ -41,22 +41,23 @@ SPLIT_BYTES = 32 << 20
 Offset = dict[str, Any]
 
 # Files that grow while a stream reads them: how far each has been read, and whether it is still the same. A file of
-# lines counts up to its last line end. One of another layout, or one that is compressed, counts once nothing has been
-# written to it for a while, and may not grow any more then; so does what a file of lines has behind its last line
-# end. A file is known by its path, or by its inode when its path is gone: logs are renamed. Its first bytes and those
-# before the place that was reached have to stay as they were.
+# lines counts up to its last line end. The rest after it, and a file of another layout or a compressed one, count once
+# nothing has been written for `settle` seconds; the file may not grow afterwards. A file is identified by its path, or
+# by its inode if its path is gone, because logs are renamed. Its first bytes and those before the reached place must
+# not change.
 
 log = logging.getLogger("ggfmt")
 
-END_BYTES = 4 << 10  # at each end of what was read, for its checksum in offsets
-_TAIL_BYTES = 1 << 20  # in which the last line end is looked for, and then more
+END_BYTES = 4 << 10  # bytes at each end of the read part, for its checksum
+_TAIL_BYTES = 1 << 20  # the last line end is searched in these bytes first, and then in more
 _CHANGED_HELP = "start the stream again with a new checkpoint, or put the file back; files may only grow, line by line"
 
 
 @dataclass(frozen=True)
 class FileProgress:
-    """How far a file has been read: its number, the bytes that count, whether no more may follow, and a checksum of
-    their ends; `inode` is that of a local file."""
+    """How far a file has been read: its number, the bytes that count, whether it is complete, and a checksum of both
+    ends; `inode` is that of a local file.
+    """
 
     number: int
     end: int
@@ -67,17 +68,18 @@ class FileProgress:
 
 @dataclass(frozen=True)
 class FileFollower:
-    """Looks at files for a stream. `settle` is for how many seconds nothing may have been written to a file of which
-    all is to count."""
+    """Inspects files for a stream. `settle`: seconds without a write after which the whole file counts."""
 
     reader: type[Reader]
     source: WriterSettings
     max_record: int
     settle: float
-    seen: dict[str, tuple[object, ...]] = field(default_factory=dict)  # how files were when they were looked at last
+    seen: dict[str, tuple[object, ...]] = field(default_factory=dict)  # the state of files at their last inspection
 
     def poll(self, files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> dict[str, FileProgress]:
-        """How far files can be read now, with all that were read before; Abend GG533 for one that is another now."""
+        """Return how far files can be read now, together with all read before. Raises: Abend GG533 for a file that has
+        been replaced.
+        """
         renamed = _renamed(files, before)
         after = {path: known for path, known in before.items() if path not in renamed.values()}
         number = max((known.number for known in before.values()), default=-1)
@@ -98,7 +100,7 @@ class FileFollower:
         return after
 
     def _end(self, file: InputFile, known: FileProgress | None) -> tuple[int, bool]:
-        """The bytes of a file that count, and whether it is at its end."""
+        """Return the number of bytes of a file that count, and whether the file is complete."""
         if known is not None and known.closed:
             return known.end, False
         settled = file.modified is None or time.time_ns() - file.modified >= self.settle * 1_000_000_000
@@ -112,7 +114,7 @@ class FileFollower:
         return (file.size, True) if settled else (0 if known is None else known.end, False)
 
     def layout(self, file: InputFile, size: int) -> Layout:
-        """How the records lie in the first bytes of a file."""
+        """Return the layout of the records in the first bytes of a file."""
         try:
             with open_input(file) as stream:
                 head = stream.read(min(size, HEAD_BYTES) if file.compression is None else HEAD_BYTES)
@@ -128,10 +130,10 @@ class FileFollower:
         size: int,
         listed: Callable[[], Sequence[InputFile]] = list,
     ) -> list[Range]:
-        """What lies between two places of a stream, in the order of the files' numbers; none larger than `size`, where
-        a file can be cut. A file that is not at its path any more is looked for among those that are `listed`.
+        """Return the ranges between two offsets of a stream, in order of the files' numbers.
 
-        Abend GG533 if a file is not there any more.
+        If a file can be split, its ranges have at most `size` bytes. A file that is no longer at its path is searched
+        among those that are `listed`. Raises: Abend GG533 if a file has disappeared.
         """
         files: Sequence[InputFile] | None = None
         ranges = []
@@ -144,7 +146,7 @@ class FileFollower:
             if file is None:
                 files = listed() if files is None else files
                 file = _elsewhere(path, known, files)
-            file = replace(file, watched=False)  # it may grow on
+            file = replace(file, watched=False)  # it may grow further
             item = PlannedInput(file, known.number, self.layout(file, known.end))
             if file.compression is not None or not item.layout.splittable:
                 ranges.append(Range(item, 0, None))
@@ -156,7 +158,7 @@ class FileFollower:
 
 
 def _renamed(files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> dict[str, str]:
-    """The paths that files had when they were read, by those that they have now."""
+    """Return the paths that files had when they were read, by their current paths."""
     by_inode: dict[int | None, str] = {known.inode: path for path, known in before.items() if known.inode is not None}
     return {
         now: path
@@ -167,7 +169,7 @@ def _renamed(files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> 
 
 
 def _at(path: str, known: FileProgress) -> InputFile | None:
-    """The file at a path; None if it is not what a stream has read, or more of the same."""
+    """Return the file at a path; None if it is not the file that the stream has read, possibly longer."""
     try:
         file = stat_file(Location.of(path), path)
     except FileNotFoundError:
@@ -178,27 +180,29 @@ def _at(path: str, known: FileProgress) -> InputFile | None:
 
 
 def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> InputFile:
-    """A file that a stream has read at another path: that of its inode, or else one of its content. Its rows keep the
-    name that they had. Abend GG533 if there is none."""
+    """Return a file that a stream has read at another path: by its inode, or else by its content.
+
+    Its rows keep the old name. Raises: Abend GG533 if there is none.
+    """
     by_inode = [file for file in files if file.inode is not None and file.inode == known.inode]
     for file in (*by_inode, *files):
         if file.location.address != path and is_other(file, known) is None:
             log.info("`%s` has become `%s`: the stream reads it there", visible(path), visible(file.shown))
             return replace(file, shown=path)
-    file = found(path)
+    file = stat_input(path)
     check(file, known)
     return file
 
 
 def check(file: InputFile, known: FileProgress) -> None:
-    """Abend GG533 if a file is not what a stream has read, or more of the same."""
+    """Raise Abend GG533 if a file is not the one that the stream has read, possibly longer."""
     problem = is_other(file, known)
     if problem is not None:
         raise Abend(Diagnostic("GG533", problem, Span(file=file.shown), _CHANGED_HELP))
 
 
 def is_other(file: InputFile, known: FileProgress) -> str | None:
-    """Why a file is not what a stream has read, or more of the same; None if it is."""
+    """Return why a file is not the one that the stream has read, possibly longer; None if it is."""
     if file.size < known.end:
         return f"the file had {known.end} bytes when the stream read it, and has {file.size} now"
     if known.closed and file.size != known.end:
@@ -209,14 +213,14 @@ def is_other(file: InputFile, known: FileProgress) -> str | None:
 
 
 def digest(file: InputFile, end: int) -> str:
-    """The checksum of a stored file up to a place, as offsets contain it."""
+    """Return the checksum of a stored file up to a place, as offsets contain it."""
     try:
         return digests_at(replace(file, packed=False), [end], END_BYTES)[0][end]
     except (OSError, pa.ArrowException) as error:
         raise Abend(unreadable(file.shown, error)) from None
 
 
-def found(path: str) -> InputFile:
+def stat_input(path: str) -> InputFile:
     try:
         return stat_file(Location.of(path), path)
     except FileNotFoundError:
@@ -227,7 +231,7 @@ def found(path: str) -> InputFile:
 
 
 def _last_line_end(file: InputFile, start: int, delimiter: bytes) -> int:
-    """The place behind the last line of a file; `start` if no line ends behind that."""
+    """Return the place after the last line of a file; `start` if no line ends after it."""
     back = _TAIL_BYTES
     try:
         with open_input(file) as stream:
@@ -246,7 +250,7 @@ def _last_line_end(file: InputFile, start: int, delimiter: bytes) -> int:
 
 @dataclass
 class StreamPart(InputPartition):
-    """What one task reads, by the definitions that hold there, and how its files have to be, by their numbers."""
+    """What one task reads, the definitions that apply there, and the expected state of its files, by number."""
 
     job: ReadJob
     split: Split
@@ -254,7 +258,7 @@ class StreamPart(InputPartition):
 
 
 class FrameStream(DataSourceStreamReader):
-    """Reads what a request asks for, as it comes; `plan` is of what was there when the stream was made."""
+    """Reads a request as data arrive; `plan` is of the files at the start of the stream."""
 
     def __init__(self, request: Request, plan: Plan) -> None:
         self._request = request
@@ -269,7 +273,7 @@ class FrameStream(DataSourceStreamReader):
         return _offset({}, {table.full_name: table for table in tables} if not self._request.definitions else {})
 
     def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
-        """All that can be read now."""
+        """Return the offset of everything that can be read now."""
         if start is None:
             raise frame_error("this Spark cannot read a stream of ggfmt", "streams need Spark 4.2 or later")
         end = self._growth.poll(self._listed(), _files(start))
@@ -294,8 +298,8 @@ class FrameStream(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, StreamPart)
         yield from record_batches(partition.job, partition.split, self._wanted)
-        for part in partition.split.ranges:  # Spark takes nothing of a task that fails at its end
-            check(found(part.input.file.location.address), partition.files[part.input.index])
+        for part in partition.split.ranges:  # Spark discards the rows of a task that fails at its end
+            check(stat_input(part.input.file.location.address), partition.files[part.input.index])
 
     def _size(self) -> int:
         return self._request.split_size or SPLIT_BYTES
@@ -307,7 +311,7 @@ class FrameStream(DataSourceStreamReader):
         return list_inputs(self._request.paths, allow_empty=True, growing=True)
 
     def _groups(self, ranges: Sequence[Range]) -> Iterator[list[Range]]:
-        """Ranges that one task reads: small ones together."""
+        """Return ranges grouped by task: small ones together."""
         group: list[Range] = []
         for part in ranges:
             if group and sum(each.size for each in group) + part.size > self._size():
@@ -320,7 +324,7 @@ class FrameStream(DataSourceStreamReader):
     def _discovered(
         self, ranges: Sequence[Range], before: Mapping[str, TableDef]
     ) -> tuple[ReadJob, dict[str, TableDef]]:
-        """The job with what ranges show of tables besides what is known, and what is known behind them."""
+        """Return the job with the tables that ranges show in addition, and the definitions known after them."""
         job = self._job
         trusted = Catalog(job.catalog.trusted)
         shown = find_definitions(
@@ -329,7 +333,7 @@ class FrameStream(DataSourceStreamReader):
         tables = dict(before)
         for table in shown.tables:
             known = tables.get(table.full_name)
-            tables[table.full_name] = table if known is None else merged([known, table])
+            tables[table.full_name] = table if known is None else merge_tables([known, table])
         source = replace(job.source, facts=shown.facts)
         catalog = trusted.with_tables(tables.values())
         job = replace(job, catalog=catalog, events=shown.events, settled=True, source=source)
@@ -337,7 +341,7 @@ class FrameStream(DataSourceStreamReader):
 
 
 class _Ranges:
-    """The ranges of a batch as splits. They cannot be cut in another way: what a batch reads is settled."""
+    """The ranges of a batch as splits. They cannot be split differently: what a batch reads is fixed."""
 
     log_level = logging.DEBUG
 
@@ -353,12 +357,12 @@ class _Ranges:
 
 
 def _offset(files: Mapping[str, FileProgress], tables: Mapping[str, TableDef]) -> Offset:
-    told = {path: asdict(known) for path, known in files.items()}
-    return {"files": told, "tables": msgspec.json.encode(list(tables.values())).decode()}
+    states = {path: asdict(known) for path, known in files.items()}
+    return {"files": states, "tables": msgspec.json.encode(list(tables.values())).decode()}
 
 
 def _files(offset: Offset) -> dict[str, FileProgress]:
-    return {path: FileProgress(**told) for path, told in offset["files"].items()}
+    return {path: FileProgress(**states) for path, states in offset["files"].items()}
 
 
 def _tables(offset: Offset) -> dict[str, TableDef]:

@@ -1,7 +1,7 @@
-"""Frames of operations written through the sink of `ggfmt run`: staged by Spark's tasks, committed at once.
+"""Frames of operations written by the sink of `ggfmt run`: staged by Spark's tasks, committed together.
 
-Spark asks for a writer where the query is planned, sends it to the tasks, and has it commit their messages, each in
-another process. So the output is looked at twice, before the work and at its end, and the tasks hold it together.
+Spark asks for a writer when it plans the query, sends it to the tasks, and calls its commit with their messages, each
+in another process. So the output is checked twice, before the work and at its end, and the tasks share its lock.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError, suggestion
 from ggfmt.formats.api.reading import Reject
-from ggfmt.frames.operations import RowReader, SequenceRange, keyed, other_columns, out_of_order
+from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out_of_order, with_key
 from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, arrow_schema
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ggfmt")
 
-# The options of `df.write.format("ggfmt")`, which are those of `ggfmt run` in the names that Spark's options have.
+# The options of `df.write.format("ggfmt")`: those of `ggfmt run`, with names as Spark's options have them.
 
-FRAME = "dataframe"  # where a manifest has the format of the input
+FRAME = "dataframe"  # the input format in a manifest
 
 OPTIONS = {
     "path": "the output directory; without it, each handler's `rootFilePath`",
@@ -71,15 +71,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """What a write was asked for: the settings of a run without inputs, and the keys of tables without a definition."""
+    """The options of a write: the settings of a run without inputs, and the keys of tables without a definition."""
 
     settings: RunSettings
     keys: Keys
 
     @classmethod
     def of(cls, options: Mapping[str, str], overwrite: bool) -> WriteOptions:
-        """The options by their names, whatever the case, and what Spark says of the mode. UsageError GG541 for one that
-        there is not or that has no such value; ConfigurationError for what is wrong in the files that they name."""
+        """Return the options by name, in any case, and Spark's mode.
+
+        Raises: UsageError GG541 for an unknown option or an illegal value; ConfigurationError for problems of the files
+        that they name.
+        """
         spelled = {name.lower(): name for name in OPTIONS}
         for name in options:
             if name.lower() not in spelled:
@@ -111,13 +114,15 @@ def _listed(given: Mapping[str, str], name: str) -> list[str]:
 
 
 def _mode(asked: str | None, overwrite: bool) -> str:
-    """Spark knows `append` and `overwrite` of a data source; the option `mode` makes an `error` of its `append`."""
+    """Return the mode. Spark knows only `append` and `overwrite` for a data source; the option `mode` replaces `append`
+    by `error`.
+    """
     saves = "overwrite" if overwrite else "append"
     mode = saves if asked is None else asked.lower()
     if mode not in MODES:
         raise _illegal("mode", mode, MODES)
     if (mode == "overwrite") != overwrite:
-        message = f"the option `mode` is `{mode}`, and Spark was told `.mode({saves!r})`"
+        message = f"the option `mode` is `{mode}`, and the frame's writer has `.mode({saves!r})`"
         raise UsageError(Diagnostic("GG541", message, help="`.mode('append')` goes with `error` and with `append`"))
     return mode
 
@@ -149,7 +154,7 @@ def _moment(text: str) -> datetime:
 
 
 def _columns(text: str | None, keys: Keys) -> dict[str, TableDef]:
-    """Definitions of texts, from the names of columns."""
+    """Return definitions with text columns, from the names of columns."""
     help = f"give {OPTIONS['columns']}"
     try:
         document = json.loads(text or "{}")
@@ -157,7 +162,7 @@ def _columns(text: str | None, keys: Keys) -> dict[str, TableDef]:
         raise UsageError(Diagnostic("GG541", "the option `columns` is not JSON", help=help)) from None
     if not isinstance(document, dict) or not all(map(_are_names, document.values())):
         raise UsageError(Diagnostic("GG541", "the option `columns` has something else than names", help=help))
-    return {table: keyed(TableDef(table, tuple(map(Column, names))), keys) for table, names in document.items()}
+    return {table: with_key(TableDef(table, tuple(map(Column, names))), keys) for table, names in document.items()}
 
 
 def _are_names(value: object) -> bool:
@@ -166,7 +171,7 @@ def _are_names(value: object) -> bool:
 
 @dataclass
 class PartWritten(WriterCommitMessage):
-    """What one task did: its outcome, how `seq` runs in it, and the tables that it found the columns of."""
+    """The result of one task: its outcome, its ranges of `seq`, and the tables whose columns it found."""
 
     outcome: TaskOutcome
     order: dict[str, SequenceRange] = field(default_factory=dict)
@@ -174,8 +179,11 @@ class PartWritten(WriterCommitMessage):
 
 
 def frame_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> FrameWriter:
-    """The writer of a frame. UsageError GG540 for a frame of neither shape, GG541 for options that make no sense, and
-    as of `ggfmt run` what is wrong with its configuration or the output; nothing is written yet."""
+    """Return the writer of a frame; nothing is written yet.
+
+    Raises: UsageError GG540 for a frame of neither shape, GG541 for contradictory options, and the errors of `ggfmt
+    run` for its configuration or its output.
+    """
     try:
         return writer_of(WriteOptions.of(options, overwrite), FrameShape.of(arrow_schema(schema)))
     except GgfmtError as error:
@@ -183,8 +191,10 @@ def frame_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
 
 
 def columns_of(frame: DataFrame) -> str:
-    """The columns of all tables in a frame of maps, for the option `columns`, after a pass over all rows. Those of a
-    table are in its order if each is in an image that has all columns before it."""
+    """Return the columns of all tables in a frame of maps, for the option `columns`, after a pass over all rows.
+
+    The columns of a table are in its order if each of them is in an image with all columns before it.
+    """
     from pyspark.sql import functions
 
     images = functions.explode(functions.array(AFTER, BEFORE)).alias("image")
@@ -197,7 +207,9 @@ def columns_of(frame: DataFrame) -> str:
 
 
 def writer_of(asked: WriteOptions, shape: FrameShape) -> FrameWriter:
-    """Looks at the output and leaves it as it is: nobody could hold it until the tasks start."""
+    """Return the writer after checking the output, without changes: no process could hold its lock until the tasks
+    start.
+    """
     with ExitStack() as held:
         prepared = prepare_output(asked.settings, held)
     return FrameWriter(prepared.job, prepared.mode, shape, asked.keys, owner_of(prepared.job.run))
@@ -213,7 +225,7 @@ class FrameWriter(DataSourceArrowWriter):
         self._started = time.time()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PartWritten:  # type: ignore[override]
-        """One partition. A mistake in the data is part of what it came to, since another try would meet it again."""
+        """Write one partition. An error in the data is part of the result, because a retry would find it again."""
         context = TaskContext.get()
         assert context is not None
         return self.write_part(iterator, context.partitionId(), context.taskAttemptId())
@@ -256,8 +268,9 @@ class FrameWriter(DataSourceArrowWriter):
         return sink.outcome
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Makes what the tasks wrote the output. Abend if nothing is committed, CommittedWithErrors if that was
-        interrupted."""
+        """Commit the files of the tasks. Raises: Abend if nothing is committed, CommittedWithErrors if the commit was
+        interrupted.
+        """
         try:
             self._commit([message for message in messages if isinstance(message, PartWritten)])
         except GgfmtError as error:
@@ -284,18 +297,18 @@ class FrameWriter(DataSourceArrowWriter):
             log.warning("%s", warning)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Removes what tasks have left. The output is as it was."""
+        """Remove the files of the tasks. The output stays as it was."""
         for root in self._job.staging:
             OutputDirectory(root).discard_staging(self._job.run)
 
 
 def _plain(error: GgfmtError) -> GgfmtError:
-    """The error without the places in code that Spark would show above what is wrong."""
+    """Return the error without the places in code that Spark would show above it."""
     return error.with_traceback(None)
 
 
 def _check_order(parts: list[PartWritten]) -> None:
-    """Abend GG543 where a partition has rows that belong before those of one before it."""
+    """Raise Abend GG543 if a partition has rows that belong before those of an earlier one."""
     last: dict[str, tuple[int, int]] = {}
     for part in parts:
         for table, order in part.order.items():
@@ -307,7 +320,7 @@ def _check_order(parts: list[PartWritten]) -> None:
 
 
 def _check_columns(parts: list[PartWritten]) -> None:
-    """Abend GG542 where partitions have found other columns of one table."""
+    """Raise Abend GG542 if partitions have found different columns of one table."""
     known: dict[str, TableDef] = {}
     for part in parts:
         for name, table in part.found.items():

@@ -1,1 +1,1 @@
-"""What Java does with text: charsets, regular expressions, replacements, blanks and escapes."""
+"""How Java treats text: charsets, regular expressions, replacements, blanks and escapes."""

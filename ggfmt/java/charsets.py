@@ -1,4 +1,4 @@
-"""Charsets by the names that Java knows, and how Java encodes text in them."""
+"""Java's charsets by name, and how Java encodes text in them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any, Protocol
 
 from ggfmt.java.charset_names import NAMES
 
-# The bytes that Java's charsets make of a text, for those of which Python has no codec that makes the same.
-# `charset_tables.xz` is JSON, made by tests/tools/make_charset_tables.py from a JDK. A table has the `replacement` of
-# characters that the charset lacks; `pairs`, two characters that together have bytes of their own; and `modes`, each
-# with the bytes that switch to it, its rows as `prefix first count` (bytes that differ in the last one only), and their
-# characters. A text starts and ends in the first mode.
+# The encoders of charsets for which Python has no codec with the same bytes. `charset_tables.xz` is JSON, made by
+# tests/tools/make_charset_tables.py from a JDK. A table has the `replacement` of characters that the charset lacks; `pairs`,
+# two characters that together have bytes of their own; and `modes`, each with the bytes that switch to it, its rows as
+# `prefix first count` (bytes that differ only in the last one), and their characters. A text starts and ends in the
+# first mode.
 
 _HOLE = "\uffff"
 
-# The characters of which Java's GB18030 (that of 2022) makes other bytes than Python's, with Java's bytes.
+# The characters for which Java's GB18030 (that of 2022) has other bytes than Python's, with Java's bytes.
 _GB18030 = """
     1e3f:a8bc 9fb4:fe59 9fb5:fe61 9fb6:fe66 9fb7:fe67 9fb8:fe6d 9fb9:fe7e 9fba:fe90 9fbb:fea0 e78d:84318236
     e78e:84318238 e78f:84318237 e790:84318239 e791:84318330 e792:84318331 e793:84318332 e794:84318333 e795:84318334
@@ -31,9 +31,9 @@ _GB18030 = """
 
 
 class CharsetEncoder(Protocol):
-    """`encode` gives the bytes of a text and how many of its characters became the charset's replacement.
+    """`encode` returns the bytes of a text and how many of its characters became the charset's replacement.
 
-    `whole`: the bytes of two texts are those of both together; otherwise a text is a message, to be encoded alone.
+    `whole`: the bytes of two texts are the bytes of their concatenation; otherwise each message is encoded alone.
     """
 
     whole: bool
@@ -76,7 +76,7 @@ class Gb18030Encoder:
 
     def __init__(self) -> None:
         items = (item.split(":") for item in _GB18030.split())
-        # Which character Python makes those bytes of is left to Python, whose releases may differ.
+        # Releases of Python differ in the character of these bytes: use that of the running Python.
         self._moved = {int(code, 16): bytes.fromhex(made).decode("gb18030") for code, made in items}
 
     def encode(self, text: str) -> tuple[bytes, int]:
@@ -84,9 +84,9 @@ class Gb18030Encoder:
 
 
 class TableEncoder:
-    """A charset whose bytes depend on nothing but the character, or the pair of characters.
+    """A charset whose bytes depend only on the character, or on the pair of characters.
 
-    `single` has a character for each byte, U+FFFE for none, where all bytes stand alone; otherwise it is None.
+    `single` has a character for each byte, U+FFFE for none, if every byte is a character; otherwise it is None.
     """
 
     def __init__(self, table: dict[str, Any]) -> None:
@@ -141,7 +141,7 @@ class ShiftingEncoder:
             if mode == 0:
                 self._ascii = _has_ascii(codes)
         self._replacement = bytes.fromhex(table["replacement"])
-        # The replacement of ISO 2022 is of the set JIS X 0208; that of EBCDIC is written in whatever mode there is.
+        # The replacement of ISO 2022 is in the set JIS X 0208; that of EBCDIC is written in the current mode.
         self._replaced_in = self._enter.index(b"\x1b$B") if b"\x1b$B" in self._enter else None
 
     def encode(self, text: str) -> tuple[bytes, int]:
@@ -165,7 +165,7 @@ class ShiftingEncoder:
 
 
 def _codes(heads: str, text: str) -> dict[str, bytes]:
-    """The bytes of each character of a mode."""
+    """Return the bytes of each character of a mode."""
     codes: dict[str, bytes] = {}
     at = 0
     for head in heads.split(","):
@@ -179,13 +179,13 @@ def _codes(heads: str, text: str) -> dict[str, bytes]:
 
 
 def _has_ascii(codes: dict[str, bytes]) -> bool:
-    """Whether ASCII has the bytes of ASCII."""
+    """Return whether ASCII characters have the bytes of ASCII."""
     return all(codes.get(chr(code)) == bytes((code,)) for code in range(128))
 
 
 @cache
 def special_encoder(charset: str) -> CharsetEncoder:
-    """The encoder of one of the charsets for which Python's codecs will not do, by Java's name for it."""
+    """Return the encoder of a charset that Python's codecs do not cover, by Java's name."""
     if charset == "CESU-8":
         return Cesu8Encoder()
     if charset == "GB18030":
@@ -195,8 +195,8 @@ def special_encoder(charset: str) -> CharsetEncoder:
 
 
 def tables() -> dict[str, Any]:
-    """All tables by the charsets' names. Not kept: a run seldom needs more than one of them."""
-    import lzma  # not every Python has it, and few charsets need it
+    """Return all tables by the charsets' names. They are not cached: a run seldom needs more than one."""
+    import lzma  # some Pythons lack it, and few charsets need it
 
     packed = pkgutil.get_data(__package__, "charset_tables.xz")
     assert packed is not None
@@ -204,7 +204,9 @@ def tables() -> dict[str, Any]:
 
 
 def python_codec(name: str, charset: str) -> codecs.CodecInfo:
-    """A charset as a codec of Python. It encodes with `strict` or `replace`, and decodes if all bytes stand alone."""
+    """Return a charset as a codec of Python. It encodes with `strict` or `replace`, and decodes if every byte is a
+    character.
+    """
 
     def encode(text: str, errors: str = "strict") -> tuple[bytes, int]:
         encoder = special_encoder(charset)
@@ -223,10 +225,10 @@ def python_codec(name: str, charset: str) -> codecs.CodecInfo:
     return codecs.CodecInfo(encode, decode, name=name)  # type: ignore[arg-type]  # of bytes, which is all there is
 
 
-# The charsets of Java: their names and aliases, and what writes the bytes that Java writes. `String.getBytes(charset)`
-# is the measure: of every text the same bytes, less the byte order mark, which Java puts before each message in UTF-16,
-# x-UTF-16LE-BOM, X-UTF-32BE-BOM and X-UTF-32LE-BOM; here it stands once, at the start of a file. A character that a
-# charset lacks becomes the charset's replacement (`?` for most).
+# The charsets of Java: their names and aliases, and their encoders. The reference is `String.getBytes(charset)`: the
+# same bytes for every text, without the byte order mark that Java writes before each message in UTF-16, x-UTF-16LE-BOM,
+# X-UTF-32BE-BOM and X-UTF-32LE-BOM. ggfmt writes it once, at the start of a file. A character that a charset lacks
+# becomes the charset's replacement (`?` for most).
 
 _JAVA_CANNOT = ("ISO-2022-CN", "x-JISAutoDetect")
 _MARKS = {
@@ -237,7 +239,7 @@ _MARKS = {
 }
 _OWN_CODEC = "ggfmt_"
 
-# Java's names, each with what encodes it, and with its aliases.
+# Java's names, each with its encoder and its aliases.
 _CODECS: dict[str, str] = {}
 _ALIASES: dict[str, tuple[str, ...]] = {}
 for _line in NAMES.replace("\n ", " ").splitlines():
@@ -247,29 +249,29 @@ _NAMES = {alias.lower(): name for name, aliases in _ALIASES.items() for alias in
 
 
 def aliases() -> dict[str, tuple[str, ...]]:
-    """The names of all charsets of Java 17, also of those that cannot be written, each with its aliases."""
+    """Return the names of all charsets of Java 17, also of those that cannot be written, each with its aliases."""
     return dict(_ALIASES)
 
 
 def charset_names() -> list[str]:
-    """All names and aliases of charsets that can be written."""
+    """Return all names and aliases of charsets that can be written."""
     return [name for own, others in _ALIASES.items() if not refusal(own) for name in (own, *others)]
 
 
 def canonical_name(text: str) -> str | None:
-    """Java's name for the charset that has `text` for its name or alias, in any case; None for no charset of Java."""
+    """Return Java's name for the charset whose name or alias is `text`, in any case; None if Java has none."""
     return _NAMES.get(text.lower())
 
 
 def refusal(charset: str) -> str | None:
-    """Why a charset cannot be written, in one clause; None if it can."""
+    """Return why a charset cannot be written, in one clause; None if it can."""
     if _CODECS[charset] != "none":
         return None
     return "Java itself cannot encode it" if charset in _JAVA_CANNOT else "ggfmt does not encode it"
 
 
 def native_charset() -> str:
-    """Java's name for the charset of this machine's locale; UTF-8 where that is none that can be written."""
+    """Return Java's name for the charset of this machine's locale; UTF-8 if that cannot be written."""
     preferred = locale.getpreferredencoding(False)
     name = canonical_name(preferred)
     if name is None:
@@ -279,7 +281,7 @@ def native_charset() -> str:
 
 
 def can_decode(charset: str) -> bool:
-    """Whether texts of the charset can be read; some are written only."""
+    """Return whether texts of the charset can be read; some are only written."""
     try:
         b"0".decode(codec_of(charset), "replace")
     except UnicodeError:
@@ -288,9 +290,10 @@ def can_decode(charset: str) -> bool:
 
 
 def codec_of(charset: str) -> str:
-    """A Python codec that makes the same bytes as the Java charset, less the byte order mark.
+    """Return a Python codec that makes the same bytes as the Java charset, without the byte order mark.
 
-    It knows the error handlers `strict` and `replace`. One of ggfmt's own is known only in a process that asked here.
+    It supports the error handlers `strict` and `replace`. A codec of ggfmt is registered only in a process that calls
+    this.
     """
     codec = _CODECS[charset]
     if _is_python(codec):
@@ -301,13 +304,13 @@ def codec_of(charset: str) -> str:
 
 @cache
 def encoder(charset: str) -> CharsetEncoder:
-    """What encodes texts in the charset."""
+    """Return the encoder of the charset."""
     codec = _CODECS[charset]
     return PythonEncoder(codec) if _is_python(codec) else special_encoder(charset)
 
 
 def byte_order_mark(charset: str) -> bytes:
-    """What a file in the charset starts with: a mark where Java writes one, nothing for most."""
+    """Return the byte order mark of a file in the charset, if Java writes one; else nothing."""
     return _MARKS.get(charset, b"")
 
 

@@ -1,4 +1,9 @@
-"""Java's `SimpleDateFormat`: which patterns are legal, and how a timestamp is formatted with one."""
+"""Java's `SimpleDateFormat`: masks by which ggfmt parses times, and masks by which it writes them.
+
+To parse: `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss` and up to nine `S` stand for as many digits; other characters than
+letters, and text in single quotes, stand for themselves. ggfmt accepts no other letters: `Z`, `X` and `z` would name
+zones, `hh` needs `a`, `MMM` a language.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,7 @@ _HELP = "write `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss` and up to nine `S`, as in `y
 
 @dataclass(frozen=True)
 class DateMask:
-    """What texts match, and what makes `2013-06-02 22:14:36.123456` of one: a pattern and a rewrite of RE2."""
+    """A regular expression for the texts of a mask, and the rewrite (RE2) to `2013-06-02 22:14:36.123456`."""
 
     pattern: str
     rewrite: str
@@ -26,7 +31,7 @@ class DateMask:
 
 @lru_cache
 def date_mask(mask: str) -> DateMask:
-    """The mask, or InvalidValueError for one that ggfmt cannot read times by."""
+    """Return the mask. Raises: InvalidValueError for a mask that ggfmt cannot parse times by."""
     pattern, place = "", 0
     groups: dict[str, int] = {}
     while place < len(mask):
@@ -62,15 +67,14 @@ def date_mask(mask: str) -> DateMask:
 
 
 def _fraction(digits: int) -> str:
-    """Digits of a second; those beyond microseconds have to be 0."""
+    """Return the pattern of digits of a second; those beyond microseconds must be 0."""
     if digits <= _MICROS:
         return f"([0-9]{{{digits}}})"
     return f"([0-9]{{{_MICROS}}})0{{{digits - _MICROS}}}"
 
 
-# Times written by Java's date masks (`java.text.SimpleDateFormat`), in UTC and with English names; `date_mask` reads.
-# What depends on the country that a Java process is set to (weeks, and the years that they belong to) is refused by
-# name.
+# Times written by a mask, in UTC and with English names. Letters that depend on the country of a Java process (weeks,
+# and their years) are refused by name.
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -97,23 +101,24 @@ _NUMBERS: dict[str, Callable[[datetime], int]] = {
 
 @dataclass(frozen=True)
 class DateFormat:
-    """A mask: texts, and pairs of a letter and how often it stands there."""
+    """A mask: texts, and pairs of a letter and its number of repetitions."""
 
     pieces: tuple[str | tuple[str, int], ...]
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What stands in every time that it shows."""
+        """The texts that are in every formatted time."""
         return tuple(piece for piece in self.pieces if isinstance(piece, str))
 
     def show(self, moment: datetime) -> str:
-        """The time, which is taken as one of UTC."""
+        """Return the formatted time, which is taken as UTC."""
         return "".join(piece if isinstance(piece, str) else _field(*piece, moment) for piece in self.pieces)
 
 
 def parse_date_format(mask: str) -> DateFormat:
-    """The mask; InvalidValueError for a letter that Java does not know, or that means one thing here and another
-    there."""
+    """Return the mask. Raises: InvalidValueError for a letter that Java does not know, or whose meaning depends on the
+    country.
+    """
     pieces: list[str | tuple[str, int]] = []
     at = 0
     while at < len(mask):

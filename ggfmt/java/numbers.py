@@ -1,7 +1,7 @@
 """Floating-point numbers as Java prints them: `Double.toString` and `Float.toString`.
 
-With the shortest digits that tell a number from its neighbours, as Java does from release 19 on; before it, a few
-numbers have a digit more.
+They have the shortest digits that identify the number, as in Java 19 and later; before, a few numbers have one digit
+more.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from decimal import Decimal
 
-_FLOAT_DIGITS = 9  # which tell any two floats apart
+_FLOAT_DIGITS = 9  # enough to identify any float
 
 
 def double_text(number: float) -> str:
@@ -17,13 +17,13 @@ def double_text(number: float) -> str:
 
 
 def float_text(number: float) -> str:
-    """A number that is a float of 32 bits."""
+    """Return the text of a number that is a float of 32 bits."""
     shortest = (f"{number:.{digits}g}" for digits in range(1, _FLOAT_DIGITS + 1))
     return _text(number, next((text for text in shortest if single(float(text)) == number), repr(number)))
 
 
 def single(number: float) -> float:
-    """The float of 32 bits nearest to a number; OverflowError if there is none."""
+    """Return the nearest float of 32 bits. Raises: OverflowError if there is none."""
     nearest: float = struct.unpack("f", struct.pack("f", number))[0]
     return nearest
 
@@ -31,12 +31,12 @@ def single(number: float) -> float:
 def _text(number: float, digits: str) -> str:
     if number != number or number in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(number)]
-    if len(Decimal(digits).as_tuple().digits) == 1:  # of two figures Java takes those that are nearest: 4.9E-324
+    if len(Decimal(digits).as_tuple().digits) == 1:  # Java prints the nearest number with two digits: 4.9E-324
         digits = f"{number:.1e}"
     sign, figures, exponent = Decimal(digits).as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, figures)).rstrip("0") or "0"
-    exponent += len(figures) - 1  # of the first figure
+    exponent += len(figures) - 1  # the exponent of the first digit
     minus = "-" if sign else ""
     if text == "0":
         return f"{minus}0.0"

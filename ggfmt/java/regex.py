@@ -23,7 +23,7 @@ class CodePoints:
 
     @classmethod
     def of(cls, *items: str | tuple[int, int]) -> CodePoints:
-        """The characters of texts, and ranges."""
+        """Return the set of the characters of texts, and of ranges."""
         pairs: list[tuple[int, int]] = []
         for item in items:
             pairs.extend([(ord(c), ord(c)) for c in item] if isinstance(item, str) else [item])
@@ -50,19 +50,19 @@ class CodePoints:
         return self & ~other
 
     def in_either_case(self) -> CodePoints:
-        """The set with the letters A to Z beside a to z and the other way round; others have no case here."""
+        """Return the set with a to z for A to Z and vice versa; other characters have no case here."""
         lower, upper = self & CodePoints(((97, 122),)), self & CodePoints(((65, 90),))
         turned = [*((a - 32, b - 32) for a, b in lower.ranges), *((a + 32, b + 32) for a, b in upper.ranges)]
         return self | CodePoints(tuple(_merged(turned)))
 
     def python(self) -> str:
-        """A part of a pattern for `re` that matches one character of the set, in every mode."""
+        """Return a part of a pattern for `re` that matches one character of the set, in every mode."""
         if len(self.ranges) == 1 and self.ranges[0][0] == self.ranges[0][1]:
             return python_escape(self.ranges[0][0])
         return _class(self, python_escape)
 
     def re2(self) -> str | None:
-        """The same for RE2; None for the empty set, which it cannot write."""
+        """Return the same for RE2; None for the empty set, which RE2 cannot express."""
         return _class(self, "\\x{{{:x}}}".format) if self.ranges else None
 
 
@@ -95,7 +95,9 @@ def _merged(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def category(prefix: str) -> CodePoints:
-    """The characters of a general category (`Lu`) or of all that start with a letter (`L`), by Python's tables."""
+    """Return the characters of a general category (`Lu`) or of all that start with a letter (`L`),
+    by Python's tables.
+    """
     merged: list[tuple[int, int]] = []
     for name, ranges in _categories().items():
         if name.startswith(prefix):
@@ -118,22 +120,22 @@ def _categories() -> dict[str, list[tuple[int, int]]]:
     return by_name
 
 
-# Java's regular expressions as Python's `re` and, where it means the same, RE2 have them. A pattern
-# (`java.util.regex.Pattern`) is parsed as a whole and written anew, without flags: every class becomes a set of
-# characters, so that `\w`, `.`, `$`, `\b` and `(?i)` keep Java's meaning. What has no exact equal is refused by name;
-# nothing is passed on as it is. `\b` is that of Java up to 18, and sees a letter behind up to three combining marks.
+# Java's regular expressions in Python's `re` and, if the meaning is the same, in RE2. A pattern
+# (`java.util.regex.Pattern`) is parsed and rewritten without flags: every class becomes a set of characters, so that
+# `\w`, `.`, `$`, `\b` and `(?i)` keep Java's meaning. Syntax without an exact equivalent is refused by name; nothing is
+# passed on unchanged. `\b` is that of Java up to 18, which looks for a letter before up to three combining marks.
 
 ATOMIC_GROUPS = sys.version_info >= (3, 11)
 
-_MOST = 1000  # repetitions that RE2 takes
-_END = "(?!" + (~CodePoints()).python() + ")"  # as \z; Python's own word for it differs between releases
+_MAX_REPEAT = 1000  # repetitions that RE2 accepts
+_END = "(?!" + (~CodePoints()).python() + ")"  # the same as \z; Python's own syntax differs between releases
 _UNIX_END = f"(?=\\n?{_END})"
 _LAST_END = f"(?=(?:\\r\\n|[\\r\\x85\\u2028\\u2029]|(?<!\\r)\\n)?{_END})"
 _MARKS = 3
 
-# Characters and classes of Java's regular expressions: escapes, properties and `[...]`, as sets of characters. What
-# Java's releases read differently, or Python has no tables of, is refused by its name. Of `\p{L}` and the like the
-# tables are those of the Python that runs.
+# Characters and classes of Java's regular expressions: escapes, properties and `[...]`, as sets of characters. Syntax
+# that Java's releases read differently, or for which Python has no tables, is refused by name. Sets such as `\p{L}` use
+# the tables of the running Python.
 
 LINE_END = CodePoints.of("\n\r\x85\u2028\u2029")
 VERTICAL = LINE_END | CodePoints.of("\x0b\f")
@@ -169,7 +171,7 @@ _ESCAPE_NAMES = {
 _VERSIONS = "Java releases read differently"
 
 
-def refused(
+def unsupported_error(
     what: str, why: str = "has no exact equal in Python", help: str = "write it in another way"
 ) -> InvalidValueError:
     return InvalidValueError(f"has {what}, which {why}", help)
@@ -183,7 +185,7 @@ def pattern_error(what: str) -> InvalidValueError:
 
 @dataclass(frozen=True)
 class Flags:
-    """The inline flags that are carried out."""
+    """The supported inline flags."""
 
     i: bool = False
     m: bool = False
@@ -192,7 +194,7 @@ class Flags:
 
 
 class PatternCursor:
-    """A pattern without `\\Q...\\E`, read from left to right; `flags` are those that hold here."""
+    """A pattern without `\\Q...\\E`, read from left to right; `flags` are those that apply at the current place."""
 
     def __init__(self, pattern: str) -> None:
         self.text = _unquoted(pattern)
@@ -203,7 +205,7 @@ class PatternCursor:
         return self.text[self.at : self.at + 1]
 
     def next(self, wanted: str) -> str:
-        """The next character; an error that lacks `wanted` if there is none."""
+        """Return the next character. Raises an error that names `wanted` if there is none."""
         if self.at >= len(self.text):
             raise pattern_error(f"it ends where {wanted} should follow")
         self.at += 1
@@ -222,7 +224,7 @@ class PatternCursor:
         return match[0]
 
     def escaped(self, char: str) -> int | CodePoints:
-        """What an escape stands for inside of a class as well: a character, or a set of them."""
+        """Return what an escape means, also inside a class: a character, or a set of characters."""
         if char.lower() in _CLASSES:
             points = _CLASSES[char.lower()]
             return points if char.islower() else ~points
@@ -246,7 +248,7 @@ class PatternCursor:
                 raise pattern_error(f"`\\{char}{match}` is no character")
             return code
         if char in _ESCAPE_NAMES:
-            raise refused(f"`\\{char}` ({_ESCAPE_NAMES[char]})")
+            raise unsupported_error(f"`\\{char}` ({_ESCAPE_NAMES[char]})")
         if char.isascii() and char.isalnum():
             raise pattern_error(f"`\\{char}` is no escape here")
         return ord(char)
@@ -258,16 +260,16 @@ class PatternCursor:
         name = match.strip("{}")
         plain = re.sub(r"^(?:Is(?=[A-Z][a-z]?$)|(?:gc|general_category)=)", "", name)
         if self.flags.i and plain in _CASED:
-            raise refused(f"`\\p{{{name}}}` under `(?i)`", _VERSIONS)
+            raise unsupported_error(f"`\\p{{{name}}}` under `(?i)`", _VERSIONS)
         if plain in CATEGORIES:
             return category(plain)
         if name in _POSIX:
             return _POSIX[name]
         help = "give a general category such as `\\p{L}`, a POSIX class such as `\\p{Alpha}`, or a range"
-        raise refused(f"`\\p{{{visible(name)}}}`", help=help)
+        raise unsupported_error(f"`\\p{{{visible(name)}}}`", help=help)
 
     def character_class(self) -> CodePoints:
-        """The rest of a class after its `[`."""
+        """Return the rest of a class after its `[`."""
         negated = self.eat("^")
         operands: list[CodePoints] = []
         points, parts, nested = CodePoints(), 0, 0
@@ -275,7 +277,7 @@ class PatternCursor:
         while True:
             if self.eat("&&"):
                 if not parts or self.peek() in ("&", "^", "]"):
-                    raise refused("`&&` without a class on both sides", _VERSIONS)
+                    raise unsupported_error("`&&` without a class on both sides", _VERSIONS)
                 operands.append(points)
                 points, parts, nested = CodePoints(), 0, 0
                 start = self.at
@@ -293,22 +295,22 @@ class PatternCursor:
             if mixed and (operands or self.text.startswith("&&", self.at)):
                 text = self.text[start : self.at]
                 help = "put all of it into brackets of its own"
-                raise refused(f"`{visible(text)}` beside `&&`", _VERSIONS, help)
+                raise unsupported_error(f"`{visible(text)}` beside `&&`", _VERSIONS, help)
             if negated and nested:
-                raise refused("a class inside of `[^...]`", _VERSIONS, "negate the classes inside")
+                raise unsupported_error("a class inside of `[^...]`", _VERSIONS, "negate the classes inside")
         for operand in operands:
             if negated:
-                raise refused("`&&` inside of `[^...]`", _VERSIONS, "negate the classes inside")
+                raise unsupported_error("`&&` inside of `[^...]`", _VERSIONS, "negate the classes inside")
             points &= operand
         return ~points if negated else points
 
     def _class_item(self, char: str) -> CodePoints:
-        """A character, an escape or a range."""
+        """Return a character, an escape or a range."""
         first: int | CodePoints = self.escaped(self.next("an escaped character")) if char == "\\" else ord(char)
         is_range = self.peek() == "-" and self.text[self.at + 1 : self.at + 2] not in ("[", "]", "")
         if isinstance(first, CodePoints):
             if is_range and self.text[self.at - 1] == "v":
-                raise refused("a range that starts with `\\v`", _VERSIONS)
+                raise unsupported_error("a range that starts with `\\v`", _VERSIONS)
             return first
         if not is_range:
             return CodePoints.of((first, first))
@@ -324,7 +326,7 @@ class PatternCursor:
 
 
 def _unquoted(pattern: str) -> str:
-    """The pattern with `\\Q...\\E` written as escapes."""
+    """Return the pattern with `\\Q...\\E` written as escapes."""
     pieces = re.split(r"((?:\\(?!Q).|[^\\]|\\\Z)+)|\\Q(.*?)(?:\\E|\Z)", pattern, flags=re.DOTALL)
     return "".join(_unquoted_pieces(pieces))
 
@@ -337,10 +339,10 @@ def _unquoted_pieces(pieces: list[str | None]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class JavaRegex:
-    """The pattern `java`, translated: `python` for `re`, without flags; `re2` is None where RE2 may mean another thing.
+    """The pattern `java`, translated: `python` for `re`, without flags; `re2` is None if RE2 may differ.
 
-    `needle` is a text that is in every match, and may be empty. `repeated` are the groups inside of a repetition:
-    what such a group holds in the end is not the same in Java and Python, so that nothing may refer to it.
+    `needle`: a text that is in every match, possibly empty. `repeated`: the groups inside a repetition. Their final
+    content differs between Java and Python, so nothing may refer to them.
     """
 
     java: str
@@ -357,14 +359,14 @@ class JavaRegex:
 
     @property
     def is_anchored(self) -> bool:
-        """Whether RE2 looks at where a text starts or ends."""
+        """Whether RE2 checks where a text starts or ends."""
         return self.re2 is not None and ("\\A" in self.re2 or "\\z" in self.re2)
 
 
 def translate(pattern: str, atomic: bool = ATOMIC_GROUPS) -> JavaRegex:
-    """The Java pattern for Python; InvalidValueError that says what it has that is not taken.
+    """Return the Java pattern for Python. Raises: InvalidValueError that names unsupported syntax.
 
-    `atomic`: whether Python has possessive quantifiers and atomic groups, as it does from 3.11 on.
+    `atomic`: whether Python has possessive quantifiers and atomic groups, as it has from 3.11 on.
     """
     if not pattern:
         raise InvalidValueError("is empty", "give a regular expression, or remove it")
@@ -391,8 +393,8 @@ def translate(pattern: str, atomic: bool = ATOMIC_GROUPS) -> JavaRegex:
 class _Part:
     """A piece of a pattern.
 
-    `low` is the fewest characters of a match; `exact`: it matches `needle` alone; `single`: it matches one character
-    always; `groups` are the numbers of the groups in it.
+    `low`: the fewest characters of a match. `exact`: it matches only `needle`. `single`: it always matches one
+    character. `groups`: the numbers of its groups.
     """
 
     python: str
@@ -421,7 +423,7 @@ class _Parser(PatternCursor):
             raise pattern_error("a `)` closes no group")
         for number, shown in self.references.items():
             if number in self.repeated:
-                raise refused(f"`{shown}`", "names a group inside of a repetition", "put the group around it")
+                raise unsupported_error(f"`{shown}`", "names a group inside of a repetition", "put the group around it")
         return part
 
     # Structure
@@ -525,17 +527,21 @@ class _Parser(PatternCursor):
             if max(low, high) >= 1 << 31:
                 raise pattern_error(f"`{quantifier}` is too large")
         if has_line_end:
-            # Java takes `\r\n` apart again for what follows, but not inside of most repetitions.
-            raise refused(f"`\\R` inside of the repetition `{quantifier}`", "Java and Python match differently")
+            # After `\R`, Java may match `\r\n` again as two line ends, but not inside most repetitions.
+            raise unsupported_error(
+                f"`\\R` inside of the repetition `{quantifier}`", "Java and Python match differently"
+            )
         if not part.low and high not in (0, 1):
-            raise refused(f"`{quantifier}` after what may match nothing", "Java and Python repeat differently")
+            raise unsupported_error(
+                f"`{quantifier}` after what may match nothing", "Java and Python repeat differently"
+            )
         mode = self.match("[?+]") or ""
         if mode == "+":
             self._check_atomic(part, f"the possessive quantifier `{quantifier}+`")
         if quantifier != "?":
             self.repeated |= part.groups
         re2 = None
-        if part.re2 is not None and part.low and mode != "+" and max(low, high) <= (_MOST if part.single else 1):
+        if part.re2 is not None and part.low and mode != "+" and max(low, high) <= (_MAX_REPEAT if part.single else 1):
             re2 = f"(?:{part.re2}){quantifier}{mode}"
         return _Part(
             f"(?:{part.python}){quantifier}{mode}",
@@ -587,7 +593,7 @@ class _Parser(PatternCursor):
             self._check_atomic(body, "the atomic group `(?>`")
         python = f"{opening}{body.python}{closing}"
         if opening in ("(?<=", "(?<!") and len(branches) > 1 and not body.groups:
-            # Python wants all alternatives of a look-behind to be of one width.
+            # In Python, all alternatives of a look-behind must have one width.
             either = ("|" if opening == "(?<=" else "").join(f"{opening}{branch.python})" for branch in branches)
             return _Part(f"(?:{either})")
         if around:
@@ -598,16 +604,20 @@ class _Parser(PatternCursor):
 
     def _check_atomic(self, part: _Part, what: str) -> None:
         if not self.atomic:
-            raise refused(what, "Python has from 3.11 on", "run ggfmt with Python 3.11 or newer")
+            raise unsupported_error(what, "Python has from 3.11 on", "run ggfmt with Python 3.11 or newer")
         if part.groups:
-            raise refused(f"a group inside of {what}", "Java and Python keep differently", "write `(?:` for `(`")
+            raise unsupported_error(
+                f"a group inside of {what}", "Java and Python keep differently", "write `(?:` for `(`"
+            )
 
     def _open_group(self) -> int:
         self.groups += 1
         return self.groups
 
     def _inline_flags(self) -> bool:
-        """Takes `i-s:` or `i-s)`; false for the latter, whose flags hold up to the end of the group around it."""
+        """Read `i-s:` or `i-s)`, and return False for the latter, whose flags apply up to the end of the enclosing
+        group.
+        """
         on = True
         while (char := self.next("`)`")) not in ":)":
             if char == "-":
@@ -616,7 +626,7 @@ class _Parser(PatternCursor):
                 self.flags = replace(self.flags, **{char: on})
             elif char in "uUxc":
                 names = {"u": "case of Unicode", "U": "classes of Unicode", "x": "comments", "c": "equivalence"}
-                raise refused(f"the flag `(?{char})` ({names[char]})", "is not carried out")
+                raise unsupported_error(f"the flag `(?{char})` ({names[char]})", "is not supported")
             else:
                 raise pattern_error(f"`{char}` is no flag")
         return char == ":"
@@ -633,7 +643,7 @@ class _Parser(PatternCursor):
             return _Part(_UNIX_END if self.flags.d else _LAST_END)
         if char in "bB":
             if self.peek() == "{":
-                raise refused("`\\b{...}`")
+                raise unsupported_error("`\\b{...}`")
             return _Part(_word_boundary() if char == "b" else f"(?!{_word_boundary()})")
         if char == "R":
             points = VERTICAL
@@ -654,7 +664,9 @@ class _Parser(PatternCursor):
 
     def _reference(self, number: int, shown: str) -> _Part:
         if number not in self.closed:
-            raise refused(f"`{shown}`", "names no group that is closed before it", "number groups by their `(`")
+            raise unsupported_error(
+                f"`{shown}`", "names no group that is closed before it", "number groups by their `(`"
+            )
         self.references.setdefault(number, shown)
         return _Part(f"(?ai:\\{number})" if self.flags.i else f"(?:\\{number})")
 
@@ -670,9 +682,11 @@ def _joined(parts: list[str | None], between: str) -> str | None:
 
 @cache
 def _word_boundary() -> str:
-    """`\\b` of Java up to 18: between a letter, digit or `_`, which may carry combining marks, and anything else."""
+    """Return `\b` of Java up to 18: between a letter, digit or `_`, which may have combining marks,
+    and anything else.
+    """
     letters = category("L") | category("Nd")
-    # \w of Python has a few numbers more; to leave them out is much shorter than to list what is left.
+    # Python's \w has a few more numbers; excluding them is much shorter than listing the rest.
     others = CodePoints.of(*((c, c) for a, b in category("N").ranges for c in range(a, b + 1) if chr(c).isalnum()))
     others -= letters
     inside = others.python()[1:-1]
@@ -680,5 +694,5 @@ def _word_boundary() -> str:
     behind = [f"(?<={word})", *(f"(?<={letter}{mark * count})" for count in range(1, _MARKS + 1))]
     left = f"(?:{'|'.join(behind)})"
     anywhere = f"(?:(?={mark})(?<=_)|(?!{mark})(?:{left}(?!{word})|(?!{left})(?={word})))"
-    beyond = "[^\\x00-\\x7f]"  # between two characters of ASCII, which is quick, it is as in Python
+    beyond = "[^\\x00-\\x7f]"  # between two ASCII characters, Java and Python agree, and this is fast
     return f"(?:(?!{beyond})(?<!{beyond})(?a:\\b)|(?:(?={beyond})|(?<={beyond})){anywhere})"

@@ -1,4 +1,4 @@
-"""Java's replacements (`$1`, `${name}`), and `String.replaceAll` as a whole, in Python."""
+"""Java's replacements (`$1`, `${name}`), and `String.replaceAll`, in Python."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ggfmt.java.text import InvalidValueError
 
 
 def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
-    """The pieces of a Java replacement: texts, and numbers of groups (`$1`, `${name}`); InvalidValueError if it is
-    none."""
+    """Return the pieces of a Java replacement: texts, and numbers of groups (`$1`, `${name}`). Raises:
+    InvalidValueError if it is invalid.
+    """
     pieces: list[str | int] = []
     names = dict(regex.names)
     at = 0
@@ -68,11 +69,10 @@ def _merged(pieces: list[str | int]) -> Iterator[str | int]:
 
 @dataclass(frozen=True)
 class Replacement:
-    """One search and replacement, as `String.replaceAll` of Java carries it out: every match, from left to right.
-    InvalidValueError if the text is no replacement for the pattern.
+    """One search and replacement, as Java's `String.replaceAll`: every match, from left to right.
 
-    A match of nothing does not divide a character beyond U+FFFF, which Java tears apart. `key` is the property that
-    has the pattern.
+    Raises: InvalidValueError if the text is not a replacement for the pattern. Unlike in Java, an empty match does not
+    split a character above U+FFFF. `key`: the property that has the pattern.
     """
 
     regex: JavaRegex
@@ -88,7 +88,7 @@ class Replacement:
 
     @property
     def re2(self) -> tuple[str, str] | None:
-        """Pattern and replacement for RE2; None where they would not have the same meaning."""
+        """The pattern and the replacement for RE2; None if their meaning would differ."""
         numbers = [piece for piece in self.pieces if isinstance(piece, int)]
         if self.regex.re2 is None or any(number > 9 for number in numbers):
             return None
@@ -96,7 +96,9 @@ class Replacement:
         return self.regex.re2, "".join(texts)
 
     def apply(self, text: str) -> str:
-        """`re.sub` would not do: after an empty match it looks for another one at the same place, Java does not."""
+        """Replace every match. `re.sub` does not work here: after an empty match it tries the same place again, Java
+        does not.
+        """
         search = self.regex.compiled.search
         pieces: list[str] = []
         at = end = 0

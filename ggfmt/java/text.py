@@ -1,4 +1,4 @@
-"""Text as Java has it: blanks, trimming and escapes, and a time limit for regular expressions."""
+"""Text as Java treats it: blanks, trimming and escapes, and a time limit for regular expressions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
 
 class InvalidValueError(ValueError):
-    """A text that is no value of its kind; the message says what is wrong, `help` what to do."""
+    """A text that is not a legal value; the message says what is wrong, `help` what to do."""
 
     def __init__(self, message: str, help: str | None = None) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
 
 
 def visible(text: str) -> str:
-    """The text with every character that does not print as a Java escape; a backslash stays as it is."""
+    """Return the text with a Java escape for every character that does not print; a backslash stays as it is."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() else _escape(character) for character in text)
@@ -40,7 +40,7 @@ def _escape(character: str) -> str:
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-# A limit to the time that regular expressions take: some take longer than the universe for thirty characters.
+# A time limit for regular expressions: some need exponential time for thirty characters.
 
 
 class TimeLimitError(Exception):
@@ -49,9 +49,9 @@ class TimeLimitError(Exception):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises TimeLimitError after so many seconds of computing.
+    """Raise TimeLimitError after this many seconds of computing.
 
-    Python's `re` looks for signals while it searches. They come to the main thread alone, and not on Windows: elsewhere
+    Python's `re` checks for signals while it searches. Only the main thread gets them, and not on Windows: elsewhere
     there is no limit. Tasks of Spark run in the main thread of their worker.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):

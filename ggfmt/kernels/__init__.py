@@ -1,11 +1,11 @@
-"""Native kernels, where there are any: one extension module that pip builds where there is a C compiler.
+"""Native kernels: an optional extension module that pip builds if there is a C compiler.
 
-`native` is the module, or None; `state` says in words which it is, and why. What a kernel does the plain code does too,
-with the same results: callers ask `native is not None` and have both ways. `GGFMT_KERNELS=off` chooses the plain one.
-Whatever keeps the module from being loaded, `lack` says what it is and what to do; nothing is raised.
+`native` is the module, or None; `state` describes it, and why it is missing. The plain code has the same results as a
+kernel: callers ask `native is not None` and have both ways. `GGFMT_KERNELS=off` chooses the plain code. If the module
+cannot be loaded, `lack` has the reason and the help; nothing is raised.
 
-A cluster's executors may have this package in a zip file, which no extension module can be loaded from: there it is
-written to a temporary file first.
+Executors of a cluster may have this package in a zip file, from which no extension module can be loaded: it is written
+to a temporary file first.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from types import ModuleType
 from typing import Any
 
 SWITCH = "GGFMT_KERNELS"
-REVISION = 19  # as revision.h has it
+REVISION = 19  # the same number as in revision.h
 
-# What a kernel raises for what it does not take: too many columns, or an array of another type. Then the code without
-# kernels does the work, as for a kernel that is not there.
+# What a kernel raises for input that it does not accept: too many columns, or an array of another type. The code
+# without kernels then does the work, as if there were no kernels.
 REFUSALS = (ValueError, TypeError, OverflowError)
 
-# As measured; whoever says it takes it from here.
+# As measured; all messages use this text.
 COST = "reading takes 8 to 48 times as long, depending on the format, and a whole run 3 times as long"
 
 _NAME = "ggfmt.kernels._native"
@@ -52,7 +52,7 @@ class Lack:
 
 
 class _Lacking(Exception):
-    """The extension module cannot be had."""
+    """The extension module is not available."""
 
     def __init__(self, reason: str, help: str) -> None:
         super().__init__(reason)
@@ -68,7 +68,7 @@ def _load() -> tuple[ModuleType | None, str, Lack | None]:
             raise _Lacking("were built from the sources of another ggfmt", _AGAIN)
     except _Lacking as error:
         return None, f"none, they {error.lack.reason}", error.lack
-    except Exception as error:  # a module that is damaged, or of another platform, may raise anything
+    except Exception as error:  # a damaged module, or one of another platform, may raise anything
         lack = Lack(f"cannot be loaded ({_text(error)})", _AGAIN)
         return None, f"none, they {lack.reason}", lack
     return module, "native", None
@@ -93,7 +93,7 @@ def _imported() -> ModuleType:
 
 
 def _from_archive(loader: Any) -> ModuleType:
-    """The extension module that is in a zip file beside this one."""
+    """Return the extension module from a zip file that contains this one."""
     directory = os.path.dirname(__file__)
     for suffix in EXTENSION_SUFFIXES:
         try:
@@ -110,7 +110,7 @@ def _from_archive(loader: Any) -> ModuleType:
 
 
 def _from_data(data: bytes, name: str) -> ModuleType:
-    """The extension module of these bytes, by a temporary file that is gone afterwards."""
+    """Return the extension module of these bytes, loaded from a temporary file that is deleted afterwards."""
     with tempfile.TemporaryDirectory(prefix="ggfmt-kernels-", ignore_cleanup_errors=True) as private:
         path = os.path.join(private, name)
         with open(path, "wb") as file:

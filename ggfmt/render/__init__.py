@@ -1,1 +1,1 @@
-"""What users see: diagnostics, tables and progress, as text, with colour, or for other programs to read."""
+"""What users see: diagnostics, tables and progress, as text, in color, or for other programs."""

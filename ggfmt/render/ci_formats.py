@@ -15,7 +15,7 @@ from ggfmt.config.lint.files import relative_name
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import diagnostics_text, names, sound
+from ggfmt.render.diagnostics import diagnostics_text, escape_surrogates, finding_names
 from ggfmt.version import VERSION
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _IN_PROPERTY = _IN_DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def diagnostics_github(diagnostics: Iterable[Diagnostic]) -> str:
-    """The findings as one command each; every command ends with a line break."""
+    """Return a workflow command for each finding; every command ends with a line break."""
     return "".join(map(_command, diagnostics))
 
 
@@ -52,27 +52,29 @@ def _properties(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
     yield "title", diagnostic.code
 
 
-# Diagnostics as a Code Quality report of GitLab, which shows them in merge requests. The format is that of GitLab's
-# documents (docs.gitlab.com/ci/testing/code_quality): a list of objects with `description`, `check_name`,
-# `fingerprint`, `severity` and `location`. GitLab knows a finding again by its fingerprint, which is made of the file,
-# the code and what the finding is about, so that it stays when lines move.
+# A Code Quality report of GitLab, which shows findings in merge requests. The format is that of GitLab's documents
+# (docs.gitlab.com/ci/testing/code_quality): a list of objects with `description`, `check_name`, `fingerprint`,
+# `severity` and `location`. GitLab recognizes a finding by its fingerprint, which is made of the file, the code and the
+# subject of the finding, so that it stays when lines move.
 
 _GITLAB_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
 
 
 def diagnostics_gitlab(findings: Mapping[str, Sequence[Diagnostic]]) -> str:
-    """The findings of each file as JSON; paths are relative to the project that GitLab builds, or to the directory."""
+    """Return the findings of each file as JSON; paths are relative to the project that GitLab builds, or to the
+    directory.
+    """
     issues = [
         _issue(finding, file, name)
         for file, of_file in findings.items()
-        for finding, name in zip(of_file, names(of_file), strict=True)
+        for finding, name in zip(of_file, finding_names(of_file), strict=True)
     ]
     return json.dumps(issues, indent=2) + "\n"
 
 
 def _issue(finding: Diagnostic, file: str, name: str) -> dict[str, Any]:
     path = _path(file)
-    line = finding.span.line if finding.span.file == file else None  # that of a setting is on the command line
+    line = finding.span.line if finding.span.file == file else None  # the line of a setting is on the command line
     text = visible(finding.message)
     if finding.help:
         text += f"; {visible(finding.help)}"
@@ -90,7 +92,7 @@ def _path(file: str) -> str:
     return visible(relative_name(file, os.environ.get("CI_PROJECT_DIR")) or file)
 
 
-# Diagnostics in the format of reviewdog, which puts them into reviews of many services. A `DiagnosticResult` of its
+# The format of reviewdog, which adds findings to reviews of many services. A `DiagnosticResult` of its
 # `proto/rdf/reviewdog.proto`: columns count bytes of UTF-8 from 1, a range ends before its `end`. A safe fix is a
 # suggestion.
 
@@ -98,7 +100,7 @@ _RDJSON_SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Seve
 
 
 def diagnostics_rdjson(diagnostics: Iterable[Diagnostic]) -> str:
-    """The findings as one JSON object."""
+    """Return the findings as one JSON object."""
     found = [_diagnostic(finding) for finding in diagnostics]
     return json.dumps({"source": {"name": "ggfmt"}, "diagnostics": found}, indent=2) + "\n"
 
@@ -109,16 +111,16 @@ def _diagnostic(finding: Diagnostic) -> dict[str, Any]:
         text += f"\nhelp: {visible(finding.help)}"
     page = docs.address("codes", finding.code.lower())
     code = {"value": finding.code, **({} if page is None else {"url": page})}
-    told: dict[str, Any] = {"message": text, "severity": _RDJSON_SEVERITIES[finding.severity], "code": code}
+    diagnostic: dict[str, Any] = {"message": text, "severity": _RDJSON_SEVERITIES[finding.severity], "code": code}
     span = finding.span
     if span.file is None:
-        return told
-    told["location"] = {"path": visible(relative_name(span.file) or span.file)}
+        return diagnostic
+    diagnostic["location"] = {"path": visible(relative_name(span.file) or span.file)}
     if span.line is not None:
-        told["location"]["range"] = _range(span)
+        diagnostic["location"]["range"] = _range(span)
         if finding.fix is not None and span.column is not None:
-            told["suggestions"] = [{"range": _range(span), "text": sound(finding.fix)}]
-    return told
+            diagnostic["suggestions"] = [{"range": _range(span), "text": escape_surrogates(finding.fix)}]
+    return diagnostic
 
 
 def _range(span: Span) -> dict[str, Any]:
@@ -130,22 +132,24 @@ def _range(span: Span) -> dict[str, Any]:
 
 
 def _bytes_before(span: Span, index: int) -> int:
-    """How many bytes of UTF-8 come before a character of the line; behind the line, a byte a character."""
+    """Return the number of UTF-8 bytes before a character of the line; after the end of the line, one for each
+    character.
+    """
     source = span.source or ""
     return len(source[:index].encode("utf-8", "replace")) + max(index - len(source), 0)
 
 
-# Diagnostics as a SARIF 2.1.0 log, for code scanning and editors. A region ends before `endColumn`. The source line is
-# the snippet of the context region, as the line is more than the region itself. What does not print is shown as an
-# escape, but for fixes, which are to be applied. A rule has the part of the codes' page that tells of it as its help,
-# and its address (`helpUri`) where the documents have one on the web: the schema asks for an absolute one, and a path
-# of this machine would mean nothing to others.
+# A SARIF 2.1.0 log, for code scanning and editors. A region ends before `endColumn`. The source line is the snippet of
+# the context region, because the line is longer than the region. Characters that do not print are shown as escapes,
+# except in fixes, which are applied. The help of a rule is the section about it in the page of codes. Its address
+# (`helpUri`) is set if the documents are on the web: the schema requires an absolute one, and a local path would mean
+# nothing to others.
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def diagnostics_sarif(diagnostics: Iterable[Diagnostic]) -> str:
-    """The findings as the log of one run, with the rules of the codes that occur."""
+    """Return the findings as the log of one run, with the rules of their codes."""
     findings = list(diagnostics)
     codes = sorted({finding.code for finding in findings})
     run = {
@@ -210,14 +214,13 @@ def _uri(file: str) -> str:
     return Path(os.path.abspath(file)).as_uri() if relative is None else quote(os.fsencode(relative))
 
 
-# Diagnostics as JUnit XML, which most build servers show: a test suite for each file, a test case for each finding. An
-# error or a warning is a failure, a file without any is one test case that passes, a note is part of the suite's
-# output. Names of test cases stay when lines move. What does not print, and so all that XML cannot carry, is shown as
-# an escape.
+# JUnit XML, which most CI servers show: a test suite for each file, a test case for each finding. An error or a warning
+# is a failure, a file without any is one passed test case, and notes are output of the suite. Names of test cases stay
+# when lines move. Characters that do not print, and so all that XML lacks, are shown as escapes.
 
 
 def diagnostics_junit(findings: Mapping[str, Sequence[Diagnostic]]) -> str:
-    """The findings of each file, by its name, as XML in ASCII; it ends with a line break."""
+    """Return the findings of each file, by its name, as XML in ASCII; it ends with a line break."""
     from xml.etree.ElementTree import Element, indent, tostring
 
     suites = Element("testsuites", name="ggfmt validate-config")
@@ -237,7 +240,7 @@ def _suite(file: str, findings: Sequence[Diagnostic]) -> Element:
     notes = [finding for finding in findings if finding.severity is Severity.NOTE]
     tests = str(max(len(failures), 1))
     suite = Element("testsuite", name=file, tests=tests, failures=str(len(failures)), errors="0", skipped="0")
-    for finding, name in zip(failures, names(failures), strict=True):
+    for finding, name in zip(failures, finding_names(failures), strict=True):
         case = SubElement(suite, "testcase", classname=file, name=name)
         message = visible(finding.message)
         SubElement(case, "failure", type=finding.code, message=message).text = diagnostics_text([finding])

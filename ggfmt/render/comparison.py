@@ -1,4 +1,4 @@
-"""What `ggfmt compare` found: as text for a person, as JSON for a program, and for GitHub Actions."""
+"""The result of `ggfmt compare`: as text for people, as JSON for programs, and for GitHub Actions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ggfmt.comparison.rows import Example
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.render.ci_formats import diagnostics_github
-from ggfmt.render.diagnostics import diagnostics_json, print_diagnostics, sound, write_text
+from ggfmt.render.diagnostics import diagnostics_json, escape_surrogates, print_diagnostics, write_text
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_WIDEST = 60  # characters of a value, and of a list of columns
+_MAX_WIDTH = 60  # characters of a value, and of a list of columns
 _MARKS = {"missing": "-", "extra": "+", "different": "~"}
 
 
 def findings_of(found: Comparison) -> list[Diagnostic]:
-    """What is not the same, and keys that are none, as findings of the tables."""
+    """Return the differences, and invalid keys, as findings of the tables."""
     return [finding for table in found.tables for finding in _of_table(found, table)]
 
 
@@ -53,7 +53,7 @@ def _counts(table: TableComparison) -> str:
 
 
 def comparison_github(found: Comparison) -> str:
-    """A workflow command for each finding; its help has the examples."""
+    """Return a workflow command for each finding; its help has the examples."""
     examples = {table.table: [_line(example) for example in table.examples] for table in found.tables}
     findings = []
     for finding in findings_of(found):
@@ -75,7 +75,7 @@ def comparison_json(found: Comparison) -> str:
 
 def _table_dict(table: TableComparison) -> dict[str, Any]:
     return {
-        "table": sound(table.table),
+        "table": escape_surrogates(table.table),
         "same": table.same,
         "only": table.only,
         "key": table.key,
@@ -105,14 +105,14 @@ def _plain(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _json_value(value: object) -> object:
-    """Numbers and truth values as they are, all else as a text."""
+    """Return numbers and booleans as they are, all other values as text."""
     if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    return sound(_text(value))
+    return escape_surrogates(_text(value))
 
 
 def print_comparison(found: Comparison, stream: TextIO) -> None:
-    """A table of all tables, then findings and examples of each, and the sum in the last line."""
+    """Print a table of all tables, then findings and examples of each, and the total in the last line."""
     from ggfmt.render.reference import print_rich
 
     print_rich(_summary(found), stream)
@@ -147,7 +147,7 @@ def _summary(found: Comparison) -> Table:
 
 
 def _line(example: Example) -> str:
-    """An example in one line: its mark, its key, and the values, those of A first."""
+    """Return an example in one line: its mark, its key, and the values, those of A first."""
     parts = [_MARKS[example.kind], *(_pair(name, value) for name, value in example.key.items())]
     if example.a is not None and example.b is not None:
         parts += [
@@ -171,16 +171,15 @@ def _name(name: str) -> str:
 
 def _names(names: Iterable[str]) -> str:
     text = ", ".join(names)
-    return text if len(text) <= 3 * _WIDEST else f"{text[: 3 * _WIDEST]}..."
+    return text if len(text) <= 3 * _MAX_WIDTH else f"{text[: 3 * _MAX_WIDTH]}..."
 
 
 def _shown(value: object) -> str:
-    """A value for a person: texts in quotes, so that an empty one, blanks and the text `NULL` are seen for what they
-    are."""
+    """Return a value for people: text in quotes, so that an empty text, blanks and the text `NULL` are visible."""
     if value is None:
         return "NULL"
     text = visible(_text(value))
-    text = text if len(text) <= _WIDEST else f"{text[:_WIDEST]}..."
+    text = text if len(text) <= _MAX_WIDTH else f"{text[:_MAX_WIDTH]}..."
     return f"'{text}'" if isinstance(value, str) else text
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _WIDTH = 120
-_LEAST_WIDTH = 20
+_MIN_WIDTH = 20
 _TAB = "    "
 _CUT = "..."
 
@@ -36,12 +36,12 @@ _Piece = tuple[str, str]  # text, and the name of its style
 
 
 def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
-    """The findings as plain text, each in lines of its own; every line ends with a line break."""
+    """Return the findings as plain text, each in lines of its own; every line ends with a line break."""
     return "".join(text for diagnostic in diagnostics for text, _ in _pieces(diagnostic))
 
 
 def diagnostics_rich(diagnostics: Iterable[Diagnostic], columns: int | None = None) -> Text:
-    """The same text, with styles for a rich console; source lines are cut to fit into so many columns."""
+    """Return the same text with styles for a rich console; source lines are cut to the number of columns."""
     from rich.text import Text
 
     whole = Text(end="")
@@ -52,12 +52,12 @@ def diagnostics_rich(diagnostics: Iterable[Diagnostic], columns: int | None = No
 
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """The findings as a JSON list of objects; members of a place that is not known are left out."""
+    """Return the findings as a JSON list of objects, without unknown members of places."""
     return json.dumps([as_dict(diagnostic) for diagnostic in diagnostics], indent=2) + "\n"
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO) -> None:
-    """Write the findings to a stream, with colour and to its width if it is a terminal."""
+    """Write the findings to a stream; in color and cut to its width if it is a terminal."""
     if not stream.isatty():
         write_text(diagnostics_text(diagnostics), stream)
         return
@@ -68,13 +68,13 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO) -> None
 
 
 def write_text(text: str, stream: TextIO) -> None:
-    """Write a text to a stream, whose encoding may lack any of its characters."""
+    """Write a text to a stream whose encoding may lack some of its characters."""
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def tally(diagnostics: Iterable[Diagnostic]) -> str:
-    """How many findings there are: `2 errors, 1 warning`; `no findings` for none."""
+def count_findings(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return the number of findings: `2 errors, 1 warning`, or `no findings`."""
     severities = [diagnostic.severity for diagnostic in diagnostics]
     counts = [(severities.count(severity), severity.value) for severity in Severity]
     return ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count) or "no findings"
@@ -93,7 +93,7 @@ def _pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[_Pie
         yield f"  {number} | ", "gutter"
         width = _WIDTH
         if columns is not None:
-            width = min(width, max(columns - len(f"  {number} | ") - 2 * len(_CUT), _LEAST_WIDTH))
+            width = min(width, max(columns - len(f"  {number} | ") - 2 * len(_CUT), _MIN_WIDTH))
         if span.column is None:
             yield f"{_excerpt(span.source, 0, 1, width)[0]}\n", "source"
         else:
@@ -107,10 +107,9 @@ def _pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[_Pie
 
 
 def _excerpt(source: str, start: int, length: int, width: int) -> tuple[str, int, int]:
-    """What to show of a source line, how many columns come before its carets, and how many carets there are.
+    """Return the part of a source line to show, the number of columns before its carets, and the number of carets.
 
-    The `length` characters from `start` are the ones to point at. A line of more columns than `width` is cut on both
-    sides.
+    The `length` characters from `start` are marked. A line of more columns than `width` is cut on both sides.
     """
     cells = [_TAB if character == "\t" else visible(character) for character in source]
     start = min(start, len(cells))
@@ -118,7 +117,7 @@ def _excerpt(source: str, start: int, length: int, width: int) -> tuple[str, int
     columns = [0, *accumulate(map(text_width, cells))]
     first, last = 0, len(cells)
     if columns[-1] > width:
-        # A line cut on the left shows what is before the carets; on the right it shows as much as there is room for.
+        # If the left is cut, some text before the carets is shown; on the right, as much as fits.
         while columns[start] - columns[first] > width // 2 and columns[-1] - columns[first] > width:
             first += 1
         while columns[last] - columns[first] > width:
@@ -130,7 +129,7 @@ def _excerpt(source: str, start: int, length: int, width: int) -> tuple[str, int
 
 
 def text_width(cell: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return how many columns of a terminal a text takes."""
     return sum(_character_width(character) for character in cell)
 
 
@@ -141,7 +140,7 @@ def _character_width(character: str) -> int:
 
 
 def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
-    """A finding as an object of JSON; members of a place that is not known are left out."""
+    """Return a finding as a JSON object, without unknown members of its place."""
     span = diagnostic.span
     place = {item.name: getattr(span, item.name) for item in fields(Span) if getattr(span, item.name) is not None}
     if span.column is None:
@@ -155,25 +154,27 @@ def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         described["help"] = diagnostic.help
     if diagnostic.fix is not None:
         described["fix"] = diagnostic.fix
-    return {name: sound(value) for name, value in (described | place).items()}
+    return {name: escape_surrogates(value) for name, value in (described | place).items()}
 
 
-def sound(value: object) -> object:
-    """The value with escapes for halves of surrogate pairs, which many readers of JSON refuse."""
+def escape_surrogates(value: object) -> object:
+    """Return the value with escapes for halves of surrogate pairs, which many JSON readers refuse."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
-# What a finding is about, whatever line it is in: for names that stay when lines move, and to fold what is alike.
+# The subject of a finding, without its line: for names that stay when lines move, and to group similar findings.
 
 _QUOTED = re.compile(r"`([^`]+)`")
 _LINE = re.compile(r"\bline [0-9]+")
 _BELOW_HANDLER = re.compile(r"gg\.handler\.[^.]+\.(?=.)")
-_LEAST_FOLDED = 3
-_MOST_LINES = 5
+_MIN_FOLDED = 3
+_MAX_LINES = 5
 
 
-def names(findings: Iterable[Diagnostic]) -> Iterator[str]:
-    """A name for each finding of a file: its code and what it is about, with a number from the second such one on."""
+def finding_names(findings: Iterable[Diagnostic]) -> Iterator[str]:
+    """Return a name for each finding of a file: its code and its subject, with a number from the
+    second equal one on.
+    """
     seen: Counter[str] = Counter()
     for finding in findings:
         name = " ".join(filter(None, (finding.code, visible(_subject(finding)))))
@@ -181,10 +182,10 @@ def names(findings: Iterable[Diagnostic]) -> Iterator[str]:
         yield name if seen[name] == 1 else f"{name} ({seen[name]})"
 
 
-def folded(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """The findings, with one in place of three or more of a file that are alike but for the property.
+def fold_similar(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Return the findings, with one in place of three or more of a file that differ only in the property.
 
-    They are of one code and of one handler, and say the same; the one that is left tells of the lines of the others.
+    They have one code, one handler and one text; the finding that replaces them lists the lines of the others.
     """
     alike: dict[object, list[Diagnostic]] = {}
     for finding in findings:
@@ -192,7 +193,7 @@ def folded(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
     left = []
     for finding in findings:
         same = alike[_kind(finding)]
-        if len(same) < _LEAST_FOLDED:
+        if len(same) < _MIN_FOLDED:
             left.append(finding)
         elif finding is same[0]:
             left.append(replace(finding, message=f"{finding.message}, and {_more(same[1:])}"))
@@ -216,18 +217,18 @@ def _kind(finding: Diagnostic) -> object:
 
 def _more(findings: Sequence[Diagnostic]) -> str:
     lines = [str(finding.span.line) for finding in findings if finding.span.line is not None]
-    shown = lines[:_MOST_LINES]
+    shown = lines[:_MAX_LINES]
     if not shown:
         return f"{len(findings)} more"
     rest = "..." if len(lines) > len(shown) else ""
     return f"{len(findings)} more in line{'s' * (len(lines) > 1)} {', '.join(shown)}{rest}"
 
 
-# Diagnostics in one line each, `file:line:column: CODE message`, as editors and scripts take them.
+# Diagnostics in one line each, `file:line:column: CODE message`, for editors and scripts.
 
 
 def diagnostics_concise(diagnostics: Iterable[Diagnostic]) -> str:
-    """The findings in a line each; what does not print is shown as an escape."""
+    """Return the findings in one line each, with escapes for characters that do not print."""
     return "".join(f"{_place(finding)}{finding.code} {visible(finding.message)}\n" for finding in diagnostics)
 
 
@@ -236,13 +237,13 @@ def _place(finding: Diagnostic) -> str:
     return f"{place}: " if place else ""
 
 
-# A patch: its own bytes for a pipe or a file, or to be looked at on a terminal.
+# A patch: unchanged for a pipe or a file, in color on a terminal.
 
 _PATCH_STYLES = {"---": "bold", "+++": "bold", "@@ ": "cyan", "-": "red", "+": "green"}
 
 
 def print_patch(patch: bytes, stream: TextIO) -> None:
-    """Write a patch to a stream; on a terminal with colour, and with an escape for what does not print."""
+    """Write a patch to a stream; on a terminal in color, and with escapes for characters that do not print."""
     if not stream.isatty():
         stream.flush()
         stream.buffer.write(patch)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.doctor.finding import Finding, State, worst
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import sound, write_text
+from ggfmt.render.diagnostics import escape_surrogates, write_text
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-_LEAST_WIDTH = 30
+_MIN_WIDTH = 30
 _STYLES = {
     State.OK.value: "green",
     State.WARNING.value: "bold yellow",
@@ -33,12 +33,12 @@ _Piece = tuple[str, str]  # text, and the name of its style
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """The findings as plain text: a line for each, one for its help, and the sum in the last."""
+    """Return the findings as plain text: a line for each, one for its help, and the total in the last line."""
     return "".join(text for text, _ in _pieces(findings, None))
 
 
 def findings_rich(findings: Sequence[Finding], columns: int) -> Text:
-    """The same text with styles for a rich console, broken into lines of so many columns."""
+    """Return the same text with styles for a rich console, wrapped to the number of columns."""
     from rich.text import Text
 
     whole = Text(end="")
@@ -48,7 +48,7 @@ def findings_rich(findings: Sequence[Finding], columns: int) -> Text:
 
 
 def findings_json(findings: Sequence[Finding]) -> str:
-    """The findings as a JSON object, with the worst state of all."""
+    """Return the findings as a JSON object, with the worst state of all."""
     document = [
         {
             "name": finding.name,
@@ -63,7 +63,7 @@ def findings_json(findings: Sequence[Finding]) -> str:
 
 
 def print_findings(findings: Sequence[Finding], stream: TextIO) -> None:
-    """Write the findings to a stream, with colour and to its width if it is a terminal."""
+    """Write the findings to a stream; in color and wrapped to its width if it is a terminal."""
     if not stream.isatty():
         write_text(findings_text(findings), stream)
         return
@@ -87,10 +87,10 @@ def _pieces(findings: Sequence[Finding], columns: int | None) -> Iterator[_Piece
 
 
 def _lines(text: str, margin: int, columns: int | None) -> str:
-    """The text from the column `margin` on, in lines of at most `columns` in all if that is told."""
+    """Return the text from the column `margin` on, in lines of at most `columns` in total if it is given."""
     text = visible(text)
     if columns is not None:
-        room = max(columns - margin, _LEAST_WIDTH)
+        room = max(columns - margin, _MIN_WIDTH)
         lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
         text = f"\n{'':{margin}}".join(lines)
     return f"{text}\n"
@@ -106,9 +106,9 @@ def _sum(findings: Sequence[Finding]) -> str:
 
 
 def _sound(value: Any) -> Any:
-    """The value, with the halves of surrogate pairs escaped in every text."""
+    """Return the value with the halves of surrogate pairs escaped in every text."""
     if isinstance(value, dict):
         return {key: _sound(member) for key, member in value.items()}
     if isinstance(value, list):
         return [_sound(member) for member in value]
-    return sound(value)
+    return escape_surrogates(value)

@@ -1,4 +1,4 @@
-"""The fidelity matrix in Markdown: what each format keeps, and what is left after two of them."""
+"""The fidelity matrix in Markdown: what each format keeps, and what two formats keep together."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ _OF_FORMATS = """\
 
 Whether a reader of the messages gets something back: `kept`, `in part` or `lost`, with the settings that this depends
 on and what is read instead. Microseconds are those of the operation's time. Order is that of the operations of one
-transaction, over all its tables, as far as positions tell it.
+transaction, over all its tables, as far as positions show it.
 """
 _OF_PAIRS = """\
 ## What is left after two formats
 
 The format that is read is in the rows, the one that is written in the columns, by the number of its row. The letters
 are {letters}: a capital letter is kept, a small one is kept in part, a dot is lost, under the settings that keep the
-most. What `--definitions` tells of keys and types is not counted.
+most. Keys and types from `--definitions` are not counted.
 """
 
 
 def loss_list(name: str) -> str:
-    """What a format does not show, a sentence a line."""
+    """Return the losses of a format, one sentence a line."""
     return "".join(f"* {loss.text}\n" for loss in FORMATS[name].losses)
 
 
 def loss_table() -> str:
-    """What each format does not show, in sentences."""
+    """Return the losses of each format, in sentences."""
     rows = [(f"`{format.name}`", " ".join(loss.text for loss in format.losses)) for format in _written()]
     return _table(("Format", "What its messages do not show"), rows)
 
 
 def format_table() -> str:
-    """For each format how much of each aspect it keeps."""
+    """Return for each format how much of each aspect it keeps."""
     rows = [(f"`{format.name}`", *(describe_fidelity(format, aspect) for aspect in MATRIX)) for format in _written()]
     return _table(("Format", *(aspect.value for aspect in MATRIX)), rows)
 
 
 def pair_table() -> str:
-    """For each pair of formats what is left, at best, of operations that go from the one (in rows, with their numbers)
-    to the other (in columns, by these numbers), in letters. What a format loses that ggfmt does not write is not known.
+    """Return for each pair of formats what operations keep, at best, from one format (in rows, numbered) to the other
+    (in columns, by these numbers), in letters. The losses of a format that ggfmt does not write are unknown.
     """
     written = _written()
     read = [format for format in written if format.reads is not None]
@@ -76,13 +76,13 @@ def pair_table() -> str:
 
 
 def matrix_part() -> str:
-    """Both tables as a part of a page, with how they are read."""
+    """Return both tables as a part of a page, with an explanation."""
     letters = ", ".join(f"`{letter}` {aspect.value}" for aspect, letter in LETTERS.items())
     return f"{_OF_FORMATS}\n{format_table()}\n{_OF_PAIRS.format(letters=letters)}\n{pair_table()}"
 
 
 def in_letters(first: Format, second: Format) -> str:
-    """A letter for each aspect: a small one where part of it is left, a dot where nothing is."""
+    """Return a letter for each aspect: in lower case if a part of it is kept, a dot if nothing is."""
     found = surviving_aspects(unavoidable_losses(first), unavoidable_losses(second))
     return "".join(
         {FidelityLevel.KEPT: letter, FidelityLevel.PART: letter.lower(), FidelityLevel.LOST: "."}[found[aspect]]

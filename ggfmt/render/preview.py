@@ -1,7 +1,7 @@
-"""A preview as text: plain, or with colour on a terminal.
+"""A preview as text: plain, or in color on a terminal.
 
-Nothing that a message holds can steer the terminal: what does not print is shown as an escape, which has a colour of
-its own so that it is told from the same characters in the data.
+No data can control the terminal: characters that do not print are shown as escapes, in a color of their own, so that
+they differ from the same characters in the data.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _STYLES = {
     "escape": "yellow",
     "warning": "bold yellow",
 }
-_WIDEST_NAME = 40
+_MAX_NAME_WIDTH = 40
 
 _Part = tuple[str, str] | Diagnostic  # text and the name of its style
 
 
 def preview_text(preview: Preview) -> str:
-    """The preview as plain text."""
+    """Return the preview as plain text."""
     return "".join(diagnostics_text([part]) if isinstance(part, Diagnostic) else part[0] for part in _preview(preview))
 
 
 def preview_rich(preview: Preview, columns: int | None = None) -> Text:
-    """The same text, with styles for a rich console of so many columns."""
+    """Return the same text with styles for a rich console of that many columns."""
     from rich.text import Text
 
     whole = Text(end="")
@@ -57,7 +57,7 @@ def preview_rich(preview: Preview, columns: int | None = None) -> Text:
 
 
 def print_preview(preview: Preview, stream: TextIO) -> None:
-    """Write a preview to a stream, with colour if it is a terminal and `NO_COLOR` is not set."""
+    """Write a preview to a stream; in color if it is a terminal and `NO_COLOR` is not set."""
     if not stream.isatty() or os.environ.get("NO_COLOR"):
         write_text(preview_text(preview), stream)
         return
@@ -147,9 +147,9 @@ def _line(line: Line) -> Iterator[_Part]:
 
 
 def _named(fields: Sequence[ShownField]) -> Iterator[_Part]:
-    """A line for each field: number, name and value."""
+    """Yield a line for each field: number, name and value."""
     names = [visible(field.name) for field in fields]
-    width = max((min(text_width(name), _WIDEST_NAME) for name in names), default=0)
+    width = max((min(text_width(name), _MAX_NAME_WIDTH) for name in names), default=0)
     digits = len(str(len(fields)))
     for number, (name, field) in enumerate(zip(names, fields, strict=True), 1):
         yield f"  {number:{digits}}  ", "punctuation"
@@ -163,7 +163,7 @@ def _named(fields: Sequence[ShownField]) -> Iterator[_Part]:
 
 
 def _painted(text: str, style: str) -> Iterator[_Part]:
-    """The text with what does not print as escapes."""
+    """Return the text with escapes for characters that do not print."""
     if text.isprintable() or style == "delimiter":
         yield visible(text), style
         return

@@ -1,4 +1,4 @@
-"""How far a run is, for people: a line at the foot of a terminal, or lines in the log."""
+"""The progress of a run, for people: a line at the bottom of a terminal, or lines in the log."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import TextIO
 from ggfmt.scan.progress import ProgressCallback, ProgressSnapshot
 
 _TICK_SECONDS = 0.2
-_LOG_SECONDS = 30.0  # between two lines on one phase
-_BAR, _LEAST_BAR = 24, 6  # columns
+_LOG_SECONDS = 30.0  # between two lines about one phase
+_BAR, _MIN_BAR = 24, 6  # columns
 _FALLBACK_COLUMNS = 80
 _CLEAR = "\r\x1b[K"
 
@@ -25,10 +25,10 @@ log = logging.getLogger("ggfmt")
 
 @contextmanager
 def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iterator[ProgressCallback | None]:
-    """What tells people of a run while it goes on; None if nothing does.
+    """Yield the callback that shows the progress of a run; None if nothing is shown.
 
-    On a terminal it is a line on standard error, below all else that is written there; elsewhere, only if asked for,
-    lines in the log. `shown` None: the line on a terminal, unless messages are written to the same one.
+    On a terminal, the progress is a line on standard error, below all other output. Elsewhere it is lines in the log,
+    and only on request. `shown` None: only on a terminal, unless messages are written to the same one.
     """
     from ggfmt.logs import is_json
 
@@ -39,21 +39,22 @@ def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iter
         yield None
     elif on_terminal:
         with StatusLine(sys.stderr) as line:
-            yield line.tell
+            yield line.show
     else:
-        yield LogProgress().tell
+        yield LogProgress().show
 
 
 def can_be_redrawn(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal on which a line can be written again."""
+    """Return whether a stream is a terminal on which a line can be redrawn."""
     if stream is None or not stream.isatty() or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
         return False
     return os.name != "nt" or "WT_SESSION" in os.environ
 
 
 class StatusLine:
-    """A line that is drawn anew as time goes by. What is written to standard error meanwhile goes above it, in whole
-    lines; at the end it is gone."""
+    """A line that is redrawn regularly. Output to standard error meanwhile appears above it, in whole lines; at the end
+    the line is removed.
+    """
 
     def __init__(self, terminal: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._terminal = terminal
@@ -76,7 +77,7 @@ class StatusLine:
         above.close()
         self._draw("")
 
-    def tell(self, standing: ProgressSnapshot) -> None:
+    def show(self, standing: ProgressSnapshot) -> None:
         self._standing = standing
         self.draw()
 
@@ -87,13 +88,13 @@ class StatusLine:
             self._draw(status_line(standing, self._clock(), columns_of(self._terminal) - 1, unicode))
 
     def write_above(self, text: str) -> None:
-        """Writes whole lines."""
+        """Write whole lines above the status line."""
         with self._lock:
             self._terminal.write(f"{_CLEAR if self._drawn else ''}{text}{self._drawn}")
             self._terminal.flush()
 
     def _draw(self, text: str) -> None:
-        with self._lock, suppress(OSError, ValueError):  # a terminal that is gone is no reason to stop a run
+        with self._lock, suppress(OSError, ValueError):  # a closed terminal must not stop a run
             if text != self._drawn:
                 self._terminal.write(_CLEAR + text)
                 self._terminal.flush()
@@ -105,7 +106,7 @@ class StatusLine:
 
 
 class _StderrProxy(io.TextIOBase):
-    """Stands for standard error while there is a line at its foot."""
+    """Replacement of standard error while there is a status line."""
 
     def __init__(self, line: StatusLine) -> None:
         self._line = line
@@ -138,28 +139,28 @@ class _StderrProxy(io.TextIOBase):
 
 
 class LogProgress:
-    """A line in the log for each phase, and now and then one more in a phase that takes long."""
+    """A line in the log for each phase, and further ones in a long phase."""
 
     def __init__(self) -> None:
         self._phase = ""
-        self._told = 0.0
+        self._shown_at = 0.0
 
-    def tell(self, standing: ProgressSnapshot) -> None:
-        if standing.phase != self._phase or standing.moment - self._told >= _LOG_SECONDS:
-            self._phase, self._told = standing.phase, standing.moment
+    def show(self, standing: ProgressSnapshot) -> None:
+        if standing.phase != self._phase or standing.moment - self._shown_at >= _LOG_SECONDS:
+            self._phase, self._shown_at = standing.phase, standing.moment
             log.info("%s", ", ".join((standing.phase, *facts(standing, standing.moment))))
 
 
 def status_line(standing: ProgressSnapshot, now: float, columns: int, unicode: bool = True) -> str:
-    """Where a run stands at a moment, in at most so many columns: what counts less is left out first, then the bar."""
+    """Return the progress at a time, in at most that many columns: minor facts are left out first, then the bar."""
     text = standing.phase
     parts = facts(standing, now)
-    bar = _LEAST_BAR + 2 if standing.bytes_total else 0
+    bar = _MIN_BAR + 2 if standing.bytes_total else 0
     while parts and len("  ".join((text, *parts))) + bar > columns:
         parts.pop()
     text = "  ".join((text, *parts))
     room = min(columns - len(text) - 2, _BAR)
-    if bar and room >= _LEAST_BAR:
+    if bar and room >= _MIN_BAR:
         full, empty = "━╌" if unicode else "#-"
         done = room * standing.bytes_done // standing.bytes_total
         text = "  ".join((standing.phase, full * done + empty * (room - done), *parts))
@@ -167,20 +168,20 @@ def status_line(standing: ProgressSnapshot, now: float, columns: int, unicode: b
 
 
 def facts(standing: ProgressSnapshot, now: float) -> list[str]:
-    """What is known of a phase, what counts most first."""
-    told = []
+    """Return what is known of a phase, the most important facts first."""
+    known = []
     if standing.bytes_total:
-        told.append(f"{_bytes(standing.bytes_done)} of {_bytes(standing.bytes_total)}")
+        known.append(f"{_bytes(standing.bytes_done)} of {_bytes(standing.bytes_total)}")
     left = standing.remaining(now)
     if left is not None:
-        told.append(f"{_time(left)} left")
+        known.append(f"{_time(left)} left")
     else:
-        told.append(_time(now - standing.started))
+        known.append(_time(now - standing.started))
     if standing.rate is not None:
-        told.append(f"{_bytes(standing.rate)}/s")
+        known.append(f"{_bytes(standing.rate)}/s")
     if standing.operations is not None:
-        told.append(f"{standing.operations:,} operations")
-    return told
+        known.append(f"{standing.operations:,} operations")
+    return known
 
 
 def _bytes(count: float) -> str:
@@ -198,7 +199,7 @@ def _time(seconds: float) -> str:
 
 
 def columns_of(stream: TextIO) -> int:
-    """The width of a terminal, as `COLUMNS` or the terminal says."""
+    """Return the width of a terminal, from `COLUMNS` or from the terminal."""
     given = os.environ.get("COLUMNS", "")
     if given.isdigit() and int(given):
         return int(given)

@@ -10,16 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ggfmt.config.symbols import (
-    CodeSymbol,
-    FormatSymbol,
-    GoldenGateSymbol,
-    PropertySymbol,
-    Symbol,
-    Variant,
-    properties_since,
-    properties_until,
-)
+from ggfmt.config import symbols
 from ggfmt.formats import FORMATS
 from ggfmt.options.reference import as_dict, default_words, releases
 from ggfmt.options.releases import RELEASES
@@ -39,7 +30,7 @@ _PAGE_WIDTH = 120
 
 
 def print_page(text: str, stream: TextIO) -> None:
-    """Write a page of Markdown to a stream: laid out if it is a terminal, else as it is."""
+    """Write a page of Markdown to a stream: rendered if it is a terminal, else unchanged."""
     if not stream.isatty():
         write_text(text if text.endswith("\n") else f"{text}\n", stream)
         return
@@ -68,7 +59,7 @@ def print_topics(topics: Sequence[tuple[str, str]], stream: TextIO) -> None:
 
 
 def _command(link: re.Match[str]) -> str:
-    """A link to another page as the command that shows it; one within a page, or to a file, as its text."""
+    """Return a link to another page as the command that shows it; a link within a page, or to a file, as its text."""
     page, _, anchor = link[2].partition("#")
     if not page.endswith(".md"):
         return link[1]
@@ -82,7 +73,7 @@ def _command(link: re.Match[str]) -> str:
 
 
 def formats_table() -> Table:
-    """All formats: id, what can be done with it, and what it is."""
+    """Return a table of all formats: id, what ggfmt can do with it, and what it is."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -95,13 +86,13 @@ def formats_table() -> Table:
 
 
 def print_rich(renderable: RenderableType, stream: TextIO) -> None:
-    """Print a table, as wide as the terminal; into a pipe without colour, as wide as it needs."""
+    """Print a table, as wide as the terminal; into a pipe without color, as wide as it needs."""
     from rich.console import Console
 
     Console(file=stream, width=None if stream.isatty() else 200).print(renderable)
 
 
-# What `ggfmt explain` tells of a word: text for a person (plain, or with colour), Markdown, and data for JSON.
+# The explanation of a word: text for people (plain, or in color), Markdown, and data for JSON.
 
 _WIDTH = 100
 _STYLES = {"title": "bold", "label": "cyan", "without": "red", "with": "green", "lines": "bold", "code": ""}
@@ -112,7 +103,7 @@ _Fact = tuple[str, tuple[str, ...]]  # label, and lines
 
 @dataclass(frozen=True)
 class Sample:
-    """Lines to show as they are, under a label; `style` is a name of `_STYLES`."""
+    """Lines to show unchanged, under a label; `style` is a name of `_STYLES`."""
 
     label: str
     lines: tuple[str, ...]
@@ -121,7 +112,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is told of one word: `data` is the same for JSON."""
+    """The explanation of one word; `data` is the same for JSON."""
 
     title: str
     paragraphs: tuple[str, ...]
@@ -130,13 +121,13 @@ class Explanation:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-def explain(word: Symbol, given: str) -> Explanation:
-    """What there is to say of a word, which the user gave as `given`."""
-    if isinstance(word, CodeSymbol):
+def explain(word: symbols.Symbol, given: str) -> Explanation:
+    """Return the explanation of a symbol, which the user called `given`."""
+    if isinstance(word, symbols.CodeSymbol):
         return _code(word)
-    if isinstance(word, FormatSymbol):
+    if isinstance(word, symbols.FormatSymbol):
         return _format(word)
-    if isinstance(word, GoldenGateSymbol):
+    if isinstance(word, symbols.GoldenGateSymbol):
         return Explanation(given, (word.reason,), data={"kind": "outside", "word": given, "explanation": word.reason})
     from ggfmt.sinks.messages.example import example
 
@@ -144,12 +135,12 @@ def explain(word: Symbol, given: str) -> Explanation:
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """The explanation as plain text; every line ends with a line break."""
+    """Return the explanation as plain text; every line ends with a line break."""
     return "".join(text for text, _ in _pieces(explanation))
 
 
 def explanation_rich(explanation: Explanation) -> Text:
-    """The same text, with styles for a rich console."""
+    """Return the same text with styles for a rich console."""
     from rich.text import Text
 
     whole = Text(end="")
@@ -159,7 +150,7 @@ def explanation_rich(explanation: Explanation) -> Text:
 
 
 def explanation_markdown(explanation: Explanation) -> str:
-    """A section of a Markdown page, with a line break at the end."""
+    """Return a section of a Markdown page, with a line break at the end."""
     parts = [f"## {explanation.title}", *explanation.paragraphs]
     facts = []
     for label, lines in explanation.facts:
@@ -176,7 +167,7 @@ def explanation_json(explanation: Explanation) -> str:
 
 
 def print_explanation(explanation: Explanation, stream: TextIO) -> None:
-    """Write the explanation to a stream, with colour if it is a terminal; its encoding may lack any character."""
+    """Write the explanation to a stream; in color if it is a terminal. Its encoding may lack some characters."""
     if stream.isatty():
         from rich.console import Console
 
@@ -206,7 +197,7 @@ def _pieces(explanation: Explanation) -> Iterator[_Piece]:
             yield f"  {line}".rstrip() + "\n", sample.style
 
 
-def _code(word: CodeSymbol) -> Explanation:
+def _code(word: symbols.CodeSymbol) -> Explanation:
     code = word.code
     before, after = code.before.splitlines(), code.after.splitlines()
     data = {
@@ -228,7 +219,7 @@ def _code(word: CodeSymbol) -> Explanation:
     )
 
 
-def _format(word: FormatSymbol) -> Explanation:
+def _format(word: symbols.FormatSymbol) -> Explanation:
     format = word.format
     abilities = {"read": format.reads is not None, "written": format.writes is not None}
     facts: list[_Fact] = [(label, ("yes" if able else "no",)) for label, able in abilities.items()]
@@ -249,7 +240,7 @@ def _format(word: FormatSymbol) -> Explanation:
     return Explanation(format.name, (format.doc,), tuple(facts), data=data)
 
 
-def _property(word: PropertySymbol, given: str, example: Example) -> Explanation:
+def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Explanation:
     paragraphs = [f"`{given}` is read as `{word.name}`."] if word.renamed else []
     if _one_meaning(word.variants):
         paragraphs.append(word.variants[0].spec.doc)
@@ -269,11 +260,11 @@ def _property(word: PropertySymbol, given: str, example: Example) -> Explanation
     return Explanation(word.key, tuple(paragraphs), tuple(_facts(word.variants)), tuple(_samples(example)), data)
 
 
-def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
-    """What formats differ in comes first, by format, and then what they have in common."""
-    told = [list(_spec_facts(variant.spec)) for variant in variants]
-    common = [fact for fact in told[0] if all(fact in facts for facts in told)]
-    for variant, facts in zip(variants, told, strict=True):
+def _facts(variants: Sequence[symbols.Variant]) -> Iterator[_Fact]:
+    """Return the facts: first those that differ between formats, then common ones."""
+    facts_of_variants = [list(_spec_facts(variant.spec)) for variant in variants]
+    common = [fact for fact in facts_of_variants[0] if all(fact in facts for facts in facts_of_variants)]
+    for variant, facts in zip(variants, facts_of_variants, strict=True):
         if variant.formats:
             yield "formats", (", ".join(variant.formats),)
         if not _one_meaning(variants):
@@ -282,7 +273,7 @@ def _facts(variants: Sequence[Variant]) -> Iterator[_Fact]:
     yield from common
 
 
-def _one_meaning(variants: Sequence[Variant]) -> bool:
+def _one_meaning(variants: Sequence[symbols.Variant]) -> bool:
     return len({variant.spec.doc for variant in variants}) == 1
 
 
@@ -302,12 +293,12 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
 
 
 def _release_facts() -> Iterator[_Fact]:
-    """What each release changes: what it says of messages that the one before it does not, and its properties."""
+    """Return what each release changes: in messages, compared with the release before, and its properties."""
     before: tuple[str, ...] = ()
     for release in RELEASES.values():
         lines = [change for change in release.changes if change not in before]
-        since = properties_since(release.name) if before else ()
-        for label, names in (("new", since), ("for the last time", properties_until(release.name))):
+        since = symbols.properties_since(release.name) if before else ()
+        for label, names in (("new", since), ("for the last time", symbols.properties_until(release.name))):
             lines += [f"{label}: {', '.join(f'`{name}`' for name in names)}"] if names else []
         yield release.name, tuple(lines or ["messages as before"])
         before = release.changes
@@ -329,5 +320,5 @@ def _samples(example: Example) -> Iterator[Sample]:
     yield Sample("The same with it", example.after, "with")
 
 
-def _variant(variant: Variant) -> dict[str, Any]:
+def _variant(variant: symbols.Variant) -> dict[str, Any]:
     return {"formats": list(variant.formats), **as_dict(variant.spec)}

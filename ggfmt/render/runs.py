@@ -10,7 +10,7 @@ from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import diagnostics_json, print_diagnostics, tally, write_text
+from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_diagnostics, write_text
 from ggfmt.render.report.facts import ReportData, operations_of
 from ggfmt.render.report.plots import seconds
 from ggfmt.sinks.dry_run import DryRun, FilePlan
@@ -36,7 +36,7 @@ def verification_json(found: Verification) -> str:
 
 
 def print_verification(found: Verification, stream: TextIO) -> None:
-    """The findings, the messages of each table, and the sum in the last line."""
+    """Print the findings, the messages of each table, and the total in the last line."""
     print_diagnostics(found.findings, stream)
     lines = []
     for (handler, table), count in sorted(found.messages.items()):
@@ -44,18 +44,18 @@ def print_verification(found: Verification, stream: TextIO) -> None:
         lines.append(f"handler {handler}, {of}: {counted(count, 'message')}")
     lines += [f"handler {handler}: {counted(count, 'reject')}" for handler, count in sorted(found.rejects.items())]
     runs, files = counted(found.runs, "run"), counted(found.files, "file")
-    lines.append(f"{runs}, {files}, {found.size:,} bytes: {tally(found.findings)}")
+    lines.append(f"{runs}, {files}, {found.size:,} bytes: {count_findings(found.findings)}")
     write_text("".join(f"{line}\n" for line in lines), stream)
 
 
 # The plan of a run, as text.
 
-_MOST = 20  # of a list
+_MAX_ITEMS = 20  # items of a list
 
 
 def dry_run_text(planned: DryRun, whole: bool = False) -> str:
-    """What the run would read, and where it would write; lists end after 20 unless `whole`."""
-    most = None if whole else _MOST
+    """Return what the run would read, and where it would write; lists end after 20 items unless `whole`."""
+    most = None if whole else _MAX_ITEMS
     lines = [*_inputs(planned, most), *_tables(planned)]
     for target, replaced in _targets(planned):
         lines += _handler(planned, target, replaced, most)
@@ -88,7 +88,7 @@ def _about(file: object) -> str:
 
 def _tables(planned: DryRun) -> Iterator[str]:
     if planned.tables is None:
-        yield "Tables: not known before all records have been looked at; `--definitions` tells them"
+        yield "Tables: not known before all records have been looked at; give `--definitions` to show them"
     else:
         origin = "in the first records" if planned.found else "by definitions"
         yield f"Tables: {len(planned.tables):,} {origin}"
@@ -133,14 +133,14 @@ def _file(item: FilePlan) -> str:
 def _some(lines: Sequence[str], most: int | None) -> Iterator[str]:
     yield from lines[:most]
     if most is not None and len(lines) > most:
-        yield f"  and {len(lines) - most:,} more, told at `--log-level debug`"
+        yield f"  and {len(lines) - most:,} more; see `--log-level debug`"
 
 
-# A run as a few lines for a terminal: what the page tells, in short.
+# A run as a few lines for a terminal: a summary of its page.
 
-MOST_TABLES = 20
-MOST_LOST = 5  # columns of a handler
-MOST_REJECTS = 10
+MAX_TABLES = 20
+MAX_LOST = 5  # columns of a handler
+MAX_REJECTS = 10
 
 
 def print_run(run: PastRun, stream: TextIO) -> None:
@@ -148,7 +148,9 @@ def print_run(run: PastRun, stream: TextIO) -> None:
 
 
 def run_text(run: PastRun) -> str:
-    """The text, each line with a line break at its end; what of the data does not print is shown as escapes."""
+    """Return the text of a run; every line ends with a line break. Characters of the data that do not print are
+    escapes.
+    """
     return "".join(f"{visible(line)}\n" for line in _lines(ReportData(run)))
 
 
@@ -168,7 +170,7 @@ def _lines(run: ReportData) -> Iterator[str]:
         yield f"  without a time: {counted(run.untimed, 'operation')}"
     if manifest.replaced:
         yield f"  files replaced by later runs: handler {', '.join(manifest.replaced)}"
-    yield from _most([f"{table.name}: {operations_of(table.operations)}" for table in run.tables], MOST_TABLES, "table")
+    yield from _most([f"{table.name}: {operations_of(table.operations)}" for table in run.tables], MAX_TABLES, "table")
     for name, handler in totals.handlers.items():
         settings = manifest.handlers.get(name)
         format = f" ({settings.format})" if settings is not None else ""
@@ -185,12 +187,12 @@ def _lines(run: ReportData) -> Iterator[str]:
             for owner, loss in run.losses
             if owner == name
         ]
-        yield from _most(lost, MOST_LOST, "column")
+        yield from _most(lost, MAX_LOST, "column")
         if handler.lost_characters:
             yield f"  lost: {counted(handler.lost_characters, 'character')} that the encoding does not have"
     if run.examples:
         yield "the first rejects:"
-    for example, handlers in run.examples[:MOST_REJECTS]:
+    for example, handlers in run.examples[:MAX_REJECTS]:
         place = "" if example.file is None else f"{without_credentials(example.file)}, byte {example.offset}: "
         yield f"  {place}[{example.code}] {without_credentials(example.reason)} ({_of(handlers)})"
     if totals.seconds_by_step:
@@ -203,7 +205,7 @@ def _of(handlers: list[str]) -> str:
 
 
 def _most(lines: list[str], most: int, noun: str) -> Iterator[str]:
-    """The first lines, and how many more there are."""
+    """Yield the first lines, and how many more there are."""
     yield from (f"  {line}" for line in lines[:most])
     if len(lines) > most:
         yield f"  and {counted(len(lines) - most, f'more {noun}')}; `--html FILE` shows all"

@@ -1,1 +1,1 @@
-"""Spark: one that is there is taken, or Java is found and one started; a task for each item; failures in one clause."""
+"""Spark: use a running one, or find Java and start one; run one task for each item; report failures in one clause."""

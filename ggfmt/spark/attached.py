@@ -27,8 +27,8 @@ from ggfmt.spark.workers import (
     MAX_FAILURES,
     Worker,
     ask_workers,
-    packed,
-    pickled,
+    pack_task,
+    pickle_by_value,
     prepare_workers,
     warn_of_single_attempts,
     zip_package,
@@ -41,21 +41,22 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
     from pyspark.sql.connect.shell.progress import StageInfo
 
-# The contexts whose workers were asked, and the file that they have this package in.
+# Contexts whose workers have been prepared, and the file from which the workers import this package.
 _ready_contexts: weakref.WeakKeyDictionary[SparkContext, str | None] = weakref.WeakKeyDictionary()
 
 
 class AttachedRunner(JobRunner):
-    """A runner on a context that is there, or that the gateway of a spark-submit is there for; a context manager.
+    """A runner on a context that exists, or that the gateway of a spark-submit can make; a context manager.
 
-    Jobs are in groups of their own, on threads of their own, with the local properties of the caller's thread (such as
-    its pool). While the runner is entered, Ctrl-C cancels its own jobs only: Spark's handler would cancel all.
+    Jobs run in job groups and threads of their own, with the local properties of the caller's thread (such as its
+    pool). While the runner is entered, Ctrl-C cancels only its own jobs: Spark's handler would cancel all. After a run,
+    the Spark keeps at most one file: this package, if its workers lack it.
 
-    Entering raises Abend: GG503 where a context cannot be made, GG505 where the first small job fails, GG521 where the
-    gateway is another process's, GG522 where workers cannot run tasks.
+    Entering raises Abend: GG503 if a context cannot be made, GG505 if the first small job fails, GG521 if the gateway
+    belongs to another process, GG522 if workers cannot run tasks.
     """
 
-    log_path: Path | None = None  # a Spark of somebody else has its log where they have it
+    log_path: Path | None = None  # the owner of the Spark knows where its log is
 
     def __init__(self, existing: ActiveSpark | SubmittedSpark) -> None:
         self._existing = existing
@@ -64,14 +65,14 @@ class AttachedRunner(JobRunner):
 
     @property
     def parallelism(self) -> int:
-        """How many tasks Spark runs at once, as far as it knows."""
+        """The number of tasks that Spark runs at once, as far as it knows."""
         assert self._context is not None
         context = self._context
         return self._threads.submit(lambda: int(context.defaultParallelism)).result()
 
     @property
     def version(self) -> str:
-        """What runs: Spark's version, and where it is from."""
+        """The version of Spark, and where it comes from."""
         assert self._context is not None
         context = self._context
         return f"Spark {self._threads.submit(lambda: context.version).result()}"
@@ -124,13 +125,13 @@ def _jobs(context: SparkContext, threads: ThreadPoolExecutor, archive: str | Non
 
 
 def _add_package(context: SparkContext) -> str:
-    """The name of a file that workers import from now on. This process does not: it has the package."""
+    """Return the name of the file from which workers import this package. This process has the package already."""
     from pyspark import SparkFiles
 
-    # Executors that come later fetch the file from where it was, so it is there for as long as Spark runs.
+    # Executors that start later fetch the file from its place, so it must stay as long as Spark runs.
     file = zip_package(Path(context._temp_dir))
     if any(name.rpartition("/")[2] == file.name for name in context.listFiles):
-        # By another Python that had this context before, as in a notebook that starts its Python again.
+        # Another Python had this context before, for example a notebook that restarted its Python.
         context._python_includes.append(file.name)  # type: ignore[union-attr]
     else:
         context.addPyFile(str(file))
@@ -140,7 +141,7 @@ def _add_package(context: SparkContext) -> str:
 
 
 def _new_context() -> SparkContext:
-    """The context that a spark-submit is there for."""
+    """Return the context of the spark-submit that started this process."""
     from py4j.protocol import Py4JJavaError, Py4JNetworkError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -154,7 +155,7 @@ def _new_context() -> SparkContext:
             raise _inherited("has a session already") from None
     except PySparkException as error:
         reason, full = clause(str(error)), str(error)
-    except (Py4JNetworkError, OSError, KeyError):  # there is nobody who listens, or no secret
+    except (Py4JNetworkError, OSError, KeyError):  # nobody listens, or there is no secret
         raise _inherited("does not answer") from None
     raise spark_error("GG503", "Spark did not start", reason, None, full, adopted=True)
 
@@ -170,7 +171,7 @@ def _inherited(what: str) -> Abend:
 
 @contextmanager
 def _without_cancelling_all() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt and no more. The handler that a SparkContext installs cancels all of its jobs."""
+    """Let Ctrl-C only raise KeyboardInterrupt. The handler that a SparkContext installs cancels all of its jobs."""
     before = signal.getsignal(signal.SIGINT)
     here = threading.current_thread() is threading.main_thread()
     if not here or getattr(before, "__module__", None) != "pyspark.core.context":
@@ -183,16 +184,17 @@ def _without_cancelling_all() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-# A runner on a Spark Connect server: by a session that is its user's, or by one of our own.
+# The runner on a Spark Connect server, in a session of the caller or in a new one.
 
-_MOST_PARTS = 4096
-_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")  # by which gRPC may reach what this machine cannot
+_MAX_PARTS = 4096
+_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")  # proxies by which gRPC may reach other hosts
 
 
 @dataclass
 class Server:
-    """What is known of the server of a session: how many tasks it runs at once, and the file that its workers have
-    this package in."""
+    """What is known of the server of a session: how many tasks it runs at once, and the file from which its workers
+    import this package.
+    """
 
     parallelism: int
     archive: str | None
@@ -204,14 +206,14 @@ _ready_sessions: weakref.WeakKeyDictionary[SparkSession, Server] = weakref.WeakK
 class ConnectRunner(JobRunner):
     """A runner on a session of Spark Connect, or on a server that it connects to; a context manager.
 
-    Jobs have tags of their own, on threads of their own; a session that is its user's is left as it was, but for the
-    file that it was sent, where workers lack this package.
+    Jobs have tags and threads of their own. A session of the caller stays as it was, except for the file with this
+    package, if its workers lack it.
 
-    Entering raises Abend: GG505 where the first small job fails, GG522 where workers cannot run tasks, GG524 where the
-    server does not answer or there are no packages to ask it with.
+    Entering raises Abend: GG505 if the first small job fails, GG522 if workers cannot run tasks, GG524 if the server
+    does not respond or packages for Spark Connect are missing.
     """
 
-    log_path: Path | None = None  # the server has it
+    log_path: Path | None = None  # the server has the log
 
     def __init__(self, spark: ConnectSpark | RemoteAddress) -> None:
         self._spark = spark
@@ -220,12 +222,12 @@ class ConnectRunner(JobRunner):
 
     @property
     def parallelism(self) -> int:
-        """How many tasks the server ran at once when it was asked first."""
+        """The number of tasks that the server ran at once when it was first asked."""
         return self._server.parallelism
 
     @property
     def version(self) -> str:
-        """What runs: the version of the server's Spark."""
+        """The version of the server's Spark."""
         assert self._session is not None
         session = self._session
         return f"Spark {self._threads.submit(lambda: session.version).result()} by Spark Connect"
@@ -251,22 +253,22 @@ class ConnectRunner(JobRunner):
 
 
 class ConnectJobs(Jobs):
-    """The jobs of one runner on `session`: a row of a range for each task, and its result in bytes.
+    """The jobs of one runner on `session`: one row of a range for each task, and its result in bytes.
 
-    `archive` is the file that workers have this package in.
+    `archive`: the file from which workers import this package.
     """
 
     def __init__(self, session: SparkSession, threads: ThreadPoolExecutor, archive: str | None = None) -> None:
         super().__init__(threads, f"ggfmt-{uuid.uuid4().hex[:12]}")
         self._session = session
         self._archive = archive
-        self._told: dict[str, Tasks] = {}
+        self._progress: dict[str, Tasks] = {}
 
     def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:
         from pyspark.errors import PySparkException
         from pyspark.sql.connect.functions import col, element_at, lit
 
-        unpacked = packed(task, self._archive)
+        unpacked = pack_task(task, self._archive)
 
         def attempt(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             # A nested function is pickled by value: workers need not import this module.
@@ -284,8 +286,8 @@ class ConnectJobs(Jobs):
                 yield pa.RecordBatch.from_arrays(columns, ["number", "result"])
 
         try:
-            # A worker gets its own item, and not those of all others with its function.
-            own = lit([pickled(item) for item in items])
+            # Each worker gets only its own item with the function, not all items.
+            own = lit([pickle_by_value(item) for item in items])
             item = element_at(own, (col("id") + lit(1)).cast("int"))
             frame = self._session.range(0, len(items), 1, len(items)).select("id", item.alias("item"))
             with self._listening(name):
@@ -297,17 +299,17 @@ class ConnectJobs(Jobs):
 
     @contextmanager
     def _listening(self, name: str) -> Iterator[None]:
-        """Spark tells all handlers of a session of all its jobs, each on the thread that waits for the job."""
+        """Spark calls every progress handler of a session for all of its jobs, on the thread that waits for the job."""
         own = threading.get_ident()
 
         def handler(
             stages: Iterable[StageInfo] | None, inflight_tasks: int, operation_id: str | None, done: bool
         ) -> None:
             if threading.get_ident() == own:
-                self._told[name] = Tasks(inflight_tasks, sum(stage.num_completed_tasks for stage in stages or ()))
+                self._progress[name] = Tasks(inflight_tasks, sum(stage.num_completed_tasks for stage in stages or ()))
 
-        self._told[name] = Tasks(0, 0)
-        self._session.addTag(name)  # of this thread
+        self._progress[name] = Tasks(0, 0)
+        self._session.addTag(name)  # tags belong to the thread
         self._session.registerProgressHandler(handler)  # type: ignore[arg-type]
         try:
             yield
@@ -316,7 +318,7 @@ class ConnectJobs(Jobs):
             self._session.removeTag(name)
 
     def _tasks(self, name: str) -> Tasks | None:
-        return self._told.get(name)
+        return self._progress.get(name)
 
     def _cancel(self, name: str) -> None:
         self._session.interruptTag(name)
@@ -347,12 +349,14 @@ def _send_to_server(session: SparkSession, threads: ThreadPoolExecutor) -> Serve
 
 
 def _ask_server(session: SparkSession) -> tuple[str, str | None, int]:
-    """The master of a server, how often it tries a task, and how many it runs at once: a range has as many parts."""
+    """Return the master of a server, how often it tries a task, and how many tasks it runs at once: the parts of a
+    range.
+    """
     from pyspark.errors import PySparkException
     from pyspark.sql.connect.functions import spark_partition_id
 
     try:
-        parts = session.range(0, _MOST_PARTS).select(spark_partition_id().alias("part")).toArrow()
+        parts = session.range(0, _MAX_PARTS).select(spark_partition_id().alias("part")).toArrow()
         parallelism = len(parts["part"].unique())
         return str(session.conf.get("spark.master", "")), session.conf.get(MAX_FAILURES, None), parallelism
     except PySparkException as error:
@@ -362,7 +366,7 @@ def _ask_server(session: SparkSession) -> tuple[str, str | None, int]:
 
 
 def _new_session(address: RemoteAddress) -> SparkSession:
-    """A session of our own. It is not the one that Spark gives who asks for the session of this process."""
+    """Return a new session. Spark does not return it to code that asks for the session of this process."""
     problem = None if any(map(os.environ.get, _PROXIES)) else refusal([(address.host, address.port)])
     if problem is not None:
         message = f"no Spark Connect server answers at `{address.shown}`: {problem}"
@@ -370,7 +374,7 @@ def _new_session(address: RemoteAddress) -> SparkSession:
     allow_pandas()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of pandas and its versions: no run uses it
+            warnings.simplefilter("ignore")  # warnings of pandas about its versions: no run uses it
             from pyspark.errors import PySparkException
             from pyspark.sql.connect.session import SparkSession
     except ImportError as error:

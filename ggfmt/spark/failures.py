@@ -1,4 +1,4 @@
-"""Why Java or Spark failed, in one clause, out of stack traces, messages and logs; and what to do about it."""
+"""Causes of failures of Java and Spark, in one clause, from stack traces, messages and logs; and what to do."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, without_credentials
 
 log = logging.getLogger("ggfmt")
 
-_LONGEST_CLAUSE = 200
+_MAX_CLAUSE = 200
 _EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
-_LOG_LINES_TOLD = 200
+_MAX_LOG_LINES = 200
 
-# What a log's line looks like that says why a Java virtual machine ended; the first that is found counts.
+# Lines of a log that say why a Java virtual machine ended. The first match counts.
 _FATAL: Sequence[re.Pattern[str]] = (
     re.compile(r"^(?:Exception in thread \S+ |Caused by: )?((?:[\w$]+\.)+[\w$]*(?:Exception|Error): .+)"),
     re.compile(r"^((?:Unrecognized|Invalid|Conflicting|Could not|Error: (?!Could not create)).+)"),
@@ -53,15 +53,15 @@ _REMEDIES: Sequence[tuple[str, str]] = (
 def spark_error(
     code: str, headline: str, reason: str, log_file: Path | None, full: str = "", *, adopted: bool = False
 ) -> Abend:
-    """What to raise when Spark fails: the headline with the reason, what to do, and where the rest can be read.
+    """Return the error to raise when Spark fails: the headline with the cause, the help, and where to read more.
 
-    What to do with an `adopted` Spark, its user does, and not by an option of ours.
-    At level DEBUG the rest is in ggfmt's own log too: the `full` text and the end of Spark's log.
+    If the Spark is `adopted`, the help names its owner and no option of ggfmt. At level DEBUG, ggfmt's own log has the
+    `full` text and the end of Spark's log.
     """
     if full:
         log.debug("%s", without_credentials(full.rstrip()))
     if log_file is not None:
-        for line in _lines(log_file)[-_LOG_LINES_TOLD:]:
+        for line in _lines(log_file)[-_MAX_LOG_LINES:]:
             log.debug("spark: %s", without_credentials(line))
     remedy = next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, reason)), None)
     if remedy is not None and adopted:
@@ -72,7 +72,7 @@ def spark_error(
 
 
 def cause_in_log(log_file: Path) -> str:
-    """What a log of a Java virtual machine says of why it ended, in one clause."""
+    """Return why a Java virtual machine ended, according to its log, in one clause."""
     lines = _lines(log_file)
     for pattern in _FATAL:
         for number, line in enumerate(lines):
@@ -83,20 +83,20 @@ def cause_in_log(log_file: Path) -> str:
 
 
 def cause_of_job(message: str) -> str:
-    """Why a Spark job failed, in one clause: a traceback's exception, or the reason of the last failure."""
+    """Return why a Spark job failed, in one clause: the exception of a traceback, or the reason of the last failure."""
     worker = re.search(r"Error from python worker:\n(.*?)\s+PYTHONPATH was:", message, re.DOTALL)
-    if worker:  # a Python that did not start: its last line tells
+    if worker:  # if a Python did not start, its last line has the cause
         return clause(worker[1].rpartition("\n")[2])
-    _, traceback, told = message.rpartition("Traceback (most recent call last):\n")
+    _, traceback, trace = message.rpartition("Traceback (most recent call last):\n")
     if traceback:
-        lines = [line for line in told.partition("\n\tat ")[0].splitlines() if line[:1].strip()]
+        lines = [line for line in trace.partition("\n\tat ")[0].splitlines() if line[:1].strip()]
         return clause(lines[0] if lines else "an exception without a message")
     lost = re.search(r"most recent failure: (?:Lost task \S+ in stage \S+ \(TID \d+\) \([^)]*\): )?(.+)", message)
     return clause(lost[1] if lost else message)
 
 
 def cause_of_exception(error: Exception) -> str:
-    """Why Java threw, in one clause. The exceptions behind it have to be asked for, and the JVM may be gone by now."""
+    """Return why Java threw, in one clause. Nested causes are requested from the JVM, which may be gone by now."""
     causes: list[str] = []
     try:
         throwable = error.java_exception  # type: ignore[attr-defined]
@@ -109,7 +109,7 @@ def cause_of_exception(error: Exception) -> str:
 
 
 def java_message(error: Exception) -> str:
-    """What a Java exception says."""
+    """Return the message of a Java exception."""
     try:
         return str(error.java_exception.toString())  # type: ignore[attr-defined]
     except Exception:
@@ -117,7 +117,7 @@ def java_message(error: Exception) -> str:
 
 
 def innermost(messages: Sequence[str]) -> str:
-    """The last of the messages of a chain of exceptions, or one before it that says the same and more."""
+    """Return the last message of a chain of exceptions, or an earlier one that contains it and more."""
     clauses = [clause(message) for message in messages]
     best = clauses.pop()
     while clauses and clauses[-1].startswith(best):
@@ -126,7 +126,7 @@ def innermost(messages: Sequence[str]) -> str:
 
 
 def clause(text: str) -> str:
-    """The first line without the name of Java's class, which is kept where there is nothing else to understand."""
+    """Return the first line without the name of its Java class, which stays if there is nothing else to understand."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
     line = line.removeprefix("Error: ")
     while (exception := _EXCEPTION.match(line)) and line[exception.end() :].startswith(": "):
@@ -135,10 +135,10 @@ def clause(text: str) -> str:
             line = line[exception.start() :].rpartition(f": {rest}")[0].rpartition(".")[2] + f": {rest}"
             break
         line = rest
-    if len(line) > _LONGEST_CLAUSE:
+    if len(line) > _MAX_CLAUSE:
         line = re.split(r"(?<=[a-z)])[.!] | \(was ", line, maxsplit=1)[0]
-    if len(line) > _LONGEST_CLAUSE:
-        line = line[: _LONGEST_CLAUSE - 3] + "..."
+    if len(line) > _MAX_CLAUSE:
+        line = line[: _MAX_CLAUSE - 3] + "..."
     return line if line.endswith("...") else line.rstrip(".")
 
 
@@ -150,7 +150,7 @@ def _lines(log_file: Path) -> list[str]:
 
 
 def _causes_below(lines: Iterable[str]) -> Iterator[str]:
-    """The causes that a stack trace goes on with."""
+    """Yield the causes that follow in a stack trace."""
     for line in lines:
         if line.startswith("Caused by: "):
             yield line.removeprefix("Caused by: ")
@@ -159,5 +159,7 @@ def _causes_below(lines: Iterable[str]) -> Iterator[str]:
 
 
 def drop_py4j_records(record: logging.LogRecord) -> bool:
-    """A filter for the root logger, which py4j tells of a lost connection; what that means, a diagnostic says."""
+    """Return False for records of py4j about a lost connection: a diagnostic reports what that
+    means. A logging filter.
+    """
     return Path(record.pathname).parent.name != "py4j"

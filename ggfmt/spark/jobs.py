@@ -1,4 +1,4 @@
-"""Jobs of one task for each item, whatever Spark carries them out: watched, cancelled, and waited for."""
+"""Jobs of one task for each item, on any Spark: run, watched, cancelled and awaited."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_of_job, java_message, spark_error
-from ggfmt.spark.workers import packed
+from ggfmt.spark.workers import pack_task
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -28,26 +28,24 @@ Result = TypeVar("Result")
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 10.0
-_START_SECONDS = 30.0  # after which a user is told that no task has started
+_START_SECONDS = 30.0  # after this time, ggfmt logs that no task has started
 
 log = logging.getLogger("ggfmt")
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """How many tasks of a job are at work, and how many are done."""
+    """The number of tasks of a job that are running, and of those that are done."""
 
     active: int
     completed: int
 
 
 class Jobs(ABC):
-    """The jobs of a runner, each under a name of its own that begins with `prefix`; `log_file` is the log of a
-    Spark of our own.
+    """The jobs of a runner. The name of each starts with `prefix`; `log_file`: the log of a Spark that ggfmt started.
 
-    Every call into Spark is made on one of the `threads` (four or more), never on the caller's: a Ctrl-C that broke
-    into py4j in the middle of an exchange would leave a connection on which nothing can be said any more, not even
-    "cancel".
+    Every call into Spark is made on one of the `threads` (four or more), never on the caller's: Ctrl-C in the middle of
+    an exchange of py4j would make the connection unusable, even for "cancel".
     """
 
     def __init__(self, threads: ThreadPoolExecutor, prefix: str, log_file: Path | None = None) -> None:
@@ -62,13 +60,14 @@ class Jobs(ABC):
         progress: Callable[[int, int], None] | None = None,
         seconds: float = math.inf,
     ) -> list[Result]:
-        """Call `task(item, attempt)` for every item, each in a Spark task of its own; the results in the items' order.
+        """Call `task(item, attempt)` for every item, each in a Spark task of its own; return the results in order of
+        the items.
 
-        `attempt` is unique in this Spark. A task that fails is tried again, so `task` may run more than once for an
+        `attempt` is unique in this Spark. Spark retries a task that fails, so `task` may run more than once for an
         item, even twice at the same time; the result is that of the one attempt that Spark took. `progress(done,
-        total)` is called every 0.2 seconds on one of the threads, and once more when all is done.
+        total)` is called every 0.2 seconds on one of the threads, and once more at the end.
 
-        Raises Abend (GG505) with the cause in one line when a task fails for good, Spark goes away or not all is done
+        Raises: Abend GG505 with the cause in one line if a task fails for good, Spark ends, or not all tasks are done
         after `seconds`. KeyboardInterrupt cancels these tasks, and no others, and is raised again.
         """
         if not items:
@@ -79,7 +78,7 @@ class Jobs(ABC):
         starting = self._threads.submit(self._look_for_start, job, name)
         deadline = time.monotonic() + seconds
         try:
-            while wait([job], _POLL_SECONDS).not_done:  # a signal may have come to another thread: wake up to see it
+            while wait([job], _POLL_SECONDS).not_done:  # wake up regularly: a signal may have reached another thread
                 signals.check()
                 if time.monotonic() > deadline:
                     raise self._failed(f"not done within {seconds:.0f} seconds")
@@ -98,15 +97,15 @@ class Jobs(ABC):
 
     @abstractmethod
     def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:
-        """The results of a job, in the items' order. Raises Abend (GG505)."""
+        """Return the results of a job, in order of the items. Raises: Abend GG505."""
 
     @abstractmethod
     def _tasks(self, name: str) -> Tasks | None:
-        """How far a job is; None if Spark does not answer any more."""
+        """Return how far a job is; None if Spark no longer responds."""
 
     @abstractmethod
     def _cancel(self, name: str) -> None:
-        """Cancel a job, also one that has not begun."""
+        """Cancel a job, also one that has not started."""
 
     def _watch(self, job: Future[list[Result]], name: str, total: int, progress: Callable[[int, int], None]) -> None:
         while wait([job], _POLL_SECONDS).not_done:
@@ -118,7 +117,7 @@ class Jobs(ABC):
             progress(total, total)
 
     def _look_for_start(self, job: Future[list[Result]], name: str) -> None:
-        """Warns of a job that waits: Spark itself is silent where no executor starts, or none has room."""
+        """Warn of a job that waits: Spark reports nothing if no executor starts or has room."""
         if not wait([job], _START_SECONDS).not_done:
             return
         tasks = self._tasks(name)
@@ -132,7 +131,7 @@ class Jobs(ABC):
 
 
 class JobRunner:
-    """A runner whose work goes to `Jobs`. Entering it makes `_jobs`, and `_stack` with what ends with the runner."""
+    """A runner that sends its work to `Jobs`. Entering it sets `_jobs`, and `_stack` with what ends with the runner."""
 
     _jobs: Jobs
     _stack: ExitStack
@@ -151,14 +150,11 @@ class JobRunner:
         return self._jobs.run(task, items, progress, seconds)
 
 
-# Jobs of a SparkContext, each in a job group of its own.
-
-
 class ContextJobs(Jobs):
-    """The jobs of one runner on `context`; `gone` says whether its Java virtual machine has ended.
+    """The jobs of one runner on `context`, each in a job group of its own; `gone`: its Java virtual machine has ended.
 
-    `properties` are the local properties (of Java) that the jobs are to have, beside their group; a thread of Java
-    that others use too has its own back afterwards. `archive` is the file that workers have this package in.
+    `properties`: local properties (of Java) of the jobs, beside their group. A Java thread that others use too gets its
+    own properties back afterwards. `archive`: the file from which workers import this package.
     """
 
     def __init__(
@@ -182,7 +178,7 @@ class ContextJobs(Jobs):
         from py4j.protocol import Py4JError, Py4JJavaError
         from pyspark.errors import PySparkException
 
-        unpacked, own = packed(task, self._archive), self._properties is None
+        unpacked, own = pack_task(task, self._archive), self._properties is None
 
         def attempt(_: int, partition: Iterable[Item]) -> Iterator[Result]:
             # A nested function is pickled by value: workers need not import this module.
@@ -190,7 +186,7 @@ class ContextJobs(Jobs):
 
             from pyspark import TaskContext
 
-            if own:  # workers that nobody else uses
+            if own:  # nobody else uses these workers
                 with suppress(ImportError):
                     from ggfmt.without_pandas import do_without_pandas
 

@@ -1,7 +1,8 @@
-"""The class archive: the classes of a start of Spark, ready to map into memory; with it Spark starts faster.
+"""The Java virtual machine of a Spark that ggfmt starts, and its class archive.
 
-It belongs to the exact Java and the exact jars it was made with, so their identity is in its name. `ggfmt doctor` makes
-it; a session starts with it where it is there, and without it otherwise.
+The class archive holds the classes of a start of Spark, ready to map into memory: with it Spark starts faster. It fits
+only the exact Java and the exact jars that made it, so its name contains their identity. `ggfmt doctor` makes it; a
+session uses it if it exists.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from ggfmt.spark.failures import cause_in_log, spark_error
 from ggfmt.spark.installations import Java
 
 _SUFFIX = ".jsa"
-_AHEAD_OF_TIME = 25  # the first Java whose archives go by that name and need no other to build on
+_AHEAD_OF_TIME = 25  # archives of this Java and later ones have that name and need no base archive
 
 
 @dataclass(frozen=True)
 class ClassArchive:
     """The place of the archive for one Java and one Spark, whether or not it has been made.
 
-    `directory` may not exist; `name` is the beginning of the file's name; `major` is the version of the Java.
+    `directory` may not exist; `name` is the start of the file's name; `major` is the version of the Java.
     """
 
     directory: Path
@@ -41,9 +42,9 @@ class ClassArchive:
 
     @property
     def file(self) -> Path | None:
-        """The archive, if there is one that is whole.
+        """The archive, if there is a complete one.
 
-        An archive's size is in its name, since Java maps a truncated one and crashes on its missing pages.
+        The name of an archive contains its size, because Java maps a truncated one and crashes on its missing pages.
         """
         try:
             return next((file for file in self._files() if file.name == self._name_of(file)), None)
@@ -52,7 +53,7 @@ class ClassArchive:
 
     @property
     def damaged(self) -> bool:
-        """Whether there is nothing but archives that lack a part."""
+        """Whether there are only incomplete archives."""
         return self.file is None and bool(self._files())
 
     @property
@@ -63,16 +64,18 @@ class ClassArchive:
 
     @property
     def option(self) -> str | None:
-        """The JVM option to start with the archive; None while there is none. Java checks for itself that it fits."""
+        """The JVM option to start with the archive; None if there is none. Java itself checks that the archive fits."""
         file = self.file
         return None if file is None else f'"-XX:{"AOTCache" if self._ahead else "SharedArchiveFile"}={file}"'
 
     def making(self, made: Path) -> str:
-        """The JVM option to make the archive, as the file `made`, when the JVM ends."""
+        """Return the JVM option to make the archive, as the file `made`, when the JVM ends."""
         return f'"-XX:{"AOTCacheOutput" if self._ahead else "ArchiveClassesAtExit"}={made}"'
 
     def keep(self, made: Path) -> Path:
-        """Put the finished archive `made` where a session finds it, in place of an earlier one; where it is now."""
+        """Move the finished archive `made` to where a session finds it, replacing an earlier one, and return its new
+        path.
+        """
         earlier = self._files()
         file = self.directory / self._name_of(made)
         made.replace(file)
@@ -88,7 +91,7 @@ class ClassArchive:
     def _files(self, name: str = "") -> list[Path]:
         try:
             return sorted(self.directory.glob(f"{name or self.name}.*{_SUFFIX}"))
-        except OSError:  # another user's home
+        except OSError:  # the home of another user
             return []
 
     def _name_of(self, file: Path) -> str:
@@ -96,7 +99,9 @@ class ClassArchive:
 
 
 def cache_directory() -> Path | None:
-    """Where ggfmt keeps archives: `$XDG_CACHE_HOME/ggfmt` or `~/.cache/ggfmt`. None for a user without a home."""
+    """Return where ggfmt keeps archives: `$XDG_CACHE_HOME/ggfmt` or `~/.cache/ggfmt`. None for a
+    user without a home.
+    """
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
@@ -105,14 +110,16 @@ def cache_directory() -> Path | None:
 
 
 def can_have_archive(java: Java) -> bool:
-    """Whether this Java has the base archive that one builds on, or needs none; small runtimes before 25 lack it."""
+    """Return whether this Java has the base archive that an archive builds on, or needs none; small runtimes before 25
+    lack it.
+    """
     return java.major >= _AHEAD_OF_TIME or (java.home / "lib" / "server" / "classes.jsa").exists()
 
 
 def class_archive(java: Java, home: Path) -> ClassArchive | None:
-    """The place of the archive for this Java and the Spark at `home`.
+    """Return the place of the archive for this Java and the Spark at `home`.
 
-    None when this Java cannot have one, when there is no place for it, or when Java or Spark cannot be read.
+    None if this Java cannot have an archive, if there is no place for it, or if Java or Spark cannot be read.
     """
     directory = cache_directory()
     if directory is None or not can_have_archive(java):
@@ -128,10 +135,10 @@ def class_archive(java: Java, home: Path) -> ClassArchive | None:
     return ClassArchive(directory, f"spark-{key}", java.major)
 
 
-# Spark's Java virtual machine, started by us instead of by Spark's shell scripts. Spark's own launcher works out the
-# command (its options change with every release and every Java), and we run it. That lets Spark run on a small Java
-# image without `jdk.incubator.vector`, keeps everything the machine prints in a log file, and lets us choose how it
-# starts.
+# Spark's Java virtual machine, started by ggfmt instead of by Spark's shell scripts. Spark's own launcher makes the
+# command line, because its options change with every release and every Java. ggfmt runs that command. So Spark runs on
+# a small Java image without `jdk.incubator.vector`, all output of the JVM is in a log file, and ggfmt chooses how the
+# JVM starts.
 
 _VECTOR_MODULE = "jdk.incubator.vector"
 _VECTOR_FLAG = f"--add-modules={_VECTOR_MODULE}"
@@ -160,7 +167,7 @@ class Jvm:
         return self.process.poll() is None
 
     def stop(self, seconds: float = 10.0) -> None:
-        """End the JVM: Spark's gateway exits when its standard input ends; it is killed after `seconds`."""
+        """End the JVM: Spark's gateway exits when its standard input ends. After `seconds`, kill it."""
         _end(self.process, seconds)
 
 
@@ -175,12 +182,12 @@ def start_jvm(
 ) -> Jvm:
     """Start Spark's JVM and wait until its gateway listens.
 
-    `home` is the Spark to run, `conf` its configuration, `environment` the JVM's whole environment but for what Spark's
-    start needs; `log` is appended to, `scratch` is a directory for the connection's file. `workers_home` is the Spark
-    that processes of this JVM find, by default the same. The JVM ends when this process ends, however that happens, and
-    is out of reach of the terminal's Ctrl-C.
+    `home`: the Spark to run. `conf`: its configuration. `environment`: the whole environment of the JVM, except for
+    what Spark's start needs. `log`: the output is appended to it. `scratch`: a directory for the connection file.
+    `workers_home`: the Spark that processes of this JVM use, by default `home`. The JVM ends with this process, in
+    whatever way that ends, and Ctrl-C of the terminal does not reach it.
 
-    Raises Abend (GG503), naming `log` and the cause, when the JVM ends or does not listen within two minutes.
+    Raises: Abend GG503, with `log` and the cause, if the JVM ends or does not listen within two minutes.
     """
     gateway_file = scratch / "gateway"
     environment = {
@@ -202,7 +209,7 @@ def start_jvm(
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
-                # Executors that this JVM starts, on a local cluster, are given all that Spark gives them.
+                # On a local cluster, executors that this JVM starts get their whole environment from Spark.
                 env={
                     **environment,
                     "JAVA_HOME": str(tolerant_home(java, scratch)),
@@ -224,13 +231,13 @@ def start_jvm(
 
 
 def _scala_version(home: Path) -> str:
-    """The Scala that this Spark was built with; the launcher insists on knowing, and the jars' names tell."""
+    """Return the Scala version of this Spark, from the names of its jars; the launcher requires it."""
     names = (re.match(r"spark-launcher_([\d.]+)-", jar.name) for jar in (home / "jars").glob("spark-launcher_*.jar"))
     return next((name[1] for name in names if name), "2.13")
 
 
 def private_file(path: Path, content: bytes) -> Path:
-    """The path of a new file for this user alone; one that is there is replaced."""
+    """Write a new file that only this user can read, replacing an existing one, and return its path."""
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "wb") as file:
@@ -239,7 +246,7 @@ def private_file(path: Path, content: bytes) -> Path:
 
 
 def as_properties(conf: Mapping[str, str]) -> bytes:
-    """Settings as a properties file of Java, with every character of keys and values."""
+    """Return settings as a Java properties file, with every character of keys and values."""
     return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in conf.items()).encode("ascii")
 
 
@@ -250,14 +257,14 @@ def _escaped(text: str) -> str:
 
 
 def as_argument_file(words: Sequence[str]) -> bytes:
-    """Words of a command line as a file that `java @FILE` reads."""
+    """Return the words of a command line as a file that `java @FILE` reads."""
     return b"".join(b'"%s"\n' % os.fsencode(word.translate(_IN_QUOTES)) for word in words)
 
 
 def _command(java: Java, home: Path, settings: Path, environment: Mapping[str, str], log: Path) -> list[str]:
-    """The command line that Spark's launcher makes of a file of settings, less a module that this Java does not have.
+    """Return the command line that Spark's launcher makes of a file of settings, without a module that this Java lacks.
 
-    What a command line holds, every user of the machine can see: settings may be secrets.
+    Settings may be secrets, and every user of the machine can see a command line: so they are in a file.
     """
     launcher = [
         str(java.executable),
@@ -284,7 +291,7 @@ def _command(java: Java, home: Path, settings: Path, environment: Mapping[str, s
             )
         except OSError as error:
             raise _not_started(str(error), log) from error
-        # The launcher prints a NUL and a line end before the command, and whatever it has to say before that.
+        # The launcher prints a NUL and a line end before the command, and its own messages before that.
         said, mark, words = version.stdout.partition(b"\0\n")
         output.write(said)
     command = [os.fsdecode(word) for word in words.split(b"\0") if word]
@@ -296,9 +303,10 @@ def _command(java: Java, home: Path, settings: Path, environment: Mapping[str, s
 
 
 def tolerant_home(java: Java, scratch: Path) -> Path:
-    """A Java home whose `java` takes the options that Spark gives its executors.
+    """Return a Java home whose `java` accepts the options that Spark passes to its executors.
 
-    The Java itself, or in `scratch` a home of links to it and a `java` that drops the option for a module it lacks.
+    That is the Java itself, or in `scratch` a home of links to it, with a `java` that drops the option for a module
+    that the Java lacks.
     """
     if _has_module(java, _VECTOR_MODULE):
         return java.home
@@ -328,7 +336,7 @@ def _has_module(java: Java, module: str) -> bool:
 
 
 def _connection(process: subprocess.Popen[bytes], gateway_file: Path, log: Path) -> tuple[int, str]:
-    """Wait for the file in which the gateway tells its port and secret; Spark renames it into place when complete."""
+    """Wait for the file with the port and secret of the gateway; Spark renames it into place when it is complete."""
     deadline = time.monotonic() + _START_SECONDS
     while not gateway_file.exists():
         if process.poll() is not None:
@@ -358,6 +366,6 @@ def _not_started(reason: str, log: Path) -> Abend:
 
 
 def stop_quietly(server: BaseServer) -> None:
-    """Stops a server that PySpark has for its JVM; its socket may have gone with its directory in the meantime."""
+    """Stop a server that PySpark has for its JVM; its socket may have been deleted with its directory."""
     with contextlib.suppress(OSError):
         server.shutdown()

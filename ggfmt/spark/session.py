@@ -1,4 +1,4 @@
-"""The Spark session of our own: starts Spark, runs one task per item, stops Spark."""
+"""The Spark session that ggfmt starts: it runs one task for each item, and stops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["SparkRunner", "SparkSettings"]
 
 _ARCHIVE_SECONDS = 120.0
-_LONGEST_SOCKET_DIRECTORY = 60
+_MAX_SOCKET_DIRECTORY = 60
 
 log = logging.getLogger("ggfmt")
 
@@ -40,8 +40,8 @@ log = logging.getLogger("ggfmt")
 class SparkRunner:
     """A running Spark, as a context manager; one at a time in a process.
 
-    Entering raises Abend: GG502 when there is no usable Java, GG503 when Spark does not start, GG504 when the master
-    does not answer; and UsageError (GG504) when `spark://...` is no address. Nothing of what Spark prints reaches this
+    Entering raises Abend: GG502 if there is no usable Java, GG503 if Spark does not start, GG504 if the master does not
+    respond; and UsageError GG504 for an invalid `spark://...` address. The output of Spark does not reach this
     process's output: it is in the log file, which is deleted at the end unless the session failed.
     """
 
@@ -52,25 +52,25 @@ class SparkRunner:
         self._failed = False
         self._log: Path | None = None
         self._archive_option: str | None = None
-        # A stopped local Spark has nothing more to do, and its JVM takes 0.3 seconds to see that.
+        # A stopped local Spark has nothing left to do, but its JVM takes 0.3 seconds to notice.
         self._patience = 0.0 if self.is_local else 10.0
         if settings.archive_to is not None:
             self._patience = _ARCHIVE_SECONDS
 
     @property
     def parallelism(self) -> int:
-        """How many tasks Spark runs at once, as far as it knows."""
+        """The number of tasks that Spark runs at once, as far as it knows."""
         return self._parallelism
 
     @property
     def executors(self) -> int:
-        """How many executors Spark knows now; a local Spark is one itself, and one that is gone has none."""
+        """The number of executors that Spark knows now; a local Spark counts as one, a stopped one has none."""
         from py4j.protocol import Py4JError
 
         assert self._context is not None
         context: Any = self._context._jsc
         try:
-            # The memory of all block managers: those of the executors, and that of this side.
+            # Memory of all block managers: those of the executors, and that of the driver.
             managers = self._threads.submit(lambda: context.sc().getExecutorMemoryStatus().size()).result()
         except (Py4JError, OSError):
             return 0
@@ -88,7 +88,7 @@ class SparkRunner:
 
     @property
     def version(self) -> str:
-        """What runs: Spark's version, Java's version and where this Java was found."""
+        """The versions of Spark and Java, and where this Java was found."""
         return f"Spark {self._spark_version} on Java {self._java.major} ({self._java.origin})"
 
     def __enter__(self) -> SparkRunner:
@@ -163,9 +163,9 @@ class SparkRunner:
         if loopback:
             environment.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         if self.is_local:
-            # The workers are this interpreter, but see only what is installed: a checkout has to be named.
+            # The workers run this interpreter, but see only what is installed: a checkout has to be on PYTHONPATH.
             environment["PYTHONPATH"] = python_path()
-            environment["PYTHONSAFEPATH"] = "1"  # what lies in the current directory is no module of theirs
+            environment["PYTHONSAFEPATH"] = "1"  # files in the current directory must not hide modules
 
         def start() -> Jvm:
             assert self._log is not None
@@ -199,7 +199,7 @@ class SparkRunner:
             "spark.ui.showConsoleProgress": "false",
             "spark.log.level": "WARN",
         }
-        if os.name == "posix" and len(str(self._scratch)) <= _LONGEST_SOCKET_DIRECTORY:
+        if os.name == "posix" and len(str(self._scratch)) <= _MAX_SOCKET_DIRECTORY:
             conf["spark.python.unix.domain.socket.enabled"] = "true"
         if loopback:
             conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -207,7 +207,7 @@ class SparkRunner:
             conf[f"spark.executorEnv.{SWITCH}"] = os.environ[SWITCH]
         conf |= self._conf
         conf["spark.master"] = self.master
-        # The JVM does little work of its own, so a quick start counts for more than the best code.
+        # The JVM does little work itself, so a quick start counts for more than the best code.
         options = [f'"-Djava.io.tmpdir={self._scratch}"', "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1"]
         # A JVM that crashes would leave its report and its memory in the current directory.
         options += [f'"-XX:ErrorFile={self._scratch}/crash"', "-XX:-CreateCoredumpOnCrash"]
@@ -234,7 +234,7 @@ class SparkRunner:
             with set_environment(environment), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self._context = SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
-            # Its handler prints a traceback when the JVM goes away.
+            # The handler of this server prints a traceback when the JVM ends.
             self._context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
             archive = zip_package(self._scratch) if ship else None
             if archive is not None:
@@ -275,7 +275,7 @@ class SparkRunner:
             self._jvm = self._context = None
             sys.path[:] = [entry for entry in sys.path if entry in self._path]
             for name in [name for name in os.environ if name.startswith("SPARK_")]:
-                if name not in self._variables:  # pyspark leaves some behind
+                if name not in self._variables:  # pyspark leaves some of them set
                     del os.environ[name]
             if self._files is not None:
                 self._files.remove()
@@ -289,7 +289,7 @@ class SparkRunner:
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
             if self._context is not None:
-                # Stopping this server takes up to a second and a half, and there is nothing to wait for.
+                # Stopping this server takes up to 1.5 seconds, and there is nothing to wait for.
                 server, self._context._accumulatorServer = self._context._accumulatorServer, None  # type: ignore[assignment]
                 threading.Thread(target=stop_quietly, args=(server,), daemon=True).start()
                 self._context.stop()

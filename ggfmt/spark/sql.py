@@ -1,6 +1,6 @@
-"""Statements of Spark's SQL on the Spark of a runner, in a session with settings of its own.
+"""Statements of Spark SQL on the Spark of a runner, in a session with settings of its own.
 
-What several threads do at once is cancelled together. Nothing is asked of Spark on the caller's thread: see `Jobs`.
+Statements of several threads are cancelled together. The caller's thread never calls Spark: see `Jobs`.
 """
 
 from __future__ import annotations
@@ -32,18 +32,20 @@ class SqlSession:
 
     def __init__(self, session: SparkSession, context: SparkContext | None, runner: SomeRunner, threads: int) -> None:
         self._session = session
-        self._context = context  # None of Spark Connect
+        self._context = context  # None with Spark Connect
         self._runner = runner
         self._group = f"ggfmt-{uuid.uuid4().hex[:12]}"
         self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="ggfmt-sql")
 
     def each(self, work: Callable[[SparkSession, Item], Result], items: Sequence[Item]) -> list[Result]:
-        """What the work comes to with each of some items, several at a time, in their order. The first error ends all;
-        one of Spark is an Abend GG505 with the cause in one line."""
+        """Apply the work to each of some items, several at a time, and return the results in order of the items.
+
+        The first error ends all of them. Raises: Abend GG505 with the cause in one line for an error of Spark.
+        """
         jobs = [self._threads.submit(self._on_thread, work, item) for item in items]
         try:
             waiting = set(jobs)
-            while waiting:  # a signal may have come to another thread: wake up to see it
+            while waiting:  # wake up regularly: a signal may have reached another thread
                 done, waiting = wait(waiting, _POLL_SECONDS)
                 for job in done:
                     job.result()
@@ -86,7 +88,7 @@ class SqlSession:
 
 @contextmanager
 def statements(runner: SomeRunner, settings: Mapping[str, str], threads: int) -> Iterator[SqlSession]:
-    """Statements in a new session on the Spark of a runner that has been entered: what they set is set there alone."""
+    """Yield statements in a new session on the Spark of an entered runner: settings apply to that session alone."""
     from ggfmt.spark.attached import ConnectRunner
     from ggfmt.spark.session import SparkRunner
 
@@ -126,8 +128,10 @@ def _connected(session: Any, settings: Mapping[str, str]) -> Any:
 
 @contextmanager
 def _errors_as_they_were(own: bool) -> Iterator[None]:
-    """A session has errors of all Javas of this process made errors of Spark's, and is remembered by its class: not
-    once a Spark of our own has stopped."""
+    """Restore what a session changes in pyspark: how errors of Java are converted, and which session a class remembers.
+
+    Both would outlive a Spark that ggfmt has started and stopped.
+    """
     yield
     if own:
         from py4j import java_gateway, protocol

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkSettings:
-    """How to start Spark. `master` None is this machine; `conf` is Spark configuration and wins over ggfmt's own.
+    """How to start Spark. `master` None: this machine. `conf`: Spark configuration, which overrides ggfmt's own.
 
-    `remote` is the address of a Spark Connect server (`sc://HOST:PORT`), in place of a master. With `archive_to`, the
-    JVM leaves a class archive as this file when it ends; there is none where that fails.
+    `remote`: the address of a Spark Connect server (`sc://HOST:PORT`), in place of a master. `archive_to`: the JVM
+    writes a class archive to this file when it ends; if that fails, there is no file.
     """
 
     master: str | None = None
@@ -39,20 +39,22 @@ class SparkSettings:
 
     @property
     def named_master(self) -> str | None:
-        """The master that is asked for, by name or as a property."""
+        """The master that the user asks for, by name or as a property."""
         return self.master or dict(self.conf).get("spark.master")
 
 
-# The addresses of Spark Connect servers. Nothing here loads Spark.
+# Addresses of Spark Connect servers. Nothing here loads Spark.
 
 REMOTE = "SPARK_REMOTE"
-_PORT = 15002  # where a server listens if it is not told otherwise
+_PORT = 15002  # the default port of a server
 _ADDRESS = re.compile(r"sc://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/;@\[\]]+)(?::(?P<port>[0-9]{1,5}))?(?:/(?:;.*)?)?")
 
 
 @dataclass(frozen=True)
 class RemoteAddress:
-    """A server: what Spark's client is given, and for people what of it is no secret; `conf` is for the session."""
+    """A server: the address for Spark's client, and for people the part of it that is not secret; `conf` is for the
+    session.
+    """
 
     url: str
     host: str
@@ -65,7 +67,9 @@ class RemoteAddress:
 
 
 def remote_address(settings: SparkSettings, environment: Mapping[str, str] = os.environ) -> RemoteAddress | None:
-    """The server of `--remote`, or of SPARK_REMOTE where no master is asked for. UsageError GG524 if it is none."""
+    """Return the server of `--remote`, or of SPARK_REMOTE if no master is given. Raises: UsageError GG524 if it is
+    invalid.
+    """
     url, origin = settings.remote, "--remote"
     if url is None and settings.named_master is None:
         url, origin = environment.get(REMOTE) or None, REMOTE
@@ -79,27 +83,27 @@ def remote_address(settings: SparkSettings, environment: Mapping[str, str] = os.
     return RemoteAddress(url, found["host"], port, settings.conf)
 
 
-# Spark masters by their URL: the form that tries again, the addresses behind it, and whether anyone listens there.
+# Spark masters by their URL: the form that retries tasks, their addresses, and whether anyone listens there.
 
 _PROBE_SECONDS = 2.0
 
 
 def cpus() -> int:
-    """How many CPUs this process may use."""
+    """Return how many CPUs this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def retrying(master: str) -> str:
-    """`local[2]` fails with the first killed worker: the form of it, of `local` and of `local[*]` that tries again."""
+    """Return the form of a local master that retries tasks: `local[2]` fails with the first killed worker."""
     if master == "local":
         return "local[1,4]"
     return re.sub(r"^local\[\s*(\d+|\*)\s*\]$", r"local[\1,4]", master)
 
 
 def master_addresses(master: str) -> list[tuple[str, int]]:
-    """Host and port of every master of `spark://host:port[,host:port]`; none for other masters."""
+    """Return host and port of every master of `spark://host:port[,host:port]`; empty for other masters."""
     if not master.startswith("spark://"):
         return []
     addresses = []
@@ -114,7 +118,7 @@ def master_addresses(master: str) -> list[tuple[str, int]]:
 
 
 def probe(master: str, addresses: Sequence[tuple[str, int]]) -> None:
-    """Raise Abend (GG504) unless one of the masters listens: Spark itself would try for a minute without a word."""
+    """Raise Abend GG504 unless one of the masters listens: Spark itself would try for a minute without a message."""
     reason = refusal(addresses)
     if reason is not None:
         message = f"no Spark master answers at `{master}`: {reason}"
@@ -122,7 +126,7 @@ def probe(master: str, addresses: Sequence[tuple[str, int]]) -> None:
 
 
 def refusal(addresses: Sequence[tuple[str, int]]) -> str | None:
-    """None where somebody listens at one of the addresses, given two seconds; else why nobody does."""
+    """Return None if one of the addresses accepts a connection within two seconds, or else why none does."""
     answered = threading.Event()
     problems = []
 
@@ -135,7 +139,7 @@ def refusal(addresses: Sequence[tuple[str, int]]) -> str | None:
         except OSError as error:
             problems.append((error.strerror or str(error)).lower())
 
-    # Daemons, because looking up a name has no time limit of its own.
+    # Daemon threads, because a name lookup has no time limit of its own.
     knocking = [threading.Thread(target=knock, args=(address,), daemon=True) for address in addresses]
     for thread in knocking:
         thread.start()
@@ -147,7 +151,7 @@ def refusal(addresses: Sequence[tuple[str, int]]) -> str | None:
 
 
 def attempts(master: str, configured: str | None) -> int:
-    """How often Spark tries a task. What is `configured` is for clusters; a local Spark has it in its name."""
+    """Return how often Spark tries a task. `configured` applies to clusters; a local Spark has it in its name."""
     local = re.fullmatch(r"local(?:\[[^,\]]*(?:,\s*(\d+)\s*)?\])?", master)
     return int((local[1] if local else configured) or (1 if local else 4))
 
@@ -160,7 +164,7 @@ def resolve(host: str) -> str:
 
 
 def is_here(host: str) -> bool:
-    """Whether the address of `host` is one of this machine's: only those can be bound."""
+    """Return whether the address of `host` belongs to this machine: only such addresses can be bound."""
     address = resolve(host)
     try:
         with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
@@ -170,8 +174,7 @@ def is_here(host: str) -> bool:
     return bool(address)
 
 
-# The Spark that is there already: of this process, or of the spark-submit that started it. Looking for it changes
-# nothing and loads nothing: a process that has not imported pyspark has no session.
+# The Spark that exists already: that of this process, or of the spark-submit that started it.
 
 GATEWAY = "PYSPARK_GATEWAY_PORT"
 
@@ -180,7 +183,7 @@ _CORE, _CONNECT = "pyspark.core.context", "pyspark.sql.connect.session"
 
 @dataclass(frozen=True)
 class ActiveSpark:
-    """A Spark whose context this process has."""
+    """The Spark of a context in this process."""
 
     context: SparkContext
     name = "the Spark session of this process"
@@ -198,14 +201,14 @@ class ActiveSpark:
 
 @dataclass(frozen=True)
 class ConnectSpark:
-    """A session of Spark Connect that this process has."""
+    """A session of Spark Connect in this process."""
 
     session: ConnectSession
     name = "the Spark Connect session of this process"
 
     @property
     def cluster(self) -> str:
-        """Where tasks run. The server may be on this machine, which nothing tells."""
+        """Where tasks run. It is unknown whether the server is on this machine."""
         return "Spark Connect"
 
     @property
@@ -215,10 +218,10 @@ class ConnectSpark:
 
 @dataclass(frozen=True)
 class SubmittedSpark:
-    """The Spark of a spark-submit that started this process: it waits for a context."""
+    """The Spark of the spark-submit that started this process: it waits for a context."""
 
     name = "the Spark that `spark-submit` started"
-    cluster = "spark-submit"  # which gives a program neither its standard input nor, at once, its output
+    cluster = "spark-submit"  # it passes a program no standard input, and its output with a delay
     shows_progress = False
 
 
@@ -226,13 +229,13 @@ Existing: TypeAlias = ActiveSpark | ConnectSpark | SubmittedSpark
 
 
 def detect_spark(environment: Mapping[str, str] = os.environ) -> Existing | None:
-    """The Spark that is there already, or None where ggfmt has to start one or to connect to a server."""
+    """Return the Spark that exists already, or None if ggfmt has to start one or to connect to a server."""
     core, connect = sys.modules.get(_CORE), sys.modules.get(_CONNECT)
     context: Any = None if core is None else core.SparkContext._active_spark_context
-    if getattr(context, "_jsc", None) is not None:  # which it is not while it starts
+    if getattr(context, "_jsc", None) is not None:  # it is None while the context starts
         return ActiveSpark(context)
     if connect is not None:
-        # A thread that has not made a session has that of the process, as in Spark itself.
+        # As in Spark itself, a thread that has not made a session uses that of the process.
         session = connect.SparkSession.getActiveSession() or connect.SparkSession._get_default_session()
         if session is not None:
             return ConnectSpark(session)
@@ -240,7 +243,7 @@ def detect_spark(environment: Mapping[str, str] = os.environ) -> Existing | None
 
 
 def spark_from_argument(spark: object) -> Existing:
-    """A session or a context that a caller names. UsageError GG521 if it is neither, or has been stopped."""
+    """Return the Spark of a session or a context. Raises: UsageError GG521 if it is neither, or has been stopped."""
     connect, sql, core = (sys.modules.get(name) for name in (_CONNECT, "pyspark.sql", _CORE))
     if connect is not None and isinstance(spark, connect.SparkSession):
         if spark.is_stopped:

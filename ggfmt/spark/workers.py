@@ -1,4 +1,4 @@
-"""What workers need: the package, as a zip file, the libraries and the environment."""
+"""What workers need: this package, as a zip file, the right Python, and libraries."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ log = logging.getLogger("ggfmt")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # that a zip file knows
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def link_spark_home(home: Path, links: Path) -> Path:
-    """A Spark home of symbolic links, for workers and executors on this machine.
+    """Make a Spark home of symbolic links, for workers and executors on this machine.
 
-    Spark's workers import its Python from archives, in which nothing is compiled: that takes a second for each session.
-    Directories of the same names have the packages of this interpreter, with their bytecode. And local-cluster writes
-    its `work` directory into the home it runs from.
+    Spark's workers import its Python from archives without bytecode, which takes a second for each session. In this
+    home, directories of the same names link to the packages of this interpreter, with their bytecode. And local-cluster
+    writes its `work` directory into the home that it runs from.
     """
     library = links / "python" / "lib"
     library.mkdir(parents=True)
@@ -58,14 +58,14 @@ def link_spark_home(home: Path, links: Path) -> Path:
 
 
 def package_reader() -> Callable[[], dict[str, bytes]]:
-    """A function that reads the files of this package, as the Python that it runs in would import it.
+    """Return a function that reads the files of this package, as the Python in which it runs would import it.
 
-    It is nested, so that it is pickled by value: a worker that it is sent to may have no such package, or another one.
-    Nothing is imported by it, since what a worker has imported, it keeps.
+    The function is nested, so that it is pickled by value: a worker may have no such package, or another one. It
+    imports nothing, because a worker keeps what it has imported.
     """
 
     def read() -> dict[str, bytes]:
-        """The contents by their names (`ggfmt/cli/typer_commands.py`); none where there is no such package."""
+        """Return the contents by name (`ggfmt/cli/output.py`); empty if there is no such package."""
         spec = importlib.util.find_spec("ggfmt")
         if spec is None or spec.origin is None:
             return {}
@@ -88,9 +88,9 @@ def package_reader() -> Callable[[], dict[str, bytes]]:
 
 
 def zip_package(directory: Path) -> Path:
-    """This package as a zip file in a directory, for executors that do not have it.
+    """Write this package as a zip file to a directory, for executors that do not have it.
 
-    Its name is of its content, and its bytes too: a Spark takes a file of one name once, and the same file again.
+    Name and bytes depend only on the content: Spark accepts a file of one name once, and later only the same file.
     """
     files = sorted(package_reader()().items())
     digest = hashlib.sha256(repr([(name, hashlib.sha256(data).digest()) for name, data in files]).encode())
@@ -101,20 +101,20 @@ def zip_package(directory: Path) -> Path:
     return target
 
 
-def pickled(value: object) -> bytes:
-    """A value as bytes, also a function that no module has."""
+def pickle_by_value(value: object) -> bytes:
+    """Return a value as bytes; also a function that no module has."""
     from pyspark import cloudpickle
 
     return bytes(cloudpickle.dumps(value))  # type: ignore[no-untyped-call]
 
 
-def packed(task: Callable[[Item, int], Result], archive: str | None) -> Callable[[], Callable[[Item, int], Result]]:
-    """A function to be pickled by value, which gives the task on a worker.
+def pack_task(task: Callable[[Item, int], Result], archive: str | None) -> Callable[[], Callable[[Item, int], Result]]:
+    """Return a function, pickled by value, that unpickles the task on a worker.
 
-    A worker that has loaded this package from elsewhere before it was sent the file `archive` loads it anew: Spark
-    keeps workers, and they keep what they have loaded.
+    If a worker loaded this package from elsewhere before it got the file `archive`, the function loads the package
+    again: Spark keeps workers, and workers keep what they have loaded.
     """
-    bytes_of_task = pickled(task)
+    bytes_of_task = pickle_by_value(task)
 
     def unpacked() -> Callable[[Item, int], Result]:
         loaded = sys.modules.get("ggfmt")
@@ -128,7 +128,7 @@ def packed(task: Callable[[Item, int], Result], archive: str | None) -> Callable
 
 @contextlib.contextmanager
 def set_environment(values: dict[str, str]) -> Iterator[None]:
-    """These environment variables while the context lasts, and those from before afterwards."""
+    """Set these environment variables in the context, and restore them afterwards."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -142,23 +142,26 @@ def set_environment(values: dict[str, str]) -> Iterator[None]:
 
 
 def python_path() -> str:
-    """PYTHONPATH with this package's directory, unless installed: those must not hide Python's own modules."""
+    """Return PYTHONPATH with this package's directory, unless it is installed: installed packages must not hide
+    Python's own modules.
+    """
     if str(_PACKAGE.parent) in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
         return os.environ.get("PYTHONPATH", "")
     return os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(_PACKAGE.parent)]))
 
 
-# What the Python workers of somebody's Spark have: their Python, this package, and what it needs.
+# The Python workers of a Spark that ggfmt did not start: their Python, this package, and its libraries.
 
 MAX_FAILURES = "spark.task.maxFailures"
-_ASKED = 8  # workers, at most: a cluster has one Python as a rule
-NEEDED = ("pyarrow>=24", "msgspec")  # an older Arrow has other texts where a slice meets a null
-NEEDED_BY_SOME = ("lxml", "fastavro")  # formats: XML, and Avro as GoldenGate and Qlik have it
+_MAX_ASKED = 8  # maximum number of workers to ask: a cluster usually has one Python
+NEEDED = ("pyarrow>=24", "msgspec")  # an older Arrow returns other texts if a slice starts with a null
+NEEDED_BY_SOME = ("lxml", "fastavro")  # needed by some formats only: XML, and Avro of GoldenGate and Qlik
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A Python worker: its version, its executable, a digest of the package that it has, where, and what it lacks.
+    """A Python worker: its version, its executable, a digest and the place of its copy of this package, and what it
+    lacks.
 
     Native kernels are not part of the digest: a worker without them has the same results.
     """
@@ -174,7 +177,7 @@ Examined = tuple[str, str, "str | None", "str | None", tuple[str, ...]]
 
 
 def examiner() -> Callable[[], Examined]:
-    """A function that tells the fields of `Worker`; nested for the same reason as what `package_reader` gives."""
+    """Return a function that returns the fields of `Worker`; nested for the same reason as in `package_reader`."""
     read, libraries = package_reader(), (*NEEDED, *NEEDED_BY_SOME)
 
     def is_there(requirement: str) -> bool:
@@ -205,21 +208,23 @@ def examiner() -> Callable[[], Examined]:
 
 
 def ask_workers(jobs: Jobs, parallelism: int) -> list[Worker]:
-    """What some of the workers of a Spark tell."""
+    """Return a description of some of the workers of a Spark."""
     examine = examiner()
-    return [Worker(*answer) for answer in jobs.run(lambda item, attempt: examine(), range(min(parallelism, _ASKED)))]
+    return [
+        Worker(*answer) for answer in jobs.run(lambda item, attempt: examine(), range(min(parallelism, _MAX_ASKED)))
+    ]
 
 
 def prepare_workers(ask: Callable[[str | None], Sequence[Worker]], send: Callable[[], str]) -> str | None:
-    """See that workers import this package as it is here, and tell which Python they run.
+    """Make sure that workers import this package as it is here, and log which Python they run.
 
-    `ask` asks some of them, once they have the file of that name. `send` sends a file, whose name it gives, and which
-    is the result; None if there is no need. Abend GG522 if workers lack something else, or import another package even
-    then.
+    `ask` describes some workers, after they have the file of that name. `send` sends a file and returns its name.
+    Returns that name, or None if the workers have the package. Raises: Abend GG522 if workers lack something else, or
+    import another package even then.
     """
     own = Worker(*examiner()())
     workers = ask(None)
-    _tell(workers)
+    _log_workers(workers)
     if all(worker.content == own.content for worker in workers):
         return None
     archive = send()
@@ -231,8 +236,8 @@ def prepare_workers(ask: Callable[[str | None], Sequence[Worker]], send: Callabl
     return archive
 
 
-def _tell(workers: Sequence[Worker]) -> None:
-    """One line on the workers; Abend GG522 if they cannot run a task."""
+def _log_workers(workers: Sequence[Worker]) -> None:
+    """Log one line about the workers. Raises: Abend GG522 if they cannot run a task."""
     pythons = ", ".join(sorted({f"{worker.version} (`{worker.python}`)" for worker in workers}))
     missing = {name for worker in workers for name in worker.lacks}
     lacks = [name for name in (*NEEDED, *NEEDED_BY_SOME) if name in missing]
@@ -248,6 +253,6 @@ def _tell(workers: Sequence[Worker]) -> None:
 
 
 def warn_of_single_attempts(master: str, configured: str | None) -> None:
-    """Warns of a Spark that gives up with the first task that fails; `configured` is what it has for `MAX_FAILURES`."""
+    """Warn of a Spark that stops at the first failed task. `configured`: its value of `MAX_FAILURES`."""
     if attempts(master, configured) == 1:
         log.warning("this Spark (`%s`) tries a task once: a worker that is killed ends the run", master)

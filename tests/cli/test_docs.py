@@ -85,7 +85,7 @@ def test_a_section_ends_where_the_next_of_its_level_starts() -> None:
         ("outputs", "did you mean `output`?"),
         ("GG25", "did you mean `GG205`?"),
         ("canal_jsn", "did you mean `canal_json`?"),
-        ("pkUpdateHandling", "`ggfmt explain pkUpdateHandling` tells of it"),
+        ("pkUpdateHandling", "`ggfmt explain pkUpdateHandling` explains it"),
         ("zzzz", "`ggfmt docs` lists the pages"),
     ],
 )

@@ -106,7 +106,7 @@ def test_a_help_fits_a_narrow_terminal(name: str, columns: int) -> None:
 
 def test_options_of_a_large_command_are_in_groups() -> None:
     panels = [line.strip("╭─╮ ") for line in help_of("run") if line.startswith("╭")]
-    assert panels == ["Arguments", "Options", "Handlers", "Output", "Input", "Spark", "What is told"]
+    assert panels == ["Arguments", "Options", "Handlers", "Output", "Input", "Spark", "Logging"]
 
 
 # Short options, and options on either side of a command
@@ -207,7 +207,7 @@ def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         raise metadata.PackageNotFoundError(package)
 
     monkeypatch.setattr("importlib.metadata.version", none)
-    monkeypatch.setattr(java_module, "_happens_to_be_there", lambda: iter(()))
+    monkeypatch.setattr(java_module, "_unnamed_candidates", lambda: iter(()))
     for name in ("GGFMT_JAVA_HOME", "JAVA_HOME"):
         monkeypatch.delenv(name, raising=False)
     lines = CliRunner().invoke(app, ["--version"]).output.splitlines()

@@ -27,7 +27,7 @@ from ggfmt.config.lint.fix import apply_fixes, apply_rewrites, fix_file, patch
 from ggfmt.config.lint.reading import has_properties, lint
 from ggfmt.config.properties import parse_content
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Rewrite, Span, UsageError
-from ggfmt.render.diagnostics import folded
+from ggfmt.render.diagnostics import fold_similar
 
 __all__ = ["here"]  # the fixture
 
@@ -655,7 +655,7 @@ def test_any_bytes_give_an_answer_that_can_be_read(content: bytes, output_format
         assert ElementTree.fromstring(answer).tag == "testsuites"
     else:
         assert answer.replace("\n", "").isprintable()
-        shown = folded(found) if output_format == "text" else found
+        shown = fold_similar(found) if output_format == "text" else found
         assert len(re.findall(r"\bGG[0-9]{3}(?:\]|::| )", answer)) >= len(shown)
 
 

@@ -515,7 +515,7 @@ def test_a_transform_for_all_columns() -> None:
         ("gg.transform.t.matcher.tableregex=x", "warning[GG102] `gg.transform.t.matcher.tableregex` is read as"),
         ("gg.transforms=t,t", "warning[GG107] `gg.transforms` was given before, in line 3;"),
         ("gg.transform.t.matcher.columnRegex=x", "warning[GG107] `gg.transform.t.matcher.columnRegex` was given"),
-        ("gg.transform.u.matcher=regex", "warning[GG134] the transform `u` is not carried out: `gg.transforms` does"),
+        ("gg.transform.u.matcher=regex", "warning[GG134] the transform `u` is not applied: `gg.transforms` does"),
         ("gg.transform.t.converter.replaceString=\\ ", "warning[GG114] the blanks at the ends of"),
         ("gg.transform.t.converter.replaceString=CDATA[x", "warning[GG115] "),
         ("gg.transfrom.t.matcher=regex", "warning[GG101] `gg.transfrom.t.matcher` is not a property that ggfmt knows"),

@@ -111,7 +111,7 @@ def test_the_version_of_spark_is_that_of_its_files() -> None:
 
 
 def test_a_machine_without_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java_module, "_happens_to_be_there", lambda: iter(()))
+    monkeypatch.setattr(java_module, "_unnamed_candidates", lambda: iter(()))
     for name in ("GGFMT_JAVA_HOME", "JAVA_HOME"):
         monkeypatch.delenv(name, raising=False)
     status, found = doctor("--master", "local[1]")

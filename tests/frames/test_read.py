@@ -25,9 +25,9 @@ from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.frames.batches import FrameProjection
-from ggfmt.frames.plan import Plan, narrowed, parse_request
+from ggfmt.frames.plan import Plan, narrow_projection, parse_request
 from ggfmt.frames.shapes import GENERIC, column_type, ddl, from_spark, typed
-from ggfmt.frames.source import FrameReader, signed
+from ggfmt.frames.source import FrameReader, sign_plan
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def test_values_are_exact_and_null_is_not_missing(spark: SparkSession, tmp_path:
     )
     plan = planned(path, "json", definitions={"GG.WIDE": WIDE}, table="GG.WIDE")
     frames.register(spark)
-    first, second = spark.read.format("ggfmt").options(**signed(plan)).load().orderBy("seq").collect()
+    first, second = spark.read.format("ggfmt").options(**sign_plan(plan)).load().orderBy("seq").collect()
     assert first["after"].asDict() == {"ID": 1, "D": Decimal(digits), "F": 0.1, "B": True, "`odd": "x"}
     assert (first["after_missing"], first["before"], first["before_missing"]) == (None, None, None)
     assert second["after"].asDict() == {"ID": 2, "D": None, "F": None, "B": None, "`odd": ""}
@@ -354,7 +354,7 @@ def test_a_directory_that_changes_after_it_was_looked_at(spark: SparkSession, tm
 def test_only_a_plan_of_this_process_is_taken(spark: SparkSession, told: Told) -> None:
     folder, source = told["json"]
     frames.register(spark)
-    ((name, option),) = signed(planned(folder, "json", source)).items()
+    ((name, option),) = sign_plan(planned(folder, "json", source)).items()
     forged = ("A" if option[0] != "A" else "B") + option[1:]
     with pytest.raises(Exception, match="GG531"):
         spark.read.format("ggfmt").option(name, forged).load()
@@ -383,7 +383,7 @@ def test_a_schema_comes_back_from_spark_as_it_was() -> None:
     for schema in (GENERIC, typed(WIDE), typed(TABLES["GG.ORDERS"])):
         told: Any = StructType.fromDDL(ddl(schema)).jsonValue()
         assert from_spark(told) == schema
-        assert narrowed(FrameProjection(schema), told).schema == schema
+        assert narrow_projection(FrameProjection(schema), told).schema == schema
 
 
 def test_the_package_is_light() -> None:

@@ -134,4 +134,4 @@ def test_a_long_plan_ends_after_20(planned: Planned, tmp_path: Path) -> None:
         write_lines(tmp_path / "many" / f"{number:02d}.json", [operation(number)])
     _, plan, _ = planned("many", "--to", "json", "-o", "out")
     assert plan.count("many/") == 21  # the reason for the format names one
-    assert "  and 10 more, told at `--log-level debug`\n" in plan
+    assert "  and 10 more; see `--log-level debug`\n" in plan

@@ -24,7 +24,16 @@ from ggfmt.spark.installations import find_java, spark_home
 from ggfmt.spark.jvm import tolerant_home
 from ggfmt.spark.runners import resolve_spark, runner_for
 from ggfmt.spark.target import SparkSettings, SubmittedSpark, attempts, detect_spark, remote_address
-from ggfmt.spark.workers import NEEDED, NEEDED_BY_SOME, Worker, examiner, packed, pickled, prepare_workers, zip_package
+from ggfmt.spark.workers import (
+    NEEDED,
+    NEEDED_BY_SOME,
+    Worker,
+    examiner,
+    pack_task,
+    pickle_by_value,
+    prepare_workers,
+    zip_package,
+)
 
 ARGUMENTS = ["--current-timestamp", MOMENT.isoformat(), "--split-size", "60k"]
 ARGUMENTS += [word for line in JSON_LINES for word in ("--set", line)]
@@ -502,7 +511,7 @@ def test_a_worker_that_has_loaded_another_package_loads_it_anew(tmp_path: Path) 
     file = zip_package(tmp_path)
     (tmp_path / "old" / "ggfmt").mkdir(parents=True)
     (tmp_path / "old" / "ggfmt" / "__init__.py").write_text("OLD = True\n")
-    bytes_of_task = pickled(packed(join_group, file.name))
+    bytes_of_task = pickle_by_value(pack_task(join_group, file.name))
     program = (
         "import sys, pickle, ggfmt; assert ggfmt.OLD; sys.path.insert(1, sys.argv[1]);"
         "task = pickle.load(sys.stdin.buffer)(); print(task.__module__, sys.modules['ggfmt'].__file__)"

@@ -1,1 +1,1 @@
-"""What is wrong with handler files: every finding, and what mends it."""
+"""The checks of handler files: every finding, and its fix."""

@@ -1,22 +1,12 @@
-"""One handler from its entries: the options of the handler and of its format, and what is wrong with them."""
+"""A handler made from its entries: the options of the handler and of its format, and their problems."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ggfmt.config import goldengate_keys, property_names
 from ggfmt.config.comments import before_comment
-from ggfmt.config.goldengate_keys import (
-    ADAPTER_FORMATS,
-    CHOOSING,
-    GOLDENGATE_FORMATS,
-    HANDLER_TYPES,
-    Formats,
-    GoldenGateProperty,
-    listing,
-    names_of,
-    types_having,
-)
 from ggfmt.config.handler_options import (
     DEFAULT_FORMAT,
     HandlerConfig,
@@ -25,16 +15,7 @@ from ggfmt.config.handler_options import (
     partitioner_property,
     read_partitioner,
 )
-from ggfmt.config.properties import Entry, removed
-from ggfmt.config.property_names import (
-    HandlerKey,
-    find_option,
-    find_unsupported_property,
-    nearest_format_property,
-    nearest_handler_property,
-    owner,
-    renamed,
-)
+from ggfmt.config.properties import Entry, removal
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
@@ -49,20 +30,20 @@ LEFT_OUT = "GG124"
 
 
 class HandlerBuilder:
-    """One handler in the making; what is found wrong is added to `findings`.
+    """Builds one handler; problems are added to `findings`.
 
-    `given` has the entry that counts of every property given, `handler` and `options` the values, the default for one
-    that is `illegal`; without a format that can be written there are no `options`. `uncovered` has what is given of
-    GoldenGate's properties that ggfmt does not do, by their names. `entries` are in the order of the files.
+    `given`: the effective entry of every given property. `handler`, `options`: the values; an `illegal` property has
+    its default. If the format cannot be written, `options` is None. `uncovered`: given properties of GoldenGate that
+    ggfmt does not apply, by name. `entries`: in the order of the files.
 
-    `type` is None if the handler gives none, if it is a Java class (`is_custom`), and if ggfmt does not know it;
-    `type_text` is what it says, and `type_entry` where.
+    `type` is None if the handler has no type, if the type is a Java class (`is_custom`), and if ggfmt does not know it.
+    `type_text`: the value, from `type_entry`.
     """
 
     def __init__(
         self,
         name: str,
-        keyed: Sequence[tuple[HandlerKey, Entry]],
+        keyed: Sequence[tuple[property_names.HandlerKey, Entry]],
         formats: Mapping[str, Format],
         findings: list[Diagnostic],
     ) -> None:
@@ -72,10 +53,10 @@ class HandlerBuilder:
         self.entries = [entry for _, entry in keyed]
         self.given: dict[str, Entry] = {}
         self.illegal: set[str] = set()
-        self.uncovered: dict[str, tuple[Entry, GoldenGateProperty]] = {}
+        self.uncovered: dict[str, tuple[Entry, goldengate_keys.GoldenGateProperty]] = {}
         self.type_entry = next((entry for key, entry in reversed(keyed) if key.rest.lower() == "type"), None)
         self.type_text = before_comment(self.type_entry) if self.type_entry and not self.type_entry.secret else ""
-        self.type = HANDLER_TYPES.get(self.type_text.lower())
+        self.type = goldengate_keys.HANDLER_TYPES.get(self.type_text.lower())
         self.is_custom = "." in self.type_text
         of_format = [(key, entry) for key, entry in keyed if key.is_format]
         self.format_of_type = self._format_of_type()
@@ -100,7 +81,7 @@ class HandlerBuilder:
             self.options = self.format.options(**self._values(self.format.options.specs(), "format."))
 
     def config(self) -> HandlerConfig | None:
-        """The handler; None without a format that can be written."""
+        """Return the handler; None without a format that can be written."""
         if self.format is None or self.options is None:
             return None
         return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given)
@@ -108,11 +89,11 @@ class HandlerBuilder:
     # The type
 
     def _format_of_type(self) -> Format | None:
-        """What a handler writes by its type, if handlers of the type have no formatter and ggfmt writes that."""
+        """Return what handlers of the type write, if they have no formatter and ggfmt writes that format."""
         name = self.type.name if self.type is not None else None
         return next((format for format in self.formats.values() if name and format.handler_type == name), None)
 
-    def _report_formatter(self, keyed: Sequence[tuple[HandlerKey, Entry]], of_type: Format) -> None:
+    def _report_formatter(self, keyed: Sequence[tuple[property_names.HandlerKey, Entry]], of_type: Format) -> None:
         for _, entry in keyed:
             if before_comment(entry).lower() != of_type.name:
                 message = (
@@ -121,9 +102,11 @@ class HandlerBuilder:
                 self._report("GG110", message, entry.key_span, f"what is written is `{of_type.name}`")
 
     def _has_formatter(self, format_given: bool) -> bool:
-        """Whether a formatter makes the messages, and which is known."""
+        """Return whether a formatter makes the messages, and ggfmt knows which one."""
         if self.type is not None:
-            return self.type.formats is Formats.DEFAULT or (self.type.formats is Formats.GIVEN and format_given)
+            return self.type.formats is goldengate_keys.Formats.DEFAULT or (
+                self.type.formats is goldengate_keys.Formats.GIVEN and format_given
+            )
         return format_given or not self.type_text
 
     def _check_type(self, format_given: bool) -> None:
@@ -131,11 +114,11 @@ class HandlerBuilder:
             return
         span, shown = self.type_entry.value_span, visible(self.type_text)
         if self.type is None and not self.is_custom:
-            help = suggestion(self.type_text, HANDLER_TYPES)
+            help = suggestion(self.type_text, goldengate_keys.HANDLER_TYPES)
             self._report("GG123", f"`{shown}` is not a type of handlers that ggfmt knows", span, help)
         if not self.is_left_out:
             return
-        if self.type is not None and self.type.formats is Formats.NONE:
+        if self.type is not None and self.type.formats is goldengate_keys.Formats.NONE:
             message = f"handlers of the type `{shown}` have no formatter"
             help = f"`ggfmt run` leaves `{self.name}` out" + ("; its `format` has no effect" if format_given else "")
         else:
@@ -145,7 +128,7 @@ class HandlerBuilder:
 
     # The format
 
-    def _format(self, keyed: Sequence[tuple[HandlerKey, Entry]]) -> Format | None:
+    def _format(self, keyed: Sequence[tuple[property_names.HandlerKey, Entry]]) -> Format | None:
         for key, entry in keyed:
             if key.misspells_format:
                 self._report_renamed(entry, "format")
@@ -156,7 +139,7 @@ class HandlerBuilder:
         if value is None:
             message, help = self._no_format("***" if chosen and chosen.secret else text)
             self._report("GG106", message, chosen.value_span if chosen else Span(), help)
-            # With a comment behind it, it is clear which format was meant: its properties are looked at too.
+            # If a comment follows, it is clear which format was meant: check its properties too.
             value = self._written(before_comment(chosen)) if chosen else None
         return value
 
@@ -167,15 +150,15 @@ class HandlerBuilder:
         return None
 
     def _no_format(self, text: str) -> tuple[str, str]:
-        """What is wrong with a format that cannot be written, and what to do."""
+        """Return the message and the help for a format that cannot be written."""
         written = [name for name, format in self.formats.items() if format.writes is not None]
         help = f"formats are {', '.join(f'`{name}`' for name in written)}"
         folded = text.lower()
         if folded in map(str.lower, self.formats):
             return f"`{text}` is a format that ggfmt reads, but does not write", help
-        if folded in GOLDENGATE_FORMATS:
+        if folded in goldengate_keys.GOLDENGATE_FORMATS:
             return f"`{text}` is a format of GoldenGate that ggfmt does not write yet", help
-        if folded in ADAPTER_FORMATS:
+        if folded in goldengate_keys.ADAPTER_FORMATS:
             return f"`{text}` is a format of the older Java adapter, which ggfmt does not write", help
         if "." in text:
             return f"`{text}` is a Java class or a template, which ggfmt cannot run", help
@@ -185,39 +168,43 @@ class HandlerBuilder:
     # Properties
 
     def _take_handler_property(self, name: str, entry: Entry) -> None:
-        own = find_option(name, self.format.options.specs()) if self.format and self.format.handler_type else None
+        own = (
+            property_names.find_option(name, self.format.options.specs())
+            if self.format and self.format.handler_type
+            else None
+        )
         if own is not None:
             if own.renamed:
                 self._report_renamed(entry, own.spec.name)
             self._give(f"format.{own.spec.name}", entry)
             return
-        match = None if self.is_left_out else find_option(name, HandlerOptions.specs())
+        match = None if self.is_left_out else property_names.find_option(name, HandlerOptions.specs())
         if is_partitioner(name) and not self.is_left_out:
             self._give(partitioner_property(name), entry)
         elif match is not None:
             if match.renamed and name.lower() not in _NAMES_ELSEWHERE:
                 self._report_renamed(entry, match.spec.name)
             self._give(match.spec.name, entry)
-        elif name.lower() in CHOOSING and not (self.is_custom or self.is_left_out):
-            self._leave(GoldenGateProperty(name.lower(), (), FIRST_RELEASE), entry)
-        elif not (self.is_custom or (self.type.has(name) if self.type else types_having(name))):
+        elif name.lower() in goldengate_keys.CHOOSING and not (self.is_custom or self.is_left_out):
+            self._leave(goldengate_keys.GoldenGateProperty(name.lower(), (), FIRST_RELEASE), entry)
+        elif not (self.is_custom or (self.type.has(name) if self.type else goldengate_keys.types_having(name))):
             self._report_foreign(name, entry)
 
     def _report_foreign(self, name: str, entry: Entry) -> None:
-        """Tell of a property that is none of the handler's own."""
+        """Report a property that the handler does not have."""
         specs = self.format.options.specs() if self.format else ()
-        known = names_of(self.type) if self.type else names_of()
-        lacking = find_unsupported_property(name, self.format) if self.format else None
+        known = goldengate_keys.names_of(self.type) if self.type else goldengate_keys.names_of()
+        lacking = property_names.find_unsupported_property(name, self.format) if self.format else None
         near = (
             f"format.{lacking.name}"
             if lacking
-            else nearest_handler_property(name, HandlerOptions.specs(), known, specs)
+            else property_names.nearest_handler_property(name, HandlerOptions.specs(), known, specs)
         )
-        others = types_having(name)
+        others = goldengate_keys.types_having(name)
         if others and not (near or "").startswith("format."):
-            help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
+            help = f"{goldengate_keys.listing(others)} {'has' if len(others) == 1 else 'have'} it"
             if self.type is not None and self.type.complete:
-                types = f"the type{'s' if len(others) > 1 else ''} {listing(others)}"
+                types = f"the type{'s' if len(others) > 1 else ''} {goldengate_keys.listing(others)}"
                 message = f"`{entry.key}` is a property of handlers of {types}, not of `{self.type.name}`"
                 self._report("GG110", message, entry.key_span, "it has no effect")
             else:
@@ -234,25 +221,25 @@ class HandlerBuilder:
         return f"not known as a property of handlers of the type `{visible(self.type_text)}`"
 
     def _take_format_property(self, name: str, misspelt: bool, entry: Entry, format: Format) -> None:
-        match = find_option(name, format.options.specs())
+        match = property_names.find_option(name, format.options.specs())
         if match is not None:
             if match.renamed or misspelt:
                 self._report_renamed(entry, f"format.{match.spec.name}")
             self._give(f"format.{match.spec.name}", entry)
             return
-        lacking = find_unsupported_property(name, format)
+        lacking = property_names.find_unsupported_property(name, format)
         if lacking is not None:
             self._leave(lacking, entry)
             return
-        whose = owner(name, self.formats)
+        whose = property_names.owner(name, self.formats)
         if whose is not None:
             message = f"`{entry.key}` is a property of {whose}, not of `{format.name}`"
             self._report("GG110", message, entry.key_span, "it has no effect")
             return
-        near = nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
+        near = property_names.nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
         self._report_unknown("GG101", f"`{entry.key}` is not a property of `{format.name}`", entry, near)
 
-    def _leave(self, known: GoldenGateProperty, entry: Entry) -> None:
+    def _leave(self, known: goldengate_keys.GoldenGateProperty, entry: Entry) -> None:
         if known.name in self.uncovered:
             report_duplicate(self.findings, self.uncovered[known.name][0], entry)
         self.uncovered[known.name] = entry, known
@@ -281,7 +268,7 @@ class HandlerBuilder:
 
     def _report_renamed(self, entry: Entry, property: str) -> None:
         name = f"gg.handler.{self.name}.{property}"
-        self.findings.append(renamed(entry, name, property.rpartition(".")[2], f"write `{name}`"))
+        self.findings.append(property_names.rename_finding(entry, name, property.rpartition(".")[2], f"write `{name}`"))
 
     def _report_unknown(self, code: str, message: str, entry: Entry, near: str | None) -> None:
         help = f"did you mean `gg.handler.{self.name}.{near}`?" if near else None
@@ -289,18 +276,18 @@ class HandlerBuilder:
 
 
 def report_duplicate(findings: list[Diagnostic], earlier: Entry, entry: Entry) -> None:
-    """Tell of an entry that repeats one of the same file; a later file overrides an earlier one in silence."""
+    """Report an entry that repeats one of the same file; a later file overrides an earlier one silently."""
     if earlier.file != entry.file:
         return
     message = f"`{entry.key}` was given before, in line {earlier.line}"
     code, help = "GG107", "remove one of them; the last one counts"
     if trim(earlier.value) == trim(entry.value):
         code, message, help = "GG128", f"{message}, with the same value", "remove one of them"
-    findings.append(Diagnostic(code, message, entry.key_span, help, rewrite=removed(earlier)))
+    findings.append(Diagnostic(code, message, entry.key_span, help, rewrite=removal(earlier)))
 
 
 def report_missing_format(findings: list[Diagnostic], name: str, entry: Entry) -> None:
-    """Refuse a misprinted format: with the default in its place, the output would not be what was meant."""
+    """Report a misspelled format as an error: with the default format, the output would be wrong."""
     meant = f"gg.handler.{name}.format"
     message = f"`{meant}` is missing, and `{entry.key}` is not it"
     value = "***" if entry.secret else visible(trim(entry.value))

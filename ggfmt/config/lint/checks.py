@@ -1,6 +1,6 @@
-"""What can be wrong with a handler whose values are all legal.
+"""Checks of a handler whose values are all legal, and of the releases that its properties need.
 
-The checks go by the kinds of options, so that they hold for every format, and for an option from its declaration on.
+The checks depend on the kinds of options, so they apply to every format, and to a new option as soon as it is declared.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 @dataclass(frozen=True)
 class _Value:
-    """The value of an option, and where it was given; `entry` is None for a default."""
+    """The value of an option, and its entry; `entry` is None for a default."""
 
     spec: OptionSpec
     value: Any
@@ -41,7 +41,7 @@ class _Value:
 
 
 def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    """What is wrong with a handler besides its keys and illegal values."""
+    """Return the problems of a handler besides its keys and illegal values."""
     values = list(_values(assembly, assembly.handler, ""))
     yield from _texts(values)
     yield from _file_layout(assembly)
@@ -54,7 +54,7 @@ def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     yield from _container_files(assembly, assembly.format)
     yield from _schema_directories([*values, *of_format], assembly.format, assembly.options)
     yield from _primary_key_updates(of_format)
-    # A text that is not what was meant says nothing about the others.
+    # A misread text proves nothing about the other texts.
     places = {finding.span for finding in doubtful if finding.code == "GG115"}
     written = [
         item
@@ -103,7 +103,7 @@ def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagn
 
 
 def _file_layout(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    """Names of files. The group is that of a machine, and may be given when files are written."""
+    """Return problems of file names. The group belongs to a machine, and may be set only when files are written."""
     shared = shared_names(assembly.handler)
     found = [("GG135", shared)] if shared is not None else []
     found += [("GG136", problem) for problem in not_done(assembly.handler, group="any")]
@@ -115,7 +115,9 @@ def _file_layout(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
 
 
 def _control_files(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    """No release needs them to make messages, so that `createControlFile` is no option; but somebody waits for them."""
+    """Return the problem of control files. No release needs them to make messages, so `createControlFile` is no option;
+    but other programs wait for them.
+    """
     if assembly.is_custom or (assembly.type is not None and not assembly.type.has(CONTROL_FILE)):
         return
     key = f"gg.handler.{assembly.name}.{CONTROL_FILE}".lower()
@@ -151,9 +153,9 @@ def _primary_key_updates(values: list[_Value]) -> Iterator[Diagnostic]:
 
 
 def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnostic]:
-    """GG116 for each two texts that a reader cannot tell apart."""
+    """Yield GG116 for each two texts that a reader cannot distinguish."""
     delimiters = [item for item in written if isinstance(item.spec.kind, Delimiter) and item.value]
-    # Those of tokens do not divide the columns.
+    # Delimiters of tokens do not separate the columns.
     of_columns = [item for item in delimiters if not _is_of_tokens(item)]
     representations = [item for item in written if isinstance(item.spec.kind, Representation)]
     either = [(one, other) for one, other in combinations(delimiters, 2) if _overlap(one, other)]
@@ -171,7 +173,7 @@ def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnosti
             relation = "is part of" if here.value in there.value else "contains"
         default = "" if there.entry else f", which is `{there.spec.default_text}` by default"
         message = f"`{entry.key}` {relation} `{there.spec.name}`{default}"
-        yield Diagnostic("GG116", message, entry.value_span, "choose texts that can be told apart")
+        yield Diagnostic("GG116", message, entry.value_span, "choose different texts")
 
 
 def _is_of_tokens(item: _Value) -> bool:
@@ -183,7 +185,7 @@ def _overlap(one: _Value, other: _Value) -> bool:
 
 
 def _lacking_characters(written: list[_Value], values: list[_Value]) -> Iterator[Diagnostic]:
-    """GG118 for each text that the charset of the messages cannot encode, and one for all defaults."""
+    """Yield GG118 for each text that the charset of the messages cannot encode, and one for all defaults."""
     charset = next((v for v in values if isinstance(v.spec.kind, Charset) and v.spec.kind.messages), None)
     if charset is None or charset.value == NATIVE:
         return
@@ -200,17 +202,17 @@ def _lacking_characters(written: list[_Value], values: list[_Value]) -> Iterator
         yield Diagnostic("GG118", message, charset.entry.value_span, f"choose another `{charset.spec.name}`")
 
 
-# Which releases of GoldenGate have the properties of a handler, and what of them ggfmt does not do.
+# The releases of GoldenGate that have the properties of a handler, and properties that ggfmt does not apply.
 
 GOLDENGATE = "GoldenGate for Big Data"
 
-# The code of a property that ggfmt does not do, and that of the same where messages are to be written.
+# The code of a property that ggfmt does not apply, and its code if messages are to be written.
 UNCOVERED, REFUSED = "GG126", "GG127"
 
 
 @dataclass(frozen=True)
 class _OptionUse:
-    """A property, or the format `format`, that has an effect only in releases from `since` on and up to `until`."""
+    """A property, or the format `format`, that has an effect only in releases from `since` to `until`."""
 
     entry: Entry
     since: str
@@ -221,20 +223,21 @@ class _OptionUse:
         return f"`{self.format}` is a format" if self.format else f"`{self.entry.key}` is a property"
 
 
-def check_releases(assemblies: Sequence[HandlerBuilder], release: str | None, told: bool) -> Iterator[Diagnostic]:
-    """GG111 for the first property of a handler that does not fit the release, GG126 for each that ggfmt does not do.
+def check_releases(assemblies: Sequence[HandlerBuilder], release: str | None, is_given: bool) -> Iterator[Diagnostic]:
+    """Return GG111 for the first property of a handler that does not fit the release, GG126 for each that ggfmt does
+    not apply.
 
-    `release` is None if its value is illegal; `told`: the configuration names it, so that a property of a later one is
-    without effect in it.
+    `release` is None if its value is illegal. `is_given`: the configuration names the release, so that it ignores a
+    property of a later one.
     """
     uses = [_uses(assembly) for assembly in assemblies]
     common = _fitting([use for of_one in uses for use in of_one])
     for assembly, of_one in zip(assemblies, uses, strict=True):
-        yield from _check(assembly, of_one, common, release, told)
+        yield from _check(assembly, of_one, common, release, is_given)
 
 
 def _check(
-    assembly: HandlerBuilder, uses: Sequence[_OptionUse], common: Sequence[str], release: str | None, told: bool
+    assembly: HandlerBuilder, uses: Sequence[_OptionUse], common: Sequence[str], release: str | None, is_given: bool
 ) -> Iterator[Diagnostic]:
     if release is not None:
         misfit = next((use for use in uses if not is_available(release, use.since, use.until)), None)
@@ -242,12 +245,12 @@ def _check(
             yield _misfit(misfit, uses, common, assembly.name, release)
         yield from _metadata(assembly, release)
     for entry, known in assembly.uncovered.values():
-        if _is_on(entry) and (release is None or not told or is_available(release, known.since, None)):
+        if _is_on(entry) and (release is None or not is_given or is_available(release, known.since, None)):
             yield _uncovered(entry, known)
 
 
 def _metadata(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
-    """What is to be said of a format that has templates, where the handler gives none."""
+    """Return the problem of a format that has metadata templates, if the handler gives none."""
     if getattr(assembly.options, "meta_columns_template", ()) is not None:
         return
     place = next((entry.key_span for entry in assembly.entries), Span())
@@ -263,16 +266,16 @@ def _metadata(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
 
 
 def _uses(assembly: HandlerBuilder) -> list[_OptionUse]:
-    """What the handler uses, in the order of the files."""
+    """Yield what the handler uses, in the order of the files."""
     uses = [_OptionUse(entry, known.since, None) for entry, known in assembly.uncovered.values() if _is_on(entry)]
-    # What a handler itself does beside its format is the same in the messages of all releases.
+    # What a handler does besides its format is the same in the messages of all releases.
     for spec in assembly.options.specs() if assembly.options is not None else ():
         name, value = f"format.{spec.name}", getattr(assembly.options, spec.attr)
         entry = assembly.given.get(name)
         if entry is None or name in assembly.illegal or not spec.since:
             continue
-        # As by default, or switched off, is what a release does that does not have the property yet. One that has it no
-        # more does what it does with the switch off.
+        # A release without the property behaves as if it had its default, or were switched off. A release that has it
+        # may behave in another way if it is switched off.
         as_ever = value == spec.default or (value is False and spec.default is not True)
         uses.append(_OptionUse(entry, FIRST_RELEASE if as_ever else spec.since, None if value is False else spec.until))
     chosen = assembly.given.get("format")
@@ -293,7 +296,7 @@ def _fitting(uses: Sequence[_OptionUse]) -> list[str]:
 def _misfit(
     misfit: _OptionUse, uses: Sequence[_OptionUse], common: Sequence[str], handler: str, release: str
 ) -> Diagnostic:
-    """`common` are the releases that fit all handlers."""
+    """Return the message for a property that does not fit. `common`: the releases that fit all handlers."""
     is_new = is_later(misfit.since, release)
     reach = f"from {GOLDENGATE} {misfit.since} on" if is_new else f"of {GOLDENGATE} up to {misfit.until}"
     fitting = _fitting(uses)
@@ -321,6 +324,6 @@ def _uncovered(entry: Entry, known: GoldenGateProperty) -> Diagnostic:
 
 
 def refusal(uncovered: Diagnostic) -> Diagnostic:
-    """The error for a property that ggfmt does not do, where messages are to be written."""
+    """Return the error for a property that ggfmt does not apply, if messages are to be written."""
     help = "what ggfmt would write differs from GoldenGate's messages; `ggfmt.uncovered=ignore` allows it"
     return replace(uncovered, code=REFUSED, help=help)

@@ -1,4 +1,4 @@
-"""The files to check: what files, directories, globs and `-` on a command line stand for."""
+"""The files to check: those that files, directories, globs and `-` on a command line name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENDINGS = (".properties", ".props")
 
 @dataclass(frozen=True)
 class HandlerFile:
-    """A file to check: its name as it is told, its path (None for standard input) and its bytes."""
+    """A file to check: its name in findings, its path (None for standard input) and its bytes."""
 
     name: str
     path: str | None
@@ -28,13 +28,13 @@ class HandlerFile:
 
     @cached_property
     def has_properties(self) -> bool:
-        """Whether GoldenGate, or ggfmt, has keys in it."""
+        """Whether the file has keys of GoldenGate or of ggfmt."""
         return has_properties(self.content)
 
 
 @dataclass(frozen=True)
 class HandlerFiles:
-    """What the arguments stand for, each file once, in their order; the names of those without GoldenGate's keys."""
+    """The files of the arguments, each file once, in order; and the names of files without keys of GoldenGate."""
 
     found: tuple[HandlerFile, ...]
     passed_over: tuple[str, ...]
@@ -43,17 +43,17 @@ class HandlerFiles:
 def find_sources(
     arguments: Sequence[str], standard_input: BinaryIO, name_of_standard_input: str = NAME_OF_STANDARD_INPUT
 ) -> HandlerFiles:
-    """The files that the arguments name, and what they hold.
+    """Return the files that the arguments name, and their content.
 
-    A directory stands for the `*.properties` and `*.props` files below it. Files without a key of GoldenGate are passed
-    over, since those of producers and loggers are called the same. UsageError with a GG100 for each argument that
-    stands for nothing, and for each file that cannot be read.
+    A directory stands for the `*.properties` and `*.props` files below it. Files without a key of GoldenGate are
+    skipped, because files of producers and loggers have the same names. Raises: UsageError with a GG100 for each
+    argument without a file, and for each file that cannot be read.
     """
     return _Search(standard_input, name_of_standard_input).sources(arguments)
 
 
 class _Search:
-    """One search: what is found so far, by its real path, and what is wrong with the arguments."""
+    """One search: the files found so far, by their real paths, and the problems of the arguments."""
 
     def __init__(self, standard_input: BinaryIO, name_of_standard_input: str) -> None:
         self.standard_input = standard_input
@@ -75,7 +75,7 @@ class _Search:
         return HandlerFiles(ours, tuple(source.name for source in files if not source.has_properties))
 
     def _take(self, argument: str) -> bool:
-        """Whether the argument stands for any file, be it one that cannot be read."""
+        """Add the files of an argument; return whether it names any file, even one that cannot be read."""
         if argument == STANDARD_INPUT:
             if argument not in self.found:
                 self.found[argument] = HandlerFile(self.name_of_standard_input, None, self.standard_input.read())
@@ -96,7 +96,7 @@ class _Search:
         return True
 
     def _take_member(self, path: str) -> bool:
-        """Take a file of a directory; whether it is one to check."""
+        """Add a file of a directory; return whether it is one to check."""
         real = os.path.realpath(path)
         if real not in self.found:
             self.found[real] = self._read(path)
@@ -104,13 +104,13 @@ class _Search:
         return source is None or source.has_properties
 
     def _members(self, directory: str) -> Iterator[str]:
-        """The files below a directory that may be handler files, in the order of their names."""
+        """Yield the files below a directory that may be handler files, in order of their names."""
         paths = []
         for parent, directories, names in os.walk(directory, onerror=self._report_unreadable):
             directories[:] = [name for name in directories if not name.startswith(".")]
             for name in names:
                 path = os.path.join(parent, name)
-                # What is no file, a pipe for example, may be silent for ever; a link to nothing is told.
+                # A pipe, for example, may never have data. A broken link is reported.
                 is_file = os.path.isfile(path) or not os.path.exists(path)
                 if name.endswith(_ENDINGS) and not name.startswith(".") and is_file:
                     paths.append(path)
@@ -137,6 +137,8 @@ def _by_name(path: str) -> list[str]:
 
 
 def relative_name(name: str, directory: str | None = None) -> str | None:
-    """The name of a file from a directory, else from the working directory; None if the file is not below it."""
+    """Return the name of a file relative to a directory, or else to the working directory; None if the file is not
+    below it.
+    """
     relative = os.path.relpath(name, directory or os.curdir)
     return None if relative.split(os.sep)[0] == os.pardir else relative

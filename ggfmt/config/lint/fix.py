@@ -1,4 +1,4 @@
-"""The fixes of a handler file: put into its text, written back to the file, or shown as a patch."""
+"""Fixes of a handler file: applied to its text, written back to the file, or shown as a patch."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 
 _NATURAL_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _PLAIN_NAME = re.compile(rb"[ !#-\[\]-~]+")
-_MOST_ROUNDS = 10
+_MAX_ROUNDS = 10
 
 
 @dataclass(frozen=True)
 class FixedFile:
-    """A file after its fixes: its bytes, how many keys were fixed and lines rewritten, what is still found in it."""
+    """A file after its fixes: its bytes, the number of fixed keys and rewritten lines, and the
+    findings that are left.
+    """
 
     content: bytes = field(repr=False)
     keys: int
@@ -33,16 +35,16 @@ class FixedFile:
 def fix_file(
     content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = (), unsafe: bool = False
 ) -> FixedFile:
-    """Apply the fixes of a file, and then those of what only the fixed file shows, until none is left.
+    """Apply the fixes of a file, and then those of findings that only the fixed file shows, until none is left.
 
-    `unsafe`: rewrite lines too, when no fix is left. All other bytes stay as they are: encoding, byte order mark, line
+    `unsafe`: when no fix is left, rewrite lines too. All other bytes stay as they are: encoding, byte order mark, line
     ends, a missing last line end.
     """
     findings = lint(content, file, rules, settings)
     keys: set[int] = set()
     rewritten = 0
-    # The bound is for fixes that would undo each other.
-    for _ in range(_MOST_ROUNDS):
+    # A bound, in case two fixes undo each other.
+    for _ in range(_MAX_ROUNDS):
         of_file = [finding for finding in findings if finding.span.file == file]
         fixed, touched = apply_fixes(content, of_file)
         keys |= touched
@@ -56,10 +58,10 @@ def fix_file(
 
 
 def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, set[int]]:
-    """The bytes with the fixes of the findings in them, and the numbers of the lines that have one.
+    """Return the bytes with the fixes of the findings applied, and the numbers of the fixed lines.
 
-    A fix is left out if it overlaps one before it in its line, or if the text at its place is not what the finding
-    shows, as where a secret is masked.
+    A fix is skipped if it overlaps an earlier one in its line, or if the text at its place is not that of the finding,
+    for example a masked secret.
     """
     text, encoding, mark = decode(content)
     lines = _NATURAL_LINE.findall(text)
@@ -79,9 +81,10 @@ def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, 
 
 
 def apply_rewrites(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, int]:
-    """The bytes with the lines of the findings rewritten, and how many were; each line by the first that asks for it.
+    """Return the bytes with the lines of the findings rewritten, and the number of rewrites. The first rewrite of a
+    line counts.
 
-    A rewriting is left out if the file does not hold the lines that it is about.
+    A rewrite is skipped if the file does not have the lines that it replaces.
     """
     text, encoding, mark = decode(content)
     lines = _NATURAL_LINE.findall(text)
@@ -103,7 +106,7 @@ def apply_rewrites(content: bytes, findings: Iterable[Diagnostic]) -> tuple[byte
 
 
 def write_file(path: str, content: bytes) -> Diagnostic | None:
-    """Replace what a file holds, all at once; a link stays one, the mode stays. GG506 if it cannot be done."""
+    """Replace the content of a file atomically. A link stays a link, and the mode stays. Return GG506 if it fails."""
     import tempfile
 
     real = os.path.realpath(path)
@@ -118,7 +121,7 @@ def write_file(path: str, content: bytes) -> Diagnostic | None:
             stream.flush()
             os.fsync(descriptor)
         for owner in ((-1, status.st_gid), (status.st_uid, -1)):
-            # Only root may give a file away; the mode counts for more than the owner.
+            # Only root may give a file to another owner; the mode matters more than the owner.
             with suppress(OSError):
                 os.chown(temporary, *owner)
         os.chmod(temporary, stat.S_IMODE(status.st_mode))
@@ -132,7 +135,9 @@ def write_file(path: str, content: bytes) -> Diagnostic | None:
 
 
 def patch(name: str, before: bytes, after: bytes) -> bytes:
-    """The change of a file as a unified diff, for `patch -p1` in the working directory; nothing for no change."""
+    """Return the change of a file as a unified diff, for `patch -p1` in the working directory; empty if nothing
+    changed.
+    """
     from difflib import diff_bytes, unified_diff
 
     path = os.fsencode(relative_name(name) or os.path.abspath(name).lstrip(os.sep))
@@ -144,7 +149,7 @@ def patch(name: str, before: bytes, after: bytes) -> bytes:
 
 
 def _without_overlaps(places: Iterable[tuple[int, int, str]]) -> Sequence[tuple[int, int, str]]:
-    """The places in their order, without those that overlap the one before."""
+    """Return the places in order, without those that overlap the one before."""
     kept: list[tuple[int, int, str]] = []
     for place in sorted(places):
         if not kept or kept[-1][1] <= place[0]:
@@ -153,7 +158,7 @@ def _without_overlaps(places: Iterable[tuple[int, int, str]]) -> Sequence[tuple[
 
 
 def _encodable(fix: str, encoding: str) -> str:
-    """The fix with Java escapes for what the encoding of its file lacks."""
+    """Return the fix with Java escapes for characters that the encoding of its file lacks."""
     try:
         fix.encode(encoding)
     except UnicodeEncodeError:
@@ -164,12 +169,14 @@ def _encodable(fix: str, encoding: str) -> str:
 
 
 def _lines(content: bytes) -> list[bytes]:
-    """The lines as `patch` sees them: each ends with a line feed, but for the last one perhaps."""
+    """Return the lines as `patch` sees them: each ends with a line feed, except perhaps the last one."""
     return re.findall(rb"[^\n]*\n|[^\n]+\Z", content)
 
 
 def _header_name(path: bytes) -> bytes:
-    """A path for the header of a diff: in quotes if it is not plain, and ended by a tab if it has blanks."""
+    """Return a path for the header of a diff: in quotes if it has special characters, and ended by a tab if it has
+    blanks.
+    """
     if _PLAIN_NAME.fullmatch(path):
         return path + b"\t" if b" " in path else path
     escapes = {ord('"'): b'\\"', ord("\\"): b"\\\\"}

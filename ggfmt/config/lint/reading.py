@@ -1,4 +1,10 @@
-"""Which findings of handler files are told: by code, by the start of codes, and by file."""
+"""The linter: parse a configuration and collect every finding of its files.
+
+`ConfigurationParser` makes the handlers of `gg.handlerlist` from the keys below `gg.handler.<name>`. It collects all
+findings before anything is done about them. It ignores keys of handlers that are not to run, and keys of GoldenGate
+that ggfmt does not use (`ggfmt.config.goldengate_keys`). If no handlers are listed, it checks those that were probably
+meant. `lint` checks one file; `Rules` chooses the codes to report.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +30,14 @@ from ggfmt.config.properties import (
     parse_content,
     renamed_key,
 )
-from ggfmt.config.property_names import HandlerKey, handler_key, is_placeholder, nearest_handler, nearest_key, renamed
+from ggfmt.config.property_names import (
+    HandlerKey,
+    handler_key,
+    is_placeholder,
+    nearest_handler,
+    nearest_key,
+    rename_finding,
+)
 from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
@@ -35,10 +48,10 @@ from ggfmt.options.replacements import Replacements
 
 ALL = "ALL"
 
-# What depends on the machine that a file is checked on.
+# Codes that depend on the machine on which a file is checked.
 _OF_MACHINE = ("GG119",)
 
-# A file that cannot be read has no findings that could be chosen from.
+# A file that cannot be read has no findings to choose from.
 _ALWAYS = ("GG100",)
 
 _SELECTABLE = tuple(code for code in CODES if code.startswith("GG1"))
@@ -46,9 +59,9 @@ _SELECTABLE = tuple(code for code in CODES if code.startswith("GG1"))
 
 @dataclass(frozen=True)
 class FileIgnores:
-    """Codes that are not told of some files: `pattern` is a glob below `directory`, or of a file's bare name.
+    """Codes that are not reported for some files. `pattern`: a glob below `directory`, or for the name of a file.
 
-    After `!` it stands for all other files.
+    After `!`, the pattern stands for all other files.
     """
 
     directory: str
@@ -56,7 +69,7 @@ class FileIgnores:
     codes: tuple[str, ...]
 
     def hold_for(self, path: str) -> bool:
-        """Whether they are those of the file, which is given by its absolute path."""
+        """Return whether the codes apply to a file, given by its absolute path."""
         glob = self.pattern.removeprefix("!")
         below = os.path.join(self.directory, glob)
         fits = fnmatch.fnmatchcase(path, below) or fnmatch.fnmatchcase(os.path.basename(path), glob)
@@ -65,10 +78,10 @@ class FileIgnores:
 
 @dataclass(frozen=True)
 class Rules:
-    """The codes that are told of a file: those that are selected more closely than they are ignored.
+    """The codes to report for a file: those that `select` names more closely than `ignore`.
 
-    `GG11` stands for all codes that start with it, `ALL` for all; the longer start counts for more, `ignore` where both
-    are equal. `never` counts for more than either. `machine`: what depends on the machine is told too.
+    `GG11` stands for all codes that start with it, `ALL` for all. The longer prefix wins, and `ignore` wins over an
+    equal one. `never` overrides both. `machine`: report what depends on the machine too.
     """
 
     select: tuple[str, ...] = (ALL,)
@@ -85,7 +98,7 @@ class Rules:
 
 
 def unknown(selector: str) -> str | None:
-    """What is wrong with what is to stand for codes, and what was probably meant; None if it stands for some."""
+    """Return the problem of a selector that matches no code, with a suggestion; None if it matches one."""
     if selector == ALL or (selector and any(code.startswith(selector) for code in _SELECTABLE)):
         return None
     near = did_you_mean(selector, (ALL, *_SELECTABLE))
@@ -93,41 +106,43 @@ def unknown(selector: str) -> str | None:
 
 
 def _closest(code: str, selectors: Iterable[str]) -> int:
-    """How many characters of the code the closest of the selectors names; -1 if none fits."""
+    """Return the length of the longest selector that matches the code; -1 if none does."""
     return max((0 if one == ALL else len(one) for one in selectors if one == ALL or code.startswith(one)), default=-1)
 
 
-# What a file holds besides properties of GoldenGate: prose, keys of other programs, places to be filled in.
+# Content besides properties of GoldenGate: prose, keys of other programs, and templates.
 
-# `GG.` alone is as often the schema of a table, in files of other kinds.
+# In files of other kinds, `GG.` alone is often the schema of a table.
 _OURS = re.compile(r"(?:\A|[\r\n])[ \t\f]*(?:(?:gg|goldengate|ggfmt)\.|(?i:gg\.handler))")
 
 _FAMILY = re.compile(r"(?:gg|goldengate|javawriter|jvm|ggfmt|javax?)\.", re.IGNORECASE)
 _KEY = re.compile(r"[\w$-]+(?:\.[\w$-]+)*")
-_MOST_BLOCKS = 10  # of prose in a file; what is behind them is told at once
+_MAX_BLOCKS = 10  # blocks of prose in a file; the last finding is for all further ones
 
-# Jinja and Terraform; what is between the marks of a value may be anything, what is between those of a statement not.
-# The limits are for lines that start many and end none.
+# Jinja and Terraform. Any text may be between the marks of a value, but not of a statement. The limits are for lines
+# that start many and end none.
 _STATEMENT = re.compile(r"\{%-?\s{0,9}\w[^\n]{0,200}?%\}|%\{~?\s{0,9}(?:if|else|endif|for|endfor)\b[^}\n]{0,200}\}")
 _VALUE = re.compile(r"\{\{[^{}\n]+\}\}")
 _VARIABLE = re.compile(r"\$\{[^{}\s]+\}")
 
-# Keys whose values have `${...}` of GoldenGate's own, or of a Java replacement.
+# Keys whose values contain `${...}` of GoldenGate itself, or of a Java replacement.
 _OWN_TEMPLATE = re.compile(r"template|partitioner|replacestring", re.IGNORECASE)
 
 
 def has_properties(content: bytes) -> bool:
-    """Whether a line of the file starts with a key of GoldenGate or ggfmt; true where that cannot be told."""
+    """Return whether a line of the file starts with a key of GoldenGate or ggfmt; true if this is unknown."""
     return is_utf_16(content) or _OURS.search(decode(content).text) is not None
 
 
 def is_foreign(entry: Entry) -> bool:
-    """Whether the key is of no family that GoldenGate has keys of; one that is typed on a command line is not."""
+    """Return whether the key belongs to no family of keys of GoldenGate; never for a key on the command line."""
     return entry.file != SETTINGS and not _FAMILY.match(entry.key)
 
 
 def is_sentence(entry: Entry) -> bool:
-    """Whether the line is prose and no property: a key is one word, and its value is not the rest of a sentence."""
+    """Return whether the line is prose and not a property: a key is one word, and its value is not the rest of a
+    sentence.
+    """
     if not is_foreign(entry) or is_prose(entry) or not entry.key:
         return False
     words = len(entry.value.split())
@@ -139,23 +154,23 @@ def is_sentence(entry: Entry) -> bool:
 
 
 def check_prose(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
-    """GG130 for each block of lines of prose; for all that is behind the first blocks of a file, one for all."""
+    """Yield GG130 for each block of lines of prose, and one for all after the first blocks of a file."""
     for _, of_file in groupby(entries, key=lambda entry: entry.file):
         blocks = [list(block) for prose, block in groupby(of_file, key=is_sentence) if prose]
-        if len(blocks) > _MOST_BLOCKS:
-            rest = [entry for block in blocks[_MOST_BLOCKS - 1 :] for entry in block]
-            blocks = [*blocks[: _MOST_BLOCKS - 1], rest]
+        if len(blocks) > _MAX_BLOCKS:
+            rest = [entry for block in blocks[_MAX_BLOCKS - 1 :] for entry in block]
+            blocks = [*blocks[: _MAX_BLOCKS - 1], rest]
         for number, block in enumerate(blocks, 1):
             lines = "a line is no property" if len(block) == 1 else f"{len(block)} lines are no properties"
-            where = " in this and later places" if number == _MOST_BLOCKS else ""
+            where = " in this and later places" if number == _MAX_BLOCKS else ""
             yield Diagnostic("GG130", f"{lines}{where}", block[0].key_span, "a comment without `#`?")
 
 
 @dataclass(frozen=True)
 class Template:
-    """A file with places to be filled in: the finding that says so, and the lines that cannot be judged for them.
+    """A file that another program fills in: the finding that reports it, and the lines that cannot be checked.
 
-    `whole`: no line can be, as handlers or formats are filled in too, or statements choose lines.
+    `whole`: no line can be checked, because handlers or formats are filled in too, or statements choose lines.
     """
 
     finding: Diagnostic
@@ -163,14 +178,14 @@ class Template:
     whole: bool
 
     def judged(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """The findings that stand whatever is filled in, and the one of the template."""
+        """Return the findings that do not depend on what is filled in, and the finding of the template."""
         file = self.finding.span.file
         kept = [found for found in findings if not (found.span.file == file and found.span.line in self.lines)]
         return [self.finding] if self.whole else [*kept, self.finding]
 
 
 def find_template(entries: Sequence[Entry]) -> Template | None:
-    """What of a file is filled in before GoldenGate reads it; None for a file that is as it is."""
+    """Return what is filled in before GoldenGate reads the file; None if nothing is."""
     places = [(entry, place) for entry in entries if (place := _place(entry)) is not None]
     if not places:
         return None
@@ -189,7 +204,7 @@ def find_template(entries: Sequence[Entry]) -> Template | None:
 
 
 def _place(entry: Entry) -> tuple[str, bool] | None:
-    """The first place of an entry that is filled in, and whether it decides on handlers, formats or lines."""
+    """Return the first placeholder of an entry, and whether it decides on handlers, formats or lines."""
     line = f"{entry.key}{entry.separator}{entry.value}"
     statement = _STATEMENT.search(line) or _VALUE.match(line) or _VARIABLE.match(line)
     if statement is None and is_sentence(entry):
@@ -199,7 +214,7 @@ def _place(entry: Entry) -> tuple[str, bool] | None:
         place = _VARIABLE.search(entry.value)
     if place is None:
         return None
-    # A key ends at a blank, which a place may have.
+    # A key ends at a blank, which a placeholder may contain.
     in_key = place.string is not entry.value and place.start() < len(entry.key)
     return "***" if entry.secret else place[0], statement is not None or in_key or _decides(entry)
 
@@ -211,20 +226,17 @@ def _decides(entry: Entry) -> bool:
     return key.is_format or key.rest.lower() == "type"
 
 
-# One reading of a configuration: what `gg.handlerlist` and the keys below `gg.handler.<name>` say, and what is wrong.
-# Every finding of every file is collected before anything is done about it. Keys of handlers that are not to run, and
-# GoldenGate's keys that ggfmt has no use for (`ggfmt.config.goldengate_keys`), are ignored in silence. Where no
-# handlers are listed, those that were probably meant are looked at, so that everything is found in one go.
+# The parser of a configuration.
 
 _OWN = "ggfmt."
 _TIMESTAMP_MASK = "gg.format.timestamp"
 _NAME_HELP = "use letters, digits, `_` and `-`: the name is that of a directory"
 
-# What a manual or a template writes in place of a name or a value, and somebody left in.
+# Placeholders of a manual or a template that are still in the file.
 
 _LEFT_IN = re.compile(r"<[a-z][\w .-]*>|(?<![a-z0-9])your[-_ ][\w-]+", re.IGNORECASE)
 
-# Values that are texts of any kind: `<null>` may well be meant.
+# Values that may be any text: `<null>` may well be meant.
 _ANY_TEXT = re.compile(
     r"gg\.handler\..+\.(?:format\..+|filter)|gg\.(?:schema|content)replace.+", re.IGNORECASE | re.DOTALL
 )
@@ -235,7 +247,7 @@ _CHAINED = re.compile(r"gg\.(?:event)?handler\.[^.]+\.eventhandler|gg\.eventhand
 
 
 def placeholders(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
-    """GG129 for each value with a placeholder in it, GG101 for properties of an event handler called `name`."""
+    """Yield GG129 for each value with a placeholder in it, GG101 for properties of an event handler called `name`."""
     for entry in entries:
         found = None
         if _GOLDENGATE.match(entry.key) and not _ANY_TEXT.fullmatch(entry.key):
@@ -267,7 +279,9 @@ def _event_handlers(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
 
 
 class ConfigurationParser:
-    """The entries of sources, each with its name, and the findings so far; later sources override earlier ones."""
+    """Makes handlers from the entries of sources, each with its name, and collects findings. Later sources override
+    earlier ones.
+    """
 
     def __init__(self, sources: Sequence[tuple[str, ParsedProperties]], formats: Mapping[str, Format]) -> None:
         self.run = RunOptions()
@@ -280,12 +294,12 @@ class ConfigurationParser:
         self._file = next((file for file, _ in sources if file != SETTINGS), None)
         self._ignores = Ignores((file, comment) for file, source in sources for comment in source.comments)
         self._all_known = len(sources) == 1
-        # GoldenGate then makes handlers by itself, and keys below `gg.handler.` only change what it makes.
+        # GoldenGate then makes handlers by itself, and keys below `gg.handler.` only change them.
         self.makes_handlers = any(entry.key.lower() == "gg.target" for entry in self._entries)
         self.lists_handlers = False
 
     def handlers(self, wanted: Sequence[str] = ()) -> tuple[HandlerConfig, ...]:
-        """The handlers that are to run, `wanted` or all, less those that cannot; to be asked for once."""
+        """Return the handlers to run, `wanted` or all, without those that have errors. Call it once."""
         self._all_known = self._all_known and not wanted
         listed = self._listed()
         selected = self._selected(listed, wanted)
@@ -294,7 +308,7 @@ class ConfigurationParser:
             listed = self._assumed()
             selected = list(listed)
         keyed, judged = self._keyed(listed, selected)
-        release, told = self._run_options()
+        release, is_given = self._run_options()
         assemblies = []
         for name in selected:
             if keyed[name]:
@@ -304,7 +318,7 @@ class ConfigurationParser:
                 assemblies.append(assembly)
             elif self._whole:
                 self._report_empty(name, listed[name], listed)
-        self._findings += check_releases(assemblies, release, told)
+        self._findings += check_releases(assemblies, release, is_given)
         replacements = read_replacements(self._entries, self._findings)
         transforms = read_transforms(self._entries, release if selected else None, self._findings)
         self.replacements = replace(replacements, transforms=transforms)
@@ -315,18 +329,20 @@ class ConfigurationParser:
         return tuple(replace(config, timestamp_mask=trim(mask)) for config in configs)
 
     def refuse_uncovered(self) -> None:
-        """Take properties that ggfmt does not do for errors: messages would not be those of GoldenGate."""
+        """Make errors of properties that ggfmt does not apply: messages would differ from those of GoldenGate."""
         self._findings = [refusal(finding) if finding.code == UNCOVERED else finding for finding in self._findings]
 
     def reported(
         self,
         errors_too: bool = False,
         template: Template | None = None,
-        tells: Callable[[str], bool] = lambda code: True,
+        is_enabled: Callable[[str], bool] = lambda code: True,
     ) -> tuple[Diagnostic, ...]:
-        """The findings in order, less those that comments silence; errors are silenced only with `errors_too`.
+        """Return the findings in order, without those that comments ignore; comments ignore errors only with
+        `errors_too`.
 
-        `tells` says of a code whether it is told, and of a `template` only what stands whatever is filled in.
+        `is_enabled` says whether to report a code. For a `template`, only findings that do not depend on what is filled
+        in are reported.
         """
         kept = []
         for finding in self._findings if template is None else template.judged(self._findings):
@@ -334,8 +350,8 @@ class ConfigurationParser:
             if not silenced or (finding.severity is Severity.ERROR and not errors_too):
                 kept.append(finding)
         all_known = self._all_known and template is None
-        kept += self._ignores.findings(lambda code: all_known and tells(code))
-        return tuple(sorted((finding for finding in kept if tells(finding.code)), key=self._order))
+        kept += self._ignores.findings(lambda code: all_known and is_enabled(code))
+        return tuple(sorted((finding for finding in kept if is_enabled(finding.code)), key=self._order))
 
     def _order(self, finding: Diagnostic) -> tuple[int, int, int]:
         span = finding.span
@@ -346,9 +362,9 @@ class ConfigurationParser:
         self._findings.append(Diagnostic(code, message, span, help))
 
     def _run_options(self) -> tuple[str | None, bool]:
-        """Read `ggfmt.<name>`; keys that are none of these are reported.
+        """Read `ggfmt.<name>`, and report unknown keys.
 
-        The release that is meant, if it is legal, and whether it is given.
+        Return the target release, if it is legal, and whether it is given.
         """
         specs = {f"{_OWN}{spec.name}": spec for spec in RunOptions.specs()}
         given: dict[str, Entry] = {}
@@ -376,11 +392,11 @@ class ConfigurationParser:
     # Which handlers
 
     def _listed(self) -> dict[str, Span]:
-        """The names of `gg.handlerlist`, or of the settings alone, and their places."""
+        """Return the names of `gg.handlerlist`, or those in settings alone, and their places."""
         lists = [entry for entry in self._entries if entry.key.lower() == "gg.handlerlist"]
         for earlier, entry in zip([None, *lists], lists, strict=False):
             if entry.key not in ("gg.handlerlist", "gg.Handlerlist"):
-                self._findings.append(renamed(entry, "gg.handlerlist", "gg.handlerlist"))
+                self._findings.append(rename_finding(entry, "gg.handlerlist", "gg.handlerlist"))
             if earlier is not None:
                 report_duplicate(self._findings, earlier, entry)
         if lists:
@@ -392,7 +408,7 @@ class ConfigurationParser:
         return names
 
     def _check_overridden(self, lists: Sequence[Entry]) -> None:
-        """Tell of handlers of other files that do not run; `--set` overrides on purpose."""
+        """Report handlers of other files that do not run; `--set` overrides on purpose."""
         last = lists[-1]
         there = _handler_names(last)
         for entry in {entry.file: entry for entry in lists if last.file != SETTINGS}.values():
@@ -412,7 +428,7 @@ class ConfigurationParser:
         if not names:
             self._report("GG105", "`gg.handlerlist` is empty", entry.key_span, "name the handlers to run")
         elif before_comment(entry) != trim(entry.value):
-            # The handler without the comment is what was meant, and is looked at.
+            # The handler without the comment was meant: check it.
             self._report_empty(trim(entry.value.rpartition(",")[2]), entry.value_span, names)
         return names
 
@@ -434,7 +450,9 @@ class ConfigurationParser:
         return {}
 
     def _assumed(self) -> dict[str, Span]:
-        """The handlers that a list would name: those with a format or a type, or else the one with the most keys."""
+        """Return the handlers that a list would name: those with a format or a type, or else the one with the most
+        keys.
+        """
         keys: dict[str, list[HandlerKey]] = {}
         spans: dict[str, Span] = {}
         for entry in self._entries:
@@ -471,9 +489,9 @@ class ConfigurationParser:
     def _keyed(
         self, listed: Mapping[str, Span], selected: Sequence[str]
     ) -> tuple[dict[str, list[tuple[HandlerKey, Entry]]], list[Entry]]:
-        """The entries of each selected handler; with them all entries that are not ignored.
+        """Return the entries of each selected handler, and all entries that are not ignored.
 
-        What belongs to no handler is reported or ignored.
+        Entries that belong to no handler are reported or ignored.
         """
         keyed: dict[str, list[tuple[HandlerKey, Entry]]] = {name: [] for name in selected}
         complete = {key.handler for key in self._handler_keys() if _is_complete(key)}
@@ -515,9 +533,9 @@ class ConfigurationParser:
     def _check_unlisted(
         self, entry: Entry, key: HandlerKey, listed: Mapping[str, Span], selected: Sequence[str], off: bool
     ) -> None:
-        """A misprinted handler name: it is near a listed one, or the manual's placeholder.
+        """Report a misspelled handler name: one near a listed name, or the manual's placeholder.
 
-        `off`: the handler has a format or a type, and is not to run; of it the placeholder alone is told.
+        `off`: the handler has a format or a type, and is not to run; then only the placeholder is reported.
         """
         near = None if off else nearest_handler(key.handler, listed)
         rewrite = None
@@ -553,24 +571,23 @@ def _is_directory_name(name: str) -> bool:
 
 
 def _name_span(entry: Entry, name: str) -> Span:
-    """The place of one name in a list; of the whole value where it cannot be seen."""
+    """Return the place of one name in a list; of the whole value if the name is not visible."""
     match = re.search(rf"(?<![^,\s]){re.escape(name)}(?![^,\s\\])", entry.source[entry.value_column - 1 :])
     if match is None:
         return entry.value_span
     return Span(entry.file, entry.line, entry.value_column + match.start(), len(name), entry.source)
 
 
-# The linter: all that is to be said of one handler file. It makes the checks of `ggfmt run`
-# (`ggfmt.config.lint.reading`). Here errors too may be ignored by a comment, notes are told, and what is filled in
-# before GoldenGate reads the file is not judged.
+# The linter of one handler file. It makes the checks of `ggfmt run`. Comments can ignore errors too, notes are
+# reported, and template lines are not checked.
 
 ALL_RULES = Rules()
 
 
 def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = ()) -> tuple[Diagnostic, ...]:
-    """Every finding of a handler file, in the order of its lines and columns, less those that its comments silence.
+    """Return every finding of a handler file, in order of lines and columns, without those that its comments ignore.
 
-    `settings` are those of `--set`; what is wrong with them comes last.
+    `settings`: those of `--set`; their findings come last.
     """
     parsed = parse_content(content, file)
     sources = [(file, parsed)]
@@ -578,4 +595,4 @@ def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence
         sources.append((SETTINGS, entries_from_settings(settings)))
     reading = ConfigurationParser(sources, FORMATS)
     reading.handlers()
-    return reading.reported(errors_too=True, template=find_template(parsed.entries), tells=rules.is_enabled)
+    return reading.reported(errors_too=True, template=find_template(parsed.entries), is_enabled=rules.is_enabled)

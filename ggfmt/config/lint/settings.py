@@ -1,8 +1,8 @@
-"""The settings of the linter: `ggfmt.toml`, `[tool.ggfmt]` in a `pyproject.toml`, and what a command line says.
+"""Settings of the linter: `ggfmt.toml`, `[tool.ggfmt]` in a `pyproject.toml`, and the command line.
 
 As with ruff, the settings of a file are those of the nearest directory above it that has any, `ggfmt.toml` before
-`pyproject.toml`; those farther up do not count. An option of the command line stands in place of the setting of the
-same name, except that `extend-ignore` and the codes ignored by file are added.
+`pyproject.toml`; directories farther up do not count. An option of the command line replaces the setting of the same
+name, except that `extend-ignore` and the codes ignored by file are added.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PLACE = re.compile(r" \(at line ([0-9]+), column ([0-9]+)\)$")
 
 @dataclass(frozen=True)
 class Choice:
-    """Which findings are told, as one place says it; None for what it does not say."""
+    """The findings to report, according to one place; None for a setting that the place does not have."""
 
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] | None = None
@@ -33,7 +33,7 @@ class Choice:
     machine: bool | None = None
 
     def under(self, other: Choice) -> Choice:
-        """This choice where the other says nothing."""
+        """Return this choice, with the settings of the other where this one has none."""
         return Choice(
             self.select if other.select is None else other.select,
             self.ignore if other.ignore is None else other.ignore,
@@ -43,7 +43,7 @@ class Choice:
         )
 
     def rules(self, path: str) -> Rules:
-        """What is told of a file."""
+        """Return the rules for a file."""
         path = os.path.abspath(path)
         never = (code for ignores in self.by_file if ignores.hold_for(path) for code in ignores.codes)
         machine = not _in_ci() if self.machine is None else self.machine
@@ -52,7 +52,7 @@ class Choice:
 
 
 class Settings:
-    """The settings of files; each directory is looked at once. `isolated`: those of the command line alone."""
+    """The settings of files; each directory is read once. `isolated`: only those of the command line."""
 
     def __init__(self, command_line: Choice, isolated: bool = False) -> None:
         self._command_line = command_line
@@ -60,7 +60,7 @@ class Settings:
         self._found: dict[str, Choice] = {}
 
     def rules(self, path: str) -> Rules:
-        """What is told of a file; UsageError with every GG133 of the settings that hold for it."""
+        """Return the rules for a file. Raises: UsageError with every GG133 of its settings."""
         directory = os.path.dirname(os.path.abspath(path))
         found = Choice() if self._isolated else self._above(directory)
         return found.under(self._command_line).rules(path)
@@ -81,8 +81,9 @@ def command_line(
     extend_ignore: Sequence[str] | None,
     machine: bool | None,
 ) -> Choice:
-    """The choice of a command line, whose options may hold several codes, divided by commas; UsageError with a GG133
-    for each that is none."""
+    """Return the choice of a command line. An option may have several codes, separated by commas. Raises: UsageError
+    with a GG133 for each invalid code.
+    """
     problems: list[Diagnostic] = []
     codes: list[tuple[str, ...] | None] = []
     for option, given in (("--select", select), ("--ignore", ignore), ("--extend-ignore", extend_ignore)):
@@ -100,12 +101,12 @@ def command_line(
 
 
 def _in_ci() -> bool:
-    """Whether a build server says that it runs this."""
+    """Return whether the environment is that of a CI server."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def _read(directory: str) -> Choice | None:
-    """The settings that a directory has itself; None for none."""
+    """Return the settings in a directory itself; None if it has none."""
     for name in (_OWN_FILE, _SHARED_FILE):
         path = os.path.join(directory, name)
         if not os.path.isfile(path):
@@ -113,7 +114,7 @@ def _read(directory: str) -> Choice | None:
         try:
             with open(path, "rb") as stream:
                 content = stream.read()
-            # Another's file is not read any further: it need not even be legal.
+            # A file of another program is not parsed: it may even be invalid.
             if name == _OWN_FILE or _TABLE.search(content):
                 return _SettingsParser(path, content.decode("utf-8-sig")).choice(name == _SHARED_FILE)
         except OSError as error:
@@ -124,7 +125,7 @@ def _read(directory: str) -> Choice | None:
 
 
 class _SettingsParser:
-    """One reading of a file of settings, and what is wrong with it."""
+    """Parses a settings file and collects its problems."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -197,7 +198,7 @@ class _SettingsParser:
         self.problems.append(Diagnostic("GG133", f"`{name}` {problem}", self._place(word or name), help))
 
     def _place(self, word: str) -> Span:
-        """Where a word stands; the parser does not say."""
+        """Return the place of a word, which the parser does not report."""
         match = re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", self.text)
         if match is None:
             return Span(self.path)

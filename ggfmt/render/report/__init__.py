@@ -1,1 +1,1 @@
-"""A run as its manifest tells it: a page for a browser, and a few lines for a terminal."""
+"""A run from its manifest: a page for a browser, and a few lines for a terminal."""

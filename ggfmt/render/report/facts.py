@@ -1,4 +1,4 @@
-"""What the page and the text both tell: the figures of a manifest, put together and in order."""
+"""Figures of a manifest for the page and the text, combined and sorted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EARLIEST = "0001-01-01 00:00:00"
 
 @dataclass
 class Table:
-    """A table of a run: operations by type, and the files of its own that all handlers wrote."""
+    """A table of a run: operations by type, and the number of its own files that all handlers wrote."""
 
     name: str
     operations: dict[str, int] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Table:
 
 @dataclass(frozen=True)
 class TimeBucket:
-    """Operations by type of one time of the manifest."""
+    """Operations by type in one time unit of the manifest."""
 
     time: datetime
     operations: dict[str, int]
@@ -44,7 +44,7 @@ class TimeBucket:
 
 @dataclass(frozen=True)
 class Rejects:
-    """Records that a handler set aside for one code."""
+    """Records that a handler rejected with one code."""
 
     handler: str
     code: str
@@ -65,7 +65,7 @@ class ReportData:
 
     @cached_property
     def committed(self) -> str:
-        """When the run was, as people write it."""
+        """The time of the run, for people."""
         try:
             moment = datetime.strptime(self.manifest.time, _STAMP)
         except ValueError:
@@ -74,7 +74,7 @@ class ReportData:
 
     @cached_property
     def tables(self) -> list[Table]:
-        """Those with most operations first."""
+        """The tables, those with most operations first."""
         tables = {name: Table(name, dict(kinds)) for name, kinds in self.totals.operations.items()}
         for file in self.manifest.files:
             if file.table:
@@ -85,7 +85,7 @@ class ReportData:
 
     @cached_property
     def by_type(self) -> dict[str, int]:
-        """Operations by type, in the order of `OpType`; types that this ggfmt does not know come last."""
+        """Operations by type, in the order of `OpType`; unknown types come last."""
         counts = Counter[str]()
         for kinds in self.totals.operations.values():
             counts.update(kinds)
@@ -93,7 +93,7 @@ class ReportData:
 
     @cached_property
     def moments(self) -> list[TimeBucket]:
-        """The times of the manifest in order, but for days that no calendar has."""
+        """The time units of the manifest in order, without invalid days."""
         by_time = self.totals.operations_by_time
         found = []
         for text, kinds in by_time.times.items() if by_time is not None else ():
@@ -105,7 +105,7 @@ class ReportData:
 
     @property
     def untimed(self) -> int:
-        """Operations of which no time is known; none if the manifest is of a ggfmt that did not count them."""
+        """The number of operations without a known time; 0 if the manifest is of a ggfmt that did not count them."""
         if self.totals.operations_by_time is None:
             return 0
         return self.totals.operations_read - sum(sum(moment.operations.values()) for moment in self.moments)
@@ -120,7 +120,7 @@ class ReportData:
 
     @cached_property
     def examples(self) -> list[tuple[RejectedRecord, list[str]]]:
-        """The first rejects, those of a code together, each with the handlers that set it aside for this reason."""
+        """The first rejected records, grouped by code, each with the handlers that rejected it for this reason."""
         handlers: dict[RejectedRecord, list[str]] = {}
         for found in self._examples:
             handlers.setdefault(replace(found, handler=""), []).append(found.handler)
@@ -128,7 +128,7 @@ class ReportData:
 
     @cached_property
     def losses(self) -> list[tuple[str, LossCount]]:
-        """With the handler, those of most values first."""
+        """Losses with their handlers, those of most values first."""
         found = [(name, loss) for name, handler in self.totals.handlers.items() for loss in handler.losses]
         return sorted(found, key=lambda item: -item[1].values)
 
@@ -158,11 +158,11 @@ class ReportData:
 
     @property
     def rate(self) -> int:
-        """Operations a second."""
+        """Operations per second."""
         return int(self.totals.operations_read / self.totals.seconds) if self.totals.seconds else 0
 
     def verdict(self) -> Iterator[str]:
-        """What of the input did not get into the output as it was, in a few words each; nothing if all did."""
+        """Short statements of what did not get into the output unchanged; empty if everything did."""
         if self.rejected:
             yield counted(self.rejected, "reject")
         if self.values_lost:
@@ -172,11 +172,11 @@ class ReportData:
 
 
 def kind_of(kind: str) -> str:
-    """The word for a type of operations."""
+    """Return the word for a type of operations."""
     return TYPES.get(kind, kind)
 
 
 def operations_of(kinds: dict[str, int]) -> str:
-    """`3 inserts, 1 update`, in the order of `OpType`."""
+    """Return `3 inserts, 1 update`, in the order of `OpType`."""
     order = [*TYPES, *sorted(kinds.keys() - TYPES)]
     return ", ".join(counted(kinds[kind], kind_of(kind)) for kind in order if kinds.get(kind))

@@ -23,20 +23,20 @@ from ggfmt.sinks.messages.rejects import RejectedRecord
 from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.version import VERSION
 
-MOST_BARS = 15
-MOST_TEXT = 400  # characters of a reason
+MAX_BARS = 15
+MAX_TEXT = 400  # characters of a reason
 
-# Tables of the page: their cells, how many rows they have at most, and what hides a long one.
+# Tables of the page: their cells, and their maximum number of rows.
 
-MOST_ROWS = 10_000  # what a browser opens at once; the manifest has all
+MAX_ROWS = 10_000  # a browser opens these at once; the manifest has all
 Row = Sequence[Content]
 
-_FILTERED = 12  # rows, from which on the script of the page offers to filter and to sort
+_FILTERED = 12  # the minimum number of rows for which the script of the page offers filters and sorting
 
 
 @dataclass(frozen=True)
 class Column:
-    """`number`: of counts, to the right and sorted by their values; `bar`: of bars, without a heading to read."""
+    """`number`: counts, right-aligned and sorted by value; `bar`: bars, with a heading only for screen readers."""
 
     title: str
     number: bool = False
@@ -44,13 +44,14 @@ class Column:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: str | None = None) -> Markup:
-    """A table, in a box of its own that scrolls where a window is too narrow. Those of a class of their own are short;
-    others can be filtered where they are long."""
+    """Return a table in a box that scrolls in a narrow window. A table with a class is short; others can be filtered if
+    they are long.
+    """
     heads = [
         element("th", column.title, scope="col", class_="n" if column.number else "b" if column.bar else None)
         for column in columns
     ]
-    body = [_row(columns, row) for row in rows[:MOST_ROWS]]
+    body = [_row(columns, row) for row in rows[:MAX_ROWS]]
     parts = [
         element("caption", caption),
         element("thead", element("tr", *heads)),
@@ -58,8 +59,8 @@ def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: 
     ]
     whole = element("table", *parts, class_=class_, data_filter=len(rows) >= _FILTERED and class_ is None)
     note = None
-    if len(rows) > MOST_ROWS:
-        more = f"{len(rows) - MOST_ROWS:,} more are not on this page; the manifest in the output directory has all."
+    if len(rows) > MAX_ROWS:
+        more = f"{len(rows) - MAX_ROWS:,} more are not on this page; the manifest in the output directory has all."
         note = element("p", more, class_="note")
     return join((element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption), note))
 
@@ -72,18 +73,18 @@ def _row(columns: Sequence[Column], row: Row) -> Markup:
     return element("tr", *cells)
 
 
-def folded(what: str, number: int, content: Markup) -> Markup:
-    """A table that opens with a click."""
+def foldable(what: str, number: int, content: Markup) -> Markup:
+    """Return a table that opens with a click."""
     return element("details", element("summary", f"{what} ({number:,})"), content)
 
 
 def facts(rows: Sequence[tuple[str, Content]]) -> Markup:
-    """Names and what they are."""
+    """Return names and their values."""
     return element("dl", *(element("div", element("dt", key), element("dd", value)) for key, value in rows))
 
 
 def top(number: int, of: int, noun: str) -> str:
-    """`20 tables`, or `the first 15 of 20 tables`."""
+    """Return `20 tables`, or `the first 15 of 20 tables`."""
     return counted(of, noun) if number >= of else f"the first {number} of {counted(of, noun)}"
 
 
@@ -91,7 +92,7 @@ def heading(run: ReportData) -> Markup:
     manifest = run.manifest
     troubles = list(run.verdict())
     badge = "Committed: " + ("; ".join(troubles) if troubles else "nothing set aside, no value lost")
-    told = [
+    rows = [
         ("Run", code(manifest.run)),
         ("Output", code(without_credentials(run.root))),
         ("Input format", name(manifest.input_format) if manifest.input_format else None),
@@ -101,7 +102,7 @@ def heading(run: ReportData) -> Markup:
         "header",
         element("h1", "ggfmt run of ", element("time", run.committed)),
         element("p", element("span", badge, class_="badge warn" if troubles else "badge good")),
-        facts([(title, value) for title, value in told if value is not None]),
+        facts([(title, value) for title, value in rows if value is not None]),
         _replaced(run),
     )
 
@@ -117,7 +118,7 @@ def _replaced(run: ReportData) -> Markup | None:
 
 
 def tiles(run: ReportData) -> Markup:
-    """The figures that one looks for first."""
+    """Return the most important figures."""
     totals = run.totals
     shown = [
         ("Operations read", f"{totals.operations_read:,}", f"of {counted(len(run.tables), 'table')}"),
@@ -136,7 +137,7 @@ def tiles(run: ReportData) -> Markup:
 
 
 def _zone(input_format: str) -> str:
-    """Which zone the times of operations have."""
+    """Return a sentence about the time zone of operations."""
     format = FORMATS.get(input_format)
     if format is None:
         return "Times are those of the input, as it has them."
@@ -167,12 +168,12 @@ def over_time(run: ReportData) -> Markup | None:
         "Operations over time",
         element("ul", *legend, class_="legend"),
         *(_figure(data, frame, notes) for data, frame in ((wide, plots.WIDE), (narrow, plots.NARROW))),
-        folded("As a table", len(rows), table(columns, rows, "Operations over time")),
+        foldable("As a table", len(rows), table(columns, rows, "Operations over time")),
     )
 
 
 def _figure(data: plots.Series, frame: plots.Frame, notes: list[str]) -> Markup:
-    """A plot and what there is to say of it; of those for wide and for narrow windows one is shown."""
+    """Return a plot and its notes; a wide and a narrow window each show one plot."""
     caption = element("figcaption", f"Each column is {data.step.words}. ", *notes)
     return element("figure", plots.columns(data, frame), caption, class_=frame.name)
 
@@ -193,7 +194,7 @@ def by_table(run: ReportData) -> Markup | None:
     tables = run.tables
     if not tables:
         return None
-    first = tables[:MOST_BARS]
+    first = tables[:MAX_BARS]
     most = max(item.total for item in first)
     caption = f"Operations of {top(len(first), len(tables), 'table')}"
     bars = table(
@@ -212,7 +213,7 @@ def by_table(run: ReportData) -> Markup | None:
         (name(item.name), *(item.operations.get(kind, 0) for kind in kinds), item.total, item.files, item.size)
         for item in tables
     ]
-    return _section("Operations by table", bars, folded("All tables", len(rows), table(columns, rows, "All tables")))
+    return _section("Operations by table", bars, foldable("All tables", len(rows), table(columns, rows, "All tables")))
 
 
 def rejects(run: ReportData) -> Markup | None:
@@ -250,7 +251,7 @@ def _example(example: RejectedRecord, handlers: list[str]) -> Markup:
 
 def _cut(text: str) -> str:
     text = without_credentials(text)
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}..."
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}..."
 
 
 def losses(run: ReportData) -> Markup | None:
@@ -287,7 +288,7 @@ def warnings(run: ReportData) -> Markup | None:
     if not texts:
         return None
     rows = [(name(_cut(text)),) for text in texts]
-    content = folded("Lines of the log", len(rows), table((Column("Warning"),), rows, "Warnings"))
+    content = foldable("Lines of the log", len(rows), table((Column("Warning"),), rows, "Warnings"))
     return _section("Warnings", content)
 
 
@@ -298,25 +299,25 @@ def handlers(run: ReportData) -> Markup | None:
 
 def _handler(run: ReportData, handler: str, totals: HandlerTotals) -> Markup:
     settings = run.manifest.handlers.get(handler)
-    told: list[tuple[str, Markup | str]] = []
+    rows: list[tuple[str, Markup | str]] = []
     if settings is not None:
-        told.append(("Format", code(settings.format)))
-    told.append(("Messages", f"{totals.messages:,}, {size(totals.bytes)} in {counted(totals.files, 'file')}"))
+        rows.append(("Format", code(settings.format)))
+    rows.append(("Messages", f"{totals.messages:,}, {size(totals.bytes)} in {counted(totals.files, 'file')}"))
     if totals.extra_messages:
-        told.append(("More than operations", f"{totals.extra_messages:,}, from updates of primary keys"))
+        rows.append(("More than operations", f"{totals.extra_messages:,}, from updates of primary keys"))
     if totals.left_out:
-        told.append(("Left out", counted(totals.left_out, "truncate")))
+        rows.append(("Left out", counted(totals.left_out, "truncate")))
     if totals.rejects:
-        told.append(("Rejects", f"{sum(totals.rejects.values()):,}"))
+        rows.append(("Rejects", f"{sum(totals.rejects.values()):,}"))
     if settings is not None:
-        told.append(("Tokens", "included" if settings.include_tokens else "not included"))
-        told += [(key, code(without_credentials(value))) for key, value in settings.options.items()]
+        rows.append(("Tokens", "included" if settings.include_tokens else "not included"))
+        rows += [(key, code(without_credentials(value))) for key, value in settings.options.items()]
         if not settings.options:
-            told.append(("Options", "all at their defaults"))
-    parts = [element("h3", name(handler)), facts(told)]
+            rows.append(("Options", "all at their defaults"))
+    parts = [element("h3", name(handler)), facts(rows)]
     if totals.not_shown:
         items = [element("li", loss.what) for loss in totals.not_shown]
-        parts.append(folded("What the format does not show", len(items), element("ul", *items)))
+        parts.append(foldable("What the format does not show", len(items), element("ul", *items)))
     return element("article", *parts)
 
 
@@ -334,7 +335,7 @@ def time_spent(run: ReportData) -> Markup | None:
         "Where the time went",
         table(columns, rows, "Seconds by step", "bars short"),
         element("p", note, class_="note"),
-        folded("What the steps are", len(meanings), facts(meanings)),
+        foldable("What the steps are", len(meanings), facts(meanings)),
     )
 
 
@@ -361,17 +362,17 @@ def files(run: ReportData) -> Markup | None:
             )
             for file in manifest.files
         ]
-        parts.append(folded("Output files", len(rows), table(columns, rows, "Output files")))
+        parts.append(foldable("Output files", len(rows), table(columns, rows, "Output files")))
     for what, entries in (("Schemas", manifest.schemas), ("Input files", manifest.inputs)):
         if entries:
             pairs = [(code(without_credentials(entry.path)), entry.bytes) for entry in entries]
             listed = table((Column("File"), Column("Bytes", number=True)), pairs, what)
-            parts.append(folded(what, len(pairs), listed))
+            parts.append(foldable(what, len(pairs), listed))
     return _section("Files", *parts) if parts else None
 
 
 def uncounted_records(run: ReportData) -> Markup | None:
-    """What of the input was no operation, or not understood."""
+    """Return the records of the input that were not operations, or not understood."""
     totals = run.totals
     rows = [(f"{key} records", count) for key, count in sorted(totals.other_records.items())]
     rows += [(f"unknown member `{key}`", count) for key, count in sorted(totals.unknown_members.items())]
@@ -386,9 +387,9 @@ def uncounted_records(run: ReportData) -> Markup | None:
 
 
 def _long(caption: str, columns: tuple[Column, ...], rows: Sequence[Row]) -> Markup:
-    """A table that is folded where it is long."""
+    """Return a table that is folded if it is long."""
     whole = table(columns, rows, caption)
-    return folded(caption, len(rows), whole) if len(rows) > MOST_BARS else whole
+    return foldable(caption, len(rows), whole) if len(rows) > MAX_BARS else whole
 
 
 def _section(title: str, *parts: Markup) -> Markup:
@@ -396,12 +397,13 @@ def _section(title: str, *parts: Markup) -> Markup:
     return element("section", element("h2", title, id=key), *parts, aria_labelledby=key)
 
 
-# The page of a run: one file without a reference to any other, for a browser without a network. A Content-Security-
-# Policy forbids the page all but its own style and script, by their hashes: what a manifest says cannot become either.
+# The page of a run: one file without a reference to any other, for a browser without a network. A
+# Content-Security-Policy allows only the page's own style and script, by their hashes: data of a manifest can become
+# neither.
 
 
 def page(run: PastRun) -> str:
-    """The HTML document, with a line break at its end."""
+    """Return the HTML document, with a line break at its end."""
     data = ReportData(run)
     style, script = _own("page.css"), _own("page.js")
     head = element(
@@ -436,8 +438,9 @@ def page(run: PastRun) -> str:
 
 
 def write_page(run: PastRun, file: Path) -> None:
-    """Writes the page, all of it or nothing. UsageError GG563 for a file within the output directory, GG506 for one
-    that cannot be written."""
+    """Write the page atomically. Raises: UsageError GG563 for a file within the output directory, GG506 for one that
+    cannot be written.
+    """
     root = Location.of(run.root)
     if root.is_local and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root.path)):
         message = "the page would lie within the output directory"
@@ -461,13 +464,13 @@ def write_page(run: PastRun, file: Path) -> None:
 
 def _footer(facts: ReportData) -> Markup:
     versions = {"ggfmt": facts.manifest.ggfmt, **facts.manifest.versions}
-    told = ", ".join(f"{key} {value}" for key, value in versions.items())
-    text = f"Written by {told}. This page is by ggfmt {VERSION}, from the manifest of the run alone."
+    programs = ", ".join(f"{key} {value}" for key, value in versions.items())
+    text = f"Written by {programs}. This page is by ggfmt {VERSION}, from the manifest of the run alone."
     return element("footer", element("p", text))
 
 
 def _own(name: str) -> Markup:
-    """A file of this package, which is markup as it is."""
+    """Return a file of this package as markup."""
     return Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""The plots of the page of `ggfmt report`, with their scales, and the HTML elements that all of the page is made of."""
+"""The plots of the page of `ggfmt report`, their scales, and the HTML elements of the whole page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ggfmt.commit.names import counted
 from ggfmt.java.text import visible
 from ggfmt.render.report.facts import TYPES, TimeBucket, operations_of
 
-_VOID = {"br", "meta"}  # elements that have no content and no end
+_VOID = {"br", "meta"}  # elements without content and end tag
 
 
 class Markup(str):
@@ -23,17 +23,18 @@ class Markup(str):
     __slots__ = ()
 
 
-Content = str | int | None  # a `Markup` as it is, anything else as text; nothing for None
+Content = str | int | None  # a `Markup` is used unchanged, other values as text, None as nothing
 
 
 def text(value: str | int) -> Markup:
-    """A value as text; a number with commas."""
+    """Return a value as text; a number with commas."""
     return Markup(html.escape(visible(f"{value:,}" if isinstance(value, int) else value)))
 
 
 def element(tag: str, /, *children: Content, **attributes: Content | float | bool) -> Markup:
-    """An element. Of the name of an attribute a last `_` is left out and others become `-`; one without a value is
-    left out, and one that is true stands alone."""
+    """Return an element. In names of attributes, a final `_` is dropped and others become `-`. An attribute of None or
+    False is left out, one of True has no value.
+    """
     given = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     start = f"<{tag}{given}>"
     return Markup(start if tag in _VOID else f"{start}{join(children)}</{tag}>")
@@ -44,12 +45,12 @@ def join(parts: Iterable[Content]) -> Markup:
 
 
 def name(value: str) -> Markup:
-    """A name from the data."""
+    """Return a name from the data as an element."""
     return element("bdi", value)
 
 
 def code(value: str) -> Markup:
-    """A word to type, a path or a value."""
+    """Return a word to type, a path or a value as an element."""
     return element("code", name(value))
 
 
@@ -66,12 +67,12 @@ def _attribute(key: str, value: Content | float | bool) -> str:
 
 _EPOCH = datetime(1970, 1, 1)
 _DAY = 86400
-_MONDAY = 4  # the first one of 1970 was the fifth day
+_MONDAY = 4  # the first Monday of 1970 was the fifth day
 _UNITS = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
 def ticks(most: int, number: int = 5) -> list[int]:
-    """Round counts from 0 to the first that is no less than `most`, about so many steps apart."""
+    """Return round counts from 0 to the first that is at least `most`, about that many steps apart."""
     for exponent in count():
         for factor in (1, 2, 5):
             step = factor * 10**exponent
@@ -81,15 +82,15 @@ def ticks(most: int, number: int = 5) -> list[int]:
 
 
 def compact(value: int) -> str:
-    """A count in few characters: `950`, `1.5k`, `20M`."""
+    """Return a count in few characters: `950`, `1.5k`, `20M`."""
     for unit, letter in _UNITS:
-        if value >= 0.9995 * unit:  # which is shown as 1 of it
+        if value >= 0.9995 * unit:  # it would be rounded to 1
             return f"{value / unit:.3g}{letter}" if value < 999.5 * unit else f"{value // unit:,}{letter}"
     return str(value)
 
 
 def size(value: int) -> str:
-    """Bytes in few characters: `950 bytes`, `1.5 kB`, `20 MB`."""
+    """Return bytes in few characters: `950 bytes`, `1.5 kB`, `20 MB`."""
     if value < _UNITS[-1][0]:
         return f"{value} byte{'s' * (value != 1)}"
     short = compact(value)
@@ -97,7 +98,7 @@ def size(value: int) -> str:
 
 
 def seconds(value: float) -> str:
-    """`0.34 s`, `12.3 s`, `2 min 5 s`, `1 h 2 min`."""
+    """Return `0.34 s`, `12.3 s`, `2 min 5 s`, `1 h 2 min`."""
     if value < 59.95:
         return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
     minutes, rest = divmod(round(value), 60)
@@ -107,21 +108,21 @@ def seconds(value: float) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of an axis of time: so many seconds, or so many months."""
+    """A step of a time axis: a number of seconds, or of months."""
 
     words: str
     seconds: int = 0
     months: int = 0
 
     def index(self, moment: datetime) -> int:
-        """Which step a moment is in; those that follow each other have numbers that do."""
+        """Return the number of the step of a time; consecutive steps have consecutive numbers."""
         if self.months:
             return (moment.year * 12 + moment.month - 1) // self.months
         seconds = calendar.timegm(moment.timetuple()) - self._offset
         return seconds // self.seconds
 
     def start(self, index: int) -> datetime:
-        """The first moment of a step, no earlier and no later than there are moments."""
+        """Return the first time of a step, within the range of times."""
         if self.months:
             year, month = divmod(index * self.months, 12)
             return datetime(min(max(year, 1), 9999), month + 1, 1)
@@ -155,7 +156,7 @@ STEPS = (
     Step("100 years", months=1200),
     Step("1,000 years", months=12000),
 )
-# What a manifest counts by, and the step that is as long. Longer ones are made of whole ones of it.
+# The units of a manifest, and the steps of the same length. Longer steps are multiples of it.
 _OF_MANIFEST = {
     "second": 0,
     "10 seconds": 2,
@@ -169,8 +170,9 @@ _OF_MANIFEST = {
 
 
 def step_for(first: datetime, last: datetime, counted_by: str, most: int) -> Step:
-    """The shortest step by which two moments are less than `most` steps apart, and which is made of whole steps of
-    the manifest (`counted_by`)."""
+    """Return the shortest step by which two times are less than `most` steps apart, and which is a multiple of the
+    manifest's unit (`counted_by`).
+    """
     for step in STEPS[_OF_MANIFEST[counted_by] :]:
         if step.index(last) - step.index(first) < most:
             return step
@@ -178,24 +180,25 @@ def step_for(first: datetime, last: datetime, counted_by: str, most: int) -> Ste
 
 
 def time_ticks(step: Step, first: int, last: int, most: int) -> list[int]:
-    """The steps from `first` to `last` that get a label: at most so many, at round times."""
+    """Return the steps from `first` to `last` that get a label: at most that many, at round times."""
     for longer in STEPS[STEPS.index(step) :]:
         found = [n for n in range(first, last + 1) if n == first or _begins(step, n, longer)]
         if len(found) > 1 and not _begins(step, first, longer):
-            found = found[1:]  # a label that is not round would stand too near to the next
+            found = found[1:]  # a label at a time that is not round would be too close to the next
         if len(found) <= most:
             return found
     return [first]
 
 
 def _begins(step: Step, index: int, longer: Step) -> bool:
-    """Whether a longer step begins within this one."""
+    """Return whether a longer step starts within this one."""
     return longer.index(step.start(index)) != longer.index(step.start(index - 1))
 
 
 def time_labels(step: Step, moments: Sequence[datetime]) -> list[tuple[str, str]]:
-    """For each moment what differs most and, where it is another one than before, what it is part of: the time and
-    its day, the day and its year."""
+    """Return two labels for each time: the part that differs most and, if it has changed, the larger unit: the time and
+    its day, the day and its year.
+    """
     labels = []
     before = ""
     for moment in moments:
@@ -213,19 +216,20 @@ def time_labels(step: Step, moments: Sequence[datetime]) -> list[tuple[str, str]
     return labels
 
 
-# Plots as SVG, from small functions: bars of a table, and operations over time. Colours are classes of the style sheet,
-# so that they follow the theme; nothing of a plot is a style of its own, which the page forbids.
+# Plots as SVG: bars of a table, and operations over time. Colors are classes of the style sheet, so that they follow
+# the theme; the policy of the page forbids inline styles.
 
-_BAR = 1000  # the width of a bar of a table, in a unit of its own: it is stretched to its cell
-_APART = 10  # times as long as all others: what is as far away is not drawn
+_BAR = 1000  # the width of a bar of a table, in its own unit: it is stretched to its cell
+_APART = 10  # times the range of the other operations: what is farther away is not drawn
 _PART_OF_WIDTH = 84  # pixels of a date under an axis
-_EDGE = 100  # one operation of so many may lie apart, on either side
+_EDGE = 100  # one of this many operations may be an outlier, on either side
 
 
 @dataclass(frozen=True)
 class Series:
-    """Operations in steps of time: `counts` has those of the steps from `first` on, by type. `before` and `after` are
-    operations that lie so far away that a plot with them would show nothing."""
+    """Operations in steps of time. `counts`: those of the steps from `first` on, by type. `before` and `after`:
+    operations so far away that a plot with them would show nothing.
+    """
 
     step: Step
     first: int
@@ -240,7 +244,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Frame:
-    """The size of a plot and its margins, in pixels. `labels` is how many an axis of time has room for."""
+    """The size of a plot and its margins, in pixels. `labels`: how many labels fit on a time axis."""
 
     name: str
     width: int
@@ -258,7 +262,7 @@ NARROW = Frame("narrow", 360, 230, 36, 4)
 
 
 def series(moments: Sequence[TimeBucket], counted_by: str, most: int) -> Series:
-    """Moments in order, at least one, in less than `most` steps."""
+    """Return the series of times in order, at least one, in less than `most` steps."""
     drawn = _without_edges(moments)
     before = sum(_total(moment) for moment in moments[: drawn.start])
     after = sum(_total(moment) for moment in moments[drawn.stop :])
@@ -276,7 +280,7 @@ def _total(moment: TimeBucket) -> int:
 
 
 def _without_edges(moments: Sequence[TimeBucket]) -> range:
-    """The moments to draw: not a few operations of 1970 or 2099 that make all others one bar."""
+    """Return the times to draw: without a few operations of 1970 or 2099 that would make all others one bar."""
     total = sum(map(_total, moments))
     start, stop = 0, len(moments)
     left = right = total // _EDGE
@@ -294,7 +298,7 @@ def _without_edges(moments: Sequence[TimeBucket]) -> range:
 
 
 def bar(counts: Mapping[str, int], most: int) -> Markup:
-    """A bar of parts by type, as wide as its sum is of `most`."""
+    """Return a bar of parts by type, as wide as the share of its sum in `most`."""
     parts = []
     start = 0.0
     for kind in _in_order(counts):
@@ -316,7 +320,7 @@ def _stretched(parts: Sequence[Markup]) -> Markup:
 
 
 def columns(data: Series, frame: Frame) -> Markup:
-    """A plot of operations over time: a column for each step, its parts by type, with both axes."""
+    """Return a plot of operations over time: a column for each step, its parts by type, with both axes."""
     scale = ticks(data.most)
     width = (frame.width - frame.left - frame.right) / len(data.counts)
     height = frame.height - frame.top - frame.bottom
@@ -334,9 +338,9 @@ def columns(data: Series, frame: Frame) -> Markup:
         if counts:
             x = frame.left + place * width
             column = _column(counts, x, width, bottom, height / scale[-1])
-            told = f"{_moment(data, place)}: {operations_of(dict(counts))}"
+            label = f"{_moment(data, place)}: {operations_of(dict(counts))}"
             hover = element("rect", x=x, y=frame.top, width=width, height=height, class_="hover")
-            parts.append(element("g", element("title", told), hover, *column))
+            parts.append(element("g", element("title", label), hover, *column))
     parts += _time_axis(data, frame, width, bottom)
     return element(
         "svg",
@@ -378,7 +382,7 @@ def _time_axis(data: Series, frame: Frame, width: float, bottom: float) -> list[
 
 
 def description(data: Series) -> str:
-    """What a plot shows, for those who do not see it."""
+    """Return a description of a plot for people who do not see it."""
     operations = sum(sum(count.values()) for count in data.counts)
     highest = max(range(len(data.counts)), key=lambda place: sum(data.counts[place].values()))
     return (
@@ -388,7 +392,7 @@ def description(data: Series) -> str:
 
 
 def rows(data: Series) -> list[tuple[str, Mapping[str, int]]]:
-    """The same as a table: the start of each step that has operations, and these."""
+    """Return the plot as a table: the start of each step that has operations, and these."""
     return [(_moment(data, place), count) for place, count in enumerate(data.counts) if count]
 
 
@@ -410,5 +414,5 @@ def _class(kind: str) -> str:
 
 
 def key(kind: str) -> Markup:
-    """The mark of a type: a square in its colour."""
+    """Return the mark of a type: a square in its color."""
     return element("i", class_=f"key {_class(kind)}", aria_hidden="true")

@@ -67,7 +67,7 @@ from ggfmt.options.value_types import (
     escape_value,
 )
 from ggfmt.options.value_types import Path as PathKind
-from ggfmt.render.diagnostics import diagnostics_text, folded
+from ggfmt.render.diagnostics import diagnostics_text, fold_similar
 
 OF_COMMANDS = ("GG132", "GG133")  # of several files, and of the settings
 CORPUS = sorted(LINT.glob("*.properties"))
@@ -391,7 +391,7 @@ def test_a_document_with_a_few_properties_is_told_in_a_few_lines() -> None:
     assert not has_properties(readme)
     found = lint(readme * 10 + k("").encode(), "README.md")
     assert len(found) < 250
-    assert len(folded(found)) < 40
+    assert len(fold_similar(found)) < 40
     assert len([finding for finding in found if finding.code == "GG130" and finding.help]) <= 10
 
 

@@ -35,15 +35,15 @@ from ggfmt.render.ci_formats import (
     diagnostics_sarif,
 )
 from ggfmt.render.diagnostics import (
+    count_findings,
     diagnostics_concise,
     diagnostics_json,
     diagnostics_rich,
     diagnostics_text,
-    folded,
-    names,
+    finding_names,
+    fold_similar,
     print_diagnostics,
     print_patch,
-    tally,
 )
 
 ERROR = Diagnostic(
@@ -300,8 +300,8 @@ def test_json() -> None:
 
 
 def test_tally() -> None:
-    assert tally([]) == "no findings"
-    assert tally([ERROR, WARNING, ERROR]) == "2 errors, 1 warning"
+    assert count_findings([]) == "no findings"
+    assert count_findings([ERROR, WARNING, ERROR]) == "2 errors, 1 warning"
 
 
 def test_github() -> None:
@@ -506,7 +506,7 @@ def test_a_finding_has_the_same_name_when_lines_move() -> None:
         ]
 
     other = Diagnostic("GG101", "`foo` is none", Span("f", 1))
-    assert list(names([*found(7), Diagnostic("GG105", "x")])) == ["GG107 gg.mode", "GG107 gg.mode (2)", "GG105"]
+    assert list(finding_names([*found(7), Diagnostic("GG105", "x")])) == ["GG107 gg.mode", "GG107 gg.mode (2)", "GG105"]
     assert [issue["fingerprint"] for issue in gitlab({"f": found(7)})] == [
         issue["fingerprint"] for issue in gitlab({"f": found(90, other)})[1:]
     ]
@@ -605,7 +605,7 @@ def test_formats_for_reviews_are_legal_whatever_findings_hold(findings: list[Dia
     lines = diagnostics_concise(findings).splitlines()
     assert len(lines) == len(findings)
     assert all(line.isprintable() for line in lines)
-    assert len(folded(findings)) <= len(findings)
+    assert len(fold_similar(findings)) <= len(findings)
 
 
 def test_junit() -> None:

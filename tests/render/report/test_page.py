@@ -196,7 +196,7 @@ def test_a_manifest_that_says_less_or_odd_things_gives_a_page(
 
 
 def test_a_long_list_is_cut_and_says_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "MOST_ROWS", 2)
+    monkeypatch.setattr(page_module, "MAX_ROWS", 2)
     shown = parsed(page(read_run(str(out))))
     assert len(rows(shown, "All tables")) == 2
     assert "1 more are not on this page" in text_of(section(shown, "Operations by table"))
