@@ -3,8 +3,8 @@
 `Dts` decodes records one by one. `DtsReader` lets the native kernel (`kernels/dts_scan.c`) take regular records into
 columns.
 
-Values become the texts of the model. `millis`, the fraction of a second, has six digits, and nine of Oracle. A time with
-negative parts is a negative time. Seconds since 1970 become UTC; a time with a zone has the zone after a blank.
+Values become the texts of the model. `millis`, the fraction of a second, has six digits, and nine of Oracle. A time
+with negative parts is a negative time. Seconds since 1970 become UTC; a time with a zone has the zone after a blank.
 """
 
 from __future__ import annotations

@@ -50,9 +50,9 @@ _KCAT_START = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"o
 _TEXTS_ONLY = "dump it with a consumer that makes JSON of it, or read the files of a sink"
 _LOSES = "`kcat -J` loses the bytes of such messages"
 
-# Keys before a TAB, as `kafka-console-consumer` prints them. A key is one JSON value that is no change record (a number,
-# a text, the columns of a primary key, with or without a schema of Connect), or a text without a change record. Anything
-# else may be records that another tool wrote before a TAB: they must not vanish as a key.
+# Keys before a TAB, as `kafka-console-consumer` prints them. A key is one JSON value that is no change record (a
+# number, a text, the columns of a primary key, with or without a schema of Connect), or a text without a change record.
+# Anything else may be records that another tool wrote before a TAB: they must not vanish as a key.
 
 # Members of change records that hold an object or array.
 _PARTS = {"before", "after", "data", "old", "message", "meta", "metadata", "headers", "source", "columns", "def"}

@@ -40,7 +40,7 @@ _TABLE_HELP = (
 
 @dataclass(frozen=True)
 class QlikDefinition:
-    """The content of a metadata message: the definition, the ordinals of its columns, and the Avro schema of changes."""
+    """The content of a metadata message: the definition, the ordinals of columns, and the Avro schema of changes."""
 
     table: TableDef
     ordinals: tuple[int, ...]

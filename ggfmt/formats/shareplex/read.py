@@ -39,10 +39,10 @@ class SharePlexMeta(msgspec.Struct, gc=False):
     time: Annotated[str | None, roles.slot(roles.STAMP | roles.NULL)] = None
     scn: Annotated[int | str | None, roles.slot()] = None
     userid: Annotated[int | str | None, roles.Token(0)] = None
-    seq: Annotated[int | str | None, roles.Token(1)] = None
-    size: Annotated[int | str | None, roles.Token(2)] = None
     rowid: Annotated[int | str | None, roles.Token(3)] = None
     trans: Annotated[int | str | None, roles.Token(4)] = None
+    seq: Annotated[int | str | None, roles.Token(1)] = None
+    size: Annotated[int | str | None, roles.Token(2)] = None
     idx: Annotated[int | str | None, roles.Token(5)] = None
     posttime: Annotated[str | None, roles.Token(6)] = None
 
