@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
+from typing import Any
 
 import pytest
 from dialects import lines, read
@@ -181,11 +182,15 @@ def toy_rows(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_one_declaration_of_a_record_serves_the_exact_reader_and_the_scanner(toy_rows: str) -> None:
+    kinds: list[tuple[str, dict[str, Any]]] = [
+        ("insert", {"txn": 7}),
+        ("update", {"comment": {}}),
+        ("delete", {"txn": None}),
+        ("insert", {"new": 1}),
+    ]
     rows = [
         {"kind": kind, "table": "GG.T", "row": {"ID": str(number)}, "at": 1714979289123, "seq": number, **more}
-        for number, (kind, more) in enumerate(
-            [("insert", {"txn": 7}), ("update", {"comment": {}}), ("delete", {"txn": None}), ("insert", {"new": 1})]
-        )
+        for number, (kind, more) in enumerate(kinds)
     ]
     data = lines(*rows, {"kind": "merge", "table": "GG.T"}, {"kind": "insert"})
     with operations_taken() as taken:

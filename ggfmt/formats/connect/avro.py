@@ -30,7 +30,7 @@ _LOGICAL = {
     ("fixed", "decimal"): connect.DECIMAL,
 }
 _LOGICAL_NAMES = {name: (base, word) for (base, word), name in _LOGICAL.items() if base != "fixed"}
-_PRECISION = 64  # of a decimal that tells none
+_PRECISION = 64  # of a decimal without one
 _STRUCT = "ConnectDefault"
 
 
@@ -124,8 +124,8 @@ def _read(schema: Schema, known: dict[str, dict[str, Any]], space: str) -> dict[
     logical = _LOGICAL.get((str(kind), str(schema.get("logicalType"))))
     if logical == connect.DECIMAL or name == connect.DECIMAL:
         sizes = {"scale": schema.get("scale", 0), connect.PRECISION: schema.get("precision")}
-        told = {size: str(value) for size, value in sizes.items() if value not in (None, _PRECISION)}
-        parameters = {**told, **(parameters if isinstance(parameters, dict) else {})}
+        shown = {size: str(value) for size, value in sizes.items() if value not in (None, _PRECISION)}
+        parameters = {**shown, **(parameters if isinstance(parameters, dict) else {})}
     if isinstance(name or logical, str):
         about["name"] = name or logical
     if isinstance(parameters, dict):

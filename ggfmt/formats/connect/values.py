@@ -156,7 +156,7 @@ def millis(values: pa.StringArray) -> Converted:
 
 
 def too_fine(values: pa.StringArray) -> int:
-    """How many time stamps tell more than milliseconds."""
+    """Count the time stamps with more digits than milliseconds."""
     return int(pc.match_substring_regex(values, _FINER_THAN_MILLIS).true_count)
 
 

@@ -79,7 +79,7 @@ def encoder(kind: Kind, encoding: Encoding) -> avro.AvroEncoder:
 def _of_json(
     values: Values, encode: avro.AvroEncoder, text_of: Callable[[pa.StringArray], pa.StringArray]
 ) -> avro.AvroEncoder:
-    """What encodes the JSON values that stand for texts; rows whose text is no value of the type are told."""
+    """Make an encoder of the JSON values for texts; it reports the rows whose text is no value of the type."""
 
     def encoder(column: pa.StringArray) -> avro.Encoded:
         made, wrong = values(column)

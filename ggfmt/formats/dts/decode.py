@@ -82,7 +82,7 @@ class Decoder:
     def record(self, data: bytes, start: int, born: bool | None) -> tuple[DtsRecord, int]:
         """The record at a place, and the place behind it; MalformedRecordError if there is none.
 
-        `born` tells whether it has a `bornTimestamp`; None: it has one if anything is left.
+        `born`: it has a `bornTimestamp`; None: it has one if anything is left.
         """
         try:
             record, place = self._record(data, start)

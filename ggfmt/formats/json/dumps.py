@@ -159,7 +159,7 @@ _text = msgspec.json.Decoder(str).decode
 
 
 def find_layout(head: bytes, whole: bool) -> Layout:
-    """The layout of a file of JSON records that starts with `head`, with what is around each of them; `whole` tells
+    """The layout of a file of JSON records that starts with `head`, with what is around each of them; `whole` says
     that there is no more of it."""
     layout = files.find_layout(head, whole)
     envelope = _envelope(head, layout)

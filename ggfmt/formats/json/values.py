@@ -18,7 +18,7 @@ _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a bo
 
 
 def parse(record: bytes, last: bool) -> dict[str, Any] | Diagnostic | None:
-    """The members of a record, None for a tombstone; `last` tells that the file ends with the record."""
+    """The members of a record, None for a tombstone; `last`: the file ends with the record."""
     try:
         value = decode(record)
     except UnicodeDecodeError:

@@ -326,7 +326,7 @@ def _only(kinds: Iterable[int], node: Program) -> Program:
 
     def checked(branch: Program) -> Program:
         if branch[0] not in kinds:
-            raise UnsupportedSchemaError("a value of a type that JSON does not tell from another")
+            raise UnsupportedSchemaError("a value of a type that JSON does not distinguish from another")
         return branch
 
     return _branches(node, checked)
@@ -535,7 +535,7 @@ class QlikAvro(Qlik):
         return plan
 
 
-_HELP = "a file has envelopes of Qlik Replicate, one after the other: a message without one does not tell its schema"
+_HELP = "a file has envelopes of Qlik Replicate, one after the other: a message without one does not name its schema"
 
 
 def _has(schema: Any, name: str) -> bool:

@@ -14,7 +14,6 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error
-from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.shareplex import AFTER
 
@@ -60,7 +59,7 @@ class SharePlex(Dialect):
     scanned = True
     ops: ClassVar[roles.Ops] = {form: op for name, op in _OPS.items() for form in (name, name.lower())}
 
-    def grammar(self, record: SharePlexRecord) -> Grammar | None:
+    def grammar(self, record: SharePlexRecord) -> roles.Grammar | None:
         return None if self.options.complete_after else self.declared_grammar()
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:

@@ -20,19 +20,9 @@ from dataclasses import dataclass
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.context import Context
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.losses import KEY_UPDATES, NO_POSITION, NO_TIME, TOKENS
-from ggfmt.formats.goldengate.metacolumns import (
-    ALL_TOKENS,
-    KEY_COLUMNS,
-    OBJECT_NAME,
-    OP_TYPE,
-    POSITION,
-    TIMESTAMP,
-    MetaColumn,
-    columns_of,
-    now,
-    template_option,
-)
+from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import op_key_option, pk_update_option
 from ggfmt.formats.records.options import primary_keys_option
 from ggfmt.model.table import Kind
@@ -42,7 +32,7 @@ from ggfmt.options.value_types import Bool, Choice, Int, Text
 HANDLER_TYPE = "kafkaconnect"
 ROW, OP = "row", "op"
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
-FLAG = "_isMissing"  # ends the name of the field that tells whether a column is missing
+FLAG = "_isMissing"  # ends the name of the field that is true if a column is missing
 _LAST_FIXED = "19.1"
 
 
@@ -74,7 +64,7 @@ class KafkaConnectOptions(Options):
         "Write a `T` between date and time of the current time stamp, else a blank.",
         until=_LAST_FIXED,
     )
-    meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
+    meta_columns_template: tuple[MetaColumn, ...] | None = metacolumns.template_option()
     treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
     map_large_numbers_as_strings: bool = option(
         Bool(), False, "Write numbers as strings whose type has more digits than a double or an int64."
@@ -89,7 +79,9 @@ class KafkaConnectOptions(Options):
         Bool(), False, "Write dates and time stamps as Connect's Timestamp, in milliseconds since 1970."
     )
     include_is_missing_fields: bool = option(
-        Bool(), False, f"Write a field `<column>{FLAG}` behind each column, which tells a missing one from NULL."
+        Bool(),
+        False,
+        f"Write a field `<column>{FLAG}` after each column: true if the column is missing, not NULL.",
     )
     enable_nonnullable: bool = option(
         Bool(), False, "Write columns that cannot be NULL as such into schemas; a message that lacks one is a reject."
@@ -110,7 +102,7 @@ class KafkaConnectOptions(Options):
     row_op: str = option(
         Choice({REFUSE: "it is a reject", INSERT: "an insert", UPDATE: "an update"}),
         REFUSE,
-        "For reading: what a row is that does not tell its operation.",
+        "For reading: what a row without an operation is.",
         since="",
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
@@ -118,15 +110,18 @@ class KafkaConnectOptions(Options):
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
         """The metadata fields of messages."""
         fixed = (
-            (self.include_table_name, MetaColumn(OBJECT_NAME, "table")),
-            (self.include_op_type, MetaColumn(OP_TYPE, "op_type")),
-            (self.include_op_timestamp, MetaColumn(TIMESTAMP, "op_ts")),
-            (self.include_current_timestamp, MetaColumn(now(self.iso8601_format), "current_ts")),
-            (self.include_position, MetaColumn(POSITION, "pos")),
-            (self.include_primary_keys, MetaColumn(KEY_COLUMNS, "primary_keys")),
-            (context.include_tokens, MetaColumn(ALL_TOKENS, "tokens")),
+            (self.include_table_name, MetaColumn(metacolumns.OBJECT_NAME, "table")),
+            (self.include_op_type, MetaColumn(metacolumns.OP_TYPE, "op_type")),
+            (self.include_op_timestamp, MetaColumn(metacolumns.TIMESTAMP, "op_ts")),
+            (
+                self.include_current_timestamp,
+                MetaColumn(metacolumns.now(self.iso8601_format), "current_ts"),
+            ),
+            (self.include_position, MetaColumn(metacolumns.POSITION, "pos")),
+            (self.include_primary_keys, MetaColumn(metacolumns.KEY_COLUMNS, "primary_keys")),
+            (context.include_tokens, MetaColumn(metacolumns.ALL_TOKENS, "tokens")),
         )
-        return columns_of(self, context, [column for included, column in fixed if included])
+        return metacolumns.columns_of(self, context, [column for included, column in fixed if included])
 
 
 _AS_STRINGS = "treatAllColumnsAsStrings=true"
@@ -158,7 +153,7 @@ FORMATS = (
             NO_TIME.when("includeOpTimestamp=false"),
             NO_POSITION.when("includePosition=false"),
             TOKENS,
-            losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(KEY_COLUMNS),
+            losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(metacolumns.KEY_COLUMNS),
             losses.TYPES_NEAREST.has("Connect").when("schemasEnable=true"),
             losses.SIZES_NOT_SHOWN.when("schemasEnable=true"),
             losses.TYPES_BY_VALUE.when("schemasEnable=false"),
