@@ -77,9 +77,9 @@ class NullWord(Text):
 
 @dataclass(frozen=True)
 class ArcionJsonOptions(DialectOptions):
-    null_literal: str = option(Text(), "null", "The text that stands for a NULL, and for a value that is not there.")
+    null_literal: str = option(Text(), "null", "The text for NULL and for a missing value.")
     schema_filler: str = option(
-        Text(), "", "A schema that stands for none, such as `default_schema`: table names go without it."
+        Text(), "", "The schema name for tables without a schema, such as `default_schema`; table names omit it."
     )
     table: str = option(Text(), "", "For reading: the table of the rows of a NATIVE snapshot, which name none.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
@@ -119,9 +119,7 @@ class ArcionCsvOptions(DialectOptions):
         DOUBLED,
         "How a quote is written in a quoted field.",
     )
-    null_literal: str = option(
-        NullWord(), "NULL", "The text that, without quotes, stands for a NULL and for a value that is not there."
-    )
+    null_literal: str = option(NullWord(), "NULL", "The text for NULL and for a missing value, without quotes.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 

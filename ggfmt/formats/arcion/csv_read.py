@@ -1,6 +1,6 @@
 """Arcion's CSV, read.
 
-A quoted field is a text whatever it holds: `NULL` alone stands for NULL, and `"NULL"` does not. A line without
+A quoted field is a text whatever it holds: `NULL` without quotes is NULL, and `"NULL"` is a text. A line without
 anything is a row of a table with one column, and counted as a blank line in all others.
 """
 

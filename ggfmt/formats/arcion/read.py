@@ -196,7 +196,7 @@ def _chosen(states: dict[str, str | int | None], old: Texts, new: Texts, table: 
 
 
 def _text(value: Raw) -> str | None:
-    """A JSON object, in a text or as it is, None where there is none."""
+    """Return the text of a JSON object, which may be in a string; None if the member is absent."""
     data = bytes(value)
     if not data:
         return None

@@ -1,6 +1,6 @@
 """Schemas of Kafka Connect in Avro, and back, as Confluent's converter makes them (`AvroData`).
 
-What Avro has no word for stands in attributes: `connect.name`, `connect.version`, `connect.parameters`, `connect.type`.
+Attributes have what Avro has no word for: `connect.name`, `connect.version`, `connect.parameters`, `connect.type`.
 An optional schema is a union with null. Connect's own Decimal, Date, Time and Timestamp are logical types too.
 """
 
@@ -96,7 +96,7 @@ def _decimal(parameters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def connect_schema(schema: Schema) -> dict[str, Any]:
-    """The schema of Connect that an Avro schema stands for; ValueError for one that stands for none."""
+    """Convert an Avro schema into the schema of Connect; ValueError if that is impossible."""
     return _read(schema, {}, "")
 
 

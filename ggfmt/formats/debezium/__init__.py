@@ -25,7 +25,7 @@ from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Pairs, Text
 
-OWN = "ggfmt"  # the connector that stands in what ggfmt writes, where no token names another
+OWN = "ggfmt"  # the connector in messages that ggfmt writes, if no token names another
 PLACEHOLDER = "__debezium_unavailable_value"
 IN_SCHEMA, IN_CATALOG = "schema", "full"
 FULL, KEYS = "full", "keys"

@@ -1,4 +1,4 @@
-"""Debezium in Avro, written: the events of the JSON format, by the Avro schema that their Connect schema stands for.
+"""Debezium in Avro, written: the events of the JSON format, by the Avro schema for their Connect schema.
 
 The schema of a table's events is one, whatever tokens its operations have: tokens that are members of source blocks in
 JSON are in the map `tokens`, with all others.

@@ -92,7 +92,7 @@ _KEYS = ({"databaseName"}, {"serverName"})
 
 
 def kind_of(members: Mapping[str, Raw], schema_name: str | None) -> str | None:
-    """The kind of a record that is neither a change nor a schema change; None if it is none that is known."""
+    """Return the kind of a record that is neither a change nor a schema change; None if it is unknown."""
     names = set(members)
     if "status" in names and "id" in names and names & {"ts_ms", "data_collections", "event_count"}:
         kind = _TRANSACTION.get(bytes(members["status"]))
@@ -367,7 +367,7 @@ class Debezium(Dialect):
     # Types
 
     def _schema(self, data: Raw) -> Schema:
-        """Parse a schema; RecordError if it is none."""
+        """Parse a schema, once for equal texts; RecordError if it is no schema."""
         latest, schema = self._latest
         if data == latest:
             return schema

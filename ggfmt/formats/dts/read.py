@@ -434,8 +434,7 @@ class Dts(Dialect):
         return image
 
     def _learn(self, name: str, table: _Table, cells: list[Cell]) -> None:
-        """Takes note of the kinds that values show, and that all records are to be seen once more if a column is
-        thereby of another kind."""
+        """Learn the kinds that values show. If a column gets another kind, the discovery runs once more."""
         for place, kinds, known in table.learns:
             cell = cells[place]
             if not cell or cell[0] in known:
@@ -462,7 +461,7 @@ _HELP = (
 
 
 def born_in(schema: Any) -> bool | None:
-    """Whether records of a schema have a `bornTimestamp`; None if it is none of DTS's."""
+    """Whether records of a schema have a `bornTimestamp`; None if it is another schema."""
     try:
         return version_of(schema)
     except Exception:  # a schema can be wrong in more ways than there are exceptions for

@@ -1,5 +1,5 @@
 """Types of columns by DTS's numbers, which are those of the source: MySQL's numbers of types on the wire, Oracle's,
-and PostgreSQL's OIDs. Other sources have numbers that nobody describes.
+and PostgreSQL's OIDs. Other sources have undocumented numbers.
 
 A type number of texts or bytes does not say which of the two the column holds: MySQL's TEXT has the number of a BLOB.
 An unknown number says nothing. Then the values decide (`TypeHint.learns`).

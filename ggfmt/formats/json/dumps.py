@@ -79,7 +79,7 @@ _lenient = json.JSONDecoder(parse_int=str, strict=False).raw_decode  # Python ma
 
 
 def is_key(text: bytes) -> bool:
-    """Whether the text before a TAB can be a key: no change record stands in it."""
+    """Say whether the text before a TAB can be a key: it contains no change record."""
     if b"{" not in text:
         return True
     try:

@@ -195,7 +195,7 @@ class JsonOfChanges:
         self._size = 0  # of what stood before the message of the last record
 
     def of(self, chunk: Chunk) -> Chunk:
-        """The chunk with a record of JSON, or what is none, for each of its records."""
+        """Make a chunk of JSON records; a record that only the exact reader can read becomes invalid JSON."""
         if len(chunk.data) > MOST_BYTES:
             return chunk
         data, places = chunk.data, places_of(chunk.spans or ())
@@ -553,7 +553,7 @@ def _converted(value: dict[str, Any], kind: type[Any]) -> Any:
 
 
 def _texts(row: Any, makers: Mapping[str, Maker | None]) -> dict[str, str | None] | None:
-    """An image, None where there is none."""
+    """Make an image of texts; None without a row."""
     if row is None:
         return None
     image: dict[str, str | None] = {}

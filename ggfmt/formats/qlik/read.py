@@ -321,7 +321,7 @@ def _full_name(schema: str | None, table: str) -> str:
 
 
 def _text(value: str | int | None) -> str | None:
-    """A header as a text; an empty one is none."""
+    """Return a header as a text; None if it is empty."""
     return None if value is None or value == "" else str(value)
 
 

@@ -2,7 +2,7 @@
 
 * Handlers of `type=kafkaconnect` have no formatter, and write this without a `format`. Its properties are those of the
   handler, `gg.handler.<name>.messageFormatting` and so on. Whether schemas are beside the messages is said to the
-  converter, in the file of the Kafka producer; here `schemasEnable` stands for it.
+  converter, in the file of the Kafka producer; here it is `schemasEnable`.
 * A message is one of Connect's structs, which have all of their fields: an insert has `before` and a delete `after` as
   null, and a missing column is null, as NULL is.
 * Operation messages have both images, row messages the columns beside the metadata. Up to release 19.1 the metadata
