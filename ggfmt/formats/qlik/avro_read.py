@@ -417,7 +417,8 @@ class QlikAvro(Qlik):
             except EnvelopeError as error:
                 yield Diagnostic("GG313", str(error), help=_HELP)
 
-    def changes(self, record: AvroEnvelope) -> Meaning:  # type: ignore[override]
+    def changes(self, record: Any) -> Meaning:
+        assert isinstance(record, AvroEnvelope)
         if record.type == "MD":
             return super().changes(self._metadata(record))
         if record.type == "DT":
