@@ -12,15 +12,8 @@ light: it loads neither Arrow nor decoders.
 
     from dataclasses import dataclass
 
+    from ggfmt.formats.api import losses
     from ggfmt.formats.api.format import Format
-    from ggfmt.formats.api.losses import (
-        BEFORE_NOT_SHOWN,
-        KEYS_NOT_SHOWN,
-        POSITION_NOT_SHOWN,
-        TIME_NOT_SHOWN,
-        TOKENS_NOT_SHOWN,
-        TYPES_NOT_SHOWN,
-    )
     from ggfmt.formats.records.options import DialectOptions
     from ggfmt.options.spec import option
     from ggfmt.options.value_types import Choice
@@ -42,12 +35,12 @@ light: it loads neither Arrow nor decoders.
             reads="ggfmt.formats.toy_lines.read",
             marks=(b"|", b";"),
             losses=(
-                BEFORE_NOT_SHOWN,
-                TIME_NOT_SHOWN,
-                POSITION_NOT_SHOWN,
-                TOKENS_NOT_SHOWN,
-                KEYS_NOT_SHOWN,
-                TYPES_NOT_SHOWN,
+                losses.BEFORE_NOT_SHOWN,
+                losses.TIME_NOT_SHOWN,
+                losses.POSITION_NOT_SHOWN,
+                losses.TOKENS_NOT_SHOWN,
+                losses.KEYS_NOT_SHOWN,
+                losses.TYPES_NOT_SHOWN,
             ),
         ),
     )

@@ -168,7 +168,7 @@ CONTRACTS = {
             Recorded(
                 "qlik/public_samples__masks.jsonl",
                 "UU",
-                reasons=["GG305 `columnMask` leaves columns out, and no metadata message tells their ordinals"],
+                reasons=["GG305 `columnMask` leaves columns out, and no metadata message has their ordinals"],
                 options={"tableName": "S.T"},
             ),
         ),

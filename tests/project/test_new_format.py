@@ -12,11 +12,18 @@ import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
+from typing import Any
 
 import pytest
+from dialects import lines, read
 from places import ROOT
+from scanners import operations_taken, without_kernels
 
-from ggfmt.formats import SYSTEMS
+from ggfmt.formats import FORMATS, SYSTEMS
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.records.options import DialectOptions
+from ggfmt.kernels import native
 
 REGISTRY = "ggfmt/formats/__init__.py"
 NAME = "toy_lines"
@@ -171,3 +178,44 @@ print(json.dumps([content(Path(name), "h").decode() for name in ("one", "two")])
     one, two = json.loads(ended.stdout.splitlines()[-1])
     assert one == two
     assert one.count("\n") == 14
+
+
+@pytest.fixture
+def toy_rows(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The dialect of the page `extending`, as a format."""
+    page = (ROOT / "ggfmt/docs/extending.md").read_text(encoding="utf-8")
+    code = next(
+        block for block in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE) if "ToyRow" in block
+    )
+    module = ModuleType("toy_rows")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(compile(code, "extending.md", "exec"), module.__dict__)
+    format = Format(name="toy_rows", doc="", options=DialectOptions, writes=None, reads=module.__name__)
+    monkeypatch.setitem(FORMATS, format.name, format)
+    return format.name
+
+
+def test_one_declaration_of_a_record_serves_the_exact_reader_and_the_scanner(toy_rows: str) -> None:
+    kinds: list[tuple[str, dict[str, Any]]] = [
+        ("insert", {"txn": 7}),
+        ("update", {"comment": {}}),
+        ("delete", {"txn": None}),
+        ("insert", {"new": 1}),
+    ]
+    rows = [
+        {"kind": kind, "table": "GG.T", "row": {"ID": str(number)}, "at": 1714979289123, "seq": number, **more}
+        for number, (kind, more) in enumerate(kinds)
+    ]
+    data = lines(*rows, {"kind": "merge", "table": "GG.T"}, {"kind": "insert"})
+    with operations_taken() as taken:
+        found = read(toy_rows, data)
+    assert [operation.op for operation in found.plain] == ["I", "U", "D", "I"]
+    assert [operation.pos for operation in found.plain] == ["0", "1", "2", "3"]
+    assert {operation.op_ts for operation in found.plain} == {"2024-05-06 07:08:09.123000"}
+    assert found.plain[0].tokens == {"txn": "7"}
+    assert found.members == {"new": 1}
+    assert [reason.partition(" ")[0] for reason in found.reasons] == ["GG304", "GG305"]
+    assert (taken.operations > 0) == (native is not None)
+    with without_kernels():
+        exact = read(toy_rows, data)
+    assert (exact.plain, exact.reasons) == (found.plain, found.reasons)

@@ -43,7 +43,7 @@ ASKING = (
     "ggfmt.formats.goldengate.avro.scan",
     "ggfmt.formats.dts.read",
     "ggfmt.formats.debezium.avro_read",
-    "ggfmt.formats.qlik.avro_scan",
+    "ggfmt.formats.qlik.avro_read",
     "ggfmt.formats.qlik.envelope",
     "ggfmt.formats.records.scanning",
 )

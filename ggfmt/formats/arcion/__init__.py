@@ -3,7 +3,7 @@
 * A change has old and new values of every column, and for each column a number from 0 to 3: its first bit says that
   the new value is one of the change, its second bit that the old one is. What is not of the change is written as NULL
   is: as a word.
-* All values are texts; types and keys are not told.
+* All values are texts; messages have neither types nor keys.
 * `cursor` is a JSON object in a text: the time of the change in milliseconds since 1970, the place in the log, and
   more; `operationcount` is another, with running counts.
 * A row in CSV has, for X columns, X times new value, old value and number, and then the type of the operation, cursor
@@ -76,9 +76,9 @@ class NullWord(Text):
 
 @dataclass(frozen=True)
 class ArcionJsonOptions(DialectOptions):
-    null_literal: str = option(Text(), "null", "The text that stands for a NULL, and for a value that is not there.")
+    null_literal: str = option(Text(), "null", "The text for NULL and for a missing value.")
     schema_filler: str = option(
-        Text(), "", "A schema that stands for none, such as `default_schema`: table names go without it."
+        Text(), "", "The schema name for tables without a schema, such as `default_schema`; table names omit it."
     )
     table: str = option(Text(), "", "For reading: the table of the rows of a NATIVE snapshot, which name none.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
@@ -96,7 +96,7 @@ class ArcionCsvOptions(DialectOptions):
         REALTIME,
         "What a row is.",
     )
-    table_name: str = option(Text(), "", "The full name of the table that all files are of; otherwise paths tell.")
+    table_name: str = option(Text(), "", "The full name of the table of all files. Default: by the path of each file.")
     table_from: str = option(
         Choice({DIRECTORY: "the directory that holds the file", FILE: "the file, less its suffixes"}),
         DIRECTORY,
@@ -118,9 +118,7 @@ class ArcionCsvOptions(DialectOptions):
         DOUBLED,
         "How a quote is written in a quoted field.",
     )
-    null_literal: str = option(
-        NullWord(), "NULL", "The text that, without quotes, stands for a NULL and for a value that is not there."
-    )
+    null_literal: str = option(NullWord(), "NULL", "The text for NULL and for a missing value, without quotes.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 

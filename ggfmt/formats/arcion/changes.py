@@ -72,7 +72,7 @@ class ArcionDialect(Dialect):
 
 
 def check_op(op: str | None, table: str) -> str:
-    """The type of an operation; RecordError if it is none."""
+    """Return the type of an operation; RecordError if the text is no type."""
     if op is None:
         raise missing_member_error("opType", "every change of Arcion has one", table)
     if op not in OPS:

@@ -1,6 +1,6 @@
 """Arcion's CSV, read.
 
-A quoted field is a text whatever it holds: `NULL` alone stands for NULL, and `"NULL"` does not. A line without
+A quoted field is a text whatever it holds: `NULL` without quotes is NULL, and `"NULL"` is a text. A line without
 anything is a row of a table with one column, and counted as a blank line in all others.
 """
 
@@ -85,7 +85,7 @@ def _patterns_of(layout: Layout) -> _Patterns:
 
 
 def find_layout(head: bytes, whole: bool, options: ArcionCsvOptions) -> CsvLayout:
-    """The layout of a file that starts with `head`; `whole` tells that there is no more of it."""
+    """The layout of a file that starts with `head`; `whole`: there is no more of the file."""
     mark = len(BOM) if head.startswith(BOM) else 0
     plain = CsvLayout(False, options.delimiter.encode(), quote=options.quote, backslash=options.escape == BACKSLASH)
     if not options.include_header or len(head) == mark:

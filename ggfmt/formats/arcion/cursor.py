@@ -2,7 +2,7 @@
 
 `timestamp` is the time in milliseconds. The position is `log:position`, or `position` alone; a cursor without that
 member is itself the position. All other members are tokens. The counts say how many changes Arcion had made of each
-type when it made this one: nobody who sees some of the changes can tell, so that they are written only from tokens of
+type when it made this one: some of the changes do not suffice to count, so that they are written only from tokens of
 those names.
 """
 

@@ -26,7 +26,6 @@ from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, non_null
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error
-from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import NOT_NAMED, ScannedBatch
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
@@ -117,7 +116,7 @@ class Arcion(ArcionDialect):
         cursor, counts = (decoded(_text, value, reason, table) for value in (record.cursor, record.operationcount))
         return (self.change(table, op, images, cursor, counts, record_schema),)
 
-    def grammar(self, record: ArcionRecord) -> Grammar | None:
+    def grammar(self, record: ArcionRecord) -> roles.Grammar | None:
         if record.tableName is None:
             return None
         in_text = ((_CURSOR_IN_TEXT, record.cursor), (_COUNTS_IN_TEXT, record.operationcount))
@@ -197,7 +196,7 @@ def _chosen(states: dict[str, str | int | None], old: Texts, new: Texts, table: 
 
 
 def _text(value: Raw) -> str | None:
-    """A JSON object, in a text or as it is, None where there is none."""
+    """Return the text of a JSON object, which may be in a string; None if the member is absent."""
     data = bytes(value)
     if not data:
         return None

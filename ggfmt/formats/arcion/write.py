@@ -67,7 +67,7 @@ class ArcionFormatter(DialectFormatter):
         return join([*message, "\n"])
 
     def _values(self, image: Image, rows: int) -> pa.StringArray:
-        """The values of all columns, with the word for NULL where there is none."""
+        """Return the values of all columns, with the word for NULL and for missing values."""
         null = self.options.null_literal
         columns = []
         for column, values in zip(self.table.columns, values_of(image), strict=True):

@@ -8,7 +8,7 @@
 * Times are milliseconds since 1970: `es` of the change, `ts` of the message.
 * DTS wrote a DELETE's rows in `old`, and no `data`, before 2022-03-20.
 * TiCDC adds `_tidb`. Its `commitTs` is a token, and its watermarks are counted. A message whose row was too large, so
-  that it has the key alone (`onlyHandleKey`) or stands in a file elsewhere (`claimCheckLocation`), is a reject.
+  that it has the key alone (`onlyHandleKey`) or is in a file elsewhere (`claimCheckLocation`), is a reject.
 """
 
 from __future__ import annotations

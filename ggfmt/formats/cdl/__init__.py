@@ -29,9 +29,7 @@ class CdlOptions(DialectOptions):
     database_name: str = option(
         Text(), "", "For reading: the database, where messages do not name it; the first part of table names."
     )
-    data_store: str = option(
-        Text(), "", "The kind of database, such as `ORACLE`, where no token `DATA_STORE` tells it."
-    )
+    data_store: str = option(Text(), "", "The kind of database, such as `ORACLE`, if no token `DATA_STORE` has it.")
     timestamps: str = option(
         Choice({MILLIS: "as milliseconds since 1970", TEXT: "as texts, which keep all digits and zones"}),
         MILLIS,

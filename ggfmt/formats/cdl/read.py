@@ -14,19 +14,9 @@ from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.json.values import scalar_text
-from ggfmt.formats.records import roles
+from ggfmt.formats.records import refused, roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import (
-    MOST_SHOWN,
-    NAME_TABLE,
-    RecordError,
-    decoded,
-    joined_name,
-    missing_member_error,
-    no_op,
-)
-from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, TableDef
 
@@ -98,7 +88,7 @@ class CdlRecord(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True)
 class _Schema:
-    """What a schema tells: columns, how their values are written, and the names of the key columns if it has them."""
+    """The content of a schema: columns, how their values are written, and the names of the key columns, if any."""
 
     columns: tuple[Column, ...]
     converts: tuple[Convert | None, ...]
@@ -123,21 +113,23 @@ class Cdl(Dialect):
     def changes(self, record: CdlRecord) -> Meaning:
         payload = record.payload
         if payload is None:
-            raise missing_member_error("payload", "every message of CDL has one")
+            raise refused.missing_member_error("payload", "every message of CDL has one")
         version = payload.message_version
         if version not in _OPS:
             if version is None:
-                raise missing_member_error("message_version", "every message of CDL has one", what="`payload`")
-            raise RecordError("GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0")
+                raise refused.missing_member_error("message_version", "every message of CDL has one", what="`payload`")
+            raise refused.RecordError(
+                "GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0"
+            )
         kind, tag = (payload.OPERATION, "OPERATION") if version == _V1 else (payload.op, "op")
         if kind is None and payload.message_type is not None and payload.message_type != _CHANGE:
             return f"message type {payload.message_type[:40]}"
         table = self._table(payload, version)
         if kind is None:
-            raise missing_member_error(tag, "every change must tell its operation", table, what="`payload`")
+            raise refused.missing_member_error(tag, "every change must have an operation", table, what="`payload`")
         op = _OPS[version].get(kind)
         if op is None:
-            raise no_op(tag, kind[:MOST_SHOWN], _OPS[version], table)
+            raise refused.no_op(tag, kind[: refused.MOST_SHOWN], _OPS[version], table)
         record_schema = self._describe(record, table, version)
         position, tokens = self._tokens(payload, version, kind)
         origin = payload.source or Origin()
@@ -146,7 +138,7 @@ class Cdl(Dialect):
         op_ts = None if millis is None else millis * 1000
         return (Change(table, op, op_ts, position, non_null(payload.before), after, tokens, record_schema),)
 
-    def grammar(self, record: CdlRecord) -> Grammar | None:
+    def grammar(self, record: CdlRecord) -> roles.Grammar | None:
         payload = record.payload
         if payload is None or payload.message_version is None:
             return None
@@ -168,8 +160,8 @@ class Cdl(Dialect):
             parts = (origin.db or self.options.database_name, origin.schema, origin.table)
             tag = "source.table"
         if not parts[-1]:
-            raise missing_member_error(tag, NAME_TABLE, what="`payload`")
-        return joined_name(parts, "the table name")
+            raise refused.missing_member_error(tag, refused.NAME_TABLE, what="`payload`")
+        return refused.joined_name(parts, "the table name")
 
     def _tokens(self, payload: Payload, version: str, kind: str) -> tuple[str | None, dict[str, str]]:
         """The position and the tokens of a change."""
@@ -227,7 +219,7 @@ class Cdl(Dialect):
 
 
 def _parsed(data: bytes, version: str) -> _Schema:
-    members = decoded(_field, data, "`schema` is no schema of Kafka Connect").fields or ()
+    members = refused.decoded(_field, data, "`schema` is no schema of Kafka Connect").fields or ()
     images = {member.field: member.fields or () for member in members}
     fields: dict[str, PayloadField] = {}
     for image in ("data" if version == _V1 else "after", "before"):
@@ -241,12 +233,12 @@ def _parsed(data: bytes, version: str) -> _Schema:
 
 
 def _names(unique: Raw, table: str) -> tuple[str, ...]:
-    return tuple(decoded(_members, unique, "`unique` is no object", table))
+    return tuple(refused.decoded(_members, unique, "`unique` is no object", table))
 
 
 def _text(value: Raw, name: str) -> str | None:
     """A JSON value as a text, None for null or nothing."""
-    return None if non_null(value) is None else decoded(scalar_text, value, f"`{name}` is no text")
+    return None if non_null(value) is None else refused.decoded(scalar_text, value, f"`{name}` is no text")
 
 
 READ_SIDES = {"cdl_json": dialect_input(Cdl)}

@@ -1,7 +1,7 @@
 """Huawei's CDL JSON, written, in version 1.0.
 
 A message has its schema. All columns may be null by it, since what is missing is written as null. `unique` has the key
-columns as they are after the change; where that is not told, as they were before.
+columns as they are after the change; where that is unknown, as they were before.
 """
 
 from __future__ import annotations

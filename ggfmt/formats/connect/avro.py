@@ -1,6 +1,6 @@
 """Schemas of Kafka Connect in Avro, and back, as Confluent's converter makes them (`AvroData`).
 
-What Avro has no word for stands in attributes: `connect.name`, `connect.version`, `connect.parameters`, `connect.type`.
+Attributes have what Avro has no word for: `connect.name`, `connect.version`, `connect.parameters`, `connect.type`.
 An optional schema is a union with null. Connect's own Decimal, Date, Time and Timestamp are logical types too.
 """
 
@@ -30,7 +30,7 @@ _LOGICAL = {
     ("fixed", "decimal"): connect.DECIMAL,
 }
 _LOGICAL_NAMES = {name: (base, word) for (base, word), name in _LOGICAL.items() if base != "fixed"}
-_PRECISION = 64  # of a decimal that tells none
+_PRECISION = 64  # of a decimal without one
 _STRUCT = "ConnectDefault"
 
 
@@ -96,7 +96,7 @@ def _decimal(parameters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def connect_schema(schema: Schema) -> dict[str, Any]:
-    """The schema of Connect that an Avro schema stands for; ValueError for one that stands for none."""
+    """Convert an Avro schema into the schema of Connect; ValueError if that is impossible."""
     return _read(schema, {}, "")
 
 
@@ -124,8 +124,8 @@ def _read(schema: Schema, known: dict[str, dict[str, Any]], space: str) -> dict[
     logical = _LOGICAL.get((str(kind), str(schema.get("logicalType"))))
     if logical == connect.DECIMAL or name == connect.DECIMAL:
         sizes = {"scale": schema.get("scale", 0), connect.PRECISION: schema.get("precision")}
-        told = {size: str(value) for size, value in sizes.items() if value not in (None, _PRECISION)}
-        parameters = {**told, **(parameters if isinstance(parameters, dict) else {})}
+        shown = {size: str(value) for size, value in sizes.items() if value not in (None, _PRECISION)}
+        parameters = {**shown, **(parameters if isinstance(parameters, dict) else {})}
     if isinstance(name or logical, str):
         about["name"] = name or logical
     if isinstance(parameters, dict):

@@ -58,7 +58,7 @@ def field(name: str, type: str, optional: bool = False) -> dict[str, Any]:
 
 
 def decode_schema(data: Any) -> SchemaField:
-    """A schema from JSON; ValueError if it is none."""
+    """Parse a schema in JSON; ValueError if it is no schema."""
     return _decode(data)
 
 

@@ -40,13 +40,13 @@ def decimals(scale: int) -> Kernel:
 
 
 def decoded(text: str, scale: int) -> str | None:
-    """The decimal of a scale that Base64 stands for; None if it is none."""
+    """Decode a decimal of a scale from Base64; None if the text is not Base64."""
     data = bytes_of(text)
     return decimal_text(int.from_bytes(data, "big", signed=True), scale) if data and len(data) <= _MOST_BYTES else None
 
 
 def bytes_of(text: str) -> bytes | None:
-    """The bytes that Base64 stands for; None if a text is not strictly that."""
+    """Decode Base64; None if the text is not strictly Base64."""
     return a2b_base64(text) if _BASE64.fullmatch(text) else None
 
 
@@ -61,7 +61,7 @@ def decimal_text(number: int, scale: int) -> str:
 
 
 def encoded(text: str, scale: int) -> str | None:
-    """A decimal in Base64; None if the text is none, or has more digits behind its point than the scale."""
+    """Encode a decimal in Base64; None if the text is no decimal, or has more fraction digits than the scale."""
     parts = unscaled(text)
     if parts is None:
         return None
@@ -113,7 +113,7 @@ def _int(value: Any) -> int | None:
 
 
 def _numbers(values: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
-    """Texts of whole numbers, and the rows whose text is none."""
+    """Parse whole numbers; also return the rows whose text is no whole number."""
     fits = pc.match_substring_regex(values, r"^-?[0-9]{1,18}$")
     numbers = pc.cast(pc.if_else(fits, values, pa.scalar(None, pa.string())), pa.int64())
     return numbers, non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
@@ -156,7 +156,7 @@ def millis(values: pa.StringArray) -> Converted:
 
 
 def too_fine(values: pa.StringArray) -> int:
-    """How many time stamps tell more than milliseconds."""
+    """Count the time stamps with more digits than milliseconds."""
     return int(pc.match_substring_regex(values, _FINER_THAN_MILLIS).true_count)
 
 

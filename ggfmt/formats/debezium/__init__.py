@@ -2,10 +2,10 @@
 
 * A record is an envelope (`before`, `after`, `source`, `op`), alone or as the `payload` beside its `schema`; or the row
   alone, flattened by ExtractNewRecordState, with members such as `__op` beside the columns. One file may have them all.
-* The `schema` tells the types, and how values are encoded: decimals are Base64 of a number without its scale, dates
-  and times are numbers of days, milliseconds, microseconds or nanoseconds. Without it, options have to tell.
-* `source` tells the table, the position and the time of the change; which members it has depends on the connector.
-* There is no state "missing" but the placeholder of values that the database did not tell (PostgreSQL's TOAST, LOBs).
+* The `schema` has the types, and how values are encoded: decimals are Base64 of a number without its scale, dates
+  and times are numbers of days, milliseconds, microseconds or nanoseconds. Without it, options decide.
+* `source` has the table, the position and the time of the change; which members it has depends on the connector.
+* There is no state "missing" but the placeholder of values that the database did not send (PostgreSQL's TOAST, LOBs).
   What ggfmt writes leaves a missing column out, or puts the placeholder in its place.
 * In Avro, records are in object container files, or each behind the number of its schema (Confluent's framing); the
   schemas are those of Connect in Avro. All columns are there, so that a missing one is null or the placeholder.
@@ -25,7 +25,7 @@ from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Pairs, Text
 
-OWN = "ggfmt"  # the connector that stands in what ggfmt writes, where no token names another
+OWN = "ggfmt"  # the connector in messages that ggfmt writes, if no token names another
 PLACEHOLDER = "__debezium_unavailable_value"
 IN_SCHEMA, IN_CATALOG = "schema", "full"
 FULL, KEYS = "full", "keys"
@@ -113,12 +113,12 @@ class EventOptions(DialectOptions):
             }
         ),
         REFUSE,
-        "For reading: what a flattened row is that does not tell its operation.",
+        "For reading: what a flattened row without an operation is.",
     )
     unavailable_value_placeholder: str = option(
         Placeholder(),
         PLACEHOLDER,
-        "What stands for a value that the database did not tell; `hex:` may start its bytes.",
+        "The placeholder of a value that the database did not send; `hex:` may start its bytes.",
     )
     decimal_handling_mode: str = option(
         Choice(
@@ -157,7 +157,7 @@ class EventOptions(DialectOptions):
     topic_prefix: str = option(
         Text(),
         OWN,
-        "The logical name of the source, where no token `name` tells it, and the first part of schema names.",
+        "The logical name of the source, if no token `name` has it, and the first part of schema names.",
     )
 
 

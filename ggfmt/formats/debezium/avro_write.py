@@ -1,4 +1,4 @@
-"""Debezium in Avro, written: the events of the JSON format, by the Avro schema that their Connect schema stands for.
+"""Debezium in Avro, written: the events of the JSON format, by the Avro schema for their Connect schema.
 
 The schema of a table's events is one, whatever tokens its operations have: tokens that are members of source blocks in
 JSON are in the map `tokens`, with all others.
@@ -87,7 +87,7 @@ def encoder(kind: Kind, encoding: Encoding) -> avro.AvroEncoder:
 def _of_json(
     values: Values, encode: avro.AvroEncoder, text_of: Callable[[pa.StringArray], pa.StringArray]
 ) -> avro.AvroEncoder:
-    """What encodes the JSON values that stand for texts; rows whose text is no value of the type are told."""
+    """Make an encoder of the JSON values for texts; it reports the rows whose text is no value of the type."""
 
     def encoder(column: pa.StringArray) -> avro.Encoded:
         made, wrong = values(column)

@@ -242,7 +242,7 @@ def _clocks(values: pa.StringArray, unit: TimeUnit) -> JsonValues:
 
 
 def _clock(text: str, unit: str) -> int | None:
-    """A time of day, which may be negative and over 24 hours; None if it is none, or has more digits than the unit."""
+    """A time of day, which may be negative and over 24 hours; None if it is no time, or too precise for the unit."""
     parts = _CLOCK.fullmatch(text)
     if parts is None:
         return None

@@ -98,7 +98,7 @@ class TokenColumns:
 
 @dataclass(frozen=True, eq=False)
 class EventColumns:
-    """What surrounds the images of n operations, as far as it depends on tokens: texts, NULL where there is none.
+    """What surrounds the images of n operations, as far as it depends on tokens: texts, or NULL.
 
     `connector`, `name` and `snapshot` are NULL where the event is one of ggfmt's own, and of no snapshot; `database`
     and `schema` may be one text, or None, for all; `transaction` has the members of the block by name.

@@ -26,7 +26,6 @@ from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Mean
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError, decoded
-from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, Kind, TableDef
 
@@ -34,7 +33,7 @@ _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
 _OF_ENVELOPE = frozenset({"op", "ts_ms", "ts_us", "ts_ns"})
 _READ, _MESSAGE, _TRUE = b'"r"', b'"m"', (b'"true"', b"true")
 _NO_BEFORE = (
-    "PostgreSQL tells the row of a delete by its replica identity: give the table a primary key, or say "
+    "PostgreSQL sends the row of a delete by its replica identity: give the table a primary key, or say "
     "`ALTER TABLE ... REPLICA IDENTITY FULL`"
 )
 
@@ -93,7 +92,7 @@ _KEYS = ({"databaseName"}, {"serverName"})
 
 
 def kind_of(members: Mapping[str, Raw], schema_name: str | None) -> str | None:
-    """The kind of a record that is neither a change nor a schema change; None if it is none that is known."""
+    """Return the kind of a record that is neither a change nor a schema change; None if it is unknown."""
     names = set(members)
     if "status" in names and "id" in names and names & {"ts_ms", "data_collections", "event_count"}:
         kind = _TRANSACTION.get(bytes(members["status"]))
@@ -110,7 +109,7 @@ def kind_of(members: Mapping[str, Raw], schema_name: str | None) -> str | None:
     return None
 
 
-# Debezium's schema changes: the definitions that their `tableChanges` tell.
+# Debezium's schema changes: the definitions in `tableChanges`.
 
 _PART = re.compile(r'"((?:[^"]|"")*)"(?:\.|$)')
 
@@ -156,7 +155,7 @@ _schema_change = msgspec.json.Decoder(SchemaChangeRecord).decode
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema as far as it means something here: the fields of a row, None where it tells none."""
+    """The known parts of a schema: the fields of a row, None if the schema has no row."""
 
     name: str | None
     row: tuple[SchemaField, ...] | None
@@ -233,7 +232,7 @@ class Debezium(Dialect):
 
     # The scanner
 
-    def grammar(self, record: DebeziumRecord) -> Grammar | None:
+    def grammar(self, record: DebeziumRecord) -> roles.Grammar | None:
         inner = record if self._payload is None else self._payload
         of_message = self.decoder.learned()
         of_envelope = self._payloads.learned() if record.is_payload else of_message
@@ -346,7 +345,7 @@ class Debezium(Dialect):
         if op is None:
             if code or self.options.flattened_op == REFUSE:
                 help = "have `op` added to the rows, or say by `flattenedOp` with `--input-option` what they are"
-                raise RecordError("GG305", "the row does not tell its operation", help, table)
+                raise RecordError("GG305", "the row does not have an operation", help, table)
             op = "I" if self.options.flattened_op == INSERT else "U"
         image = None if op == "T" else msgspec.json.encode(row)
         before, after = (image, None) if op == "D" else (None, image)
@@ -368,7 +367,7 @@ class Debezium(Dialect):
     # Types
 
     def _schema(self, data: Raw) -> Schema:
-        """What a schema tells; RecordError if it is none."""
+        """Parse a schema, once for equal texts; RecordError if it is no schema."""
         latest, schema = self._latest
         if data == latest:
             return schema
@@ -380,7 +379,7 @@ class Debezium(Dialect):
         return known
 
     def _describe(self, table: str, schema: Schema, added: tuple[str, ...] = ()) -> RecordSchema | None:
-        """What a schema tells of a table, but for fields that start as the `added` ones do."""
+        """Describe a table by a schema, without the fields that start as the `added` ones do."""
         if schema.row is None:
             return None
         identity = (table, id(schema))  # all schemas are kept
@@ -398,7 +397,7 @@ class Debezium(Dialect):
         return self.described(identity, lambda: TableDef(table, tuple(columns)), tuple(converts))
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
-        """Of changes without a schema: as a schema tells, if another change has one, else by the definition."""
+        """For changes without a schema: by the schema of another change, or else by the definition."""
         fields = (self.source.facts.get(Encoding(table.full_name, name)) for name in table.column_names)
         return tuple(
             self._types.of_column(column.type) if field is None else self._types.of_field(field)[1]
@@ -423,7 +422,7 @@ def _parsed(data: Raw) -> Schema:
         raise RecordError("GG308", "`schema` is no schema of Connect") from None
     row = schema.members("after") or schema.members("before")
     if row is None and not schema.members("source"):
-        row = schema.fields or None  # a struct without fields tells nothing of a table
+        row = schema.fields or None  # a struct without fields describes no table
     return Schema(schema.name, row)
 
 

@@ -91,7 +91,7 @@ _texts = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
-    """The full name of the table; RecordError if there is none, or a part of it has a dot."""
+    """Return the full name of the table; RecordError if it is absent, or a part of it has a dot."""
     name = source.table or source.collection
     if not name:
         if options.table:

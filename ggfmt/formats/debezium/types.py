@@ -1,4 +1,4 @@
-"""The types of Debezium: Connect's schemas, the `tableChanges` of schema changes, and what options tell of neither.
+"""The types of Debezium: Connect's schemas, the `tableChanges` of schema changes, and the options for what neither has.
 
 A field of a Connect schema has a `type`, for what goes beyond it a `name` (`io.debezium.time.Date`), and `parameters`.
 With `column.propagate.source.type` the parameters name the type of the database besides.
@@ -136,7 +136,7 @@ class Types:
         return ValueDecoding(self.placeholders, kernel, kernel)
 
     def of_column(self, type: SqlType) -> ValueDecoding:
-        """How values are read of which no schema tells, by the type that a definition gives to the column."""
+        """Choose how to read values without a schema, by the type of the column in a definition."""
         kind = type.kind
         if kind in (Kind.DECIMAL, Kind.NUMBER, Kind.INTEGER):
             return self._undescribed_number(0 if kind is Kind.INTEGER else type.scale)
@@ -153,7 +153,7 @@ class Types:
             help = "if it is a decimal in Base64, say `decimalFormat=base64` with `--input-option`"
             return ValueDecoding(self.placeholders, values.numbers, _number_or_struct, help)
         if scale is None:
-            help = "give the scale of the column by `--definitions`: a decimal in Base64 does not tell it"
+            help = "give the scale of the column by `--definitions`: a decimal in Base64 does not have it"
             return ValueDecoding(self.placeholders, reject_all, _number_or_struct, help)
         help = "by `decimalFormat=base64` it should be Base64"
         return ValueDecoding(self.placeholders, decimals(scale), _number_or_struct, help)
@@ -231,7 +231,7 @@ class TableColumn(msgspec.Struct, gc=False):
 
 
 def of_table_column(column: TableColumn) -> SqlType:
-    """The type of a column as a schema change tells it."""
+    """Return the type of a column in a schema change."""
     return _table_type(column.jdbcType, column.typeExpression or column.typeName or "", column.length, column.scale)
 
 

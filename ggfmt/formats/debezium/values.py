@@ -199,7 +199,7 @@ def clock_text(number: int, unit: str) -> str:
 
 
 def iso_texts(values: pa.StringArray) -> Converted:
-    """Dates and times as in ISO 8601 in a zone that is none; others stay as they are."""
+    """Make dates and times without a zone of ISO 8601 texts in UTC; others stay as they are."""
     if not text_buffer(values).to_pybytes().count(b"Z"):
         return values, []
     stamps = pc.replace_substring_regex(values, "^([0-9-]+)T([0-9:.]+)Z$", r"\1 \2")

@@ -8,7 +8,7 @@
   depends on the settings and the database: others are missing.
 * The time is `commit-timestamp` (`IncludeTransactionDetails`), or else `timestamp`, which is when DMS made the record;
   the position is `stream-position`. Other members of `metadata` are tokens.
-* A record of the type `control` tells of a table: with `table-def` (`IncludeControlDetails`) it is a definition, a
+* A record of the type `control` describes a table: with `table-def` (`IncludeControlDetails`) it is a definition, a
   `truncate-table` is a truncate, and others are counted.
 """
 

@@ -16,19 +16,10 @@ from msgspec import Raw
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dms import DmsOptions
 from ggfmt.formats.json.values import raw_members, raw_texts
+from ggfmt.formats.records import refused
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import (
-    MOST_SHOWN,
-    NAME_TABLE,
-    RecordError,
-    decoded,
-    joined_name,
-    legal_values,
-    missing_member_error,
-    no_op,
-)
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 _OPS = {"load": "I", "insert": "I", "update": "U", "delete": "D", "create": "I", "read": "I"}
@@ -92,58 +83,64 @@ class Dms(Dialect):
         return "`metadata` with a `record-type`" if known else None
 
     def changes(self, record: Mapping[str, Raw]) -> Meaning:
-        metadata = non_null(record.get("metadata", ABSENT))
-        if metadata is None:
-            raise missing_member_error("metadata", "every record of DMS has one")
-        told = decoded(raw_texts, metadata, "`metadata` is no object")
-        operation, kind = told.get("operation"), told.get("record-type")
+        block = non_null(record.get("metadata", ABSENT))
+        if block is None:
+            raise refused.missing_member_error("metadata", "every record of DMS has one")
+        metadata = refused.decoded(raw_texts, block, "`metadata` is no object")
+        operation, kind = metadata.get("operation"), metadata.get("record-type")
         if kind not in _TYPES:
             if kind is None:
-                raise missing_member_error("record-type", "every record of DMS has one", what="`metadata`")
-            raise RecordError("GG308", f"`record-type` cannot be `{kind[:MOST_SHOWN]}`", legal_values(_TYPES))
+                raise refused.missing_member_error("record-type", "every record of DMS has one", what="`metadata`")
+            raise refused.RecordError(
+                "GG308", f"`record-type` cannot be `{kind[: refused.MOST_SHOWN]}`", refused.legal_values(_TYPES)
+            )
         if operation is None:
-            raise missing_member_error("operation", "every record of DMS has one", what="`metadata`")
+            raise refused.missing_member_error("operation", "every record of DMS has one", what="`metadata`")
         if kind == "control" and operation not in _TRUNCATES:
-            return self._control(non_null(record.get("control", ABSENT)), told, operation)
-        table = _table(told)
+            return self._control(non_null(record.get("control", ABSENT)), metadata, operation)
+        table = _table(metadata)
         if kind == "control":
-            return (self._change(table, "T", None, None, told),)
+            return (self._change(table, "T", None, None, metadata),)
         op = _OPS.get(operation)
         if op is None:
-            raise no_op("operation", operation, _OPS, table)
+            raise refused.no_op("operation", operation, _OPS, table)
         row = non_null(record.get("data", ABSENT))
         if row is None:
-            raise missing_member_error("data", None, table)
+            raise refused.missing_member_error("data", None, table)
         old = non_null(record.get(self.options.before_image, ABSENT)) if op == "U" else None
         if self._prefix and self._prefix.encode() in bytes(row):
             row, old = self._parted(row, old, op, table)
         before, after = (row, None) if op == "D" else (old, row)
-        return (self._change(table, op, before, after, told),)
+        return (self._change(table, op, before, after, metadata),)
 
     def passed_over(self, record: Any) -> Sequence[str]:
         return [name for name in record if name not in self._members]
 
-    def _change(self, table: str, op: str, before: Raw | None, after: Raw | None, told: Mapping[str, Any]) -> Change:
-        moment = "commit-timestamp" if told.get("commit-timestamp") else "timestamp"
-        time = told.get(moment)
+    def _change(
+        self, table: str, op: str, before: Raw | None, after: Raw | None, metadata: Mapping[str, Any]
+    ) -> Change:
+        moment = "commit-timestamp" if metadata.get("commit-timestamp") else "timestamp"
+        time = metadata.get(moment)
         stamp = stamp_text(time) if time else None
         if time and stamp is None:
-            raise RecordError("GG308", f"`{moment}` is no time such as `2021-02-18T23:09:09.509179Z`", None, table)
+            raise refused.RecordError(
+                "GG308", f"`{moment}` is no time such as `2021-02-18T23:09:09.509179Z`", None, table
+            )
         tokens = {}
         if self.with_tokens:
             tokens = {
                 name: text
-                for name, text in told.items()
+                for name, text in metadata.items()
                 if text is not None and name not in _STRUCTURE and name != moment
             }
-            if told["operation"] in _OF_SNAPSHOT:
+            if metadata["operation"] in _OF_SNAPSHOT:
                 tokens["snapshot"] = "true"
-        return Change(table, op, stamp, told.get("stream-position"), before, after, tokens)
+        return Change(table, op, stamp, metadata.get("stream-position"), before, after, tokens)
 
     def _parted(self, row: Raw, old: Raw | None, op: str, table: str) -> tuple[Raw, Raw | None]:
         """The row without the columns that have values before an update, and these by the names of their columns."""
-        members = decoded(raw_members, row, "`data` is no object", table)
-        before = {} if old is None else decoded(raw_members, old, "the image before is no object", table)
+        members = refused.decoded(raw_members, row, "`data` is no object", table)
+        before = {} if old is None else refused.decoded(raw_members, old, "the image before is no object", table)
         after = {}
         for name, value in members.items():
             own = name.removeprefix(self._prefix)
@@ -153,13 +150,13 @@ class Dms(Dialect):
                 before[own] = value
         return _encoded(after), _encoded(before) if before or old is not None else None
 
-    def _control(self, control: Raw | None, told: Mapping[str, str | None], operation: str) -> Meaning:
+    def _control(self, control: Raw | None, metadata: Mapping[str, str | None], operation: str) -> Meaning:
         if control is not None:
-            described = decoded(_control, control, "`control` does not describe a table as DMS does").definition
+            described = refused.decoded(_control, control, "`control` does not describe a table as DMS does").definition
             if described is not None and described.columns:
-                table = _table(told)
+                table = _table(metadata)
                 return (self.described((table, bytes(control)), lambda: self._definition(table, described)),)
-        return f"control {operation[:MOST_SHOWN]}"
+        return f"control {operation[: refused.MOST_SHOWN]}"
 
     def _definition(self, table: str, described: DmsTable) -> TableDef:
         names = described.columns
@@ -168,10 +165,10 @@ class Dms(Dialect):
         return TableDef(table, tuple(columns)).with_keys(described.keys)
 
 
-def _table(told: Mapping[str, str | None]) -> str:
-    if not told.get("table-name"):
-        raise missing_member_error("table-name", NAME_TABLE, what="`metadata`")
-    return joined_name((told.get("schema-name"), told["table-name"]), "`metadata`")
+def _table(metadata: Mapping[str, str | None]) -> str:
+    if not metadata.get("table-name"):
+        raise refused.missing_member_error("table-name", refused.NAME_TABLE, what="`metadata`")
+    return refused.joined_name((metadata.get("schema-name"), metadata["table-name"]), "`metadata`")
 
 
 def _encoded(members: Mapping[str, Raw]) -> Raw:

@@ -6,7 +6,7 @@
   MySQL's, Oracle's, PostgreSQL's. `beforeImages` and `afterImages` have the values by place. NULL is null (or
   `EmptyObject.NULL`), `EmptyObject.NONE` is missing, and an image that is null or empty is none.
 * The kind of a column is what its number says. Where that leaves open whether the column holds texts or bytes, and
-  where nobody describes the numbers of a source, the values say it: bytes win over texts. Precision and scale, which
+  where the numbers of a source are unknown, the values say it: bytes win over texts. Precision and scale, which
   stand in each value and may differ from value to value, are left out, so that they never change a definition.
 * Texts have a charset by MySQL's name, where `latin1` is Windows' code page 1252. Bytes are Base64 in the model. The
   fraction of a second in `millis` has six digits, of Oracle nine. Seconds since 1970 are shown as UTC.
@@ -75,7 +75,7 @@ class DtsOptions(DialectOptions):
 
 
 def _in_base64(word: bytes) -> Iterator[bytes]:
-    """What stands for a word in Base64, as far as it does not depend on the bytes beside it."""
+    """Return the Base64 of a word, as far as it does not depend on the bytes beside it."""
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + word)
         yield encoded[-(-shift * 8 // 6) : (shift + len(word)) * 8 // 6]

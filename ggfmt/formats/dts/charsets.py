@@ -2,7 +2,7 @@
 
 MySQL's `latin1` is Windows' code page 1252 and not ISO 8859-1; its five bytes without a character stand for the control
 characters of their numbers. Charsets that no codec of Python's is for (`armscii8`, `dec8`, `geostd8`, `keybcs2`,
-`swe7`) are not read. A name that is none of MySQL's may be one of Java's, as Oracle and PostgreSQL have them.
+`swe7`) are not read. A name that MySQL does not know may be one of Java, as Oracle and PostgreSQL have them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _SCHEMAS = {ORACLE, POSTGRESQL, "SQLServer"}  # sources whose tables have a sche
 
 
 class NoTable(ValueError):
-    """The statement does not tell which table is emptied; the message says what it lacks."""
+    """The statement does not name the table that it empties; the message says what is missing."""
 
 
 def is_truncate(statement: str) -> bool:
@@ -31,7 +31,7 @@ def is_truncate(statement: str) -> bool:
 
 
 def truncated(statement: str, object_name: str | None, source_type: str) -> list[str]:
-    """The full names of the tables that a TRUNCATE empties; NoTable if neither it nor the name of its object tells."""
+    """Return the full names of the tables that a TRUNCATE empties; NoTable if it does not name them."""
     named = _named(statement, like(source_type))
     parts = (object_name or "").split(".") if object_name else []
     if len(parts) > 1 and len(named) < 2:
@@ -44,7 +44,7 @@ def truncated(statement: str, object_name: str | None, source_type: str) -> list
     for name in named:
         full = [*before[: max(0, wanted - len(name))], *name]
         if len(full) < wanted:
-            raise NoTable(f"the TRUNCATE does not tell the {'schema' if wanted == 3 else 'database'} of its table")
+            raise NoTable(f"the TRUNCATE does not name the {'schema' if wanted == 3 else 'database'} of its table")
         names.append(".".join(full))
     return names
 

@@ -80,9 +80,9 @@ class Decoder:
         return record
 
     def record(self, data: bytes, start: int, born: bool | None) -> tuple[DtsRecord, int]:
-        """The record at a place, and the place behind it; MalformedRecordError if there is none.
+        """Decode the record at a place; return it with the place after it. MalformedRecordError if there is no record.
 
-        `born` tells whether it has a `bornTimestamp`; None: it has one if anything is left.
+        `born`: it has a `bornTimestamp`; None: it has one if anything is left.
         """
         try:
             record, place = self._record(data, start)

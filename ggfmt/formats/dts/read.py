@@ -3,8 +3,8 @@
 `Dts` decodes records one by one. `DtsReader` lets the native kernel (`kernels/dts_scan.c`) take regular records into
 columns.
 
-Values become the texts of the model. `millis`, the fraction of a second, has six digits, and nine of Oracle. A time with
-negative parts is a negative time. Seconds since 1970 become UTC; a time with a zone has the zone after a blank.
+Values become the texts of the model. `millis`, the fraction of a second, has six digits, and nine of Oracle. A time
+with negative parts is a negative time. Seconds since 1970 become UTC; a time with a zone has the zone after a blank.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _time(cell: Any, digits: int) -> str:
 class _Table:
     """What the columns of records mean: the definition and, for each column, what makes texts of its values.
 
-    `learns`: the columns whose values tell their kind, by place, with the kinds that they may tell, and the tags of the
+    `learns`: the columns whose values show their kind, by place, with the possible kinds, and the tags of the
     cells that did. `kinds` and `digits` are what the makers were made for.
     """
 
@@ -245,7 +245,7 @@ class Dts(Dialect):
         super().__init__(source, with_tokens)
         self.records = Decoder()
         self._tables: dict[tuple[str, str, bytes, str | None], _Table] = {}
-        self._told_by: dict[int, _Table] = {}  # by the identity of what records tell of their tables
+        self._by_schema: dict[int, _Table] = {}  # by the identity of the record schema
         self._schemas: dict[bytes, bool | None] = {}
 
     @staticmethod
@@ -376,12 +376,12 @@ class Dts(Dialect):
         table = self._tables.get(identity)
         if table is None:
             table = self._tables[identity] = self._describe(name, record.source_type, fields, keys)
-            self._told_by[id(table.record_schema)] = table
+            self._by_schema[id(table.record_schema)] = table
         return table
 
-    def told_by(self, record_schema: RecordSchema) -> _Table:
-        """What the columns mean of records that tell this of their table."""
-        return self._told_by[id(record_schema)]
+    def table_of(self, record_schema: RecordSchema) -> _Table:
+        """The table of records with this record schema."""
+        return self._by_schema[id(record_schema)]
 
     def _describe(self, name: str, source_type: str, fields: RowFields, keys_text: str | None) -> _Table:
         if len(set(fields.names)) < len(fields.names):
@@ -434,8 +434,7 @@ class Dts(Dialect):
         return image
 
     def _learn(self, name: str, table: _Table, cells: list[Cell]) -> None:
-        """Takes note of the kinds that values show, and that all records are to be seen once more if a column is
-        thereby of another kind."""
+        """Learn the kinds that values show. If a column gets another kind, the discovery runs once more."""
         for place, kinds, known in table.learns:
             cell = cells[place]
             if not cell or cell[0] in known:
@@ -462,7 +461,7 @@ _HELP = (
 
 
 def born_in(schema: Any) -> bool | None:
-    """Whether records of a schema have a `bornTimestamp`; None if it is none of DTS's."""
+    """Whether records of a schema have a `bornTimestamp`; None if it is another schema."""
     try:
         return version_of(schema)
     except Exception:  # a schema can be wrong in more ways than there are exceptions for
@@ -639,8 +638,8 @@ class DtsReader(DialectReader):
                 continue
             held = self.tables.get(item.table)
             if held is not None and held.record_schema is not None and held.record_schema is item.record_schema:
-                told = self._dialect.told_by(held.record_schema)
-                self._scan.bind(identity, held.definition, told.names, told.kinds, told.digits)
+                table = self._dialect.table_of(held.record_schema)
+                self._scan.bind(identity, held.definition, table.names, table.kinds, table.digits)
 
     def _prepare(self, item: Change | RecordSchema, ordinal: int) -> Generator[Event, None, bool]:
         refused = yield from super()._prepare(item, ordinal)

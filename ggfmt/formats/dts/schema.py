@@ -45,7 +45,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def record_schema(born: bool = True) -> dict[str, Any]:
-    """The schema of a record; `born` tells whether it has a `bornTimestamp`. Each named type stands where it is used
+    """The schema of a record; `born`: it has a `bornTimestamp`. Each named type stands where it is used
     first."""
     values = [branch if branch == "null" else _value_type(branch) for branch in BRANCHES]
     images = ["null", "string", {"type": "array", "items": values}]

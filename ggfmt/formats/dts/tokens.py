@@ -70,7 +70,7 @@ def tokens_of(record: DtsRecord) -> dict[str, str]:
 
 
 class TokenMembers:
-    """The tokens of n operations as members and tags; `born` tells whether there is a member `bornTimestamp`."""
+    """The tokens of n operations as members and tags; `born`: there is a member `bornTimestamp`."""
 
     def __init__(self, batch: ChangeBatch, born: bool) -> None:
         self._tokens = batch.tokens

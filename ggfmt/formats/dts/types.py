@@ -1,8 +1,8 @@
 """Types of columns by DTS's numbers, which are those of the source: MySQL's numbers of types on the wire, Oracle's,
-and PostgreSQL's OIDs. Other sources have numbers that nobody describes.
+and PostgreSQL's OIDs. Other sources have undocumented numbers.
 
-A number of texts or bytes does not tell which of the two the column holds (MySQL's TEXT has the number of a BLOB), and
-a number that is not described tells nothing: there the values decide (`TypeHint.learns`).
+A type number of texts or bytes does not say which of the two the column holds: MySQL's TEXT has the number of a BLOB.
+An unknown number says nothing. Then the values decide (`TypeHint.learns`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANYTHING = frozenset(Kind)
 
 @dataclass(frozen=True)
 class TypeHint:
-    """What the number of a type tells: the kind of values, and which kinds the values themselves may tell instead."""
+    """The meaning of a type number: the kind of values, and the kinds that the values themselves may show instead."""
 
     kind: Kind
     learns: frozenset[Kind]
@@ -139,5 +139,5 @@ def like(source_type: str) -> str:
 
 
 def hint_of(source_type: str, number: int) -> TypeHint:
-    """What the number of a type tells in a source of this type."""
+    """Return the meaning of a type number in a source of this type."""
     return _TOLD.get(like(source_type), {}).get(number, _UNTOLD)

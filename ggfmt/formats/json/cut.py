@@ -48,11 +48,11 @@ def is_value(data: bytes, start: int, end: int) -> bool:
 
 
 class RecordBoundaries:
-    """The records of data that starts where one may start; `more` tells that other bytes follow.
+    """The records of data that starts where one may start; `more`: other bytes follow.
 
     `spans` are the starts and ends of all records whose end is certain; `stop` is where the first of the others starts,
-    which is the end of the data where nothing but `more` may follow. `long` tells that this one is longer than the
-    layout allows: its end is not within so many bytes. `open` tells that nothing is wrong with it as far as that.
+    which is the end of the data where nothing but `more` may follow. `long`: this one is longer than the
+    layout allows: its end is not within so many bytes. `open`: nothing is wrong with it as far as that.
     """
 
     def __init__(self, data: bytes, layout: Layout, more: bool) -> None:

@@ -50,9 +50,9 @@ _KCAT_START = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"o
 _TEXTS_ONLY = "dump it with a consumer that makes JSON of it, or read the files of a sink"
 _LOSES = "`kcat -J` loses the bytes of such messages"
 
-# Keys before a TAB, as `kafka-console-consumer` prints them. A key is one JSON value that is no change record (a number,
-# a text, the columns of a primary key, with or without a schema of Connect), or a text without a change record. Anything
-# else may be records that another tool wrote before a TAB: they must not vanish as a key.
+# Keys before a TAB, as `kafka-console-consumer` prints them. A key is one JSON value that is no change record (a
+# number, a text, the columns of a primary key, with or without a schema of Connect), or a text without a change record.
+# Anything else may be records that another tool wrote before a TAB: they must not vanish as a key.
 
 # Members of change records that hold an object or array.
 _PARTS = {"before", "after", "data", "old", "message", "meta", "metadata", "headers", "source", "columns", "def"}
@@ -79,7 +79,7 @@ _lenient = json.JSONDecoder(parse_int=str, strict=False).raw_decode  # Python ma
 
 
 def is_key(text: bytes) -> bool:
-    """Whether the text before a TAB can be a key: no change record stands in it."""
+    """Say whether the text before a TAB can be a key: it contains no change record."""
     if b"{" not in text:
         return True
     try:
@@ -159,7 +159,7 @@ _text = msgspec.json.Decoder(str).decode
 
 
 def find_layout(head: bytes, whole: bool) -> Layout:
-    """The layout of a file of JSON records that starts with `head`, with what is around each of them; `whole` tells
+    """The layout of a file of JSON records that starts with `head`, with what is around each of them; `whole` says
     that there is no more of it."""
     layout = files.find_layout(head, whole)
     envelope = _envelope(head, layout)

@@ -1,6 +1,6 @@
 """JSON records in files: one a line, concatenated, pretty-printed, divided by a delimiter, or in one array.
 
-Shared by all dialects whose messages are JSON objects. Where a record starts and ends is told by one rule
+Shared by all dialects whose messages are JSON objects. One rule decides where a record starts and ends
 (`formats.json.cut`), from the start of the file on. Where a file has one record a line, ranges of it are read on their
 own, line by line: that a chunk decodes as whole records proves that it was cut as the rule says, and only where it does
 not are its records looked for. The other layouts are read from their start; boundaries between concatenated records are
@@ -44,7 +44,7 @@ def preamble(head: bytes) -> int:
 
 
 def find_layout(head: bytes, whole: bool) -> Layout:
-    """The layout of a file that starts with `head`; `whole` tells that there is no more of it."""
+    """The layout of a file that starts with `head`; `whole`: there is no more of the file."""
     start = preamble(head)
     layout = replace(_layout(head[start:], whole), skipped=start)
     return layout if start <= len(BOM) else replace(layout, splittable=False)
@@ -243,7 +243,7 @@ class _Values(Source):
                 self.drop(self._stop)
 
     def _cut(self) -> bool:
-        """Makes a chunk of what can be told of the buffer, if anything; more follows behind it at `_stop`."""
+        """Make a chunk of the whole records in the buffer, if any; the rest starts at `_stop`."""
         cut = RecordBoundaries(self.buffer, self.layout, not self.ended)
         self._stop = cut.stop
         if len(cut.spans):

@@ -44,7 +44,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class SelfDescribed(SchemaChange):
-    """What a change tells of its own table: others of that table may come without."""
+    """The description of a table that a change has; others of that table may come without one."""
 
 
 Finding = Shape | SchemaChange
@@ -66,7 +66,7 @@ class Undescribed(NamedTuple):
 
 @dataclass
 class KnownTable:
-    """What a split has shown of a table; `declared`: by a metadata record or a file, so that images tell nothing."""
+    """The facts of a split about a table; `declared`: by a metadata record or a file, so that images do not count."""
 
     types: dict[str, str] = field(default_factory=dict)
     keys: tuple[str, ...] | None = None
@@ -111,7 +111,7 @@ def new_shapes(
 
 
 def follow(table: TableDef, previous: TableDef | None, ordered: bool = True) -> TableDef:
-    """A definition met in the stream, with the keys of the one before it if it tells none itself. Unless it is
+    """A definition met in the stream, with the keys of the one before it if it has none itself. Unless it is
     `ordered`, its order alone is no change: columns, and those of the key, are in the order of the one before it."""
     if previous is None:
         return table
@@ -186,15 +186,15 @@ def wider(table: TableDef, columns: Sequence[Column]) -> TableDef:
 
 
 def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, TableDef]) -> dict[str, tuple[Column, ...]]:
-    """Of tables of which some changes bring a description, from the first on that tells of them, and others do not:
+    """Of tables of which some changes have a description, from the first such change on, and others do not:
     the columns of the others, as a description has them if one does."""
-    told: dict[str, list[SchemaChange]] = {}
+    described: dict[str, list[SchemaChange]] = {}
     for change in changes:
-        told.setdefault(change.table.full_name, []).append(change)
+        described.setdefault(change.table.full_name, []).append(change)
     more = {}
-    for name in by_images.keys() & told.keys():
-        if isinstance(told[name][0], SelfDescribed):
-            known = {column.name: column for change in reversed(told[name]) for column in change.table.columns}
+    for name in by_images.keys() & described.keys():
+        if isinstance(described[name][0], SelfDescribed):
+            known = {column.name: column for change in reversed(described[name]) for column in change.table.columns}
             columns = (known.get(column.name, column) for column in by_images[name].columns)
             more[name] = tuple(replace(column, nullable=True, key=0) for column in columns)
     return more

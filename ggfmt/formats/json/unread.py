@@ -43,7 +43,7 @@ def is_mongodb(members: Mapping[str, Any]) -> bool:
 
 
 def unread(head: bytes) -> UnsupportedMessages | None:
-    """What the first record of a file is, of what ggfmt does not read; None if it is none of that."""
+    """Recognize the first record of a file that ggfmt does not read; None if it is another record."""
     first = next(head_objects(head), None)
     return None if first is None else unread_record(first)
 

@@ -18,7 +18,7 @@ _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a bo
 
 
 def parse(record: bytes, last: bool) -> dict[str, Any] | Diagnostic | None:
-    """The members of a record, None for a tombstone; `last` tells that the file ends with the record."""
+    """The members of a record, None for a tombstone; `last`: the file ends with the record."""
     try:
         value = decode(record)
     except UnicodeDecodeError:
@@ -40,7 +40,7 @@ def parse(record: bytes, last: bool) -> dict[str, Any] | Diagnostic | None:
 
 
 def plain_name(name: str) -> str:
-    """The name that stands for `name` in decoder classes."""
+    """Return the name of a member in decoder classes."""
     return "\x7f" + name.encode().hex() if _ODD_NAME.search(name) else name
 
 
@@ -95,7 +95,7 @@ def raw_text(value: msgspec.Raw) -> str | None:
 
 
 def raw_texts(members: msgspec.Raw | str) -> dict[str, str | None]:
-    """The members of a JSON object as texts; ValueError if it is none."""
+    """Return the members of a JSON object as texts; ValueError if it is no object."""
     return {name: raw_text(value) for name, value in raw_members(members).items()}
 
 

@@ -5,7 +5,7 @@
   without `old`, or with an empty one, is read as an update without a before image: Maxwell does not say whether nothing
   changed or nothing is known. Every update that is written has an `old`, for readers that cannot do without.
 * Values are JSON numbers and texts, a SET is an array, a JSON column lies in the row as it is, bytes are Base64. The
-  types of columns are told by statements alone (`table-create`, `table-alter`), which Maxwell writes if asked to.
+  only statements have the types of columns (`table-create`, `table-alter`); Maxwell writes them if asked to.
 * `ts` is in seconds since 1970 for rows and in milliseconds for statements.
 * All rows of a transaction have its `xid`; the last has `commit`, the others may have `xoffset`.
 * With Maxwell's `output_nulls=false` a column of `data` that is NULL is left out. `old` keeps its nulls.

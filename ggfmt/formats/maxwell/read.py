@@ -39,18 +39,18 @@ class MaxwellRecord(msgspec.Struct, gc=False):
     ts: Annotated[int | None, roles.slot()] = None
     xid: Annotated[int | None, roles.Token(0)] = None
     xoffset: Annotated[int | None, roles.Token(1)] = None
+    commit: Annotated[bool | None, roles.Token(8, unless="false")] = None
+    position: Annotated[str | None, roles.slot()] = None
+    gtid: Annotated[str | None, roles.slot(), roles.Token(7)] = None
     server_id: Annotated[int | None, roles.Token(2)] = None
     thread_id: Annotated[int | None, roles.Token(3)] = None
     schema_id: Annotated[int | None, roles.Token(4)] = None
     push_ts: Annotated[int | None, roles.Token(5)] = None
-    commit: Annotated[bool | None, roles.Token(8, unless="false")] = None
-    position: Annotated[str | None, roles.slot()] = None
-    gtid: Annotated[str | None, roles.slot(), roles.Token(7)] = None
-    query: Annotated[str | None, roles.Token(6)] = None
     primary_key: Annotated[Raw, roles.skip()] = ABSENT
     primary_key_columns: Annotated[tuple[str, ...] | None, roles.identity()] = None
     data: Annotated[Raw, roles.row()] = ABSENT
     old: Annotated[Raw, roles.old()] = ABSENT
+    query: Annotated[str | None, roles.Token(6)] = None
     encrypted: Annotated[Raw, roles.skip(roles.NULL)] = ABSENT
     definition: Annotated[Raw, roles.skip()] = msgspec.field(default=ABSENT, name="def")
     sql: Annotated[Raw, roles.skip()] = ABSENT

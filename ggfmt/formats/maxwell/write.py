@@ -1,6 +1,6 @@
 """Maxwell's JSON, written: one row a message and a line, members in Maxwell's order.
 
-What tells the place of a row in its transaction comes from tokens: `xid`, and `xoffset` or `commit`. An insert with the
+The place of a row in its transaction comes from tokens: `xid`, and `xoffset` or `commit`. An insert with the
 token `snapshot` is a `bootstrap-insert`.
 """
 

@@ -8,7 +8,7 @@
   or in another file.
 * `data` is the row after the change, of a DELETE the row that is gone; `beforeData` is the row before an UPDATE.
 * A mask is one big-endian number: the bit `ordinal - 1` belongs to the column. A column whose bit is not set in
-  `columnMask` is missing from the message, where its value is null; `changeMask` tells which columns changed.
+  `columnMask` is missing from the message, where its value is null; `changeMask` shows which columns changed.
 * A REFRESH is a row of a full load: it has neither a time nor a position.
 * Bytes are hexadecimal digits in JSON. Times are UTC, with milliseconds.
 * A file in Avro has one envelope after the other, with nothing or line ends between them.

@@ -194,7 +194,7 @@ class JsonOfChanges:
         self._size = 0  # of what stood before the message of the last record
 
     def of(self, chunk: Chunk) -> Chunk:
-        """The chunk with a record of JSON, or what is none, for each of its records."""
+        """Make a chunk of JSON records; a record that only the exact reader can read becomes invalid JSON."""
         if len(chunk.data) > MOST_BYTES:
             return chunk
         data, places = chunk.data, places_of(chunk.spans or ())
@@ -325,7 +325,7 @@ def _only(kinds: Iterable[int], node: Program) -> Program:
 
     def checked(branch: Program) -> Program:
         if branch[0] not in kinds:
-            raise UnsupportedSchemaError("a value of a type that JSON does not tell from another")
+            raise UnsupportedSchemaError("a value of a type that JSON does not distinguish from another")
         return branch
 
     return _branches(node, checked)
@@ -416,7 +416,8 @@ class QlikAvro(Qlik):
             except EnvelopeError as error:
                 yield Diagnostic("GG313", str(error), help=_HELP)
 
-    def changes(self, record: AvroEnvelope) -> Meaning:  # type: ignore[override]
+    def changes(self, record: Any) -> Meaning:
+        assert isinstance(record, AvroEnvelope)
         if record.type == "MD":
             return super().changes(self._metadata(record))
         if record.type == "DT":
@@ -534,7 +535,7 @@ class QlikAvro(Qlik):
         return plan
 
 
-_HELP = "a file has envelopes of Qlik Replicate, one after the other: a message without one does not tell its schema"
+_HELP = "a file has envelopes of Qlik Replicate, one after the other: a message without one does not name its schema"
 
 
 def _has(schema: Any, name: str) -> bool:
@@ -552,7 +553,7 @@ def _converted(value: dict[str, Any], kind: type[Any]) -> Any:
 
 
 def _texts(row: Any, makers: Mapping[str, Maker | None]) -> dict[str, str | None] | None:
-    """An image, None where there is none."""
+    """Make an image of texts; None without a row."""
     if row is None:
         return None
     image: dict[str, str | None] = {}

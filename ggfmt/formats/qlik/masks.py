@@ -43,7 +43,7 @@ class Ordinals:
 
 
 def mask_of(text: str, name: str, table: str) -> int:
-    """The number of a mask in hexadecimal digits; RecordError if it is none."""
+    """Parse a mask of hexadecimal digits; RecordError for other characters."""
     if not _HEX.fullmatch(text):
         raise RecordError("GG308", f"`{name}` is not made of hexadecimal digits", None, table)
     return int(text, 16)

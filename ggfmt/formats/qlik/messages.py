@@ -135,7 +135,7 @@ class QlikRecord(QlikBody, gc=False):
 
 
 class QlikAvroChange(msgspec.Struct, gc=False):
-    """A change in Avro as the scanner takes it: JSON from `avro_scan`. `schema` is the number of the schema."""
+    """A change in Avro as the scanner takes it: JSON by `JsonOfChanges`. `schema` is the number of the schema."""
 
     schema: Annotated[int, roles.identity()]
     messageSchemaId: Annotated[str | None, roles.identity()]

@@ -24,7 +24,6 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null, stamp_text
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError, UndiscoveredTableError, missing_member_error, no_op
-from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, TableDef, split_name
 
@@ -40,7 +39,7 @@ _TABLE_HELP = (
 
 @dataclass(frozen=True)
 class QlikDefinition:
-    """The content of a metadata message: the definition, the ordinals of its columns, and the Avro schema of changes."""
+    """The content of a metadata message: the definition, the ordinals of columns, and the Avro schema of changes."""
 
     table: TableDef
     ordinals: tuple[int, ...]
@@ -254,7 +253,7 @@ class Qlik(Dialect):
         if headers.columnMask:
             image = old if data is None else data
             if image is not None and mask_of(headers.columnMask, "columnMask", table) != (1 << self.width(image)) - 1:
-                reason = "`columnMask` leaves columns out, and no metadata message tells their ordinals"
+                reason = "`columnMask` leaves columns out, and no metadata message has their ordinals"
                 raise RecordError("GG305", reason, "give the definition of the table by `--definitions`", table)
         return data, old
 
@@ -322,7 +321,7 @@ def _full_name(schema: str | None, table: str) -> str:
 
 
 def _text(value: str | int | None) -> str | None:
-    """A header as a text; an empty one is none."""
+    """Return a header as a text; None if it is empty."""
     return None if value is None or value == "" else str(value)
 
 
@@ -333,7 +332,7 @@ class QlikJson(Qlik):
     scanned = True
     by_kind = CONVERTS
 
-    def grammar(self, record: QlikRecord) -> Grammar | None:
+    def grammar(self, record: QlikRecord) -> roles.Grammar | None:
         enveloped = record.message is not None
         body = record.message or record
         flattened = body.headers is None

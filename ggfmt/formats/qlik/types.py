@@ -69,7 +69,7 @@ VALUES: dict[Kind, Values] = {
 
 
 def sql_type(word: str, length: int = 0, precision: int = 0, scale: int = 0) -> SqlType:
-    """The SQL type of a column by its metadata message, where 0 stands for a size that does not apply; what is no
+    """The SQL type of a column by its metadata message, where 0 is a size that does not apply; what is no
     number, boolean, time or bytes is a string."""
     kind = _KINDS.get(word.upper(), Kind.STRING)
     if word.upper() == "UINT8":

@@ -129,7 +129,7 @@ class QlikFormatter(DialectFormatter):
         return bits
 
     def _count(self, batch: ChangeBatch) -> None:
-        """Takes note of states in before images of updates that are read back as others."""
+        """Count the states in before images of updates that a reader takes for other states."""
         exists = updates_from(batch)
         for column, old, new in zip(self.table.columns, batch.before.columns, batch.after.columns, strict=True):
             if old.present is not None:

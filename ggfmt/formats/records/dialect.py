@@ -27,7 +27,6 @@ from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
-from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind, TableDef
@@ -171,7 +170,7 @@ class Dialect(ABC):
         self.trusted: Mapping[str, TableDef] = {}
         self._record_schemas: dict[Hashable, RecordSchema] = {}
         self._latest_schemas: dict[str, tuple[Hashable, RecordSchema]] = {}
-        self._grammars: dict[Hashable, Grammar] = {}
+        self._grammars: dict[Hashable, roles.Grammar] = {}
 
     def keyed(self, table: TableDef) -> TableDef:
         """The definition with the primary key that the user gave by the option `primaryKeys`, or that the keys of
@@ -239,12 +238,12 @@ class Dialect(ABC):
     def changes(self, record: Any) -> Meaning:
         """What a decoded record holds, in order; RecordError if it is a mistake."""
 
-    def grammar(self, record: Any) -> Grammar | None:
+    def grammar(self, record: Any) -> roles.Grammar | None:
         """How the native scanner takes records like this one, the last that `changes` was asked about, which became
         operations; None if it does not. Records of one identity must have one table, `record_schema` and key."""
         return self.declared_grammar() if self.scanned else None
 
-    def declared_grammar(self, *conditions: str, ops: roles.Ops | None = None) -> Grammar | None:
+    def declared_grammar(self, *conditions: str, ops: roles.Ops | None = None) -> roles.Grammar | None:
         """Make the grammar that `record` declares under some conditions; by default with the `ops` of the dialect.
 
         Return None if records had more unknown members than the scanner has room for.
@@ -259,7 +258,7 @@ class Dialect(ABC):
         notes: roles.Notes,
         ops: roles.Ops | None = None,
         inherited: bool = True,
-    ) -> Grammar:
+    ) -> roles.Grammar:
         """As `roles.make_grammar`; under the same conditions `ops` must be the same."""
         key = record, conditions, notes, inherited
         grammar = self._grammars.get(key)

@@ -337,13 +337,17 @@ def tokens_of(declared: type[msgspec.Struct], record: msgspec.Struct) -> dict[st
     found = {}
     for attribute, name, unless in _token_fields(declared):
         value = getattr(record, attribute)
-        if isinstance(value, Raw):
-            text = scalar_text(value) if bytes(value) not in (b"", b"null") else None
-        elif value is None or isinstance(value, str):
-            text = value
+        if value is None:
+            continue
+        if value is True or value is False:
+            text = "true" if value else "false"
+        elif not isinstance(value, Raw):
+            text = str(value)
+        elif bytes(value) in (b"", b"null"):
+            continue
         else:
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-        if text is not None and text != unless:
+            text = scalar_text(value)
+        if text != unless:
             found[name] = text
     return found
 

@@ -26,7 +26,7 @@ from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
-# What an identity tells of a column: its images with a value of it, or that it is in no image at all.
+# The states of a column by an identity: the images that have a value, or that no image has the column.
 IN_AFTER, IN_BEFORE, NOT_NAMED = 1, 2, 4
 
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string has other characters for these
@@ -36,11 +36,11 @@ _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string h
 class ScannedBatch:
     """n operations of a table as the kernel took them, in input order.
 
-    before, after  columns in table order, missing where there is no such image; where rows alone are asked for, `after`
-                   has the row, and `before` the key columns of updates alone, if key updates are asked for
+    before, after  columns in table order, missing in an operation without the image. If the scanner takes rows only,
+                   `after` has the row, and `before` has the key columns of updates if it looks for key updates.
     slots          columns in the order of the grammar's slots and notes
-    tokens         None if none were asked for
-    places         of the slots among them, by name
+    tokens         None without tokens
+    places         the places of slots in `slots`, by name
     """
 
     op: pa.StringArray
@@ -55,7 +55,7 @@ class ScannedBatch:
 
     @classmethod
     def of(cls, taken: tuple[Any, ...], with_tokens: bool, places: Mapping[str, int] | None = None) -> ScannedBatch:
-        """What a kernel's `take` hands over (see `_native.pyi`)."""
+        """Wrap the result of a kernel's `take` (see `_native.pyi`)."""
         rows, before, after, slots, names, values, offsets, ops, images, ordinals = taken
         bits = columns.uint8s(images, rows)
         return cls(
@@ -74,11 +74,11 @@ class ScannedBatch:
         return len(self.op)
 
     def values(self, slot: str) -> pa.StringArray:
-        """The texts of a slot, null where it is NULL or missing."""
+        """Return the texts of a slot, null for NULL and missing values."""
         return self.slots[self.places[slot]].values
 
     def without(self, rows: Collection[int]) -> ScannedBatch:
-        """All operations but those of some rows."""
+        """Return all operations except some rows."""
         kept = pa.array([row for row in range(len(self)) if row not in rows], pa.int64())
         return ScannedBatch(
             self.op.take(kept),
@@ -100,7 +100,7 @@ class ScannedBatch:
         row_only: bool,
         key_update: pa.BooleanArray | None,
     ) -> ChangeBatch:
-        """The operations as a reader hands them out, of whole images or, if `row_only`, of rows."""
+        """Make the reader's batch, of whole images or, if `row_only`, of rows."""
         if row_only:
             before = Image(self.after, pc.equal(self.op, OpType.DELETE.value))
         else:
@@ -110,17 +110,21 @@ class ScannedBatch:
         return ChangeBatch(definition, self.op, op_ts, position, before, after, ordinal, tokens, key_update)
 
     def note(self, place: int) -> int:
-        """How many operations have the member of a note, which is the slot in this place."""
+        """Count the operations with the member of a note; `place` is that of its slot."""
         column = self.slots[place]
         return len(self) if column.present is None else int(column.present.true_count)
 
 
-MOST_IDENTITIES = 16 << 20  # bytes that are bound by a scanner in its life: all are kept
+MOST_IDENTITIES = 16 << 20  # bytes; a scanner keeps all identities that it binds
 
 
 class ScanResult(NamedTuple):
-    """How far a scan came: how many records it took, and where the odd one is that ended it, at the end of the data if
-    there is none; the identity of that one if no table is bound to it."""
+    """The end of a scan.
+
+    taken       the number of records that the scanner took
+    start, end  the place of the odd record that ended the scan; the end of the data without one
+    identity    the identity of the odd record, if no table is bound to it
+    """
 
     taken: int
     start: int
@@ -129,7 +133,7 @@ class ScanResult(NamedTuple):
 
 
 class Scanner:
-    """A native scanner, and the definitions that its tables have by their full names."""
+    """A native scanner and its tables, by full name."""
 
     def __init__(self, grammar: Grammar, row_only: bool, key_updates: bool, with_tokens: bool) -> None:
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
@@ -154,11 +158,12 @@ class Scanner:
         takes: Sequence[int] | None = None,
         states: bytes | None = None,
     ) -> bool:
-        """Has records of an identity taken as operations of a table, instead of any other identity that was bound to
-        it; false if no record of the table can be taken. Nothing may be held of the table.
+        """Take records of an identity as operations of a table, instead of the identity bound to the table so far.
 
-        With `takes`, the kinds of values of each column, images with others are odd, and those with columns in another
-        order. With `states` of each column, as `IN_AFTER` and `IN_BEFORE`, such records have values there alone.
+        Return False if the scanner cannot take records of the table. It must not hold operations of the table.
+
+        takes   the kinds of values of each column: images with other kinds are odd, or with another order of columns
+        states  of each column, as `IN_AFTER` and `IN_BEFORE`: only these images have a value
         """
         if len(identity) > self._room:
             return False
@@ -173,8 +178,10 @@ class Scanner:
         return definition.full_name in self._numbers
 
     def bind_alias(self, identity: bytes, table: str, states: bytes | None = None) -> bool:
-        """Has records of one more identity, with `states` of its own, taken as operations of a table; false if none of
-        the table are taken."""
+        """Take records of one more identity, with its own `states`, as operations of a table.
+
+        Return False if the scanner takes no records of the table.
+        """
         if table not in self._numbers or len(identity) > self._room:
             return False
         self._room -= len(identity)
@@ -184,38 +191,37 @@ class Scanner:
         return False
 
     def binds(self, table: str) -> bool:
-        """Whether there is an identity whose records are taken as operations of a table."""
+        """Say whether an identity is bound to a table."""
         return table in self._numbers
 
     def forget(self, table: str) -> None:
-        """Leaves the records of a table to others, until it is bound again."""
+        """Leave the records of a table to the exact reader, until an identity is bound to the table again."""
         number = self._numbers.pop(table, None)
         if number is not None:
             self._native.unbind(number)
 
     def scan(self, data: bytes, place: int, ordinal: int) -> ScanResult:
-        """Takes the records from a place on that stand one after the other, up to an odd one. `ordinal` is that of the
-        first."""
+        """Take consecutive records from a place on, up to an odd one. `ordinal` is that of the first record."""
         taken, start, _, end, identity = self._native.scan(data, place, -1, ordinal)
         return ScanResult(taken, start, int.from_bytes(end, "little") or len(data), identity)
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
-        """As `scan`, of records whose starts and ends are `spans` in turns, from the `first` on."""
+        """Take records, up to an odd one, from the record `first` on; `spans` has starts and ends in turns."""
         taken, start, _, _, identity = self._native.scan_spans(data, spans, first, ordinal)
         place = 2 * (first + taken)
         return ScanResult(taken, start, spans[place + 1] if place < len(spans) else len(data), identity)
 
     def rows(self, table: str) -> int:
-        """How many operations are held of a table."""
+        """Count the operations that the scanner holds of a table."""
         number = self._numbers.get(table)
         return 0 if number is None else int(self._native.rows(number))
 
     def largest(self) -> int:
-        """How many operations are held of the table with the most."""
+        """Count the operations that the scanner holds of the table with the most."""
         return int(self._native.largest())
 
     def take(self, table: str) -> ScannedBatch | None:
-        """The operations held of a table, which are not held any more; None if there are none."""
+        """Hand over the operations of a table; None if the scanner holds none."""
         if not self.rows(table):
             return None
         return ScannedBatch.of(self._native.take(self._numbers[table]), self._with_tokens, self._places)
@@ -230,7 +236,7 @@ def _op(meaning: str | OpToken, with_tokens: bool) -> tuple[bytes, bytes | None,
 
 
 def _slots(members: Sequence[Member]) -> Iterator[tuple[str, str | None]]:
-    """The slots and notes in their order: the names of their members, and the full names of notes."""
+    """List slots and notes in their order: the names of the members, and the full names of notes."""
     for name, action, _, argument, _ in members:
         if action == ENTER:
             yield from _slots(argument[0])
@@ -260,7 +266,7 @@ def places_of(spans: Sequence[tuple[int, int]]) -> array[int]:
 
 
 def image_rules() -> dict[bytes, tuple[int, ...]]:
-    """By operation type of its before and its after image: -1 if it must not have one, 1 if it must."""
+    """Map operation types to rules for the before and the after image: -1 if it must be absent, 1 if present."""
     return {
         letter.encode(): tuple(
             -1 if image in surplus else 1 if image in lacking else 0 for image in ("before", "after")
@@ -270,7 +276,7 @@ def image_rules() -> dict[bytes, tuple[int, ...]]:
 
 
 def key_updates(scanned: ScannedBatch, definition: TableDef) -> pa.BooleanArray | None:
-    """Where a key column is in both images of an update and differs; None if it does so nowhere."""
+    """Find updates in which a key column is in both images and differs; None if there are none."""
     changed = pa.repeat(pa.scalar(False), len(scanned))
     for old, place in zip(scanned.before, definition.key_indices, strict=True):
         new = scanned.after[place]

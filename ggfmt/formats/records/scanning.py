@@ -1,7 +1,7 @@
-"""Readers of JSON records with a native scanner: it takes what is regular, and the exact reader what it leaves.
+"""Readers of JSON records with a native scanner: it takes regular records, and the exact reader takes the odd ones.
 
-Operations that the scanner took and those of the exact reader are held side by side, and become one batch in the order
-of their records. Without kernels, and where most records are odd, all is left to the exact reader.
+The reader holds the operations of both side by side, and makes one batch of them in the order of the records. Without
+kernels, and if most records are odd, the exact reader takes all records.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from ggfmt.formats.records.scanner import ScannedBatch, Scanner, places_of
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch
 
-_FEW = 16  # odd records of a chunk say nothing of the next ones
-_MANY = 4  # if one record of so many is odd, the exact reader is faster with all of them
-_PAUSE = 16  # chunks that it gets then
+_FEW = 16  # so few odd records of a chunk do not turn the scanner off
+_MANY = 4  # if more than one record of so many is odd, the exact reader is faster
+_PAUSE = 16  # chunks for the exact reader then
 
 
 class ScanningReader(BatchingReader[Table]):
-    """A reader that has a scanner take what it can. `scanner` is None where all is left to the exact reader."""
+    """A reader with a scanner. If `scanner` is None, the exact reader takes all records."""
 
     scanner: Scanner | None = None
     _pause = 0
 
     def use_scanner(self, grammar: Grammar | None) -> None:
-        """Has records of a grammar taken by a scanner from here on; nothing may be held of what the one before took."""
+        """Scan with a grammar from here on. The scanner before must not hold operations."""
         asked = self.projection
         self.scanner = None
         if native is not None and grammar is not None:
@@ -41,30 +41,32 @@ class ScanningReader(BatchingReader[Table]):
 
     @abstractmethod
     def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
-        """As `decode_chunk`, without a scanner."""
+        """Decode a chunk as `decode_chunk` does, without the scanner."""
 
     @abstractmethod
     def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
-        """The events of one record, which lies in a chunk from `start` to `end`. With the `identity` that it has, the
-        scanner can be told of the table."""
+        """Decode the record of a chunk from `start` to `end`.
+
+        If no table is bound to its `identity`, the reader may bind one.
+        """
 
     @abstractmethod
     def scanned_columns(self, table: Table, scanned: ScannedBatch) -> ChangeBatch | Wrong:
-        """As `columns`, of operations that the scanner took."""
+        """Make a batch as `columns` does, of operations that the scanner took."""
 
     @abstractmethod
     def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
-        """The position of an operation that turned out to be none."""
+        """Return the position of an operation that becomes a reject."""
 
     def took(self, scanned: ScannedBatch) -> None:
-        """Takes note of what operations that the scanner took have besides."""
+        """Count the unknown members of operations that the scanner took."""
 
     def know(self, identity: bytes) -> bool:
-        """Tells the scanner of a table by the identity of its records alone; false where that cannot be done."""
+        """Bind a table by the identity of its records alone; return False if that is impossible."""
         return False
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        # The exact way of whole chunks does not see where records contradict definitions that may be wrong.
+        # Exact decoding of whole chunks does not find records that contradict provisional definitions.
         if (self.scanner is None or self._pause) and not self.catalog.provisional:
             self._pause = max(0, self._pause - 1)
             yield from self.take_in_exactly(chunk)
@@ -88,7 +90,7 @@ class ScanningReader(BatchingReader[Table]):
                 chunk = self.settled(chunk)
                 places = places_of(self.spans(chunk))
                 continue
-            odd += found.identity is None  # the first record of a table always is
+            odd += found.identity is None  # the first record of a table is always odd
             yield from self.take_odd(chunk, found.start, found.end, found.identity)
             place = found.end
         else:
@@ -97,7 +99,7 @@ class ScanningReader(BatchingReader[Table]):
             self._pause = _PAUSE
 
     def _rest(self, chunk: Chunk, places: array[int] | None, place: int, first: int) -> Iterator[Event]:
-        """The rest of a chunk, after a record that is more than the scanner can be told of."""
+        """Decode the rest of a chunk exactly, after a record turned the scanner off."""
         if places is None:
             chunk = self.settled(chunk)
             places = places_of(self.spans(chunk))

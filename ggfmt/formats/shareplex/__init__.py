@@ -1,14 +1,14 @@
 """SharePlex's JSON (Quest SharePlex, and Alibaba's DTS in this format): `shareplex_json`.
 
-* A message is one operation: `meta` tells of it, `data` has the row of an insert or of a delete, and of an update the
+* A message is one operation: `meta` describes it, `data` has the row of an insert or of a delete, and of an update the
   columns that changed; `key` is the row before the update, in spite of its name.
 * Of `meta` only `op` is sure to be there; which others are is a matter of how SharePlex is set up. A message may lack
   the name of its table.
 * Operations are `ins`, `upd` and `del` in messages that are known, and `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`,
   `DROP COLUMN`, `UPDATE BEFORE` and `UPDATE AFTER` by the description; the forms of the last four are not. A truncate
   is taken to have no row; statements are counted; the halves of an update are refused unless `updateHalves` says what
-  they are, for nothing tells for sure which two belong together.
-* Values are texts or null; nothing tells their types or the primary key.
+  they are, because nothing shows for sure which two belong together.
+* Values are texts or null; messages have neither types nor the primary key.
 * `time` and `posttime` are UTC, with or without a `Z`.
 """
 

@@ -14,7 +14,6 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error
-from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.shareplex import AFTER
 
@@ -39,10 +38,10 @@ class SharePlexMeta(msgspec.Struct, gc=False):
     time: Annotated[str | None, roles.slot(roles.STAMP | roles.NULL)] = None
     scn: Annotated[int | str | None, roles.slot()] = None
     userid: Annotated[int | str | None, roles.Token(0)] = None
-    seq: Annotated[int | str | None, roles.Token(1)] = None
-    size: Annotated[int | str | None, roles.Token(2)] = None
     rowid: Annotated[int | str | None, roles.Token(3)] = None
     trans: Annotated[int | str | None, roles.Token(4)] = None
+    seq: Annotated[int | str | None, roles.Token(1)] = None
+    size: Annotated[int | str | None, roles.Token(2)] = None
     idx: Annotated[int | str | None, roles.Token(5)] = None
     posttime: Annotated[str | None, roles.Token(6)] = None
 
@@ -60,7 +59,7 @@ class SharePlex(Dialect):
     scanned = True
     ops: ClassVar[roles.Ops] = {form: op for name, op in _OPS.items() for form in (name, name.lower())}
 
-    def grammar(self, record: SharePlexRecord) -> Grammar | None:
+    def grammar(self, record: SharePlexRecord) -> roles.Grammar | None:
         return None if self.options.complete_after else self.declared_grammar()
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:

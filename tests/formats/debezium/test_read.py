@@ -348,7 +348,7 @@ def test_flattened_rows_that_tell_too_little() -> None:
     nameless = "GG305 the record does not name its table"
     assert read(NAME, data).reasons == [reason, nameless, nameless]
     found = read(NAME, data, told(NAME, table="S.T"))
-    assert found.reasons == ["GG305 the row does not tell its operation"] * 2
+    assert found.reasons == ["GG305 the row does not have an operation"] * 2
     assert [item.op for item in found.plain] == ["D"]
     for word, op in (("insert", "I"), ("update", "U")):
         found = read(NAME, data, told(NAME, table="S.T", flattenedOp=word))

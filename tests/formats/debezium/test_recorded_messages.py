@@ -344,7 +344,7 @@ def test_what_options_and_definitions_do_not_tell_is_a_reject_that_names_them() 
     ))}  # fmt: skip
     found = read(NAME, first, told(NAME, decimalFormat="base64", timePrecision="microseconds"), trusted=scaleless)
     assert [reject.diagnostic.help for reject in found.rejects] == [
-        "give the scale of the column by `--definitions`: a decimal in Base64 does not tell it"
+        "give the scale of the column by `--definitions`: a decimal in Base64 does not have it"
     ]
     untyped = read(NAME, data)
     assert untyped.reasons == []

@@ -438,7 +438,7 @@ def test_options_tell_what_schemas_would(options: dict[str, str], shown: dict[st
         (
             {"decimalFormat": "base64"},
             {"n": "AIk="},
-            "give the scale of the column by `--definitions`: a decimal in Base64 does not tell it",
+            "give the scale of the column by `--definitions`: a decimal in Base64 does not have it",
         ),
         (
             {"timePrecision": "adaptive"},

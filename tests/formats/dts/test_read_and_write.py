@@ -284,8 +284,8 @@ def test_a_truncate_is_an_operation_of_its_tables(
 @pytest.mark.parametrize(
     ("statement", "name", "source", "reason"),
     [
-        ("truncate table t", None, "MySQL", "the TRUNCATE does not tell the database of its table"),
-        ("truncate table t", "db", "PostgreSQL", "the TRUNCATE does not tell the schema of its table"),
+        ("truncate table t", None, "MySQL", "the TRUNCATE does not name the database of its table"),
+        ("truncate table t", "db", "PostgreSQL", "the TRUNCATE does not name the schema of its table"),
         ("truncate table !", "db", "MySQL", "the TRUNCATE does not name its table as a statement of SQL does"),
     ],
 )

@@ -257,7 +257,7 @@ def test_masks_that_do_not_fit_are_refused(headers: Any, reason: str) -> None:
 def test_a_mask_without_ordinals_is_understood_only_if_nothing_is_missing() -> None:
     found = found_in(change("INSERT", ROW, columnMask="07"), change("INSERT", ROW, columnMask="05"), tableName="S.T")
     assert [item.after for item in found.plain] == [TEXTS]
-    assert found.reasons == ["GG305 `columnMask` leaves columns out, and no metadata message tells their ordinals"]
+    assert found.reasons == ["GG305 `columnMask` leaves columns out, and no metadata message has their ordinals"]
 
 
 @examples(60)
@@ -569,7 +569,7 @@ def test_recorded_messages() -> None:
 def test_recorded_masks() -> None:
     data = (DATA / "qlik/public_samples__masks.jsonl").read_bytes()
     named = read("qlik_json", data, told("qlik_json", tableName="S.T"))
-    assert named.reasons == ["GG305 `columnMask` leaves columns out, and no metadata message tells their ordinals"]
+    assert named.reasons == ["GG305 `columnMask` leaves columns out, and no metadata message has their ordinals"]
     first, third = named.plain
     assert (first.op_ts, first.pos) == (
         "2023-09-11 03:23:25.000000", "00000000.00bb2531.00000001.0000.02.0000:154.6963.16",

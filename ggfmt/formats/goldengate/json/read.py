@@ -40,7 +40,6 @@ from ggfmt.formats.json.values import scalar_text
 from ggfmt.formats.records import roles, scanner
 from ggfmt.formats.records.batching import Spans, Wrong
 from ggfmt.formats.records.problems import contradictions
-from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.rows import key_updates
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.records.scanning import ScanningReader
@@ -103,7 +102,7 @@ class JsonReader(ScanningReader[JsonTable]):
 
     # The scanner
 
-    def _grammar(self) -> Grammar | None:
+    def _grammar(self) -> roles.Grammar | None:
         """What the scanner is to know of records; None if there are too many members that nobody knows."""
         if len(self._decoders.extra) > _MOST_EXTRA:
             return None
@@ -119,7 +118,7 @@ class JsonReader(ScanningReader[JsonTable]):
             roles.after().named("after"),
             *map(roles.note, self._unknown_members),
         )
-        return Grammar(members, {name: name[0] for name in records.OP_NAMES})
+        return roles.Grammar(members, {name: name[0] for name in records.OP_NAMES})
 
     @property
     def _unknown_members(self) -> list[str]:

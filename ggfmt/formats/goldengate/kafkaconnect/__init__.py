@@ -2,7 +2,7 @@
 
 * Handlers of `type=kafkaconnect` have no formatter, and write this without a `format`. Its properties are those of the
   handler, `gg.handler.<name>.messageFormatting` and so on. Whether schemas are beside the messages is said to the
-  converter, in the file of the Kafka producer; here `schemasEnable` stands for it.
+  converter, in the file of the Kafka producer; here it is `schemasEnable`.
 * A message is one of Connect's structs, which have all of their fields: an insert has `before` and a delete `after` as
   null, and a missing column is null, as NULL is.
 * Operation messages have both images, row messages the columns beside the metadata. Up to release 19.1 the metadata
@@ -19,18 +19,8 @@ from dataclasses import dataclass
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
-from ggfmt.formats.goldengate.metacolumns import (
-    ALL_TOKENS,
-    KEY_COLUMNS,
-    OBJECT_NAME,
-    OP_TYPE,
-    POSITION,
-    TIMESTAMP,
-    MetaColumn,
-    columns_of,
-    current_timestamp_keyword,
-    template_option,
-)
+from ggfmt.formats.goldengate import metacolumns
+from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import (
     KEY_UPDATES,
     NO_POSITION,
@@ -47,7 +37,7 @@ from ggfmt.options.value_types import Bool, Choice, Int, Text
 HANDLER_TYPE = "kafkaconnect"
 ROW, OP = "row", "op"
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
-FLAG = "_isMissing"  # ends the name of the field that tells whether a column is missing
+FLAG = "_isMissing"  # ends the name of the field that is true if a column is missing
 _LAST_FIXED = "19.1"
 
 
@@ -79,7 +69,7 @@ class KafkaConnectOptions(Options):
         "Write a `T` between date and time of the current time stamp, else a blank.",
         until=_LAST_FIXED,
     )
-    meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
+    meta_columns_template: tuple[MetaColumn, ...] | None = metacolumns.template_option()
     treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
     map_large_numbers_as_strings: bool = option(
         Bool(), False, "Write numbers as strings whose type has more digits than a double or an int64."
@@ -94,7 +84,9 @@ class KafkaConnectOptions(Options):
         Bool(), False, "Write dates and time stamps as Connect's Timestamp, in milliseconds since 1970."
     )
     include_is_missing_fields: bool = option(
-        Bool(), False, f"Write a field `<column>{FLAG}` behind each column, which tells a missing one from NULL."
+        Bool(),
+        False,
+        f"Write a field `<column>{FLAG}` after each column: true if the column is missing, not NULL.",
     )
     enable_nonnullable: bool = option(
         Bool(), False, "Write columns that cannot be NULL as such into schemas; a message that lacks one is a reject."
@@ -115,7 +107,7 @@ class KafkaConnectOptions(Options):
     row_op: str = option(
         Choice({REFUSE: "it is a reject", INSERT: "an insert", UPDATE: "an update"}),
         REFUSE,
-        "For reading: what a row is that does not tell its operation.",
+        "For reading: what a row without an operation is.",
         since="",
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
@@ -123,15 +115,18 @@ class KafkaConnectOptions(Options):
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
         """The metadata fields of messages."""
         fixed = (
-            (self.include_table_name, MetaColumn(OBJECT_NAME, "table")),
-            (self.include_op_type, MetaColumn(OP_TYPE, "op_type")),
-            (self.include_op_timestamp, MetaColumn(TIMESTAMP, "op_ts")),
-            (self.include_current_timestamp, MetaColumn(current_timestamp_keyword(self.iso8601_format), "current_ts")),
-            (self.include_position, MetaColumn(POSITION, "pos")),
-            (self.include_primary_keys, MetaColumn(KEY_COLUMNS, "primary_keys")),
-            (context.include_tokens, MetaColumn(ALL_TOKENS, "tokens")),
+            (self.include_table_name, MetaColumn(metacolumns.OBJECT_NAME, "table")),
+            (self.include_op_type, MetaColumn(metacolumns.OP_TYPE, "op_type")),
+            (self.include_op_timestamp, MetaColumn(metacolumns.TIMESTAMP, "op_ts")),
+            (
+                self.include_current_timestamp,
+                MetaColumn(metacolumns.current_timestamp_keyword(self.iso8601_format), "current_ts"),
+            ),
+            (self.include_position, MetaColumn(metacolumns.POSITION, "pos")),
+            (self.include_primary_keys, MetaColumn(metacolumns.KEY_COLUMNS, "primary_keys")),
+            (context.include_tokens, MetaColumn(metacolumns.ALL_TOKENS, "tokens")),
         )
-        return columns_of(self, context, [column for included, column in fixed if included])
+        return metacolumns.columns_of(self, context, [column for included, column in fixed if included])
 
 
 _AS_STRINGS = "treatAllColumnsAsStrings=true"
@@ -163,7 +158,7 @@ FORMATS = (
             NO_TIME.when("includeOpTimestamp=false"),
             NO_POSITION.when("includePosition=false"),
             NO_TOKENS,
-            losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(KEY_COLUMNS),
+            losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(metacolumns.KEY_COLUMNS),
             losses.TYPES_NEAREST.has("Connect").when("schemasEnable=true"),
             losses.SIZES_NOT_SHOWN.when("schemasEnable=true"),
             losses.TYPES_BY_VALUE.when("schemasEnable=false"),

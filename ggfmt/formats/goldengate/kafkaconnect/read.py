@@ -34,7 +34,7 @@ _names = msgspec.json.Decoder(list[str]).decode
 
 @dataclass(frozen=True)
 class _Schema:
-    """What a schema tells: the name of the struct, the metadata fields, whether images follow, and the columns."""
+    """The content of a schema: the name of the struct, the metadata fields, whether images follow, and the columns."""
 
     name: str
     metadata: tuple[MetaColumn, ...]
@@ -72,29 +72,29 @@ class KafkaConnect(Dialect):
         elif not record:
             raise RecordError("GG305", "the record is empty")
         columns = self._metadata(record) if schema is None else schema.metadata
-        told = _Metadata(columns, record)
-        table = told.table() or ("" if schema is None else schema.name) or self.options.table
+        metadata = _Metadata(columns, record)
+        table = metadata.table() or ("" if schema is None else schema.name) or self.options.table
         if not table:
             help = f"{NAME_TABLE}: say by `table` with `--input-option` of which one the messages are"
             raise missing_member_error("table", help)
-        op = self._op(told, table)
-        row = {name: value for name, value in record.items() if name not in told.names}
+        op = self._op(metadata, table)
+        row = {name: value for name, value in record.items() if name not in metadata.names}
         if _is_by_image(row) if schema is None else schema.by_image:
             before, after = (non_null(record.get(name, ABSENT)) for name in _IMAGES)
             op = op or _op_of_images(before, after)
         else:
             image = Raw(msgspec.json.encode(row))
-            op = op or self._told_op(table)
+            op = op or self._op_of_rows(table)
             before, after = {"D": (image, None), "T": (None, None)}.get(op, (None, image))
         flags = None if schema is None else schema.flags
         before, after = (None if image is None else _without_missing(image, flags) for image in (before, after))
-        keys = told.keys(table)
-        tokens = told.tokens(table) if self.with_tokens else {}
+        keys = metadata.keys(table)
+        tokens = metadata.tokens(table) if self.with_tokens else {}
         described = self._describe(table, schema, keys)
-        return (Change(table, op, told.op_ts(), told.position(), before, after, tokens, described),)
+        return (Change(table, op, metadata.op_ts(), metadata.position(), before, after, tokens, described),)
 
     def _metadata(self, names: Mapping[str, Any]) -> tuple[MetaColumn, ...]:
-        """The metadata fields of a message: those of the template that the reader is told of, else those of the fixed
+        """The metadata fields of a message: those of the template in the options, else those of the fixed
         ones that stand first, in their order."""
         template = self.options.meta_columns_template
         if template is not None:
@@ -109,9 +109,9 @@ class KafkaConnect(Dialect):
             left = left[place + 1 :]
         return tuple(found)
 
-    def _op(self, told: _Metadata, table: str) -> str | None:
+    def _op(self, metadata: _Metadata, table: str) -> str | None:
         """The operation; None if the message has no place for it."""
-        word = told.text(told.roles.op)
+        word = metadata.text(metadata.roles.op)
         if word is None:
             return None
         op = self._ops.get(word)
@@ -119,10 +119,10 @@ class KafkaConnect(Dialect):
             raise no_op("op_type", word[:MOST_SHOWN], self._ops, table)
         return op
 
-    def _told_op(self, table: str) -> str:
+    def _op_of_rows(self, table: str) -> str:
         if self.options.row_op == REFUSE:
             help = "say by `rowOp` with `--input-option` what such rows are"
-            raise RecordError("GG305", "the row does not tell its operation", help, table)
+            raise RecordError("GG305", "the row does not have an operation", help, table)
         return "I" if self.options.row_op == INSERT else "U"
 
     # Schemas
@@ -229,7 +229,7 @@ def _op_of_images(before: Raw | None, after: Raw | None) -> str:
 
 
 def _without_missing(image: Raw, flags: frozenset[str] | None) -> Raw:
-    """The image less the flags, and less the columns that these say are missing; `flags` None: not told by a schema."""
+    """The image less the flags, and less the columns that these say are missing; `flags` None: there is no schema."""
     if flags is not None and not flags:
         return image
     if FLAG.encode() not in bytes(image):

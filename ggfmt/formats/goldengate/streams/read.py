@@ -15,16 +15,8 @@ from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Span
 from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.goldengate import records
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.records import (
-    DDL,
-    OBJECT_METADATA,
-    OP_WORDS,
-    STREAM_METADATA,
-    UPSERT,
-    origin,
-    table_def,
-)
 from ggfmt.formats.goldengate.streams import INSERT, REFUSE, StreamsOptions
 from ggfmt.formats.json.values import raw_members, scalar_text
 from ggfmt.formats.records import roles
@@ -32,7 +24,6 @@ from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import DialectReader, dialect_input
 from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error, no_op
-from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
@@ -88,9 +79,9 @@ class Streams(Dialect):
         self.absent_is_null = options.absent_means == ABSENT_NULL
         self._upsert = options.upsert
         keys = zip(op_keys(options), ("I", "U", "D", "T"), strict=True)
-        self._ops = {name: name for name in OP_TYPES} | OP_WORDS | dict(keys)
+        self._ops = {name: name for name in OP_TYPES} | records.OP_WORDS | dict(keys)
 
-    def grammar(self, record: StreamRecord) -> Grammar | None:
+    def grammar(self, record: StreamRecord) -> roles.Grammar | None:
         return None if record.specversion is not None else self.declared_grammar(ops=self._ops)
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
@@ -98,9 +89,7 @@ class Streams(Dialect):
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
-        return (
-            None  # the reader looks at the whole head: only the first operation tells the file from a JSON formatter's
-        )
+        return None  # the reader looks at the whole head: the first operation decides between this format and `json`
 
     def changes(self, record: StreamRecord) -> Meaning:
         if self._names_clash:
@@ -115,14 +104,14 @@ class Streams(Dialect):
             raise missing_member_error("op_type", "every operation has one")
         op = self._ops.get(kind)
         if op is None:
-            if kind == STREAM_METADATA:
+            if kind == records.STREAM_METADATA:
                 return "stream metadata"
-            if kind == DDL:
+            if kind == records.DDL:
                 return "ddl"
         table = record.qual_table or record.table
         if not table:
             raise missing_member_error("qual_table", "every operation must name its table")
-        if kind == OBJECT_METADATA:
+        if kind == records.OBJECT_METADATA:
             columns = bytes(record.columns)
             return (self.described((table, columns), lambda: _described_table(table, columns)),)
         if op is None:
@@ -149,7 +138,7 @@ class Streams(Dialect):
         return self.changes(inner)
 
     def _odd(self, kind: str, table: str) -> str:
-        if kind != UPSERT:
+        if kind != records.UPSERT:
             raise no_op("op_type", kind, self._ops, table)
         if self._upsert == REFUSE:
             help = "say `upsert=insert` or `upsert=update` with `--input-option`"
@@ -167,7 +156,7 @@ class Streams(Dialect):
 def _described_table(name: str, columns: bytes) -> TableDef:
     """The table of an OBJECT_METADATA record."""
     members = decoded(msgspec.json.decode, columns, "`columns` cannot be decoded", name) if columns else None
-    table = table_def(name, members, Span(table=name))
+    table = records.table_def(name, members, Span(table=name))
     if not isinstance(table, TableDef):
         raise RecordError(table.code, table.message, table.help, name, table.span.field)
     return table
@@ -182,7 +171,7 @@ class StreamsReader(DialectReader):
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
-        writer = origin(head)
+        writer = records.origin(head)
         return writer[1] if writer is not None and writer[0] else None
 
 

@@ -354,7 +354,7 @@ def test_messages_are_read_with_and_without_schemas() -> None:
 def test_a_row_that_tells_no_operation_is_what_an_option_says() -> None:
     record = {"schema": {**GOOD[3]["schema"], "fields": GOOD[3]["schema"]["fields"][5:]}, "payload": A}
     found = read(NAME, lines(record))
-    assert found.reasons == ["GG305 the row does not tell its operation"]
+    assert found.reasons == ["GG305 the row does not have an operation"]
     assert [item.op for item in read(NAME, lines(record), told(NAME, rowOp="update")).plain] == ["U"]
     (item,) = read(NAME, lines(record), told(NAME, rowOp="insert")).operations
     assert (item[0].full_name, item[1].op, item[1].after) == ("S.T", "I", {"ID": "1", "NAME": "a"})
