@@ -22,8 +22,7 @@ from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.context import WriterSettings
 from ggfmt.formats.avro.blocks import unsafe
-from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
-from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.formats.goldengate.json.read import JsonDiscovery, JsonReader
 from ggfmt.model.table import Column, TableDef
 from ggfmt.sinks.messages.run import RunResult
 
