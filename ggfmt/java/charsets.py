@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from ggfmt.java.charset_names import NAMES
 
 # The encoders of charsets for which Python has no codec with the same bytes. `charset_tables.xz` is JSON, made by
-# tests/tools/make_charset_tables.py from a JDK. A table has the `replacement` of characters that the charset lacks; `pairs`,
-# two characters that together have bytes of their own; and `modes`, each with the bytes that switch to it, its rows as
-# `prefix first count` (bytes that differ only in the last one), and their characters. A text starts and ends in the
-# first mode.
+# tests/tools/make_charset_tables.py from a JDK. A table has the `replacement` of characters that the charset lacks;
+# `pairs`, two characters that together have bytes of their own; and `modes`, each with the bytes that switch to it, its
+# rows as `prefix first count` (bytes that differ only in the last one), and their characters. A text starts and ends in
+# the first mode.
 
 _HOLE = "\uffff"
 

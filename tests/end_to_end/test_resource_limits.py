@@ -21,8 +21,7 @@ from ggfmt.columnar.avro import END, text_bytes
 from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.formats.avro.containers import unsafe_reason
-from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
-from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.formats.goldengate.json.read import JsonDiscovery, JsonReader
 
 LONG = b"x" * (2 * LIMIT)
 GOOD = b'{"table":"GG.T","op_type":"I","after":{"A":"1"}}'

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
+
+import msgspec
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk
@@ -16,17 +19,31 @@ Examination = list[Change | RecordSchema] | str | Diagnostic
 Examined = Iterator[Examination]
 
 
-def examined(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Examined]:
-    """What each record of a chunk is, and the chunk as it was cut to find them."""
+def decode_records(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Iterable[Any]]:
+    """Decode the records of a chunk. Return the chunk as it was cut to find them, and the records as
+    `classify_records` takes them."""
     chunk = dialect.opened(chunk)
     own = dialect.decoded(chunk)
     if own is not None:
-        return chunk, classify_records(dialect, own)
+        return chunk, own
     records = _all_at_once(dialect, chunk)
     if records is not None:
-        return chunk, classify_records(dialect, records)
+        return chunk, records
     chunk = chunk.settled()
-    return chunk, classify_records(dialect, _one_by_one(dialect, chunk))
+    return chunk, _one_by_one(dialect, chunk)
+
+
+def runs(dialect: Dialect, records: Iterable[Any]) -> Iterator[tuple[list[Any], Iterable[Any]]]:
+    """Divide decoded records into runs: those that the dialect may take all at once, or those that it has to look at
+    one by one; the other of the two is empty."""
+    if not dialect.in_bulk:
+        yield [], records
+        return
+    for kind, run in groupby(records, key=type):
+        if issubclass(kind, msgspec.Struct):
+            yield list(run), ()
+        else:
+            yield [], run
 
 
 def examined_one(dialect: Dialect, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
@@ -36,7 +53,7 @@ def examined_one(dialect: Dialect, chunk: Chunk, start: int, end: int) -> tuple[
 
 
 def classify_records(dialect: Dialect, records: Iterable[Any]) -> Examined:
-    """What decoded records are; None is a tombstone, a Diagnostic what is wrong with one that is none."""
+    """Classify decoded records; None is a tombstone, and a Diagnostic says what is wrong with a record."""
     for record in records:
         if record is None:
             yield "tombstone"
@@ -45,7 +62,7 @@ def classify_records(dialect: Dialect, records: Iterable[Any]) -> Examined:
         else:
             try:
                 meaning = dialect.changes(record)
-                if isinstance(meaning, str):
+                if isinstance(meaning, (str, Diagnostic)):
                     yield meaning
                     continue
                 items = list(meaning)

@@ -1,8 +1,9 @@
-"""Dialects: how the records of another change data capture system become operations.
+"""Dialects: how the records of a change data capture system become operations.
 
 A dialect decodes records and says of each what it is: operations (`Change`), a definition (`RecordSchema`), another
-kind of record (a word, which is counted), or a mistake (`Refused`). Reading a file of records, making columns of
-images, definitions, rejects and discovery are the same for all dialects (`records.reader`, `records.discovery`).
+kind of record (a word, which is counted), or a mistake (`RecordError`, or a `Diagnostic`). Reading a file of records,
+making columns of images, definitions, rejects and discovery are the same for all dialects (`records.reader`,
+`records.discovery`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.columnar.strings import Kernel
+from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import dumps
@@ -29,7 +31,7 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ImageColumn
-from ggfmt.model.table import Kind, TableDef
+from ggfmt.model.table import Catalog, Kind, TableDef
 from ggfmt.options.value_types import keys_of
 
 # From a column as the source wrote it to the column as the model has it; with it the rows that cannot be converted. A
@@ -62,8 +64,8 @@ class Change(NamedTuple):
     op         one of `OP_TYPES`
     op_ts      a text as messages carry it, or microseconds since 1970; None where there is none
     position   a text; None where there is none
-    before, after  the images, each as the bytes of a JSON object, or as a dict from column name to text, None for NULL;
-               None where the operation has no such image
+    before, after  the images, each as the bytes of a JSON object, as a dict from column name to text, None for NULL, or
+               as a row that the dialect decoded (`rows.StructRows`); None where the operation has no such image
     tokens     texts by name
     described  what the record tells of its table; None where the definition must come from elsewhere
     """
@@ -85,8 +87,8 @@ class MessageKey:
     table: str
 
 
-# What a record means to a dialect; a word is the kind of a record that is no change.
-Meaning = Iterable[Change | RecordSchema] | str
+# What a record means to a dialect: what it holds, the kind of a record that is no change, or what is wrong with it.
+Meaning = Iterable[Change | RecordSchema] | str | Diagnostic
 
 
 _NULL = Raw(b"null")
@@ -129,7 +131,12 @@ class Dialect(ABC):
     ordered    the order of columns in what records tell of their tables means something; where it does not, a table
                keeps the order in which it was first told
     keeps_json  kinds of columns in which a JSON number or boolean is told from the same as a string, where no schema
-               says what it is; an object or array is so in any column of texts
+               says what it is
+    keeps_nested  in columns of texts a JSON object or array is told from the same as a string
+    keys_stay  a definition in the stream that names no key takes over that of the one before it
+    takes_message_keys  the keys of Kafka messages name the primary keys of tables
+    schema_kind  the word under which records that define a table are counted; None: they are not counted
+    in_bulk    most records can be taken all at once: by `by_table`, `changes_of_table` and `images_of_table`
     scanned    the native scanner can take such records: by `grammar`
     ops        for the scanner, operation types by their texts in records
     row_token  for the scanner, as in `roles.Grammar`
@@ -143,6 +150,7 @@ class Dialect(ABC):
     lacking    records were met that cannot be understood without what others tell: the discovery is run once more, with
                all that was learned as `source.facts`
     trusted    the definitions that the user gave, by full name
+    catalog    for a reader, the definitions that hold for the next record; None in a discovery
     """
 
     record: Any
@@ -151,6 +159,11 @@ class Dialect(ABC):
     keys_only: bool = False
     ordered: ClassVar[bool] = True
     keeps_json: ClassVar[frozenset[Kind]] = frozenset()
+    keeps_nested: ClassVar[bool] = True
+    keys_stay: ClassVar[bool] = True
+    takes_message_keys: ClassVar[bool] = True
+    schema_kind: ClassVar[str | None] = None
+    in_bulk: ClassVar[bool] = False
     scanned: ClassVar[bool] = False
     ops: ClassVar[roles.Ops] = MappingProxyType({})
     row_token: ClassVar[str | None] = None
@@ -168,6 +181,7 @@ class Dialect(ABC):
         self.members: Counter[str] = Counter()
         self.lacking = False
         self.trusted: Mapping[str, TableDef] = {}
+        self.catalog: Catalog | None = None
         self._record_schemas: dict[Hashable, RecordSchema] = {}
         self._latest_schemas: dict[str, tuple[Hashable, RecordSchema]] = {}
         self._grammars: dict[Hashable, roles.Grammar] = {}
@@ -237,6 +251,31 @@ class Dialect(ABC):
     @abstractmethod
     def changes(self, record: Any) -> Meaning:
         """What a decoded record holds, in order; RecordError if it is a mistake."""
+
+    def by_table(self, records: Sequence[Any]) -> Mapping[str, Sequence[int]] | None:
+        """Group decoded records by the names of their tables: their places among them, in order. None if one of them
+        may be something else than a single operation of a table that a reader knows."""
+        return None
+
+    def changes_of_table(self, table: str, records: Sequence[Any]) -> list[Change] | None:
+        """Make the operations of the records of a table, as `by_table` grouped them, one of each, in order.
+
+        Return None if `changes` has to look at one of them.
+        """
+        raise NotImplementedError
+
+    def images_of_table(self, table: str, records: Sequence[Any]) -> list[Any]:
+        """The images in the records of a table, for a discovery, null among them; `keys` has the table's key after
+        that."""
+        raise NotImplementedError
+
+    def first_grammar(self) -> roles.Grammar | None:
+        """How the native scanner takes records before the first one was seen; None if that has to be seen."""
+        return None
+
+    def identified(self, identity: bytes) -> TableDef | None:
+        """The definition for records of an identity; None where that takes more than the identity."""
+        return None
 
     def grammar(self, record: Any) -> roles.Grammar | None:
         """How the native scanner takes records like this one, the last that `changes` was asked about, which became

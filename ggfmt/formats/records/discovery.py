@@ -12,7 +12,7 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovery, DiscoveryResult, SchemaChange
 from ggfmt.formats.json.shapes import Encoding, Finding, KnownTable, SelfDescribed, follow, new_shapes, settle
 from ggfmt.formats.json.values import decode
-from ggfmt.formats.records.classification import examined
+from ggfmt.formats.records.classification import classify_records, decode_records, runs
 from ggfmt.formats.records.dialect import Change, Dialect, MessageKey, RecordSchema
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.model.table import Catalog, TableDef
@@ -33,6 +33,7 @@ class DialectDiscovery(Discovery):
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self._dialect = self.dialect(source, with_tokens=False)
         self._dialect.trusted = catalog.trusted
+        self._has_keys = False
         self._every_shape = every_shape
         self._known = {name: KnownTable(declared=True) for name in catalog.trusted}
         self._declared: dict[str, TableDef] = {}
@@ -41,33 +42,47 @@ class DialectDiscovery(Discovery):
 
     def read(self, chunk: Chunk) -> None:
         undescribed: dict[str, list[Any]] = {}
-        spans: Sequence[tuple[int, int]] = ()
-        chunk, meanings = examined(self._dialect, chunk)
-        has_keys = chunk.wrapped is not None or bool(chunk.layout.keys)
-        for index, meaning in enumerate(meanings):
-            for item in meaning if isinstance(meaning, list) else ():
-                if has_keys and isinstance(item, Change):
-                    self._dialect.learn_key(item.table, chunk, index)
-                record_schema = item if isinstance(item, RecordSchema) else item.record_schema
-                if record_schema is None:
-                    assert isinstance(item, Change)
-                    images = undescribed.setdefault(item.table, [])
-                    images += (image for image in (item.before, item.after) if image is not None)
-                    continue
-                table = record_schema.table
-                name = table.full_name
-                if self._is_new(table) and name_problem(name) is None:
-                    self._declared[name] = table
-                    spans = spans or self.dialect.spans(chunk)
-                    if isinstance(item, Change):
-                        self._findings.append(SelfDescribed.met(table, chunk, spans[index][0]))
-                        continue
-                    if name in undescribed:  # what stood before the statement is known by its images alone
-                        self._look_at(name, undescribed.pop(name))
-                    self._findings.append(SchemaChange.met(table, chunk, spans[index][0]))
-                    self._known[name] = KnownTable(declared=True)
-        for name, images in undescribed.items():
-            self._look_at(name, images)
+        chunk, records = decode_records(self._dialect, chunk)
+        self._has_keys = self.dialect.takes_message_keys and (chunk.wrapped is not None or bool(chunk.layout.keys))
+        index = 0
+        for together, singly in runs(self._dialect, records):
+            groups = self._dialect.by_table(together) if together and not self._has_keys else None
+            if groups is not None:
+                for name, places in groups.items():
+                    images = self._dialect.images_of_table(name, [together[place] for place in places])
+                    undescribed.setdefault(name, []).extend(images)
+                index += len(together)
+                continue
+            for meaning in classify_records(self._dialect, together or singly):
+                for item in meaning if isinstance(meaning, list) else ():
+                    self._take_in(chunk, index, item, undescribed)
+                index += 1
+        self._look_at_all(undescribed)
+
+    def _take_in(
+        self, chunk: Chunk, index: int, item: Change | RecordSchema, undescribed: dict[str, list[Any]]
+    ) -> None:
+        """Take in an item of the record at `index` in a chunk; collect images of tables without a description."""
+        if self._has_keys and isinstance(item, Change):
+            self._dialect.learn_key(item.table, chunk, index)
+        record_schema = item if isinstance(item, RecordSchema) else item.record_schema
+        if record_schema is None:
+            assert isinstance(item, Change)
+            images = undescribed.setdefault(item.table, [])
+            images += (image for image in (item.before, item.after) if image is not None)
+            return
+        table = record_schema.table
+        name = table.full_name
+        if self._is_new(table) and name_problem(name) is None:
+            self._declared[name] = table
+            start = self.dialect.spans(chunk)[index][0]
+            if isinstance(item, Change):
+                self._findings.append(SelfDescribed.met(table, chunk, start))
+                return
+            # What came before the definition is known by its images alone; tables are found in the order of the input.
+            self._look_at_all(undescribed)
+            self._findings.append(SchemaChange.met(table, chunk, start))
+            self._known[name] = KnownTable(declared=True)
 
     def findings(self) -> list[Finding | DialectFindings]:
         return [*self._findings, DialectFindings(self._dialect.learned, self._dialect.lacking)]
@@ -76,7 +91,9 @@ class DialectDiscovery(Discovery):
         declared = self._declared.get(table.full_name)
         if declared is table:
             return False
-        return declared is None or follow(table, declared, self.dialect.ordered) != declared
+        if declared is None or not self.dialect.keys_stay:
+            return declared != table
+        return follow(table, declared, self.dialect.ordered) != declared
 
     @classmethod
     def settle(
@@ -89,7 +106,7 @@ class DialectDiscovery(Discovery):
             if isinstance(finding, DialectFindings):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
-        discovered = settle(of_tables, catalog, every_shape, keys_stay=True, ordered=cls.dialect.ordered)
+        discovered = settle(of_tables, catalog, every_shape, cls.dialect.keys_stay, cls.dialect.ordered)
         # Definitions that were made before the key of a message was known, be it in another split.
         lacking |= not every_shape and any(
             not event.table.primary_keys and MessageKey(event.table.full_name) in facts for event in discovered.events
@@ -98,6 +115,12 @@ class DialectDiscovery(Discovery):
         facts = {key: fact for key, fact in facts.items() if not isinstance(key, Encoding) or key.table in mixed}
         facts |= discovered.facts
         return replace(discovered, complete=discovered.complete and not lacking, facts=facts)
+
+    def _look_at_all(self, undescribed: dict[str, list[Any]]) -> None:
+        """Look at the images that were collected of each table, and drop them."""
+        for name, images in undescribed.items():
+            self._look_at(name, images)
+        undescribed.clear()
 
     def _look_at(self, name: str, images: list[Any]) -> None:
         """Makes findings of the images of a table that show something new."""
@@ -124,7 +147,7 @@ class DialectDiscovery(Discovery):
             return False
         decoder = self._decoders.get(name)
         if decoder is None:
-            decoder = self._decoders[name] = msgspec.json.Decoder(known.row_class())
+            decoder = self._decoders[name] = msgspec.json.Decoder(known.row_class() | None)
         try:
             decoder.decode_lines(b"\n".join(images))
         except (ValueError, RecursionError):

@@ -6,7 +6,8 @@ it too, so that a file in which every record has it is read as fast as before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from types import UnionType
@@ -23,6 +24,7 @@ _FIRST_BYTES = 1 << 14
 _NOT_THERE = Raw(b"")
 _objects = msgspec.json.Decoder(dict[str, Raw] | None)
 _raws = msgspec.json.Decoder(Raw)
+_Getter = tuple[Callable[[Any], Any], str]  # what gets the value of a member, and the full name of the member
 _Place = tuple[str, ...]  # the names of the members that lead to an object
 
 
@@ -36,7 +38,8 @@ class MemberDecoder:
         self._record = record
         self._counts = counts
         self._learned: dict[_Place, list[str]] = {}
-        self._found: list[tuple[Callable[[Any], Any], str]] = []  # what gets the value of a member, its full name
+        self._found: list[_Getter] = []  # for the latest class of records
+        self._found_by_class: dict[type[Any], list[_Getter]] = {}
         self._singly = self._met = False
         lenient = msgspec.defstruct(record.__name__, [], bases=(record,), dict=True, gc=True)
         self._lenient = msgspec.json.Decoder(lenient | None)
@@ -79,7 +82,17 @@ class MemberDecoder:
         if own is not None:
             names: Sequence[str] = own.get("passed_over", ())
             return names
-        return [name for get, name in self._found if (value := get(record)) is not None and value is not _NOT_THERE]
+        found = self._found_by_class[record.__class__]
+        return [name for get, name in found if (value := get(record)) is not None and value is not _NOT_THERE]
+
+    def count_passed_over(self, records: Sequence[Any]) -> Mapping[str, int]:
+        """Count `passed_over` of records that are all of one class."""
+        if not self._met or not records:
+            return {}
+        found = self._found_by_class.get(records[0].__class__)
+        if found is None:
+            return Counter(name for record in records for name in self.passed_over(record))
+        return {name: _count_present(map(get, records)) for get, name in found}
 
     def _passing_over(self, records: list[Any], objects: Callable[[], Iterable[Any]]) -> list[Any]:
         """Takes note, in records that were decoded leniently, of what is unknown in them."""
@@ -110,7 +123,9 @@ class MemberDecoder:
 
     def _make(self) -> Any:
         self._found = []
-        return msgspec.json.Decoder(self._class(self._record, (), ()) | None)
+        made = self._class(self._record, (), ())
+        self._found_by_class[made] = self._found
+        return msgspec.json.Decoder(made | None)
 
     def _class(self, record: type[Any], place: _Place, attributes: _Place) -> type[Any]:
         """A class that names what was learned too, and refuses all else."""
@@ -152,6 +167,10 @@ class KeepingDecoder(MemberDecoder):
                 if record is not None:
                     record.raw = raw
         return records
+
+
+def _count_present(values: Iterable[Any]) -> int:
+    return sum(value is not None and value is not _NOT_THERE for value in values)
 
 
 def _member(attributes: _Place, last: str, record: Any) -> Any:

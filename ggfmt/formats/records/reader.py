@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, ClassVar
 
+import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
@@ -25,12 +26,28 @@ from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Remark,
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.shapes import Undescribed, follow, wider
 from ggfmt.formats.records.batching import HeldTable, Spans, Wrong
-from ggfmt.formats.records.classification import Examination, examined, examined_one, sniff
+from ggfmt.formats.records.classification import (
+    Examination,
+    classify_records,
+    decode_records,
+    examined_one,
+    runs,
+    sniff,
+)
 from ggfmt.formats.records.dialect import Change, Convert, Dialect, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import contradictions, name_problem
-from ggfmt.formats.records.roles import Grammar
-from ggfmt.formats.records.rows import JsonRows, Rows, TextRows, converted, json_values, key_updates, keys_alone
+from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
+from ggfmt.formats.records.rows import (
+    JsonRows,
+    Rows,
+    StructRows,
+    TextRows,
+    converted,
+    json_values,
+    key_updates,
+    keys_alone,
+)
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.formats.records.scanning import ScanningReader
@@ -40,6 +57,12 @@ from ggfmt.model.table import Catalog, Kind, TableDef
 
 _NOTHING = Grammar((), {})  # every record is odd, until one tells the grammar of those like it
 _MOST_GRAMMARS = 16  # in a file that has records of so many kinds in turns, the exact reader is as fast
+# The JSON values of columns of the types that a discovery finds in images.
+_TAKES = {
+    Kind.STRING: NULL | STRING,
+    Kind.DECIMAL: NULL | INTEGER | NUMBER,
+    Kind.BOOLEAN: NULL | BOOLEAN,
+}
 _TWICE = "with a column twice in an image, of which the last one counts"
 
 # Columns that an image has twice: JSON allows that, and the last one counts. Decoders do not tell. What tells is the
@@ -120,11 +143,13 @@ def stamps_of(micros: Sequence[int | None] | pa.Int64Array) -> tuple[pa.StringAr
 
 @dataclass
 class DialectTable(HeldTable):
-    """The changes held for a table, and what its records told of it last."""
+    """The changes held for a table, and what its records told of it last; `row_class` is the class of images that the
+    dialect decoded."""
 
     record_schema: RecordSchema | None
     converts: tuple[Convert | None, ...]
     rows: Rows | None = None
+    row_class: type[Any] | None = None
 
 
 class DialectReader(ScanningReader[DialectTable]):
@@ -136,20 +161,21 @@ class DialectReader(ScanningReader[DialectTable]):
         super().__init__(catalog, projection, source)
         self._dialect = self.dialect(source, projection.tokens)
         self._dialect.trusted = catalog.trusted
+        self._dialect.catalog = catalog
         self.members = self._dialect.members
         self._twice: set[int] = set()  # rows of the batch in the making that have a column twice in an image
-        self._grammar: Grammar | None = None
+        self._grammar = self._dialect.first_grammar()
         self._grammars_left = _MOST_GRAMMARS
         self._placed: tuple[ScannedBatch | None, Any] = None, None
         if self.dialect.scanned:
-            self.use_scanner(_NOTHING)
+            self.use_scanner(self._grammar or _NOTHING)
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
         return sniff(cls.dialect, head)
 
     @classmethod
-    def layout(cls, head: bytes, whole: bool, source: WriterSettings) -> Layout:
+    def layout(cls, head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
         return cls.dialect.layout(head, whole, source)
 
     @classmethod
@@ -166,10 +192,49 @@ class DialectReader(ScanningReader[DialectTable]):
         return super().decode_chunk(chunk) if self.dialect.scanned else self.take_in_exactly(chunk)
 
     def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
-        cut, meanings = examined(self._dialect, chunk)
+        cut, records = decode_records(self._dialect, chunk)
         self.hold_instead(chunk, cut)
-        for meaning in meanings:
-            yield from self.take_in_one(meaning)
+        for together, singly in runs(self._dialect, records):
+            if not together or not (yield from self._take_in_all(together)):
+                for meaning in classify_records(self._dialect, together or singly):
+                    yield from self.take_in_one(meaning)
+
+    def _take_in_all(self, records: Sequence[Any]) -> Generator[Event, None, bool]:
+        """Take in decoded records as operations, table by table; false, and none is taken in, if one of them has to be
+        looked at."""
+        groups = self._dialect.by_table(records)
+        if groups is None:
+            return False
+        made: dict[str, list[Change]] = {}
+        for name, places in groups.items():
+            changes = self._dialect.changes_of_table(name, [records[place] for place in places])
+            if changes is None:
+                return False
+            made[name] = changes
+        first = self.ordinal
+        self.ordinal += len(records)
+        for name, places in groups.items():
+            changes = made[name]
+            table = self.tables.get(name)
+            if table is None or table.record_schema is not None:
+                refused = yield from self._prepare(changes[0], first + places[0])
+                assert not refused, "the dialect made operations of a table without a definition"
+                table = self.tables[name]
+            rows = (row for change in changes for row in (change.before, change.after) if row is not None)
+            self._use_row_class(table, next(rows, None))
+            table.operations += changes
+            table.ordinals.extend([first + place for place in places])
+        for name, count in self._dialect.decoder.count_passed_over(records).items():
+            if count:
+                self.members[name] += count
+        return True
+
+    def _use_row_class(self, table: DialectTable, row: Any) -> None:
+        """Make columns of the operations held for a table if their images are rows of another class than `row`."""
+        if row is not None and row.__class__ is not table.row_class:
+            if table.row_class is not None:
+                table.done = list(self.collect(table))
+            table.row_class = row.__class__
 
     def take_in_one(self, meaning: Examination) -> Iterator[Event]:
         """The events of the next record, of which is known what it is."""
@@ -183,10 +248,14 @@ class DialectReader(ScanningReader[DialectTable]):
                         if (yield from self._prepare(item, ordinal)):
                             break
                         table = self.tables[item.table]
+                    if self.dialect.in_bulk:
+                        self._use_row_class(table, item.after if item.before is None else item.before)
                     table.operations.append(item)
                     table.ordinals.append(ordinal)
                 elif (yield from self._prepare(item, ordinal)):
                     break
+                elif self.dialect.schema_kind is not None:
+                    self.others[self.dialect.schema_kind] += 1
         elif isinstance(meaning, str):
             self.others[meaning] += 1
         else:
@@ -210,6 +279,15 @@ class DialectReader(ScanningReader[DialectTable]):
                 self._grammars_left -= 1
                 self.use_scanner(grammar)
 
+    def know(self, identity: bytes) -> bool:
+        definition = self._dialect.identified(identity)
+        if definition is None:
+            return False
+        if definition.full_name not in self.tables:
+            table = DialectTable(definition, None, self._dialect.converts(definition))
+            self.tables[definition.full_name] = table
+        return self._bind_table(identity, definition, None)
+
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
         """The next record, which lies there in a chunk as the scanner has it, decoded, and what it is."""
         return examined_one(self._dialect, chunk, start, end)
@@ -231,11 +309,17 @@ class DialectReader(ScanningReader[DialectTable]):
             return
         if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.told):
             return  # the operations that tell of such a key are counted
-        states = self._dialect.states(record, definition)
-        if self.scanner.binds(first.table):
-            self.scanner.bind_alias(identity, first.table, states)
-        else:
-            self.scanner.bind(identity, definition, states=states)
+        self._bind_table(identity, definition, self._dialect.states(record, definition))
+
+    def _bind_table(self, identity: bytes, definition: TableDef, states: bytes | None) -> bool:
+        """Have the scanner take records of an identity as operations of a table; false if it cannot."""
+        assert self.scanner is not None
+        if self.scanner.binds(definition.full_name):
+            return self.scanner.bind_alias(identity, definition.full_name, states)
+        takes = None
+        if self.catalog.provisional:
+            takes = [_TAKES[column.type.kind] for column in definition.columns]
+        return self.scanner.bind(identity, definition, takes, states)
 
     def scanned_columns(self, table: DialectTable, scanned: ScannedBatch) -> ChangeBatch | Wrong:
         self._twice.clear()
@@ -302,14 +386,19 @@ class DialectReader(ScanningReader[DialectTable]):
         if problem is not None:
             yield self.reject(ordinal, problem)
             return True
+        held = self.tables.get(name)
         if record_schema is not None:
-            settled = follow(self.catalog.settle(record_schema.table), current, self.dialect.ordered)
+            settled = self.catalog.settle(record_schema.table)
+            if self.dialect.keys_stay:
+                settled = follow(settled, current, self.dialect.ordered)
             settled = wider(settled, self.source.facts.get(Undescribed(name), ()))
             if settled != current:
                 self._remark_told(name)
                 yield from self.change_schema(settled, ordinal)
+                self._dialect.catalog = self.catalog
                 current = settled
-        held = self.tables.get(name)
+            elif item is record_schema and held is not None:
+                return False  # it defines the table as before
         if held is not None:
             yield from self.batch(held)
         if self.scanner is not None:
@@ -367,7 +456,8 @@ class DialectReader(ScanningReader[DialectTable]):
         """What decodes images of a table: all are JSON, or all are dicts."""
         first = next((image for image in images if image is not None), None)
         if table.rows is None:
-            kind = TextRows if first is None or isinstance(first, dict) else JsonRows
+            of_struct = isinstance(first, msgspec.Struct)
+            kind = TextRows if first is None or isinstance(first, dict) else StructRows if of_struct else JsonRows
             rows = kind(table.definition, given=table.definition.full_name in self.catalog.trusted)
             if first is None:  # truncates alone do not tell
                 return rows
@@ -456,7 +546,7 @@ class DialectReader(ScanningReader[DialectTable]):
             wrong |= keyless
         scalars = self.dialect.keeps_json if table.record_schema is None else frozenset()
         masks = [
-            json_values(column, kind in scalars, kind is Kind.STRING)
+            json_values(column, kind in scalars, kind is Kind.STRING and self.dialect.keeps_nested)
             for kind, column in zip((column.type.kind for column in table.definition.columns), columns, strict=True)
         ]
         columns, misfits = converted(table.definition, table.converts, columns)

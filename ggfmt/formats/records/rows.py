@@ -1,7 +1,7 @@
 """Images of one table definition, as a dialect hands them over, made into columns.
 
-An image is the bytes of a JSON object, or a dict from column name to text. Rows are what decoding makes of images: a
-struct, or a tuple of texts; both have the columns in table order.
+An image is the bytes of a JSON object, a dict from column name to text, or a row that the dialect decoded. A row is a
+struct or a tuple of texts, made of an image; both have the columns in table order.
 """
 
 from __future__ import annotations
@@ -65,8 +65,35 @@ def _row_class(names: tuple[str, ...], raw: tuple[bool, ...]) -> type[Any]:
     return msgspec.defstruct("Row", members, rename=renamed, forbid_unknown_fields=True, gc=False)
 
 
-class JsonRows(Rows):
-    """Rows from JSON objects: the members are the columns in table order.
+class StructRows(Rows):
+    """Rows that a dialect decoded itself: structs with the columns in table order, all of one class.
+
+    The default of a member says which values a column has: `MISSING_RAW` stands for the characters of any JSON value,
+    `MISSING` for a text or None.
+    """
+
+    def __init__(self, definition: TableDef, given: bool = True) -> None:
+        super().__init__(definition, given)
+        if definition.key_indices:
+            self.keys = attrgetter(*(f"c{index}" for index in definition.key_indices))
+
+    def decode(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
+        return list(images), {}
+
+    def columns(self, rows: Sequence[Any]) -> tuple[ImageColumn, ...]:
+        first = next((row for row in rows if row is not None), None)
+        if first is None:
+            return (text_column([MISSING] * len(rows)),) * len(self.definition.columns)
+        empty = first.__class__()
+        values = zip(*map(msgspec.structs.astuple, [empty if row is None else row for row in rows]), strict=True)
+        return tuple(
+            raw_column(column) if default is MISSING_RAW else text_column(column)
+            for default, column in zip(msgspec.structs.astuple(empty), values, strict=True)
+        )
+
+
+class JsonRows(StructRows):
+    """Rows from JSON objects.
 
     `raw` names the columns whose values are kept as the characters of the file, because they are not JSON strings;
     which those are is learned from the data.
@@ -76,8 +103,7 @@ class JsonRows(Rows):
         super().__init__(definition, given)
         self.raw = set(raw)
         self._class: type[Any] | None = None
-        if definition.key_indices:
-            self.keys = attrgetter(*(f"c{index}" for index in definition.key_indices))
+        self._decoder: msgspec.json.Decoder[Any] | None = None
 
     def row_class(self) -> type[Any]:
         """The class of rows."""
@@ -86,19 +112,39 @@ class JsonRows(Rows):
             self._class = _row_class(tuple(names), tuple(name in self.raw for name in names))
         return self._class
 
+    @property
+    def decoder(self) -> msgspec.json.Decoder[Any]:
+        """What decodes an image into a row, and null into None."""
+        if self._decoder is None:
+            self._decoder = msgspec.json.Decoder(self.row_class() | None)
+        return self._decoder
+
     def keep_raw(self, columns: Iterable[str]) -> None:
         """Has rows from now on keep the values of some columns as they stand in the file."""
         if not self.raw.issuperset(columns):
             self.raw.update(columns)
-            self._class = None
+            self._class = self._decoder = None
 
     def decode(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
         there = [image for image in images if image is not None]
         try:
-            rows = iter(msgspec.json.Decoder(self.row_class()).decode_lines(b"\n".join(there)))
+            rows = iter(self.decode_lines(there))
         except (ValueError, RecursionError):
             return self._singly(images)
         return [None if image is None else next(rows) for image in images], {}
+
+    def decode_lines(self, images: Iterable[Any]) -> list[Any]:
+        """Decode images; null becomes None. ValueError or RecursionError if one of them does not fit the row class."""
+        rows: list[Any] = self.decoder.decode_lines(b"\n".join(images))
+        return rows
+
+    def decode_image(self, image: bytes) -> Any:
+        """Decode an image whose columns the definition has, after `learn` looked at it."""
+        try:
+            return self.decoder.decode(_with_plain_names(image))
+        except msgspec.ValidationError:  # a name stands twice: what was looked at is the last of its values
+            members = raw_members(image).items()
+            return self.decoder.decode(msgspec.json.encode({plain_name(name): value for name, value in members}))
 
     def _singly(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
         wrong: Wrong = {}
@@ -107,42 +153,30 @@ class JsonRows(Rows):
                 problem = self._learn(bytes(image))
                 if problem is not None:
                     wrong[row] = problem
-        decode = msgspec.json.Decoder(self.row_class()).decode
         rows: list[Any] = []
         for row, image in enumerate(images):
-            rows.append(None if image is None or row in wrong else self._row(decode, bytes(image)))
+            rows.append(None if image is None or row in wrong else self.decode_image(bytes(image)))
         return rows, wrong
-
-    def _row(self, decode: Callable[[bytes], Any], image: bytes) -> Any:
-        try:
-            return decode(_with_plain_names(image))
-        except msgspec.ValidationError:  # a name stands twice: what was looked at is the last of its values
-            members = raw_members(image).items()
-            return decode(msgspec.json.encode({plain_name(name): value for name, value in members}))
 
     def _learn(self, image: bytes) -> Diagnostic | None:
         """Takes note of columns whose values are no texts; what is wrong if the image does not fit the definition."""
         try:
-            members = raw_members(image)
+            column = self.learn(image)
         except (ValueError, RecursionError):
             reason = f"an image is {json_kind(image)} and not an object"
             return Diagnostic("GG308", reason, Span(table=self.definition.full_name))
+        return None if column is None else self._unknown(column)
+
+    def learn(self, image: bytes) -> str | None:
+        """Take note of columns whose values are not texts. Return the first column that the definition lacks; then
+        nothing is noted. ValueError or RecursionError if the image is not a JSON object."""
+        members = raw_members(image)
         names = frozenset(self.definition.column_names)
         for name in members:
             if name not in names:
-                return self._unknown(name)
+                return name
         self.keep_raw({name for name, value in members.items() if bytes(value)[:1] not in (b'"', b"n")})
         return None
-
-    def columns(self, rows: Sequence[Any]) -> tuple[ImageColumn, ...]:
-        if not any(row is not None for row in rows):
-            return (text_column([MISSING] * len(rows)),) * len(self.definition.columns)
-        empty = self.row_class()()
-        values = zip(*map(msgspec.structs.astuple, [empty if row is None else row for row in rows]), strict=True)
-        return tuple(
-            raw_column(column) if name in self.raw else text_column(column)
-            for name, column in zip(self.definition.column_names, values, strict=True)
-        )
 
 
 class TextRows(Rows):

@@ -1,4 +1,4 @@
-"""Reader of GoldenGate JSON: the operation-modelled messages of the JSON formatter, and in-stream metadata records.
+"""GoldenGate JSON, read: the operation-modelled messages of the JSON formatter, and in-stream metadata records.
 
 * Members may come in any order. `before` and `after` may be absent, null or an object. An empty `before` of an
   update is no before image: GoldenGate writes it so where there is none.
@@ -6,383 +6,421 @@
 * Records of GoldenGate Data Streams are understood where they stand between operations: `OBJECT_METADATA` is a
   metadata change event, others are counted. There the table is called `qual_table` and operation
   types are spelled out.
-* Members that the format does not know are kept out of the way and counted.
-
-A native scanner takes what is regular. Without it, and for what it leaves, a chunk is decoded at once (`decoders`).
-Whatever does not fit (a new member, a number in a text column, a damaged record) takes the slow path: record by record,
-and a decoder that has learned from it.
+* Members that the format does not know are skipped and counted.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from operator import attrgetter
-from typing import Any, BinaryIO
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
+from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
+from msgspec import UNSET, Raw, UnsetType
 
-from ggfmt.arrow import compute as pc
-from ggfmt.columnar.columns import int64s, texts, token_maps
-from ggfmt.columnar.images import nonempty_before_images, unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, UnknownTable
-from ggfmt.formats.goldengate.json import records as records
-from ggfmt.formats.goldengate.json.decoders import NO_RAW, Decoders, JsonTable
-from ggfmt.formats.goldengate.json.discovery import JsonDiscovery, contradicts
+from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.api.reading import ReadSupport, UnknownTable
 from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
-from ggfmt.formats.json import dumps
-from ggfmt.formats.json import files as json_files
-from ggfmt.formats.json.values import scalar_text
-from ggfmt.formats.records import roles, scanner
-from ggfmt.formats.records.batching import Spans, Wrong
-from ggfmt.formats.records.problems import contradictions
-from ggfmt.formats.records.rows import key_updates
+from ggfmt.formats.goldengate.records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
+from ggfmt.formats.json.shapes import JSON_TYPES, MIXED, SQL_TYPES, UNKNOWN
+from ggfmt.formats.json.unread import JSON_ROW, is_json_row
+from ggfmt.formats.json.values import decode, json_kind, json_name, raw_members, scalar_text
+from ggfmt.formats.records import roles
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.members import MemberDecoder
+from ggfmt.formats.records.problems import contradiction, name_problem, unknown_column
+from ggfmt.formats.records.reader import DialectReader
+from ggfmt.formats.records.refused import legal_values
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.rows import JsonRows
 from ggfmt.formats.records.scanner import ScannedBatch
-from ggfmt.formats.records.scanning import ScanningReader
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, OpType
-from ggfmt.model.table import Catalog, Kind, TableDef
+from ggfmt.model.change import OP_TYPES
+from ggfmt.model.table import STRING, Catalog, Kind, SqlType, TableDef
 
-_METADATA = b'"OBJECT_METADATA"'
-_TABLE_NAME = re.compile(rb'table"\s*:\s*"([^"\\]*)"')
-_META = attrgetter("op_type", "op_ts", "pos", "before", "after")
-_OP_TYPES = frozenset(OP_TYPES)
+OP_NAMES = (*OP_TYPES, *OP_WORDS)
+_ONE_LETTER = frozenset(OP_TYPES)
+_RAW_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE, Kind.BOOLEAN})
+_NULL = Raw(b"null")  # the default of members, so that absent ones can be told from null by their identity alone
+_MAX_NOTES = 24  # unknown members that the scanner is given a place for
 
-MANY_TABLES = 256
-# The JSON values of columns of the types that a discovery pass finds.
-_TAKES = {
-    Kind.STRING: roles.NULL | roles.STRING,
-    Kind.DECIMAL: roles.NULL | roles.INTEGER | roles.NUMBER,
-    Kind.BOOLEAN: roles.NULL | roles.BOOLEAN,
-}
-_MOST_EXTRA = 24  # members that nobody knows: with more the scanner has no room
+_decode_name = msgspec.json.Decoder(str).decode
+_decode_tokens = msgspec.json.Decoder(dict[str, str] | None)
+_decode_raw_tokens = msgspec.json.Decoder(dict[str, Raw] | None)
 
 
-class JsonReader(ScanningReader[JsonTable]):
-    """Reads GoldenGate JSON; see the module's docstring."""
+class OperationRecord(msgspec.Struct, gc=False):
+    """An operation; a record that this class refuses is something else, or a mistake.
 
-    sniff = staticmethod(records.sniff)
-    checks_definitions = True
+    `qual_table` is of any type, because it means nothing beside `table`.
+    """
 
-    def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
-        super().__init__(catalog, projection, source)
-        self._decoders = Decoders(projection.tokens)
-        self._known: dict[str, JsonTable] = {}  # `tables` has those that operations were met of, in that order
-        self._decoder: msgspec.json.Decoder[Any] | None = None
-        self.use_scanner(self._grammar())
-        # Of many tables a split has few: classes of all of them would take longer than its data. And what the scanner
-        # leaves is of fewer still.
-        few = self.scanner is None and len(catalog.tables()) <= MANY_TABLES
-        self._met: set[str] | None = None if few else set()
+    op_type: Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"]
+    table: str | UnsetType = UNSET
+    qual_table: Any = UNSET
+    op_ts: str | None = None
+    pos: str | int | None = None
+    current_ts: Raw = _NULL
+    primary_keys: Raw = _NULL
+    tokens: Raw = _NULL
+    before: Raw = _NULL
+    after: Raw = _NULL
 
-    @staticmethod
-    def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> Layout:
-        return dumps.find_layout(head, whole)
 
-    @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        return dumps.chunks(stream, file, start, length, layout)
+@dataclass(frozen=True)
+class OtherRecord:
+    """An object that is no `OperationRecord`: its decoded members, and its characters."""
 
-    def spans(self, chunk: Chunk) -> Spans:
-        return json_files.record_spans(chunk)
+    members: dict[str, Any]
+    data: bytes
 
-    def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
-        return json_files.starts_of_lines(chunk, count)
 
-    def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
+class OperationDecoder(MemberDecoder):
+    """Decodes operations, and other objects into `OtherRecord`."""
+
+    def decode(self, data: Any) -> Any:
         try:
-            operations = self._decode(chunk)
-        except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
-            yield from self._read_singly(self.settled(chunk))
-        else:
-            self._hold(operations)
+            return super().decode(data)
+        except msgspec.ValidationError:
+            members = decode(data)
+            if isinstance(members, dict):
+                return OtherRecord(members, bytes(data))
+            raise
+
+
+class OperationJson(Dialect):
+    """Operations in the default layout of the JSON formatter."""
+
+    record = OperationRecord
+    empty_old_is_none = True
+    keeps_nested = False
+    keys_stay = False
+    takes_message_keys = False
+    schema_kind = "object metadata"
+    in_bulk = True
+    scanned = True
+
+    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
+        super().__init__(source, with_tokens)
+        self._rows: dict[str, JsonRows] = {}
+        self._named_twice = False
+
+    @staticmethod
+    def sniff(members: dict[str, Any]) -> str | None:
+        return None  # the reader looks at the whole head: only the first operation tells the file from Data Streams
+
+    @cached_property
+    def decoder(self) -> OperationDecoder:
+        return OperationDecoder(OperationRecord)
+
+    # One record
+
+    def changes(self, record: OperationRecord | OtherRecord) -> Meaning:
+        if isinstance(record, OtherRecord):
+            return self._other_meaning(record.members, record.data)
+        name = record.qual_table if record.table is UNSET else record.table
+        if not isinstance(name, str):
+            members = {"op_type": record.op_type, "qual_table": None if name is UNSET else name}
+            return self._other_meaning(members, b"{}")
+        position = None if record.pos is None else str(record.pos)
+        if self.catalog is None:
+            self._learn_keys(name, [record])
+            before, after = non_null(record.before), non_null(record.after)
+            return (Change(name, record.op_type[0], record.op_ts, position, before, after, {}),)
+        if self.catalog.provisional and _contradicts(name, record, self.catalog):
+            return UnknownTable.named("?")
+        return self._change(name, record, position, self.catalog)
+
+    def _change(self, name: str, record: OperationRecord, position: str | None, catalog: Catalog) -> Meaning:
+        definition = catalog.get(name)
+        problem = name_problem(name) if definition is None else None
+        if problem is not None:
+            return problem
+        here = Span(table=name, position=position)
+        if self._is_json_row(record):
+            return Diagnostic("GG305", f"the record is {JSON_ROW.what}", here, JSON_ROW.help)
+        for member in ("tokens", "before", "after") if self.with_tokens else ("before", "after"):
+            kind = json_kind(bytes(getattr(record, member)))
+            if kind not in ("an object", "null"):
+                return Diagnostic("GG308", f"`{member}` is {kind} and not an object", here)
+        if definition is None:
+            return UnknownTable.named(name, here)
+        rows = self._rows_of(definition)
+        before, after = record.before, record.after
+        try:
+            old, new = rows.decode_lines((before, after))
+        except (ValueError, RecursionError):
+            for image, data in (("before", before), ("after", after)):
+                column = rows.learn(bytes(data)) if non_null(data) is not None else None
+                if column is not None:
+                    return unknown_column(f"the {image} image", name, column, position)
+            try:
+                old, new = (rows.decode_image(bytes(data)) for data in (before, after))
+            except (ValueError, RecursionError):
+                return Diagnostic("GG301", "the record cannot be decoded", Span(table=name))
+        op = record.op_type[0]
+        empty = rows.row_class()()
+        old, new = _without_empty(op, "IT", old, empty), _without_empty(op, "DT", new, empty)
+        problem = contradiction(op, old is not None, new is not None)
+        if problem is not None:
+            return problem.at(table=name, position=position)
+        tokens = self._tokens([record])[0] if self.with_tokens else {}
+        return (Change(name, op, record.op_ts, position, old, new, tokens),)
+
+    def _other_meaning(self, members: dict[str, Any], data: bytes) -> Meaning:
+        """What a record is that is no `OperationRecord`."""
+        kind = members.get("op_type")
+        if "op_type" not in members and "$schema" in members:
+            return "json schema"
+        if kind == STREAM_METADATA:
+            return "stream metadata"
+        if kind == DDL:
+            return "ddl"
+        if kind == OBJECT_METADATA and self.catalog is not None and self.catalog.provisional:
+            return UnknownTable.named("?")
+        tag = "table" if "table" in members else "qual_table"
+        name = members.get(tag)
+        if name is None:
+            return Diagnostic("GG305", "the record has no `table`", help="every operation must name its table")
+        if not isinstance(name, str):
+            return Diagnostic("GG308", f"`{tag}` is {json_name(name)} and not a string")
+        problem = name_problem(name)
+        if problem is not None:
+            return problem
+        position = members.get("pos")
+        here = Span(table=name, position=None if isinstance(position, (dict, list, type(None))) else str(position))
+        if kind == OBJECT_METADATA:
+            table = table_def(name, members.get("columns"), here)
+            return (RecordSchema(table, (None,) * len(table.columns)),) if isinstance(table, TableDef) else table
+        if kind in OP_NAMES and (self.catalog is None or self.catalog.provisional):
+            # What a reject tells of its table counts too.
+            raw = raw_members(data)
+            keys, before, after = (raw.get(member, _NULL) for member in ("primary_keys", "before", "after"))
+            operation = OperationRecord(kind, table=name, primary_keys=keys, before=before, after=after)
+            if self.catalog is None:
+                return self.changes(operation)
+            if _contradicts(name, operation, self.catalog):
+                return UnknownTable.named("?")
+        return _mistake(members, here)
+
+    def _is_json_row(self, record: OperationRecord) -> bool:
+        """As `is_json_row`."""
+        if record.before is not _NULL or record.after is not _NULL or record.table is UNSET:
+            return False
+        return record.op_type in ("I", "U", "D") and bool(self.passed_over(record))
+
+    def passed_over(self, record: Any) -> Sequence[str]:
+        if isinstance(record, OtherRecord):
+            return ()
+        names = self.decoder.passed_over(record)
+        if record.table is not UNSET and record.qual_table is not UNSET:
+            self._named_twice = True
+            names = [*names, "qual_table"]
+        return names
+
+    def _rows_of(self, definition: TableDef) -> JsonRows:
+        rows = self._rows.get(definition.full_name)
+        if rows is None or rows.definition is not definition:
+            raw = (column.name for column in definition.columns if column.type.kind in _RAW_KINDS)
+            rows = self._rows[definition.full_name] = JsonRows(definition, raw)
+        return rows
+
+    def _tokens(self, records: Sequence[OperationRecord]) -> list[dict[str, str]]:
+        """The tokens of records. ValueError or RecursionError if those of one are no object."""
+        if all(record.tokens is _NULL for record in records):
+            return [{}] * len(records)
+        data = b"\n".join([record.tokens for record in records])
+        try:
+            return [tokens or {} for tokens in _decode_tokens.decode_lines(data)]
+        except msgspec.ValidationError:
+            every = _decode_raw_tokens.decode_lines(data)
+            return [{name: scalar_text(value) for name, value in (tokens or {}).items()} for tokens in every]
+
+    def _learn_keys(self, name: str, records: Iterable[OperationRecord]) -> None:
+        """Take note of the first key that records of a table name."""
+        if name not in self.keys:
+            for record in records:
+                keys = () if record.primary_keys is _NULL else named_keys(record.primary_keys)
+                if keys:
+                    self.keys[name] = keys
+                    return
+
+    # Many records
+
+    def by_table(self, records: Sequence[OperationRecord]) -> Mapping[str, Sequence[int]] | None:
+        names: list[Any] = [record.table for record in records]
+        distinct = set(names)
+        if any(record.qual_table is not UNSET for record in records):
+            if distinct != {UNSET}:
+                return None
+            names = [record.qual_table for record in records]
+            if any(name.__class__ is not str for name in names):
+                return None
+            distinct = set(names)
+        elif UNSET in distinct:
+            return None
+        if self.catalog is not None and any(self.catalog.get(name) is None for name in distinct):
+            return None
+        if len(distinct) == 1:
+            return {names[0]: range(len(records))}
+        groups: defaultdict[str, list[int]] = defaultdict(list)
+        for place, name in enumerate(names):
+            groups[name].append(place)
+        return groups
+
+    def changes_of_table(self, table: str, records: Sequence[OperationRecord]) -> list[Change] | None:
+        definition = None if self.catalog is None else self.catalog.get(table)
+        assert definition is not None, "a reader has the definitions of the tables that it asks for"
+        rows = self._rows_of(definition)
+        try:
+            befores = rows.decode_lines([record.before for record in records])
+            afters = rows.decode_lines([record.after for record in records])
+            tokens: Iterable[dict[str, str]] = self._tokens(records) if self.with_tokens else repeat({})
+        except (ValueError, RecursionError):
+            return None
+        ops: list[str] = [record.op_type for record in records]
+        if not _ONE_LETTER.issuperset(ops):
+            ops = [op[0] for op in ops]
+        if _contradict(ops, befores, afters):
+            empty = rows.row_class()()
+            befores = [_without_empty(op, "IT", image, empty) for op, image in zip(ops, befores, strict=True)]
+            afters = [_without_empty(op, "DT", image, empty) for op, image in zip(ops, afters, strict=True)]
+            if _contradict(ops, befores, afters):
+                return None
+        op_ts = [record.op_ts for record in records]
+        positions: list[Any] = [record.pos for record in records]
+        if int in set(map(type, positions)):
+            positions = [None if position is None else str(position) for position in positions]
+        columns = (repeat(table), ops, op_ts, positions, befores, afters, tokens, repeat(None))
+        return list(map(Change._make, zip(*columns, strict=False)))
+
+    def images_of_table(self, table: str, records: Sequence[OperationRecord]) -> list[Raw]:
+        self._learn_keys(table, records)
+        return [image for record in records for image in (record.before, record.after)]
 
     # The scanner
 
-    def _grammar(self) -> roles.Grammar | None:
-        """What the scanner is to know of records; None if there are too many members that nobody knows."""
-        if len(self._decoders.extra) > _MOST_EXTRA:
+    def first_grammar(self) -> Grammar:
+        return self._make_grammar("table", [])
+
+    def grammar(self, record: OperationRecord) -> Grammar | None:
+        unknown = self.decoder.learned()
+        if unknown is None or len(unknown) > _MAX_NOTES:
             return None
+        tag = "qual_table" if record.table is UNSET else "table"
+        return self._make_grammar(tag, [*unknown, *["qual_table"] * (self._named_twice and tag == "table")])
+
+    def _make_grammar(self, tag: str, unknown: Iterable[str]) -> Grammar:
+        """The grammar of records that name their table by `tag`, with some unknown members."""
+        provisional = self.catalog is not None and self.catalog.provisional
         members = (
-            roles.identity(required=True).named(self._decoders.tag),
+            roles.identity(required=True).named(tag),
             roles.op().named("op_type"),
             roles.slot(roles.STRING | roles.NULL).named("op_ts"),
             roles.skip().named("current_ts"),
             roles.slot(roles.STRING | roles.INTEGER | roles.NULL).named("pos"),
-            (roles.identity() if self.catalog.provisional else roles.skip()).named("primary_keys"),
+            (roles.identity() if provisional else roles.skip()).named("primary_keys"),
             roles.tokens().named("tokens"),
             roles.before().named("before"),
             roles.after().named("after"),
-            *map(roles.note, self._unknown_members),
+            *map(roles.note, unknown),
         )
-        return roles.Grammar(members, {name: name[0] for name in records.OP_NAMES})
+        return Grammar(members, {name: name[0] for name in OP_NAMES})
 
-    @property
-    def _unknown_members(self) -> list[str]:
-        return [name for name in self._decoders.extra if name != self._decoders.tag]
-
-    def know(self, identity: bytes) -> bool:
+    def identified(self, identity: bytes) -> TableDef | None:
         named, keys, *_ = (*identity.split(b"\0"), b"")
         try:
-            name = msgspec.json.decode(named, type=str)
-            told = msgspec.json.decode(keys or b"null", type=tuple[str, ...] | None)
+            definition = None if self.catalog is None else self.catalog.get(_decode_name(named))
+            listed = msgspec.json.decode(keys or b"null", type=tuple[str, ...] | None)
         except ValueError:
-            return False
-        definition = self.catalog.get(name)
-        if definition is None or (told and told != definition.primary_keys):
-            return False
-        self.tables[name] = self._table(definition)
-        assert self.scanner is not None
-        takes = None
-        if self.catalog.provisional:
-            takes = [_TAKES[column.type.kind] for column in definition.columns]
-        return not self.scanner.rows(name) and self.scanner.bind(identity, definition, takes)
-
-    def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
-        record = chunk.data[start:end]
-        if self.catalog.provisional and contradicts(record, self.catalog):
-            self.ordinal += 1
-            yield self.reject(self.ordinal - 1, UnknownTable.named("?"))
-            return
-        self._meet(_table_named(record))
-        yield from self._take_one(record, chunk.last and end == len(chunk.data))
-
-    def scanned_columns(self, table: JsonTable, scanned: ScannedBatch) -> ChangeBatch:
-        op_ts, position, *_ = (column.values for column in scanned.slots)
-        for place, name in enumerate(self._unknown_members, 2):
-            count = scanned.note(place)
-            if count:
-                self.members[name] += count
-        asked, definition, key_update = self.projection, table.definition, None
-        if not asked.row_only:
-            scanned = replace(
-                scanned, has_before=nonempty_before_images(scanned.op, scanned.has_before, scanned.before)
-            )
-        if asked.row_only and asked.key_updates:
-            key_update = scanner.key_updates(scanned, definition)
-        return scanned.batch(definition, op_ts, position, asked.row_only, key_update)
-
-    def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
-        position: str | None = scanned.slots[1].values[row].as_py()
-        return position
-
-    # Decoding
-
-    def _decode(self, chunk: Chunk) -> list[Any]:
-        if not chunk.data.isascii():
-            str(chunk.data, "utf-8")  # members that are skipped or kept raw are not checked otherwise
-        self._meet(_tables_named(chunk.data))
-        decoder = self._decoder or self._learn()
-        if chunk.spans is None:
-            return decoder.decode_lines(chunk.data)
-        view = memoryview(chunk.data)
-        return [decoder.decode(view[start:end]) for start, end in chunk.spans]
-
-    def _meet(self, names: Iterable[str]) -> None:
-        """Has the next decoder know the tables of these names too, where it does not know all."""
-        if self._met is not None:
-            new = {name for name in names if name not in self._met and self.catalog.get(name) is not None}
-            if new:
-                self._met |= new
-                self._decoder = None
-
-    def _learn(self) -> msgspec.json.Decoder[Any]:
-        """A decoder for the tables of the catalog, with what was learned so far."""
-        definitions = (table for table in self.catalog.tables() if self._met is None or table.full_name in self._met)
-        self._decoder = self._decoders.decoder([self._table(definition) for definition in definitions])
-        return self._decoder
-
-    def _table(self, definition: TableDef) -> JsonTable:
-        table = self._known.get(definition.full_name)
-        if table is None:
-            table = self._known[definition.full_name] = JsonTable.of(definition)
-        return table
-
-    def _hold(self, operations: Sequence[Any]) -> None:
-        """Keeps decoded operations, in order, with the tables they belong to."""
-        first = self.ordinal
-        self.ordinal += len(operations)
-        classes = set(map(type, operations))
-        if len(classes) == 1:
-            table = self._met_table(classes.pop())
-            table.operations += operations
-            table.ordinals.extend(range(first, self.ordinal))
-            return
-        for ordinal, operation in enumerate(operations, first):
-            table = self._met_table(type(operation))
-            table.operations.append(operation)
-            table.ordinals.append(ordinal)
-
-    def _met_table(self, kind: type[Any]) -> JsonTable:
-        """The table that operations of a class were met of."""
-        table = self._decoders.table_of(kind)
-        return self.tables.setdefault(table.definition.full_name, table)
-
-    # The slow path
-
-    def _read_singly(self, chunk: Chunk) -> Iterator[Event]:
-        for start, end in self.spans(chunk):
-            yield from self._take_one(chunk.data[start:end], chunk.last and end == len(chunk.data))
-
-    def _take_one(self, record: bytes, last: bool) -> Iterator[Event]:
-        """The events of a record; `last` tells that the file ends with it."""
-        # There may be thousands of metadata records in a row: each would have a decoder made that it then ends.
-        soon_outdated = self._decoder is None and _METADATA in record
-        operation = None if soon_outdated else self._decode_one(record)
-        if operation is None:
-            verdict = records.examine(record, last, self.catalog)
-            if isinstance(verdict, records.JsonOperation):
-                self.set_aside()
-                self._learn_from(verdict)
-                operation = self._decode_one(record)
-            if operation is None:
-                yield from self._exceptional(verdict)
-                return
-        self._hold([operation])
-
-    def _decode_one(self, record: bytes) -> Any | None:
-        try:
-            if not record.isascii():
-                str(record, "utf-8")
-        except UnicodeDecodeError:
             return None
-        try:
-            return (self._decoder or self._learn()).decode(record)
-        except (ValueError, RecursionError):
-            pass
-        if b"\\" not in record:
-            return None
-        try:  # a name may be one that a decoder class cannot have
-            return (self._decoder or self._learn()).decode(records.with_plain_names(record))
-        except (ValueError, RecursionError):
-            return None
+        return None if definition is None or (listed and listed != definition.primary_keys) else definition
 
-    def _learn_from(self, seen: records.JsonOperation) -> None:
-        """Makes the next decoder fit for what an operation has that the present one does not know."""
-        self._meet([seen.table])
-        if self._decoders.learn_from(seen) and self.scanner is not None:
-            self.use_scanner(self._grammar())
-        definition = self.catalog.get(seen.table)
-        assert definition is not None, "an operation of a table without one is no JsonOperation"
-        self._table(definition).rows.keep_raw(seen.not_text)
-        self._decoder = None
-
-    def _exceptional(self, verdict: records.Verdict) -> Iterator[Event]:
-        """The event of a record that is no operation."""
-        ordinal = self.ordinal
-        self.ordinal += 1
-        if isinstance(verdict, records.JsonOperation):
-            verdict = Diagnostic("GG301", "the record cannot be decoded", Span(table=verdict.table))
-        if isinstance(verdict, Diagnostic):
-            yield self.reject(ordinal, verdict)
-        elif isinstance(verdict, str):
-            self.others[verdict] += 1
-        else:
-            self.others["object metadata"] += 1
-            settled = self.catalog.settle(verdict)
-            if settled != self.catalog.get(settled.full_name):
-                yield from self.change_schema(settled, ordinal)
-                self.tables.pop(settled.full_name, None)
-                self._known.pop(settled.full_name, None)
-                self._decoder = None
-                if self.scanner is not None:
-                    self.scanner.forget(settled.full_name)
-
-    # Batches
-
-    @staticmethod
-    def position(operation: Any) -> str | None:
-        return None if operation.pos is None else str(operation.pos)
-
-    def columns(self, table: JsonTable) -> ChangeBatch | Wrong:
-        operations = table.operations
-        kinds, op_ts, positions, befores, afters = zip(*map(_META, operations), strict=True)
-        if not _OP_TYPES.issuperset(kinds):
-            kinds = tuple(kind[0] for kind in kinds)
-        op = texts(kinds)
-        has_before = pa.array([image is not None for image in befores], pa.bool_())
-        has_after = pa.array([image is not None for image in afters], pa.bool_())
-        wrong = contradictions(op, has_before, has_after)
-        if wrong:
-            empty = table.rows.row_class()()
-            mended = [_without_empty_image(operations[row], kinds[row], empty) for row in wrong]
-            return self.columns(table) if any(mended) else wrong
-        for index, name in enumerate(self._decoders.extra):
-            count = sum(getattr(operation, f"x{index}", NO_RAW) is not NO_RAW for operation in operations)
-            if count:
-                self.members[name] += count
-        key_update = None
-        if self.projection.row_only:
-            columns = table.rows.columns([b if k == "D" else a for k, b, a in zip(kinds, befores, afters, strict=True)])
-            before, after = Image(columns, pc.equal(op, OpType.DELETE.value)), Image(columns, has_after)
-            if self.projection.key_updates:
-                key_update = key_updates(table.rows, befores, afters)
-        else:
-            old = table.rows.columns(befores)
-            before = Image(old, unless_all(nonempty_before_images(op, has_before, old)))
-            after = Image(table.rows.columns(afters), unless_all(has_after))
-        return ChangeBatch(
-            table.definition,
-            op,
-            _optional_texts(op_ts),
-            _optional_texts(positions),
-            before,
-            after,
-            int64s(table.ordinals),
-            token_maps(map(self._token_texts, operations)) if self.projection.tokens else None,
-            key_update,
-        )
-
-    def _token_texts(self, operation: Any) -> dict[str, str]:
-        tokens = operation.tokens or {}
-        if not self._decoders.typed_tokens:
-            return tokens
-        return {name: scalar_text(value) for name, value in tokens.items()}
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray]:
+        return scanned.values("op_ts"), scanned.values("pos")
 
 
-class _Named(msgspec.Struct):
-    """The names of tables in a record, which may have escapes."""
-
-    table: str = ""
-    qual_table: str = ""
-
-
-_decode_names = msgspec.json.Decoder(_Named).decode
+def named_keys(data: Raw) -> tuple[str, ...]:
+    """The names in a member `primary_keys`; none if it is no list."""
+    names = decode(data)
+    return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
-def _table_named(record: bytes) -> tuple[str, ...]:
-    """The name of the table of a record, if it is one."""
-    try:
-        named = _decode_names(record)
-    except (ValueError, RecursionError):
-        return ()
-    return named.table, named.qual_table
+def _mistake(members: dict[str, Any], here: Span) -> Diagnostic:
+    """What is wrong with the members of a record that names its table."""
+    if "op_type" not in members:
+        return Diagnostic("GG305", "the record has no `op_type`", here, legal_values(OP_NAMES))
+    kind = members["op_type"]
+    if not isinstance(kind, str) or kind not in OP_NAMES:
+        word = kind if isinstance(kind, str) and len(kind) <= 40 else json_name(kind)
+        return Diagnostic("GG304", f"`op_type` cannot be `{word}`", here, legal_values(OP_NAMES))
+    if is_json_row(members):
+        return Diagnostic("GG305", f"the record is {JSON_ROW.what}", here, JSON_ROW.help)
+    for member in ("op_ts", "pos"):
+        value = members.get(member)
+        integral = member == "pos" and isinstance(value, int) and not isinstance(value, bool)
+        if not (value is None or isinstance(value, str) or integral):
+            return Diagnostic("GG308", f"`{member}` is {json_name(value)} and not a string", here)
+    return Diagnostic("GG301", "the record cannot be decoded", Span(table=here.table))
 
 
-def _tables_named(data: bytes) -> Iterator[str]:
-    """The names of tables in records, as far as they can be seen at once."""
-    return (found[1].decode("utf-8", "replace") for found in _TABLE_NAME.finditer(data))
+def _without_empty(op: str, without: str, image: Any, empty: Any) -> Any:
+    """An image, or None if it is empty and operations of this type are `without`."""
+    return None if op in without and image == empty else image
 
 
-def _without_empty_image(operation: Any, kind: str, empty: Any) -> bool:
-    """Whether an operation had an empty object for an image that its type does not have, which is then gone."""
-    no_before = kind in "IT" and operation.before == empty
-    no_after = kind in "DT" and operation.after == empty
-    if no_before:
-        operation.before = None
-    if no_after:
-        operation.after = None
-    return no_before or no_after
+def _contradict(ops: Iterable[str], befores: Iterable[Any], afters: Iterable[Any]) -> bool:
+    """Whether the images of an operation do not go with its type."""
+    kinds = set(zip(ops, [image is None for image in befores], [image is None for image in afters], strict=True))
+    return any(contradiction(op, not no_before, not no_after) for op, no_before, no_after in kinds)
 
 
-def _optional_texts(values: Sequence[str | int | None]) -> pa.StringArray:
-    try:
-        return texts(values)  # type: ignore[arg-type]
-    except pa.ArrowTypeError:
-        return texts([None if value is None else str(value) for value in values])
+def _contradicts(name: str, record: OperationRecord, catalog: Catalog) -> bool:
+    """Whether the discovery pass may find something in a record that definitions found elsewhere do not have. That they
+    name columns in the same order is asked too: then the order does not depend on which records were looked at."""
+    if name_problem(name) is not None:
+        return False
+    definition = catalog.get(name)
+    if definition is None:
+        return True
+    keys = named_keys(record.primary_keys)
+    if keys and keys != definition.primary_keys:
+        return True
+    places = {column.name: place for place, column in enumerate(definition.columns)}
+    for image in (decode(record.before), decode(record.after)):
+        if isinstance(image, dict):
+            order = [places.get(column, -1) for column in image]
+            if -1 in order or order != sorted(order):
+                return True
+            types = (definition.columns[place].type for place in order)
+            if any(not _fits(value, type) for value, type in zip(image.values(), types, strict=True)):
+                return True
+    return False
+
+
+def _fits(value: Any, type: SqlType) -> bool:
+    """Whether a column with such a value may have been found to be of a type."""
+    shown = JSON_TYPES.get(value.__class__, MIXED)
+    return shown == UNKNOWN or (shown != MIXED and SQL_TYPES.get(shown, STRING) == type)
+
+
+class JsonReader(DialectReader):
+    dialect = OperationJson
+    checks_definitions = True
+
+    @classmethod
+    def sniff(cls, head: bytes) -> str | None:
+        writer = origin(head)
+        return None if writer is None or writer[0] else writer[1]
+
+
+class JsonDiscovery(DialectDiscovery):
+    dialect = OperationJson
 
 
 READ_SIDES = {"json": ReadSupport(JsonReader, JsonDiscovery, by_options), "json_row": READ_SIDE}

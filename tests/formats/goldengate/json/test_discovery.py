@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from strategies import examples, names
 
 from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Layout, SchemaChange
-from ggfmt.formats.goldengate.json.discovery import JsonDiscovery
-from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.formats.goldengate.json.read import JsonDiscovery, JsonReader
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
 
 NUMBER, BOOLEAN = SqlType(Kind.DECIMAL), SqlType(Kind.BOOLEAN)
