@@ -26,7 +26,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import TimeLimitError, time_limit, visible
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Kind, TableDef, split_name
-from ggfmt.options.replacements import Replacements, Transform
+from ggfmt.options.value_types import Replacements, Transform
 
 if TYPE_CHECKING:
     from ggfmt.java.regex import JavaRegex

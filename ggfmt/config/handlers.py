@@ -17,7 +17,7 @@ from ggfmt.config.properties import SETTINGS, entries_from_settings, read_proper
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.formats import FORMATS
-from ggfmt.options.replacements import Replacements
+from ggfmt.options.value_types import Replacements
 
 __all__ = ["Configuration", "HandlerConfig", "HandlerOptions", "RunOptions", "read_configuration"]
 

@@ -17,9 +17,8 @@ from ggfmt.config.property_names import find_option, rename_finding
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import is_later
-from ggfmt.options.replacements import Replacements, Transform
 from ggfmt.options.spec import OptionSpec
-from ggfmt.options.value_types import Text
+from ggfmt.options.value_types import Replacements, Text, Transform
 
 if TYPE_CHECKING:
     from ggfmt.java.regex import JavaRegex

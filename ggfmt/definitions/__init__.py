@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ggfmt.definitions.defgen import is_defgen, parse_defgen
 from ggfmt.definitions.schemas import (
     WrittenMetadata,
     is_avro_schema,
@@ -22,10 +21,10 @@ from ggfmt.definitions.schemas import (
     parse_avro_schema,
     parse_json_schema,
 )
-from ggfmt.definitions.source import DefinitionFile
+from ggfmt.definitions.source import DefinitionFile, is_charset
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.model.table import Column, TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 __all__ = ["load_definitions", "read_definitions"]
 
@@ -36,6 +35,250 @@ VERSION = re.compile(
 KNOWN_FILES = "a DEFGEN file, a GoldenGate JSON schema or an Avro schema of a record"
 
 _DEFGEN, _AVRO, _JSON = range(3)  # kinds of files, the most detailed first
+
+# Table definitions from DEFGEN's source-definitions files (`.def`). There is no public specification. The comments at
+# the head of a file list the fields of an entry. This list, not the version, defines the numbers of a column entry
+# (seen in public samples of 11.1, 2.0 and 5.0). The file does not contain nullability (field 7 is always 1, so every
+# column is nullable) and the precision of numbers. If a table has no primary key or unique index, all its columns are
+# marked as keys, as GoldenGate treats them. Data types (`scale`, `length` are the entry's Scale and External Length):
+# 0, 64 and any other STRING(length) sub type 2 (FLOAT) NUMBER; FLOAT or DOUBLE for Oracle's BINARY_FLOAT and
+# BINARY_DOUBLE sub type 3 (FIXED_PREC) DECIMAL(scale) sub type 4 (BINARY) BINARY(length); also Oracle's RAW, LONG RAW
+# and BLOB 130 to 135 INTEGER, with a scale DECIMAL(scale) 140, 141 FLOAT, DOUBLE 150 to 155 DECIMAL(scale) 192 DATE,
+# TIME or TIMESTAMP 195 INTERVAL Oracle's DATE is a DATE although it has a time of day. For other databases the parts
+# of the value decide: up to the day a DATE, from the hour on a TIME, else a TIMESTAMP.
+
+DEFGEN_MARK = re.compile(
+    r"^(?:\*\+- Defgen version\b|\* *Field descriptions\b|Definition for table\s)", re.MULTILINE | re.IGNORECASE
+)
+ENCODING = re.compile(r"\*\+- *Defgen version[^,\r\n]*, *Encoding +([^\s,]+)", re.IGNORECASE)
+FIELD_LIST = re.compile(r"\*\s*Field descriptions\b", re.IGNORECASE)
+FIELD = re.compile(r"\*\s*([0-9]{1,3})\s+(\S.*)")
+TABLE = re.compile(r"Definition for table\s+(\S.*)", re.IGNORECASE)
+TABLE_NAME_PART = re.compile(r'"((?:[^"]|"")*)"')
+END = re.compile(r"End of definition", re.IGNORECASE)
+PROPERTY = re.compile(r"([A-Za-z][A-Za-z ]*):(?:\s+(.*))?")
+WORD = re.compile(r"\S+", re.ASCII)
+ENTRY_FIELD = re.compile(r'"(?:[^"]|"")*"|\S+', re.ASCII)
+NUMBER = re.compile(r"-?[0-9]{1,9}")
+BLANKS = " \t\v\f"
+
+REQUIRED = ("Name", "Data Type", "External Length", "Scale", "Key Column")
+OPTIONAL = ("Sub Data Type", "Native Data Type", "Most Significant DT", "Least Significant DT")
+
+FLOAT, FIXED_PREC, BINARY = 2, 3, 4  # sub data types; 4 is an assumption, no public file shows it
+DAY, HOUR, SECOND = 2, 3, 5  # in Most and Least Significant DT, counted from 0, the year
+ORACLE_DATE = 12  # Oracle's native types are codes of its call interface (OCI)
+ORACLE_TIMESTAMP = {180, 181, 187, 188, 231, 232}
+ORACLE_BINARY = {23, 24, 113}
+ORACLE_FLOATS = {100: Kind.FLOAT, 101: Kind.DOUBLE}
+
+
+def is_defgen(text: str) -> bool:
+    """Return whether the text is a DEFGEN file, complete or damaged."""
+    return DEFGEN_MARK.search(text) is not None
+
+
+def parse_defgen(source: DefinitionFile) -> list[TableDef]:
+    """Return the tables of a DEFGEN file, in file order. If a table occurs more than once (APPEND), the last one
+    counts.
+
+    The encoding in the first line applies to the bytes. Problems are added to `source.problems`, all GG202.
+    """
+    named = ENCODING.match(source.text)
+    if named:
+        encoding = named[1]
+        if not is_charset(encoding):
+            source.problem(
+                f"the encoding `{encoding}` is not known",
+                "convert the file to UTF-8 and name that in its first line",
+                line=1,
+                column=named.start(1) + 1,
+                length=len(encoding),
+            )
+            return []
+        if not source.decode(encoding):
+            return []
+    return _Parser(source).parse()
+
+
+@dataclass
+class _Block:
+    """The definition of a table, from its first line to `End of definition`."""
+
+    table: str
+    line: int
+    declared: int | None = None
+    entries: int = 0
+    columns: list[Column] = field(default_factory=list)
+    sound: bool = True
+
+
+class _Parser:
+    def __init__(self, source: DefinitionFile) -> None:
+        self.source = source
+        self.fields: list[str] = []
+        self.in_field_list = False
+        self.oracle = True  # if a file does not name the database, it is Oracle's in all samples
+        self.block: _Block | None = None
+        self.tables: dict[str, TableDef] = {}
+
+    def parse(self) -> list[TableDef]:
+        for number, line in enumerate(self.source.lines, 1):
+            text = line.strip(BLANKS)
+            if text.startswith("*"):
+                self._comment(text)
+            elif match := TABLE.fullmatch(text):
+                self._close(ended=False)
+                if not self._open(match[1], number):
+                    break
+            elif END.fullmatch(text):
+                self._close(ended=True)
+            elif match := PROPERTY.fullmatch(text):
+                self._property(match[1].casefold(), match[2] or "", number)
+            elif text and self.block:
+                self._entry(self.block, line, number)
+            elif text:
+                self._stray(line, number)
+        self._close(ended=False)
+        return list(self.tables.values())
+
+    def _comment(self, text: str) -> None:
+        if FIELD_LIST.match(text):
+            self.fields, self.in_field_list = [], True
+        elif self.in_field_list and (match := FIELD.fullmatch(text)) and int(match[1]) == len(self.fields) + 1:
+            self.fields.append(" ".join(match[2].split()))
+
+    def _open(self, name: str, number: int) -> bool:
+        """Start a table; False, with a problem, if the comments so far do not describe its entries."""
+        self.in_field_list = False
+        lacking = [field for field in REQUIRED if field not in self.fields]
+        if not self.fields or lacking or self.fields[0] != REQUIRED[0]:
+            message = "no list of field descriptions comes before the table"
+            if self.fields:
+                message = f"the field descriptions lack `{lacking[0]}`" if lacking else "`Name` is not field 1"
+            self.source.problem(
+                message, "keep the comments that DEFGEN writes at the head of the file", line=number, column=1
+            )
+            return False
+        table = TABLE_NAME_PART.sub(lambda part: part[1].replace('""', '"'), name)
+        self.block = _Block(table, number)
+        return True
+
+    def _property(self, name: str, value: str, number: int) -> None:
+        if name == "database type":
+            self.oracle = value.strip(BLANKS).upper() == "ORACLE"
+        elif name == "columns" and self.block:
+            if not value.isascii() or not value.isdigit() or len(value) > 9:
+                self.block.sound = False
+                self.source.problem(
+                    f"`Columns` cannot be `{value}`", "give a number", line=number, column=1, table=self.block.table
+                )
+            else:
+                self.block.declared = int(value)
+
+    def _stray(self, line: str, number: int) -> None:
+        self.source.problem(
+            "a line outside of the table definitions that is neither a comment nor a property",
+            line=number,
+            column=len(line) - len(line.lstrip(BLANKS)) + 1,
+            length=len(line.strip(BLANKS)),
+        )
+
+    def _entry(self, block: _Block, line: str, number: int) -> None:
+        """Read a column entry: a name, in quotes if it contains blanks, and a number for every other field of the
+        list."""
+        block.entries += 1
+        words = list(WORD.finditer(line))
+        width = len(self.fields)
+        numbers = words[len(words) - width + 1 :] if len(words) >= width else []
+        end = numbers[0].start() if numbers else 0
+        name = line[words[0].start() : end].rstrip(BLANKS)
+        quoted = len(name) > 1 and name[0] == name[-1] == '"'
+        if not name or (not quoted and (len(words) > width or name[0] == '"')):
+            block.sound = False
+            count = len(ENTRY_FIELD.findall(line))
+            self.source.problem(
+                f"the entry has {count} fields, but the field descriptions name {width}",
+                line=number,
+                column=words[0].start() + 1,
+                length=words[-1].end() - words[0].start(),
+                table=block.table,
+            )
+            return
+        if quoted:
+            name = name[1:-1].replace('""', '"')
+        values = dict.fromkeys(OPTIONAL, 0)
+        for title, word in zip(self.fields[1:], numbers, strict=True):
+            if title not in REQUIRED and title not in OPTIONAL:
+                continue
+            if not NUMBER.fullmatch(word[0]):
+                block.sound = False
+                self.source.problem(
+                    f"`{title}` cannot be `{word[0]}`",
+                    "give a number",
+                    line=number,
+                    column=word.start() + 1,
+                    length=len(word[0]),
+                    table=block.table,
+                    field=name,
+                )
+                return
+            values[title] = int(word[0])
+        key = 1 + max((column.key for column in block.columns), default=0) if values["Key Column"] else 0
+        block.columns.append(Column(name, _sql_type(values, self.oracle), key=key))
+
+    def _close(self, ended: bool) -> None:
+        block, self.block = self.block, None
+        if block is None:
+            return
+        if block.declared is not None and block.declared != block.entries:
+            self.source.problem(
+                f"`Columns` says {block.declared}, but the table has {_entries(block.entries)}",
+                line=block.line,
+                column=1,
+                table=block.table,
+            )
+        elif block.declared is None and block.sound and not ended:
+            self.source.problem("no `End of definition` ends the table", line=block.line, column=1, table=block.table)
+        elif block.sound and (table := self.source.table(block.table, block.columns, block.line)):
+            self.tables[table.full_name] = table
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
+def _sql_type(values: Mapping[str, int], oracle: bool) -> SqlType:
+    code, sub_type, scale = values["Data Type"], values["Sub Data Type"], values["Scale"]
+    native = values["Native Data Type"] if oracle else 0
+    if 130 <= code <= 135:
+        return SqlType(Kind.DECIMAL, scale=scale) if scale > 0 else SqlType(Kind.INTEGER)
+    if code in (140, 141):
+        return SqlType(Kind.FLOAT if code == 140 else Kind.DOUBLE)
+    if 150 <= code <= 155:
+        return SqlType(Kind.DECIMAL, scale=scale)
+    if code == 192:
+        return SqlType(_date_kind(values, native, oracle))
+    if code == 195:
+        return SqlType(Kind.INTERVAL)
+    if sub_type == FLOAT:
+        return SqlType(ORACLE_FLOATS.get(native, Kind.NUMBER))
+    if sub_type == FIXED_PREC:
+        return SqlType(Kind.DECIMAL, scale=scale)
+    kind = Kind.BINARY if sub_type == BINARY or native in ORACLE_BINARY else Kind.STRING
+    length = values["External Length"]
+    return SqlType(kind, length=length if length > 0 else None)
+
+
+def _date_kind(values: Mapping[str, int], native: int, oracle: bool) -> Kind:
+    first, last = values["Most Significant DT"], values["Least Significant DT"]
+    if native == ORACLE_DATE:
+        return Kind.DATE
+    if native in ORACLE_TIMESTAMP or last > SECOND:
+        return Kind.TIME if first >= HOUR else Kind.TIMESTAMP
+    if oracle or last <= DAY:
+        return Kind.DATE
+    return Kind.TIME if first >= HOUR else Kind.TIMESTAMP
 
 
 class _FileContent(NamedTuple):

@@ -116,7 +116,7 @@ light: it loads neither Arrow nor decoders.
     from ggfmt.formats.records.dialect import Change, Dialect, Meaning
     from ggfmt.formats.records.discovery import DialectDiscovery
     from ggfmt.formats.records.reader import DialectReader
-    from ggfmt.formats.records.refused import RecordError
+    from ggfmt.formats.records.problems import RecordError
     from ggfmt.model.change import OP_TYPES
 
 

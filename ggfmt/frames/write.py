@@ -38,7 +38,7 @@ from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import check_ended
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import check_names_met, collect_results
-from ggfmt.sinks.messages.job import Job
+from ggfmt.sinks.messages.pipeline import Job
 from ggfmt.sinks.messages.preparation import RunSettings, prepare_commit, prepare_output
 from ggfmt.sinks.messages.publish import publish
 from ggfmt.sinks.messages.sink import Sink, TaskOutcome, TaskStopped, in_task

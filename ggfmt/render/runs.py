@@ -14,7 +14,7 @@ from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_dia
 from ggfmt.render.report.facts import ReportData, operations_of
 from ggfmt.render.report.plots import seconds
 from ggfmt.sinks.dry_run import DryRun, FilePlan
-from ggfmt.sinks.messages.job import HandlerOutput
+from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.publish import LEAST_DIGITS
 from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.sinks.messages.verification import Verification

@@ -14,8 +14,9 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import msgspec
@@ -28,9 +29,8 @@ from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.scan.content import Content, examine
-from ggfmt.scan.files import InputFile, map_files
-from ggfmt.scan.processed_inputs import UNMEASURED, ProcessedInput, Verdict, recognize
+from ggfmt.scan.content import DIGEST_DIGITS, END_BYTES, Content, Ends, digests_at, examine, measure
+from ggfmt.scan.files import COMPRESSIONS, InputFile, has_same_mtime, map_files, unreadable
 from ggfmt.scan.recognition import PlannedInput
 
 log = logging.getLogger("ggfmt")
@@ -42,6 +42,375 @@ SMALL_BYTES = 8 << 20  # of a segment
 _VERSION = 2
 _READABLE = (1, _VERSION)
 _COARSE_NANOSECONDS = 2_000_000_000  # some file systems record time to two seconds
+
+# Which files of a run have been read by earlier runs: content decides, names and inodes choose between equal files. A
+# file that is as the last record of its path has it is not opened. Any other is compared with the records that may be
+# of its content. Files of one content are matched one to one, so that equal files that were read stay several.
+
+UNMEASURED: Ends = (-1, "")
+_MAX_CANDIDATES = 64  # records of other content that begin alike, for each beginning; one is enough for an error
+
+Look = Callable[[InputFile], "Content | Diagnostic"]
+
+
+class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
+    """An input as a run has read it, or as a later run has recognized it. The members from `lines` on are missing in
+    records of version 1.
+
+    fresh     the file was written so shortly before that its time does not show whether it was written again
+    lines     digests of the first lines of the decompressed content
+    start     bytes of a header, before the first record; the whole size if the file contains no operation
+    first     the number of the digest of the first line that is a record
+    lined     each line is a record
+    unpacked  size and checksum of the decompressed content of a compressed file; `UNMEASURED` of a large one
+    origin    for a file that was recognized and not read: the content that was read
+    renamed   it was read under another name
+    """
+
+    path: str
+    size: int
+    modified: int | None
+    inode: int | None
+    digest: str
+    fresh: bool
+    lines: str = ""
+    start: int = 0
+    first: int = 0
+    lined: bool = False
+    unpacked: Ends | None = None
+    origin: Ends | None = None
+    renamed: bool = False
+    version: int = 1
+
+    @property
+    def content(self) -> Ends | None:
+        """Size and checksum of the decompressed content; None if they are unknown."""
+        if self.is_packed:
+            return self.unpacked if self.unpacked != UNMEASURED else None
+        return self.size, self.digest
+
+    @property
+    def is_packed(self) -> bool:
+        return self.unpacked is not None or (self.version == 1 and _unpacked_path(self.path) is not None)
+
+    @property
+    def read(self) -> Ends:
+        """What identifies the content that was read."""
+        return self.origin or self.content or (self.size, self.digest)
+
+    def is_near(self, file: InputFile, path: str) -> bool:
+        """Whether a file has the path or the inode of the record."""
+        return self.path == path or (self.inode is not None and self.inode == file.inode)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the file contained no operation, so that nothing can be read twice."""
+        content = self.content
+        return self.size == 0 or (content is not None and self.version > 1 and self.start >= content[0])
+
+    def line(self, number: int) -> str:
+        return self.lines[number * DIGEST_DIGITS : (number + 1) * DIGEST_DIGITS]
+
+    @property
+    def last(self) -> int:
+        return len(self.lines) // DIGEST_DIGITS - 1
+
+
+@dataclass(frozen=True)
+class Doubtful:
+    """A file to compare with records, its path in the checkpoint, and its content."""
+
+    file: InputFile
+    path: str
+    content: Content
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of one file: `done` if it was read, `problem` if it cannot be read and must not be left out.
+    `record` is the record whose content it has, `content` what a look
+    at it has shown."""
+
+    done: bool = False
+    problem: Diagnostic | None = None
+    record: ProcessedInput | None = None
+    content: Content | None = None
+
+
+@dataclass
+class _Records:
+    """The records that may be of the content of doubtful files, and how often each content was read."""
+
+    by_path: dict[str, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
+    by_inode: dict[int, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
+    by_content: dict[Ends, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
+    by_line: dict[str, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
+    reads: Counter[Ends] = field(default_factory=Counter)
+
+
+def recognize(
+    files: Sequence[InputFile],
+    path_of: Callable[[InputFile], str],
+    records: Callable[[], Iterator[tuple[int, ProcessedInput]]],
+    look: Look = examine,
+) -> list[Verdict]:
+    """The verdict on each file. `records` streams all records, each with the number of its run: there may be millions,
+    so that only those that matter to these files are kept."""
+    paths = [path_of(file) for file in files]
+    latest, old = _latest(set(paths), records)
+    verdicts: list[Verdict | None] = []
+    for file, path in zip(files, paths, strict=True):
+        seen = latest.get(path)
+        verdicts.append(Verdict(True, record=seen) if seen is not None and _is_same(file, seen) else None)
+    left = [number for number, verdict in enumerate(verdicts) if verdict is None]
+    if left and old is not None:
+        doubtful: dict[int, Doubtful] = {}
+        for number, found in zip(left, map_files([files[number] for number in left], look), strict=True):
+            if isinstance(found, Diagnostic):
+                verdicts[number] = Verdict(problem=found)
+            else:
+                if old and found.whole is None and found.damaged is None:
+                    found = _measured(files[number], found)
+                doubtful[number] = Doubtful(files[number], paths[number], found)
+        taken = [(file, verdict.record) for file, verdict in zip(files, verdicts, strict=True) if verdict is not None]
+        judge = _Judge(_matching(list(doubtful.values()), records), latest)
+        judge.take([(file, record) for file, record in taken if record is not None])
+        for number, verdict in judge.judge(doubtful).items():
+            verdicts[number] = verdict
+    return [verdict or Verdict() for verdict in verdicts]
+
+
+def _latest(
+    paths: set[str], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]
+) -> tuple[dict[str, ProcessedInput], bool | None]:
+    """The last record of each path, and whether there are records of version 1; None if there are none at all."""
+    latest: dict[str, tuple[int, ProcessedInput]] = {}
+    old: bool | None = None
+    for number, seen in records():
+        old = old or seen.version == 1
+        if seen.path in paths and (seen.path not in latest or number >= latest[seen.path][0]):
+            latest[seen.path] = number, seen
+    return {path: seen for path, (_, seen) in latest.items()}, old
+
+
+def _is_same(file: InputFile, seen: ProcessedInput) -> bool:
+    """Whether a file is unchanged, as far as the file system reports."""
+    same = seen.size == file.size and seen.inode == file.inode and has_same_mtime(file, seen.modified)
+    return same and not seen.fresh
+
+
+def _measured(file: InputFile, content: Content) -> Content:
+    try:
+        return measure(file, content)
+    except FAILURES as error:
+        return replace(content, damaged=error)
+
+
+def _matching(files: Sequence[Doubtful], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]) -> _Records:
+    """The records that may matter to these files."""
+    paths = {item.path for item in files}
+    paths |= {path for item in files if (path := _unpacked_path(item.path)) is not None}
+    inodes = {item.file.inode for item in files if item.file.inode is not None}
+    contents = {ends for item in files for ends in (item.content.stored, item.content.whole) if ends is not None}
+    lines = {line.digest for item in files for line in item.content.lines}
+    firsts = {item.content.lines[0].digest for item in files if item.content.lines}
+    lasts = {item.content.lines[-1].digest for item in files if item.content.lines}
+    kept = _Records()
+    for _, seen in records():
+        hit = False
+        if seen.path in paths:
+            hit = True
+            kept.by_path[seen.path].append(seen)
+        if seen.inode in inodes:
+            hit = True
+            kept.by_inode[seen.inode].append(seen)
+        for ends in {(seen.size, seen.digest), seen.unpacked, seen.origin} & contents:
+            assert ends is not None
+            hit = True
+            kept.by_content[ends].append(seen)
+        if seen.lines:
+            for digest in _keys(seen, lines, firsts, lasts):
+                hit = True
+                same = kept.by_line[digest]
+                if len(same) < _MAX_CANDIDATES:
+                    same.append(seen)
+        if hit and seen.origin is None:
+            kept.reads[seen.read] += 1
+    return kept
+
+
+def _keys(seen: ProcessedInput, lines: set[str], firsts: set[str], lasts: set[str]) -> set[str]:
+    """The lines by which a record and a file may be of one content, one the beginning of the other, or overlap."""
+    last = seen.last
+    found = {seen.line(number) for number in (seen.first, last, max(0, last - 1))} & lines
+    if seen.line(0) in firsts:
+        found |= {seen.line(number) for number in range(last + 1)} & lasts
+    return found
+
+
+def _unpacked_path(path: str) -> str | None:
+    base, dot, ending = path.partition("?")[0].rpartition(".")
+    return base if dot + ending in COMPRESSIONS else None
+
+
+class _Judge:
+    """Decides for doubtful files, in the order of how much speaks for each: the same path, the same inode, others."""
+
+    def __init__(self, records: _Records, latest: dict[str, ProcessedInput]) -> None:
+        self._records = records
+        self._latest = latest
+        self._taken: dict[Ends, list[str]] = defaultdict(list)
+
+    def take(self, known: Sequence[tuple[InputFile, ProcessedInput]]) -> None:
+        """Counts files that are done without a look."""
+        for file, record in known:
+            self._taken[record.read].append(file.shown)
+
+    def judge(self, doubtful: dict[int, Doubtful]) -> dict[int, Verdict]:
+        found: dict[int, Verdict] = {}
+        equal: list[tuple[int, int, Doubtful, list[ProcessedInput]]] = []
+        for number, item in doubtful.items():
+            if item.file.size == 0:
+                last = self._latest.get(item.path)
+                found[number] = Verdict(last is not None and last.size == 0, record=last, content=item.content)
+                continue
+            candidates = self._candidates(item)
+            if candidates and item.content.whole is None and item.content.damaged is None:
+                item = replace(item, content=_measured(item.file, item.content))
+            same = self._same(item, candidates)
+            if same:
+                rank = min(3 - 2 * (seen.path == item.path) - seen.is_near(item.file, item.path) for seen in same)
+                equal.append((rank, number, item, same))
+            else:
+                found[number] = Verdict(problem=self._problem(item, candidates), content=item.content)
+        for _, number, item, same in sorted(equal, key=lambda one: one[:2]):
+            found[number] = self._one_to_one(item, same)
+        return found
+
+    def _candidates(self, item: Doubtful) -> list[ProcessedInput]:
+        """The records that may have to do with a file, each once, those of its path and inode first."""
+        kept, content = self._records, item.content
+        groups = [kept.by_path.get(item.path, []), kept.by_path.get(_unpacked_path(item.path) or "", [])]
+        groups.append(kept.by_inode.get(-1 if item.file.inode is None else item.file.inode, []))
+        groups += [kept.by_line.get(line.digest, []) for line in content.lines]
+        return list({id(seen): seen for group in groups for seen in group}.values())
+
+    def _same(self, item: Doubtful, candidates: Sequence[ProcessedInput]) -> list[ProcessedInput]:
+        """The records of just the content of a file."""
+        content = item.content
+        same = list(self._records.by_content.get(content.stored, []))
+        if content.whole is not None and content.damaged is None and content.whole != content.stored:
+            same += self._records.by_content.get(content.whole, [])
+            same += [seen for seen in candidates if content.whole in (seen.content, seen.origin)]
+        return same
+
+    def _one_to_one(self, item: Doubtful, same: Sequence[ProcessedInput]) -> Verdict:
+        """A file of a content that was read: done, unless there are more such files than were read."""
+        for seen in same:
+            if len(self._taken[seen.read]) < max(1, self._records.reads[seen.read]):
+                self._taken[seen.read].append(item.file.shown)
+                return Verdict(True, record=seen, content=item.content)
+        seen = same[0]
+        if seen.is_idle or item.content.blank or item.content.only_metadata:
+            return Verdict(content=item.content)
+        there = self._taken[seen.read][0]
+        message = f"the input is a copy of `{there}`, which a committed run has read"
+        return Verdict(problem=Diagnostic("GG310", message, Span(file=item.file.shown), _COPY_HELP))
+
+    def _problem(self, item: Doubtful, candidates: Sequence[ProcessedInput]) -> Diagnostic | None:
+        """Why a file that no run has read in this form must not be read; None for a new one."""
+        file, content = item.file, item.content
+        others = [seen for seen in candidates if not seen.is_idle]
+        grown = self._grown(item, others)
+        if isinstance(grown, Diagnostic):
+            return grown
+        if grown is not None:
+            return _changed(file, grown, item.path, "has grown", _GROWN_HELP)
+        if content.damaged is not None:
+            return None  # the run cannot read it either
+        for seen in others:
+            if seen.version == 1:
+                if seen is self._latest.get(item.path):
+                    return _changed(file, seen, item.path, "has changed", _CHANGED_HELP)
+                continue
+            what = _overlap(content, seen, seen.is_near(file, item.path))
+            if what is not None:
+                return _changed(file, seen, item.path, what, _CHANGED_HELP)
+        return None
+
+    @staticmethod
+    def _grown(item: Doubtful, others: Sequence[ProcessedInput]) -> ProcessedInput | Diagnostic | None:
+        """The record of content that a file begins with."""
+        content, size = item.content, (item.content.whole or item.content.stored)[0]
+        shorter: dict[int, list[tuple[str, ProcessedInput]]] = defaultdict(list)
+        stored: dict[int, list[tuple[str, ProcessedInput]]] = defaultdict(list)
+        for seen in others:
+            near = seen.is_near(item.file, item.path)
+            if near and seen.is_packed and seen.size < item.file.size:
+                stored[seen.size].append((seen.digest, seen))
+            ends = seen.content
+            if ends is None or ends[0] >= size or (content.whole is None and content.damaged is not None):
+                continue
+            # A last line that has grown is another one: that the line before is equal is enough to compare.
+            shared = len(content.shared(seen.lines))
+            if shared >= seen.last or (near and seen.version == 1):
+                shorter[ends[0]].append((ends[1], seen))
+        try:
+            for file, sizes in ((item.file, shorter), (replace(item.file, packed=False), stored)):
+                digests = digests_at(file, sizes)[0] if sizes else {}
+                for length, known in sizes.items():
+                    for digest, seen in known:
+                        if digests.get(length) == digest:
+                            return seen
+        except FAILURES as error:
+            return unreadable(item.file.shown, error)
+        return None
+
+
+def _overlap(content: Content, seen: ProcessedInput, near: bool) -> str | None:
+    """How a file overlaps with content that was read, in words; None if it does not. `near`: of one path or inode."""
+    shared = content.shared(seen.lines)
+    if not shared or shared[-1].end <= seen.start:
+        return None
+    ends = seen.content
+    size = None if content.whole is None else content.whole[0]
+    is_shorter = size is not None and (ends is None or size < ends[0])
+    # A file that was cut off within a line has a last line of its own.
+    begins = len(shared) >= len(content.lines) - content.open_end
+    if ends is None and len(shared) > seen.last:
+        return "may be a copy"  # of a compressed file whose size unpacked is unknown
+    if seen.lined:
+        if any(line.operation and line.end > seen.start for line in shared):
+            return "is shorter" if is_shorter and begins else "has changed"
+        return None
+    if len(shared) == len(content.lines) and is_shorter:
+        return "is shorter"
+    reach = min(END_BYTES, size or END_BYTES, ends[0] if ends is not None else END_BYTES) - seen.start
+    if near and shared[-1].end - seen.start > reach / 2:
+        return "has changed"
+    return None
+
+
+def _changed(file: InputFile, seen: ProcessedInput, path: str, what: str, help: str) -> Diagnostic:
+    name = "" if seen.path == path else f" as `{seen.path}`"
+    if what == "may be a copy":
+        message = f"the input begins with what a committed run has read{name}: it may be a copy of it"
+        return Diagnostic("GG310", message, Span(file=file.shown), _COPY_HELP)
+    sizes = f"{seen.size} bytes then, {file.size} bytes now"
+    message = f"the input {what} since a committed run read it{name}: {sizes}"
+    return Diagnostic("GG310", message, Span(file=file.shown), help)
+
+
+_ALL_THE_SAME = (
+    "if all of it is new, read it once without `--checkpoint` (`ggfmt run` with `--mode append`) and move it away, or "
+    "begin again with another output and checkpoint"
+)
+_GROWN_HELP = (
+    "what was added needs a file of its own; move this one out of the input, and let `--settle` wait longer for files "
+    "that grow"
+)
+_CHANGED_HELP = f"bring the file back as it was read; what was added needs a file of its own; {_ALL_THE_SAME}"
+_COPY_HELP = f"keep one of the two in the input; {_ALL_THE_SAME}"
 
 
 class OutputTarget(Protocol):

@@ -13,8 +13,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, Reader
 from ggfmt.formats.json.dumps import plain_head
-from ggfmt.formats.json.files import find_layout, record_spans
-from ggfmt.formats.json.unread import UnsupportedMessages, unread
+from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
 from ggfmt.java.text import InvalidValueError
 from ggfmt.scan.files import InputFile, open_input, unreadable
 

@@ -16,8 +16,8 @@ from ggfmt.scan.splits import Split
 from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import check_names
-from ggfmt.sinks.messages.job import HandlerOutput, Job
 from ggfmt.sinks.messages.layout import Partition, file_name_conflict_error
+from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.preparation import PreparedRun, RunSettings, prepare
 
 

@@ -19,7 +19,7 @@ from ggfmt.formats.api.writing import SchemaFile
 from ggfmt.formats.avro.schemas import describe_change
 from ggfmt.location import Location, StoreError
 from ggfmt.model.table import TableDef
-from ggfmt.options.replacements import Replacements
+from ggfmt.options.value_types import Replacements
 from ggfmt.scan.discovery import find_definitions
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import Scan, ScanRequest

@@ -45,7 +45,7 @@ from ggfmt.java.regex import JavaRegex, translate
 from ggfmt.java.replacement import Replacement
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.options.replacements import Replacements, Transform
+from ggfmt.options.value_types import Replacements, Transform
 from ggfmt.scan.scan import ScanRequest
 from ggfmt.sinks.schema import schemas
 

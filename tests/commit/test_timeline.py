@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
-from ggfmt.commit.timeline import MOST_COUNTS, STEPS, Timeline
+from ggfmt.commit.records import MOST_COUNTS, STEPS, Timeline
 from ggfmt.model.change import OP_TYPES
 
 START = datetime(2026, 1, 31, 18, 30)

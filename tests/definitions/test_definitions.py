@@ -667,7 +667,7 @@ def test_what_goldengate_leaves_in_one_directory_is_read_by_the_file_that_tells_
     """Schemas do not know keys, or that a NUMBER is one: of all files on one table the DEFGEN file decides."""
     from ggfmt.formats.api.format import Context
     from ggfmt.formats.goldengate.json import JsonOptions
-    from ggfmt.formats.goldengate.json.schema import json_schema
+    from ggfmt.formats.goldengate.json.write import json_schema
 
     definitions = load_definitions([str(SAMPLES / "TCUSTORD.def")])
     (schema,) = json_schema(definitions["GG.TCUSTORD"], JsonOptions(), Context())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from checkpoint_model import RealMachine, StubbedMachine, take_steps
 
-from ggfmt.scan import processed_inputs
+from ggfmt.scan import checkpoint
 
 ACCEPTED = ("rename", "touch", "restore", "compress", "recreate", "rotate")
 
@@ -23,7 +23,7 @@ def test_the_model_is_that_of_real_runs() -> None:
 
 
 def test_the_model_finds_operations_that_are_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processed_inputs, "_overlap", lambda *_: None)
-    monkeypatch.setattr(processed_inputs._Judge, "_same", lambda *_: [])
+    monkeypatch.setattr(checkpoint, "_overlap", lambda *_: None)
+    monkeypatch.setattr(checkpoint._Judge, "_same", lambda *_: [])
     with pytest.raises(AssertionError, match="read again"):
         take_steps(StubbedMachine, 100, 50, shrink=False)

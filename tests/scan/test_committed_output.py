@@ -19,8 +19,7 @@ from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
 from ggfmt.scan import listing
-from ggfmt.scan.committed_output import CommittedOutput, output_at, stored_output_at
-from ggfmt.scan.listing import list_inputs
+from ggfmt.scan.listing import CommittedOutput, list_inputs, output_at, stored_output_at
 
 __all__ = ["s3_server"]
 

@@ -11,7 +11,7 @@ import pytest
 from reading import EVERYTHING, Ranges, Read, read
 
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.records import scanning
+from ggfmt.formats.records import reader as records_reader
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NUMBER = SqlType(Kind.DECIMAL)
@@ -176,7 +176,7 @@ def file(seed: int, lines: int, hostile: float) -> bytes:
 def read_exactly(data: bytes, projection: Projection, ranges: Ranges = ((0, None),)) -> Read:
     """As `read`, without the scanner."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scanning, "native", None)
+        patch.setattr(records_reader, "native", None)
         return read(data, TABLES, projection, ranges)
 
 

@@ -44,7 +44,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggest
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
-from ggfmt.options.replacements import Replacements
+from ggfmt.options.value_types import Replacements
 
 ALL = "ALL"
 

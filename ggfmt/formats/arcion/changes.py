@@ -10,7 +10,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.formats.arcion.cursor import place_of
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
-from ggfmt.formats.records.refused import MOST_SHOWN, RecordError, missing_member_error, no_op
+from ggfmt.formats.records.problems import MOST_SHOWN, RecordError, missing_member_error, no_op
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, TableDef
 

@@ -23,8 +23,8 @@ from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, check_op, chec
 from ggfmt.formats.json.cut import BOM
 from ggfmt.formats.json.values import invalid_utf8
 from ggfmt.formats.records.dialect import Change, Meaning
+from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import RecordError
 from ggfmt.options.value_types import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)

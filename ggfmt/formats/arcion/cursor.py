@@ -20,7 +20,7 @@ from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.pieces import Conditional, Piece, join
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.formats.json.values import raw_texts
-from ggfmt.formats.records.refused import RecordError, decoded
+from ggfmt.formats.records.problems import RecordError, decoded
 
 COUNTS = ("insertCount", "updateCount", "deleteCount", "replaceCount")
 RESERVED = ("timestamp", "log", "position")

@@ -24,8 +24,8 @@ from ggfmt.formats.json.values import raw_text, raw_texts
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, non_null
 from ggfmt.formats.records.members import KeepingDecoder
+from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error
 from ggfmt.formats.records.scanner import NOT_NAMED, ScannedBatch
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef

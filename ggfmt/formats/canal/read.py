@@ -20,8 +20,8 @@ from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, converting, non_null
+from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 

@@ -14,7 +14,7 @@ from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.json.values import scalar_text
-from ggfmt.formats.records import refused, roles
+from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import ScannedBatch
@@ -113,12 +113,12 @@ class Cdl(Dialect):
     def changes(self, record: CdlRecord) -> Meaning:
         payload = record.payload
         if payload is None:
-            raise refused.missing_member_error("payload", "every message of CDL has one")
+            raise problems.missing_member_error("payload", "every message of CDL has one")
         version = payload.message_version
         if version not in _OPS:
             if version is None:
-                raise refused.missing_member_error("message_version", "every message of CDL has one", what="`payload`")
-            raise refused.RecordError(
+                raise problems.missing_member_error("message_version", "every message of CDL has one", what="`payload`")
+            raise problems.RecordError(
                 "GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0"
             )
         kind, tag = (payload.OPERATION, "OPERATION") if version == _V1 else (payload.op, "op")
@@ -126,10 +126,10 @@ class Cdl(Dialect):
             return f"message type {payload.message_type[:40]}"
         table = self._table(payload, version)
         if kind is None:
-            raise refused.missing_member_error(tag, "every change must have an operation", table, what="`payload`")
+            raise problems.missing_member_error(tag, "every change must have an operation", table, what="`payload`")
         op = _OPS[version].get(kind)
         if op is None:
-            raise refused.no_op(tag, kind[: refused.MOST_SHOWN], _OPS[version], table)
+            raise problems.no_op(tag, kind[: problems.MOST_SHOWN], _OPS[version], table)
         record_schema = self._describe(record, table, version)
         position, tokens = self._tokens(payload, version, kind)
         origin = payload.source or Origin()
@@ -160,8 +160,8 @@ class Cdl(Dialect):
             parts = (origin.db or self.options.database_name, origin.schema, origin.table)
             tag = "source.table"
         if not parts[-1]:
-            raise refused.missing_member_error(tag, refused.NAME_TABLE, what="`payload`")
-        return refused.joined_name(parts, "the table name")
+            raise problems.missing_member_error(tag, problems.NAME_TABLE, what="`payload`")
+        return problems.joined_name(parts, "the table name")
 
     def _tokens(self, payload: Payload, version: str, kind: str) -> tuple[str | None, dict[str, str]]:
         """The position and the tokens of a change."""
@@ -219,7 +219,7 @@ class Cdl(Dialect):
 
 
 def _parsed(data: bytes, version: str) -> _Schema:
-    members = refused.decoded(_field, data, "`schema` is no schema of Kafka Connect").fields or ()
+    members = problems.decoded(_field, data, "`schema` is no schema of Kafka Connect").fields or ()
     images = {member.field: member.fields or () for member in members}
     fields: dict[str, PayloadField] = {}
     for image in ("data" if version == _V1 else "after", "before"):
@@ -233,12 +233,12 @@ def _parsed(data: bytes, version: str) -> _Schema:
 
 
 def _names(unique: Raw, table: str) -> tuple[str, ...]:
-    return tuple(refused.decoded(_members, unique, "`unique` is no object", table))
+    return tuple(problems.decoded(_members, unique, "`unique` is no object", table))
 
 
 def _text(value: Raw, name: str) -> str | None:
     """A JSON value as a text, None for null or nothing."""
-    return None if non_null(value) is None else refused.decoded(scalar_text, value, f"`{name}` is no text")
+    return None if non_null(value) is None else problems.decoded(scalar_text, value, f"`{name}` is no text")
 
 
 READ_SIDES = {"cdl_json": dialect_input(Cdl)}

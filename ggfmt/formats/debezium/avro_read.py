@@ -38,7 +38,7 @@ from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
 from ggfmt.formats.debezium.read import Debezium, DebeziumRecord, Schema
 from ggfmt.formats.records.batching import BATCH_ROWS
-from ggfmt.formats.records.classification import classify_records
+from ggfmt.formats.records.dialect import classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import float_text

@@ -18,14 +18,14 @@ from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
 from ggfmt.formats.json.cut import WHITE
+from ggfmt.formats.json.files import MONGODB, unread_record
 from ggfmt.formats.json.shapes import Encoding
-from ggfmt.formats.json.unread import MONGODB, unread_record
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.members import KeepingDecoder
+from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import RecordError, decoded
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, Kind, TableDef
 

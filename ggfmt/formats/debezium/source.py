@@ -25,7 +25,7 @@ from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts, scalar_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, non_null
-from ggfmt.formats.records.refused import RecordError, decoded
+from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import join_name
 

@@ -16,7 +16,7 @@ from msgspec import Raw
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dms import DmsOptions
 from ggfmt.formats.json.values import raw_members, raw_texts
-from ggfmt.formats.records import refused
+from ggfmt.formats.records import problems
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
@@ -85,17 +85,17 @@ class Dms(Dialect):
     def changes(self, record: Mapping[str, Raw]) -> Meaning:
         block = non_null(record.get("metadata", ABSENT))
         if block is None:
-            raise refused.missing_member_error("metadata", "every record of DMS has one")
-        metadata = refused.decoded(raw_texts, block, "`metadata` is no object")
+            raise problems.missing_member_error("metadata", "every record of DMS has one")
+        metadata = problems.decoded(raw_texts, block, "`metadata` is no object")
         operation, kind = metadata.get("operation"), metadata.get("record-type")
         if kind not in _TYPES:
             if kind is None:
-                raise refused.missing_member_error("record-type", "every record of DMS has one", what="`metadata`")
-            raise refused.RecordError(
-                "GG308", f"`record-type` cannot be `{kind[: refused.MOST_SHOWN]}`", refused.legal_values(_TYPES)
+                raise problems.missing_member_error("record-type", "every record of DMS has one", what="`metadata`")
+            raise problems.RecordError(
+                "GG308", f"`record-type` cannot be `{kind[: problems.MOST_SHOWN]}`", problems.legal_values(_TYPES)
             )
         if operation is None:
-            raise refused.missing_member_error("operation", "every record of DMS has one", what="`metadata`")
+            raise problems.missing_member_error("operation", "every record of DMS has one", what="`metadata`")
         if kind == "control" and operation not in _TRUNCATES:
             return self._control(non_null(record.get("control", ABSENT)), metadata, operation)
         table = _table(metadata)
@@ -103,10 +103,10 @@ class Dms(Dialect):
             return (self._change(table, "T", None, None, metadata),)
         op = _OPS.get(operation)
         if op is None:
-            raise refused.no_op("operation", operation, _OPS, table)
+            raise problems.no_op("operation", operation, _OPS, table)
         row = non_null(record.get("data", ABSENT))
         if row is None:
-            raise refused.missing_member_error("data", None, table)
+            raise problems.missing_member_error("data", None, table)
         old = non_null(record.get(self.options.before_image, ABSENT)) if op == "U" else None
         if self._prefix and self._prefix.encode() in bytes(row):
             row, old = self._parted(row, old, op, table)
@@ -123,7 +123,7 @@ class Dms(Dialect):
         time = metadata.get(moment)
         stamp = stamp_text(time) if time else None
         if time and stamp is None:
-            raise refused.RecordError(
+            raise problems.RecordError(
                 "GG308", f"`{moment}` is no time such as `2021-02-18T23:09:09.509179Z`", None, table
             )
         tokens = {}
@@ -139,8 +139,8 @@ class Dms(Dialect):
 
     def _parted(self, row: Raw, old: Raw | None, op: str, table: str) -> tuple[Raw, Raw | None]:
         """The row without the columns that have values before an update, and these by the names of their columns."""
-        members = refused.decoded(raw_members, row, "`data` is no object", table)
-        before = {} if old is None else refused.decoded(raw_members, old, "the image before is no object", table)
+        members = problems.decoded(raw_members, row, "`data` is no object", table)
+        before = {} if old is None else problems.decoded(raw_members, old, "the image before is no object", table)
         after = {}
         for name, value in members.items():
             own = name.removeprefix(self._prefix)
@@ -152,11 +152,13 @@ class Dms(Dialect):
 
     def _control(self, control: Raw | None, metadata: Mapping[str, str | None], operation: str) -> Meaning:
         if control is not None:
-            described = refused.decoded(_control, control, "`control` does not describe a table as DMS does").definition
+            described = problems.decoded(
+                _control, control, "`control` does not describe a table as DMS does"
+            ).definition
             if described is not None and described.columns:
                 table = _table(metadata)
                 return (self.described((table, bytes(control)), lambda: self._definition(table, described)),)
-        return f"control {operation[: refused.MOST_SHOWN]}"
+        return f"control {operation[: problems.MOST_SHOWN]}"
 
     def _definition(self, table: str, described: DmsTable) -> TableDef:
         names = described.columns
@@ -167,8 +169,8 @@ class Dms(Dialect):
 
 def _table(metadata: Mapping[str, str | None]) -> str:
     if not metadata.get("table-name"):
-        raise refused.missing_member_error("table-name", refused.NAME_TABLE, what="`metadata`")
-    return refused.joined_name((metadata.get("schema-name"), metadata["table-name"]), "`metadata`")
+        raise problems.missing_member_error("table-name", problems.NAME_TABLE, what="`metadata`")
+    return problems.joined_name((metadata.get("schema-name"), metadata["table-name"]), "`metadata`")
 
 
 def _encoded(members: Mapping[str, Raw]) -> Raw:

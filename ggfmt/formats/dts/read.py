@@ -35,11 +35,10 @@ from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
 from ggfmt.formats.dts.tokens import WORDS, tokens_of
 from ggfmt.formats.dts.types import ORACLE, TypeHint, hint_of
 from ggfmt.formats.records import scanner
-from ggfmt.formats.records.classification import classify_records
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, DialectTable
-from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch

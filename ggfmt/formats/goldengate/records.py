@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.json.files import head_objects
-from ggfmt.formats.json.unread import is_json_row
+from ggfmt.formats.json.files import head_objects, is_json_row
 from ggfmt.formats.json.values import json_name
 from ggfmt.model.change import OpType
 from ggfmt.model.table import Column, Kind, SqlType, TableDef

@@ -37,11 +37,10 @@ from ggfmt.formats.qlik import envelope as envelopes
 from ggfmt.formats.qlik.envelope import MOST_BYTES, AvroEnvelope, EnvelopeError, Truncated, read_envelope, read_head
 from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.read import Qlik
-from ggfmt.formats.records.classification import Examination, classify_records
-from ggfmt.formats.records.dialect import Meaning
+from ggfmt.formats.records.dialect import Examination, Meaning, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import DialectReader
-from ggfmt.formats.records.refused import RecordError
 from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch, places_of
 from ggfmt.kernels import REFUSALS, native

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.pieces import Piece
-from ggfmt.formats.records.refused import RecordError
+from ggfmt.formats.records.problems import RecordError
 
 _HEX = re.compile(r"[0-9A-Fa-f]+", re.ASCII)
 _MOST_SEEN = 1024  # masks of a table that are remembered

@@ -22,8 +22,8 @@ from ggfmt.formats.qlik.messages import ENVELOPED, FLATTENED, MAGIC, PREFIX, Qli
 from ggfmt.formats.qlik.types import CONVERTS, sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null, stamp_text
+from ggfmt.formats.records.problems import RecordError, UndiscoveredTableError, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import RecordError, UndiscoveredTableError, missing_member_error, no_op
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, TableDef, split_name
 

@@ -12,8 +12,15 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovery, DiscoveryResult, SchemaChange
 from ggfmt.formats.json.shapes import Encoding, Finding, KnownTable, SelfDescribed, follow, new_shapes, settle
 from ggfmt.formats.json.values import decode
-from ggfmt.formats.records.classification import classify_records, decode_records, runs
-from ggfmt.formats.records.dialect import Change, Dialect, MessageKey, RecordSchema
+from ggfmt.formats.records.dialect import (
+    Change,
+    Dialect,
+    MessageKey,
+    RecordSchema,
+    classify_records,
+    decode_records,
+    runs,
+)
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.model.table import Catalog, TableDef
 

@@ -12,8 +12,8 @@ from msgspec import Raw
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
+from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.shareplex import AFTER
 

@@ -22,8 +22,8 @@ from ggfmt.scan.recognition import other_format, reader_of
 from ggfmt.scan.runner import Runner, warn_of_missing_kernels
 from ggfmt.scan.splits import Split, SplitReader
 from ggfmt.sinks.messages import report
-from ggfmt.sinks.messages.job import HandlerOutput, Job
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
+from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.preparation import PreparedRun
 from ggfmt.sinks.messages.sink import Sink, TaskOutcome, TaskStopped, in_task
 from ggfmt.sinks.messages.staging import StagedFile

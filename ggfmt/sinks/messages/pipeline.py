@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -25,10 +26,61 @@ from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import native_charset
 from ggfmt.java.date_format import date_mask
 from ggfmt.java.text import InvalidValueError
+from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
-from ggfmt.options.value_types import NATIVE
+from ggfmt.options.value_types import NATIVE, Replacements
+from ggfmt.scan.splits import ReadJob
+from ggfmt.sinks.messages.layout import Layout
+
+# The job of a run: the settings that all of its tasks share.
+
+
+@dataclass(frozen=True)
+class HandlerOutput:
+    """The output of one handler: messages in `<root>/<handler>`, schemas in the directory of the format and in
+    `schema_path`."""
+
+    settings: HandlerSettings
+    root: Location
+    max_file_size: int
+    layout: Layout
+    schema_path: str | None = None
+
+    @property
+    def handler(self) -> str:
+        return self.settings.handler
+
+    @property
+    def schema_directories(self) -> list[Location]:
+        """Where a run writes the schemas of the format; a relative directory is below the root. Empty if the format has
+        no schemas, or the handler switches them off."""
+        settings = self.settings
+        if not FORMATS[settings.format].schema_in_run or not settings.schema_files(TableDef("T")):
+            return []
+        directories = [getattr(settings.options, "schema_directory", None), self.schema_path]
+        return [self.root.resolve(directory) for directory in directories if directory]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(ReadJob):
+    """How the tasks of a run read and write.
+
+    run      the id of the run
+    moment   the time in the names of files, in UTC
+    staging  by output directory, where tasks write
+    """
+
+    run: str
+    moment: datetime
+    targets: tuple[HandlerOutput, ...]
+    quarantine: bool = False
+    strict: bool = False
+    current_timestamp: datetime | None = None
+    staging: dict[Location, Location] = field(default_factory=dict)
+    trace: bool = False
+    replacements: Replacements = field(default_factory=Replacements)
 
 
 @dataclass(frozen=True)

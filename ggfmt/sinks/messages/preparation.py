@@ -23,7 +23,7 @@ from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
 from ggfmt.location import Location, remedy, write_problem
 from ggfmt.model.table import Catalog, TableDef
-from ggfmt.options.replacements import Replacements
+from ggfmt.options.value_types import Replacements
 from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.scan.files import InputFile, check_unchanged, map_files, unreadable
 from ggfmt.scan.recognition import PlannedInput
@@ -31,9 +31,8 @@ from ggfmt.scan.scan import Scan, ScanRequest
 from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.scan.standard_input import check_standard_input, spooled_standard_input
 from ggfmt.sinks.messages import report
-from ggfmt.sinks.messages.job import HandlerOutput, Job
 from ggfmt.sinks.messages.layout import Layout
-from ggfmt.sinks.messages.pipeline import HandlerSettings
+from ggfmt.sinks.messages.pipeline import HandlerOutput, HandlerSettings, Job
 from ggfmt.sinks.messages.stream import ARGUMENT as STREAM
 from ggfmt.sinks.messages.stream import check_stream, directory_for_stream, placeholder_directory
 

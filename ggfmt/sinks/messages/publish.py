@@ -23,8 +23,8 @@ from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults
-from ggfmt.sinks.messages.job import HandlerOutput
 from ggfmt.sinks.messages.layout import Partition, file_name_conflict_error
+from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.preparation import PreparedRun
 from ggfmt.sinks.messages.staging import StagedFile
 from ggfmt.version import VERSION

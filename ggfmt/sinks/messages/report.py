@@ -12,7 +12,7 @@ from typing import Any
 
 from ggfmt.columnar.metadata import Clock
 from ggfmt.commit.names import counted
-from ggfmt.commit.timeline import Timeline
+from ggfmt.commit.records import Timeline
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.losses import Loss, active_losses
 from ggfmt.formats.api.reading import Remark
@@ -20,7 +20,7 @@ from ggfmt.formats.api.writing import LossNote
 from ggfmt.java.text import visible
 from ggfmt.model.table import TableDef
 from ggfmt.scan.progress import added
-from ggfmt.sinks.messages.job import HandlerOutput
+from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.sink import TaskOutcome
 
 

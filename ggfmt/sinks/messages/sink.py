@@ -17,8 +17,8 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import text_buffer
 from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.commit.names import FileLocation, counted
+from ggfmt.commit.records import Timeline
 from ggfmt.commit.store import Store
-from ggfmt.commit.timeline import Timeline
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.losses import CHARACTER_REPLACED
@@ -28,7 +28,6 @@ from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.scan.progress import FORMATTING, WRITING, Stopwatch
-from ggfmt.sinks.messages.job import HandlerOutput, Job
 from ggfmt.sinks.messages.layout import (
     MOST_PARTITIONS,
     Partition,
@@ -36,7 +35,7 @@ from ggfmt.sinks.messages.layout import (
     file_name_conflict_error,
     too_many_partitions,
 )
-from ggfmt.sinks.messages.pipeline import FormattedBatch, Pipeline, Preamble
+from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerOutput, Job, Pipeline, Preamble
 from ggfmt.sinks.messages.rejects import RejectFiles
 from ggfmt.sinks.messages.staging import InterleavedWriter, StagedFile, StagedSeries, WriteBuffer
 

@@ -19,9 +19,8 @@ from ggfmt.commit.store import Store
 from ggfmt.formats.api.writing import Framing
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
-from ggfmt.sinks.messages.job import HandlerOutput
 from ggfmt.sinks.messages.layout import Partition
-from ggfmt.sinks.messages.pipeline import Preamble
+from ggfmt.sinks.messages.pipeline import HandlerOutput, Preamble
 
 FLUSH_BYTES = 1 << 20
 MAX_BUFFERED_BYTES = 32 << 20  # of all series of a task for one handler

@@ -22,8 +22,8 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
 from ggfmt.scratch import Scratch, remove_abandoned
-from ggfmt.sinks.messages.job import HandlerOutput
 from ggfmt.sinks.messages.join import in_order, joined
+from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.report import HandlerTotals
 from ggfmt.sinks.messages.staging import StagedFile
 

@@ -21,7 +21,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggesti
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
-from ggfmt.options.replacements import Replacements
+from ggfmt.options.value_types import Replacements
 from ggfmt.scan.recognition import reader_of
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.scan import Scan, ScanRequest

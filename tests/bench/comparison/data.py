@@ -222,7 +222,7 @@ def definition_files(directory: Path, name: str) -> Path:
     """A JSON schema for each table of a shape, as ggfmt writes them."""
     from ggfmt.formats.api.format import Context
     from ggfmt.formats.goldengate.json import JsonOptions
-    from ggfmt.formats.goldengate.json.schema import json_schema
+    from ggfmt.formats.goldengate.json.write import json_schema
     from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 
     shape = SHAPES[name]

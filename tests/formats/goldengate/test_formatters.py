@@ -37,8 +37,7 @@ from ggfmt.formats.api.writing import Formatter, LossNote, RowErrors, TextFramin
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
 from ggfmt.formats.goldengate.delimited.write import DelimitedTextFormatter
 from ggfmt.formats.goldengate.json import JsonOptions
-from ggfmt.formats.goldengate.json.schema import json_schema
-from ggfmt.formats.goldengate.json.write import JsonFormatter
+from ggfmt.formats.goldengate.json.write import JsonFormatter, json_schema
 from ggfmt.java.charsets import byte_order_mark, codec_of
 from ggfmt.model.change import ChangeBatch, Image
 

@@ -19,7 +19,7 @@ from strategies import examples
 
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Projection, WriterSettings
-from ggfmt.formats.records import scanning
+from ggfmt.formats.records import reader as records_reader
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.scanner import Scanner
 from ggfmt.kernels import native
@@ -51,7 +51,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="there are no kernels to 
 @contextmanager
 def without_kernels() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scanning, "native", None)
+        patch.setattr(records_reader, "native", None)
         yield
 
 

@@ -25,7 +25,7 @@ from ggfmt.location import Location
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages import run as run_module
 from ggfmt.sinks.messages.report import HandlerTotals, Totals
-from ggfmt.sinks.messages.summary import MOST_COLUMNS, MOST_LINES, summary
+from ggfmt.sinks.messages.run import MOST_COLUMNS, MOST_LINES, summary
 
 
 def many(tables: int, others: int, members: int, handlers: int, rejects: int) -> Totals:

@@ -31,7 +31,7 @@ from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_proble
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
-from ggfmt.formats.records.refused import legal_values
+from ggfmt.formats.records.problems import legal_values
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef, join_name
 

@@ -28,7 +28,7 @@ from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
 from ggfmt.formats.goldengate.metacolumns import Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, PlacingReader, Spans
-from ggfmt.formats.records.refused import legal_values
+from ggfmt.formats.records.problems import legal_values
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
 from ggfmt.kernels import REFUSALS, native

@@ -21,11 +21,11 @@ from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OP_WORDS
-from ggfmt.formats.json.unread import is_json_row
+from ggfmt.formats.json.files import is_json_row
 from ggfmt.formats.json.values import raw_members, scalar_text
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, non_null
+from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error, no_op
 from ggfmt.model.change import OP_TYPES
 
 _names = msgspec.json.Decoder(tuple[str, ...]).decode

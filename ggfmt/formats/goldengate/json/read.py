@@ -27,16 +27,15 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import ReadSupport, UnknownTable
 from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
 from ggfmt.formats.goldengate.records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
+from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, MIXED, SQL_TYPES, UNKNOWN
-from ggfmt.formats.json.unread import JSON_ROW, is_json_row
 from ggfmt.formats.json.values import decode, json_kind, json_name, raw_members, scalar_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.members import MemberDecoder
-from ggfmt.formats.records.problems import contradiction, name_problem, unknown_column
+from ggfmt.formats.records.problems import contradiction, legal_values, name_problem, unknown_column
 from ggfmt.formats.records.reader import DialectReader
-from ggfmt.formats.records.refused import legal_values
 from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.rows import JsonRows
 from ggfmt.formats.records.scanner import ScannedBatch

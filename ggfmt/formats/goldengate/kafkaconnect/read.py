@@ -23,8 +23,8 @@ from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, non_null
+from ggfmt.formats.records.problems import MOST_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.refused import MOST_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import Column, TableDef, join_name
 

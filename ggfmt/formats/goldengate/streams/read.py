@@ -22,8 +22,8 @@ from ggfmt.formats.json.values import raw_members, scalar_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null
 from ggfmt.formats.records.options import ABSENT_NULL
+from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import DialectReader, dialect_input
-from ggfmt.formats.records.refused import RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef

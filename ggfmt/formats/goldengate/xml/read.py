@@ -26,8 +26,7 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
 from ggfmt.formats.records.batching import BatchingReader, HeldTable
-from ggfmt.formats.records.problems import name_problem, unknown_column
-from ggfmt.formats.records.refused import legal_values
+from ggfmt.formats.records.problems import legal_values, name_problem, unknown_column
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.java.charsets import native_charset
 from ggfmt.kernels import REFUSALS, native
