@@ -21,17 +21,7 @@ from msgspec import Raw
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
-from ggfmt.formats.avro import confluent
-from ggfmt.formats.avro.containers import (
-    MAGIC,
-    CorruptContainerError,
-    RecordsOfBlock,
-    container_chunks,
-    read_file_head,
-    read_header,
-    split_blocks,
-    unsafe_reason,
-)
+from ggfmt.formats.avro import confluent, containers
 from ggfmt.formats.avro.programs import program
 from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.connect.avro import connect_schema
@@ -117,20 +107,20 @@ class DebeziumAvro(Debezium):
 
     @staticmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        head = read_file_head(stream, file, layout)
+        head = containers.read_file_head(stream, file, layout)
         if isinstance(head, Chunk):
             yield head
-        elif head.startswith(MAGIC):
-            yield from container_chunks(head, stream, file, layout)
+        elif head.startswith(containers.MAGIC):
+            yield from containers.container_chunks(head, stream, file, layout)
         elif head:
             yield Chunk(file, 0, head + stream.read(), layout)
 
     @staticmethod
     def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
-        return RecordsOfBlock(chunk.data) if chunk.spans is None else chunk.spans
+        return containers.RecordsOfBlock(chunk.data) if chunk.spans is None else chunk.spans
 
     def opened(self, chunk: Chunk) -> Chunk:
-        return chunk if chunk.data.startswith(MAGIC) else replace(chunk, spans=[])
+        return chunk if chunk.data.startswith(containers.MAGIC) else replace(chunk, spans=[])
 
     def decoded(self, chunk: Chunk) -> Iterator[Any]:
         for run in self.runs(chunk):
@@ -152,15 +142,15 @@ class DebeziumAvro(Debezium):
 
     def _block(self, data: bytes, limit: int) -> Iterator[_Run | Diagnostic]:
         try:
-            header = read_header(data)
+            header = containers.read_header(data)
             if header.data not in self._headed:
                 self._headed[header.data] = self._plan(header.schema)
             plan = self._headed[header.data]
             if isinstance(plan, Diagnostic):
                 yield plan
                 return
-            for _, _, count, block in split_blocks(data, header, limit):
-                if isinstance(block, CorruptContainerError):
+            for _, _, count, block in containers.split_blocks(data, header, limit):
+                if isinstance(block, containers.CorruptContainerError):
                     raise block
                 stream = io.BytesIO(block)
                 while count:
@@ -169,8 +159,8 @@ class DebeziumAvro(Debezium):
                     count -= len(run)
                     yield run
                 if stream.tell() != len(block):
-                    raise CorruptContainerError("bytes follow the records of a block")
-        except CorruptContainerError as error:
+                    raise containers.CorruptContainerError("bytes follow the records of a block")
+        except containers.CorruptContainerError as error:
             yield Diagnostic("GG313", str(error))
         except _DECODE_ERRORS:
             yield Diagnostic("GG313", "a record in a block cannot be read")
@@ -210,7 +200,7 @@ class DebeziumAvro(Debezium):
             return confluent.datum_error(number)
 
     def _plan(self, schema: Any) -> _Plan | Diagnostic:
-        reason = unsafe_reason(schema)
+        reason = containers.unsafe_reason(schema)
         try:
             if reason is None:
                 words = Raw(msgspec.json.encode(connect_schema(schema)))
@@ -309,11 +299,11 @@ class DebeziumAvroReader(DialectReader):
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
-        if not head.startswith(MAGIC):
+        if not head.startswith(containers.MAGIC):
             return None
         try:
-            schema = read_header(head).schema
-        except CorruptContainerError:
+            schema = containers.read_header(head).schema
+        except containers.CorruptContainerError:
             return None
         fields = schema.get("fields") if isinstance(schema, dict) else None
         names = {field.get("name") for field in fields or () if isinstance(field, dict)}

@@ -13,15 +13,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.json_text import (
-    JsonValues,
-    Values,
-    json_booleans,
-    json_numbers,
-    json_strings,
-    json_texts,
-    json_values,
-)
+from ggfmt.columnar import json_text
 from ggfmt.columnar.pieces import Conditional, Text, join
 from ggfmt.columnar.strings import TextPattern, all_match, by_value
 from ggfmt.formats.api.writing import RIGHT_TYPE
@@ -65,7 +57,7 @@ class Encoding:
     help         what to do about values that cannot be written so; None for the general advice
     """
 
-    values: Values
+    values: json_text.Values
     schema: dict[str, Any]
     placeholder: str | None = None
     help: str | None = None
@@ -86,9 +78,9 @@ def encoding_of(type: SqlType, options: DebeziumOptions) -> Encoding:
     if kind is Kind.BINARY:
         return Encoding(quoted, {"type": "bytes", "parameters": parameters}, base64.b64encode(unavailable).decode())
     if kind is Kind.BOOLEAN:
-        return Encoding(json_booleans, {"type": "boolean"})
+        return Encoding(json_text.json_booleans, {"type": "boolean"})
     if kind is Kind.INTEGER:
-        return Encoding(_longs if options.schemas_enable else json_numbers, {"type": "int64"})
+        return Encoding(_longs if options.schemas_enable else json_text.json_numbers, {"type": "int64"})
     if kind in (Kind.FLOAT, Kind.DOUBLE):
         return Encoding(_floats, {"type": "float32" if kind is Kind.FLOAT else "float64"})
     if kind in (Kind.DECIMAL, Kind.NUMBER):
@@ -109,11 +101,11 @@ def _parameters(type: SqlType) -> dict[str, str]:
 # Numbers
 
 
-def _longs(values: pa.StringArray) -> JsonValues:
+def _longs(values: pa.StringArray) -> json_text.JsonValues:
     """Whole numbers of 64 bits."""
     if all_match(values, TextPattern.SHORT_INTEGER):
         return Text(values, null="null"), []
-    numbered, bad = json_numbers(values)
+    numbered, bad = json_text.json_numbers(values)
     numbers = join([numbered])
     fits = pc.match_substring_regex(numbers, "^(?:-?[0-9]{1,18}|null)$")
     if fits.true_count < len(numbers):
@@ -124,21 +116,21 @@ def _longs(values: pa.StringArray) -> JsonValues:
     return numbers, bad
 
 
-def _floats(values: pa.StringArray) -> JsonValues:
+def _floats(values: pa.StringArray) -> json_text.JsonValues:
     """Numbers, and what JSON has no numbers for as strings."""
     if all_match(values, TextPattern.JSON_NUMBER):
         return Text(values, null="null"), []
     special = pc.is_in(values, _SPECIAL)
     if not special.true_count:
-        return json_numbers(values)
-    numbers, bad = json_numbers(pc.if_else(special, "0", values))
-    return Conditional(special, [json_strings(values)], [numbers]), bad
+        return json_text.json_numbers(values)
+    numbers, bad = json_text.json_numbers(pc.if_else(special, "0", values))
+    return Conditional(special, [json_text.json_strings(values)], [numbers]), bad
 
 
 def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]) -> Encoding:
     mode, parameters = options.decimal_handling_mode, text["parameters"]
     if mode == DOUBLE:
-        return Encoding(json_numbers, {"type": "float64", "parameters": parameters})
+        return Encoding(json_text.json_numbers, {"type": "float64", "parameters": parameters})
     if mode != PRECISE:
         return Encoding(quoted, text)
     help = f"{RIGHT_TYPE}, or write `decimalHandlingMode=string`"
@@ -155,10 +147,10 @@ def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, A
             "version": 1,
             "parameters": parameters,
         }
-        return Encoding(json_values(by_value(_variable)), schema, help=help)
+        return Encoding(json_text.json_values(by_value(_variable)), schema, help=help)
     sizes = {"scale": str(scale)} | ({} if type.precision is None else {connect.PRECISION: str(type.precision)})
     schema = {"type": "bytes", "name": connect.DECIMAL, "version": 1, "parameters": sizes | parameters}
-    return Encoding(json_texts(by_value(partial(encoded, scale=scale))), schema, help=help)
+    return Encoding(json_text.json_texts(by_value(partial(encoded, scale=scale))), schema, help=help)
 
 
 def _variable(text: str) -> str | None:
@@ -198,19 +190,19 @@ def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]
     return Encoding(partial(make, unit=unit), schema, help=help)
 
 
-def _iso(values: pa.StringArray, kind: Kind) -> JsonValues:
+def _iso(values: pa.StringArray, kind: Kind) -> json_text.JsonValues:
     pattern, form = _ISO_FORMS[kind]
     fits = pc.match_substring_regex(values, pattern)
     wrong = pc.invert(fits.fill_null(True))
     bad = non_null_values(pc.indices_nonzero(wrong)) if wrong.true_count else []
-    return json_strings(pc.replace_substring_regex(values, pattern, form)), bad
+    return json_text.json_strings(pc.replace_substring_regex(values, pattern, form)), bad
 
 
-def _days(values: pa.StringArray) -> JsonValues:
+def _days(values: pa.StringArray) -> json_text.JsonValues:
     return _cast(values, pa.date32(), lambda text: None)
 
 
-def _moments(values: pa.StringArray, unit: TimeUnit) -> JsonValues:
+def _moments(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
     """Times since 1970 in a unit of Arrow."""
 
     def other(text: str) -> int | None:
@@ -229,7 +221,7 @@ def _moments(values: pa.StringArray, unit: TimeUnit) -> JsonValues:
     return _cast(values, pa.timestamp(unit), other)
 
 
-def _clocks(values: pa.StringArray, unit: TimeUnit) -> JsonValues:
+def _clocks(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
     """Times of day in a unit of Arrow."""
     if not values.null_count and pc.match_substring_regex(
         values, "^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.]|$)"
@@ -238,7 +230,9 @@ def _clocks(values: pa.StringArray, unit: TimeUnit) -> JsonValues:
             return join(["1970-01-01 ", values]).cast(pa.timestamp(unit)).cast(pa.int64()).cast(_STRING), []
         except pa.ArrowInvalid:
             pass
-    return json_values(by_value(lambda text: None if (clock := _clock(text, unit)) is None else str(clock)))(values)
+    return json_text.json_values(by_value(lambda text: None if (clock := _clock(text, unit)) is None else str(clock)))(
+        values
+    )
 
 
 def _clock(text: str, unit: str) -> int | None:
@@ -256,7 +250,7 @@ def _clock(text: str, unit: str) -> int | None:
     return -number if sign else number
 
 
-def _cast(values: pa.StringArray, type: pa.DataType, other: Callable[[str], int | None]) -> JsonValues:
+def _cast(values: pa.StringArray, type: pa.DataType, other: Callable[[str], int | None]) -> json_text.JsonValues:
     """Texts as numbers by a type of Arrow; by `other` where Arrow does not take them."""
     number = pa.int32() if type.bit_width == 32 else pa.int64()
     try:
@@ -271,4 +265,4 @@ def _cast(values: pa.StringArray, type: pa.DataType, other: Callable[[str], int 
             number_of = other(text)
             return None if number_of is None else str(number_of)
 
-    return json_values(by_value(single))(values)
+    return json_text.json_values(by_value(single))(values)

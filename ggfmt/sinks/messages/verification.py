@@ -12,21 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from ggfmt.commit import records as run_records
 from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE
 from ggfmt.commit.directory import files_below
 from ggfmt.commit.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, STAGING
 from ggfmt.commit.locking import LEASES, LOCK
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
-from ggfmt.commit.records import (
-    MANIFEST,
-    NEWER_LAYOUT_HELP,
-    RUNS,
-    RunRecord,
-    later_layout,
-    no_output,
-    output_to_read,
-    records,
-)
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
 
@@ -49,24 +40,24 @@ class Verification:
 
 def verify(root: str) -> Verification:
     """Verify an output directory. UsageError GG310 if there is none, Abend GG506 if it cannot be read."""
-    with output_to_read(root) as store:
+    with run_records.output_to_read(root) as store:
         return _verify(store, root)
 
 
 def _verify(store: Store, root: str) -> Verification:
     found = Verification()
     left = list(_left_over(store))
-    if not store.exists(MANIFEST) and not store.exists(RUNS) and not left:
-        raise no_output(root)
+    if not store.exists(run_records.MANIFEST) and not store.exists(run_records.RUNS) and not left:
+        raise run_records.no_output(root)
     found.findings += left
     listed: dict[str, set[tuple[int, str]]] = {}
     try:
-        for record in records(store):
+        for record in run_records.records(store):
             found.runs += 1
             place = Span(file=store.shown(record.place))
-            later = later_layout(record.document)
+            later = run_records.later_layout(record.document)
             if later is not None:
-                found.findings.append(Diagnostic("GG561", later, place, NEWER_LAYOUT_HELP))
+                found.findings.append(Diagnostic("GG561", later, place, run_records.NEWER_LAYOUT_HELP))
                 continue
             found.findings += (Diagnostic("GG510", text, place) for text in _sums(record))
             for name, entry in record.files(store):
@@ -112,7 +103,10 @@ def _left_over(store: Store) -> Iterator[Diagnostic]:
     ):
         if store.size(name) is not None:
             yield Diagnostic("GG511", what, Span(file=store.shown(name)), _NEXT_RUN)
-    known = {name.rpartition("/")[2] for name in (MANIFEST, RUNS, LOCK, LEASES, JOURNAL, POINTER, STAGING, COMMITS)}
+    known = {
+        name.rpartition("/")[2]
+        for name in (run_records.MANIFEST, run_records.RUNS, LOCK, LEASES, JOURNAL, POINTER, STAGING, COMMITS)
+    }
     for name in store.names(METADATA_DIRECTORY):
         if name not in known:
             place = store.shown(METADATA_DIRECTORY, name)
@@ -160,7 +154,7 @@ def _as_listed(store: Store, name: str, message: str) -> Diagnostic:
     return Diagnostic("GG510", message, Span(file=store.shown(name)), _RERUN_HELP)
 
 
-def _sums(record: RunRecord) -> Iterator[str]:
+def _sums(record: run_records.RunRecord) -> Iterator[str]:
     """The differences between the files of a run and its totals; not of handlers whose files later runs replaced."""
     document = record.document
     totals = document.get("totals", {})

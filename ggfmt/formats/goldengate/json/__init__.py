@@ -12,18 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
-from ggfmt.formats.api.losses import (
-    BEFORE_NOT_SHOWN,
-    CHARACTER_REPLACED,
-    EMPTY_BEFORE_AS_NONE,
-    KEYS_NOT_SHOWN,
-    NESTED_AS_TEXT,
-    NULL_AS_MISSING,
-    NUMBER_SPELLING,
-    TYPES_BY_VALUE,
-    TYPES_NOT_SHOWN,
-)
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
@@ -113,16 +103,16 @@ class JsonRowOptions(JsonRecordOptions):
 
 
 _LOSSES = (
-    NESTED_AS_TEXT,
-    NUMBER_SPELLING.of(*NUMBER_KINDS).except_when("treatAllColumnsAsStrings=true"),
-    CHARACTER_REPLACED,
+    losses.NESTED_AS_TEXT,
+    losses.NUMBER_SPELLING.of(*NUMBER_KINDS).except_when("treatAllColumnsAsStrings=true"),
+    losses.CHARACTER_REPLACED,
     NO_TIME,
     NO_POSITION,
     NO_TOKENS,
-    KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template("primarykeycolumns"),
-    NULL_AS_MISSING.when("omitNullValues=true"),
-    TYPES_BY_VALUE,
-    TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
+    losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template("primarykeycolumns"),
+    losses.NULL_AS_MISSING.when("omitNullValues=true"),
+    losses.TYPES_BY_VALUE,
+    losses.TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),
 )
 
 
@@ -139,7 +129,7 @@ FORMATS = (
         ),
         marks=(b"{",),
         schema_kind="json",
-        losses=(EMPTY_BEFORE_AS_NONE, *_LOSSES),
+        losses=(losses.EMPTY_BEFORE_AS_NONE, *_LOSSES),
     ),
     Format(
         name="json_row",
@@ -154,7 +144,7 @@ FORMATS = (
         ),
         marks=(b"{",),
         schema_kind="json",
-        losses=(*KEY_UPDATES, BEFORE_NOT_SHOWN, *_LOSSES),
+        losses=(*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
         since="12.3",
     ),
 )

@@ -13,17 +13,8 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
+from ggfmt.columnar import json_text
 from ggfmt.columnar.images import and_present, with_nulls
-from ggfmt.columnar.json_text import (
-    ImageObjects,
-    JsonValues,
-    Values,
-    json_booleans,
-    json_strings,
-    json_texts,
-    json_values,
-    quote_json,
-)
 from ggfmt.columnar.metadata import Clock, token_texts
 from ggfmt.columnar.pieces import JACKSON_ESCAPES, Encoding, Piece, escape_json_text, join
 from ggfmt.columnar.strings import by_value
@@ -63,7 +54,7 @@ class ColumnType:
     written."""
 
     schema: dict[str, Any]
-    values: Values
+    values: json_text.Values
     wanted: str = "a text"
     cut: bool = False
 
@@ -74,7 +65,7 @@ def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
     if options.treat_all_columns_as_strings:
         return _STRING
     if kind is Kind.BOOLEAN:
-        return ColumnType({"type": "boolean"}, json_booleans, "`true` or `false`")
+        return ColumnType({"type": "boolean"}, json_text.json_booleans, "`true` or `false`")
     if kind is Kind.FLOAT:
         return ColumnType({"type": "float"}, by_number(_float), "a number that a float can be")
     if kind is Kind.DOUBLE:
@@ -99,11 +90,11 @@ def _fits(type: SqlType, digits: int) -> bool:
 def _decimal(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
     scale = options.oracle_number_scale if type.kind is Kind.NUMBER or type.scale is None else type.scale
     schema = {"type": "bytes", "name": connect.DECIMAL, "version": 1, "parameters": {"scale": str(scale)}}
-    values = json_texts(by_value(partial(encoded, scale=scale)))
+    values = json_text.json_texts(by_value(partial(encoded, scale=scale)))
     return ColumnType(schema, values, f"a number of at most {scale} digits behind its point")
 
 
-def by_number(text_of: Callable[[float], str]) -> Values:
+def by_number(text_of: Callable[[float], str]) -> json_text.Values:
     """JSON values of numbers, as Java prints them; strings of what JSON has no numbers for, as Jackson writes them."""
 
     def text(value: str) -> str | None:
@@ -112,7 +103,7 @@ def by_number(text_of: Callable[[float], str]) -> Values:
         number = float(value) if _NUMBER.fullmatch(value) else math.inf
         return text_of(number) if math.isfinite(number) else None
 
-    return json_values(by_value(text))
+    return json_text.json_values(by_value(text))
 
 
 def _float(number: float) -> str:
@@ -122,8 +113,8 @@ def _float(number: float) -> str:
         raise ValueError from None
 
 
-def _texts(values: pa.StringArray) -> JsonValues:
-    return json_strings(values, Encoding.JACKSON), []
+def _texts(values: pa.StringArray) -> json_text.JsonValues:
+    return json_text.json_strings(values, Encoding.JACKSON), []
 
 
 _STRING = ColumnType({"type": "string"}, _texts)
@@ -155,11 +146,11 @@ class MetadataFields:
         if keyword == KEY_COLUMNS:
             return self._key_columns
         if keyword in (TIMESTAMP, POSITION):  # null, where an operation has none
-            return quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.JACKSON)
+            return json_text.quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.JACKSON)
         values = self._values.of(column, batch)
         if isinstance(values, pa.Scalar):
             values = str(values.as_py())
-        return _quoted(values) if isinstance(values, str) else quote_json(values, Encoding.JACKSON)
+        return _quoted(values) if isinstance(values, str) else json_text.quote_json(values, Encoding.JACKSON)
 
 
 def _quoted(text: str) -> str:
@@ -167,7 +158,7 @@ def _quoted(text: str) -> str:
 
 
 def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
-    return [json_strings(names, Encoding.JACKSON), ":", json_strings(values, Encoding.JACKSON)]
+    return [json_text.json_strings(names, Encoding.JACKSON), ":", json_text.json_strings(values, Encoding.JACKSON)]
 
 
 class KafkaConnectFormatter(Formatter):
@@ -180,7 +171,7 @@ class KafkaConnectFormatter(Formatter):
         self._required = [options.enable_nonnullable and not column.nullable for column in table.columns]
         columns = self._column_fields()
         names = [name for name, _, _ in columns]
-        self._objects = ImageObjects(names, [values for _, _, values in columns], COMPACT)
+        self._objects = json_text.ImageObjects(names, [values for _, _, values in columns], COMPACT)
         fields = [{**schema, "field": name} for name, schema, _ in columns]
         beside = [] if self._by_image else names
         self._twice = _first_twice([*self._metadata.names, *beside]) or _first_twice(names)
