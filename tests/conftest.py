@@ -114,16 +114,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     return Scheduling(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
-MOST_WORKERS = 4  # each may start a Spark, of up to a gigabyte
+MAX_WORKERS = 4  # each may start a Spark, of up to a gigabyte
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """How many processes share the modules of tests (`-n auto`); 0 for a single file, whose tests run in this one."""
     named = [argument.partition("::")[0] for argument in config.args]
-    modules = len(set(named)) if all(name.endswith(".py") for name in named) else MOST_WORKERS
+    modules = len(set(named)) if all(name.endswith(".py") for name in named) else MAX_WORKERS
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     waiting = cpus // 2  # tests that start Spark wait for a third of their time
-    workers = min(modules, cpus + waiting, MOST_WORKERS)
+    workers = min(modules, cpus + waiting, MAX_WORKERS)
     return workers if workers > 1 else 0
 
 

@@ -37,7 +37,7 @@ CONSOLIDATION_MEMBER = "consolidated"  # the member of a manifest that describes
 # the `op_ts` of an operation, as its source wrote it: its time zone is unknown. The first bytes of it say which
 # second, minute or day it is, so that none has to be parsed.
 
-MOST_COUNTS = 1000
+MAX_COUNTS = 1000
 # A step, and how many bytes of `yyyy-MM-dd HH:mm:ss` say which one it is.
 STEPS = {
     "second": 19,
@@ -52,7 +52,7 @@ STEPS = {
 _WIDTHS = tuple(STEPS.values())
 _KINDS = tuple(kind.encode() for kind in OP_TYPES)
 _FEW_TO_A_RUN = 8  # consecutive operations of one time; fewer are faster to count as a whole
-_TOO_MANY = 2 * MOST_COUNTS  # of one batch, even if each time is written in two ways
+_TOO_MANY = 2 * MAX_COUNTS  # of one batch, even if each time is written in two ways
 _PATTERN = (
     r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01])"
     r"([ T]([01][0-9]|2[0-3])(:[0-5]([0-9](:[0-5]([0-9])?)?)?)?)?)?)?"
@@ -62,7 +62,7 @@ _TIME = re.compile(_PATTERN.encode())
 
 @dataclass
 class Timeline:
-    """Operations by type and time, in no more than `MOST_COUNTS` counts.
+    """Operations by type and time, in no more than `MAX_COUNTS` counts.
 
     What it says does not depend on the order or the parts in which operations were added: the step is the shortest
     that all times together allow. A key of `counts` is the type, which is one byte, and the time. `untimed` are
@@ -127,9 +127,9 @@ class Timeline:
         self.counts[key] += count
 
     def _limit(self) -> None:
-        while len(self.counts) > MOST_COUNTS and self.width > _WIDTHS[-1]:
+        while len(self.counts) > MAX_COUNTS and self.width > _WIDTHS[-1]:
             self._widen(_next(self.width))
-        if len(self.counts) > MOST_COUNTS:  # even of years: no clock was right
+        if len(self.counts) > MAX_COUNTS:  # even of years: no clock was right
             finer, self.counts = self.counts, Counter()
             for key, count in finer.items():
                 self.untimed[key[:1].decode()] += count

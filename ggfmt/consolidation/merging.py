@@ -16,7 +16,7 @@ from ggfmt.frames.shapes import quoted
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 
-MOST_SMALL_FILES = 16  # of a table, before they are put together
+MAX_SMALL_FILES = 16  # of a table, before they are put together
 SMALL_BYTES = 4 << 20
 RANGE_BYTES = 64 << 20  # of rows in a file, where there are more
 
@@ -48,7 +48,7 @@ def _small(files: Mapping[str, Location]) -> set[str]:
     for name, file in files.items():
         if int(file.info().size or 0) < SMALL_BYTES:
             small.add(name)
-    return small if len(small) >= MOST_SMALL_FILES else set()
+    return small if len(small) >= MAX_SMALL_FILES else set()
 
 
 def by_key(rows: DataFrame, key: Sequence[str], size: int) -> DataFrame:

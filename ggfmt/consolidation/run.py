@@ -37,8 +37,8 @@ from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 if TYPE_CHECKING:
     from ggfmt.consolidation.writing import Answer
 
-MOST_TABLES_AT_ONCE = 4
-LEAST_DIGITS = 5
+MAX_TABLES_AT_ONCE = 4
+MIN_DIGITS = 5
 _LARGE_BYTES = 64 << 20  # of output, which tasks measure sooner than this process
 _FINDING = "finding rows"  # a phase of nothing else
 MERGEABLE = ("parquet", "orc")
@@ -212,7 +212,7 @@ class _Running:
         if largest <= writing.INTERPRETED_BYTES:
             conf |= writing.INTERPRETED
         items.sort(key=lambda item: -item.size)  # what takes longest comes first
-        threads = max(1, min(MOST_TABLES_AT_ONCE, len(items)))
+        threads = max(1, min(MAX_TABLES_AT_ONCE, len(items)))
         with statements(runner, conf, threads) as sql:  # type: ignore[arg-type]
             found = sql.each(partial(writing.answer, question), items)
         return sorted(found, key=lambda answer: answer.table.name)
@@ -283,7 +283,7 @@ class _Running:
             name = "_unresolved" if unresolved else table_directory(answer.table.name)
             number = parts[folded(name)] = parts.get(folded(name), -1) + 1
             suffix = generic if unresolved else to
-            yield Finished(answer, unresolved, f"{name}/part-{number:0{LEAST_DIGITS}d}.{suffix}", file)
+            yield Finished(answer, unresolved, f"{name}/part-{number:0{MIN_DIGITS}d}.{suffix}", file)
 
     def _commit(
         self,

@@ -34,8 +34,8 @@ log = logging.getLogger("ggfmt")
 
 COMPRESSION: Final = "zstd"
 ROW_GROUP_BYTES = 16 << 20  # in memory
-MOST_WAITING_BYTES = 64 << 20  # of all tables of a task
-MOST_OPEN_FILES = 128
+MAX_WAITING_BYTES = 64 << 20  # of all tables of a task
+MAX_OPEN_FILES = 128
 
 
 @dataclass
@@ -175,7 +175,7 @@ class TableFiles:
         self._sizes[table] += batch.nbytes
         if self._sizes[table] >= ROW_GROUP_BYTES:
             self._flush(table)
-        elif self._sizes.total() >= MOST_WAITING_BYTES:
+        elif self._sizes.total() >= MAX_WAITING_BYTES:
             for largest, _ in self._sizes.most_common(1 + len(self._sizes) // 4):
                 self._flush(largest)
 
@@ -202,7 +202,7 @@ class TableFiles:
         if writer is not None:
             self._open.move_to_end(table)
             return writer
-        if len(self._open) == MOST_OPEN_FILES:
+        if len(self._open) == MAX_OPEN_FILES:
             self._open.popitem(last=False)[1].close()
         paths = self._files.setdefault(table, [])
         path = self._directory.child(f"{self._numbers[table]:05d}", f"{self._stem}-{len(paths)}.parquet")

@@ -15,7 +15,7 @@ from ggfmt.render.report.facts import ReportData, operations_of
 from ggfmt.render.report.plots import seconds
 from ggfmt.sinks.dry_run import DryRun, FilePlan
 from ggfmt.sinks.messages.pipeline import HandlerOutput
-from ggfmt.sinks.messages.publish import LEAST_DIGITS
+from ggfmt.sinks.messages.publish import MIN_DIGITS
 from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.sinks.messages.verification import Verification
 
@@ -127,7 +127,7 @@ def _file(item: FilePlan) -> str:
     name = item.table or "all tables"
     if item.place is None:
         return f"{name}: by the values of {', '.join(item.columns)}"
-    return f"{name}: {item.place.numbered(0, LEAST_DIGITS)}"
+    return f"{name}: {item.place.numbered(0, MIN_DIGITS)}"
 
 
 def _some(lines: Sequence[str], most: int | None) -> Iterator[str]:

@@ -37,7 +37,7 @@ log = logging.getLogger("ggfmt")
 
 DOCUMENT = f"{METADATA_DIRECTORY}/checkpoint.json"
 SEGMENTS = f"{METADATA_DIRECTORY}/inputs"
-MOST_SEGMENTS = 64  # before small ones are put together
+MAX_SEGMENTS = 64  # before small ones are put together
 SMALL_BYTES = 8 << 20  # of a segment
 _VERSION = 2
 _READABLE = (1, _VERSION)
@@ -574,7 +574,7 @@ class Checkpoint(Participant):
         encode = msgspec.json.encode
         content = b"".join(encode(line) + b"\n" for line in (_SegmentHeader(number, run, len(seen)), *seen))
         part = CommitPart(self)
-        if len(names) >= MOST_SEGMENTS:
+        if len(names) >= MAX_SEGMENTS:
             sizes = self.store.sizes([f"{SEGMENTS}/{name}" for name in names])
             small = [name for name in sorted(sizes) if sizes[name] < SMALL_BYTES]
             content = b"".join([*(self.store.read(name) or b"" for name in small), content])

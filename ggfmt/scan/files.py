@@ -34,7 +34,7 @@ T = TypeVar("T")
 # Compressed files with any number of members: bzip2, because Arrow's reader stops at an empty member, and xz, which
 # Arrow does not read.
 
-MOST_MEMORY_BYTES = 256 << 20  # `xz -9` takes 65 MiB; a file may ask for 4 GiB
+MAX_MEMORY_BYTES = 256 << 20  # `xz -9` takes 65 MiB; a file may ask for 4 GiB
 _READ_BYTES = 1 << 18
 
 
@@ -110,16 +110,16 @@ class Bzip2(_MultiMemberStream):
 
 
 class Xz(_MultiMemberStream):
-    """OSError also for a member that needs more than `MOST_MEMORY_BYTES`."""
+    """OSError also for a member that needs more than `MAX_MEMORY_BYTES`."""
 
     _padding = b"\0"
 
     def _decompressor(self) -> lzma.LZMADecompressor:
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY_BYTES)
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_MEMORY_BYTES)
 
     def _damaged(self, error: Exception) -> str:
         if "memory" in str(error).lower():
-            limit = f"{MOST_MEMORY_BYTES / 1e6:.0f} MB"
+            limit = f"{MAX_MEMORY_BYTES / 1e6:.0f} MB"
             return f"xz data need more than {limit} of memory: pack them with `xz -9` or less"
         return f"xz data are damaged, or followed by something else: {error}"
 

@@ -21,7 +21,7 @@ from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.java.text import visible
 from ggfmt.render.report.page import page, write_page
 from ggfmt.render.runs import run_text
-from ggfmt.sinks.messages.run_history import MOST_EXAMPLES, read_run
+from ggfmt.sinks.messages.run_history import MAX_EXAMPLES, read_run
 from ggfmt.sinks.messages.verification import verify
 
 
@@ -136,7 +136,7 @@ def test_a_run_of_an_earlier_ggfmt_is_shown(tmp_path: Path) -> None:
 
 def test_the_first_rejects_of_each_reason_are_read(tmp_path: Path) -> None:
     found = read_run(str(output(tmp_path, count=160)))
-    assert len(found.rejects) == 2 * MOST_EXAMPLES
+    assert len(found.rejects) == 2 * MAX_EXAMPLES
     assert {(reject.handler, reject.code) for reject in found.rejects} == {("j", "GG301"), ("d", "GG301")}
     assert [reject.offset for reject in found.rejects] == sorted(reject.offset or 0 for reject in found.rejects[:3]) * 2
 

@@ -491,7 +491,7 @@ def test_relative_schema_directories_lie_below_the_output(
 def test_parts_are_numbered_with_as_many_digits_as_the_last_one_needs(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ggfmt.sinks.messages.publish.LEAST_DIGITS", 1)
+    monkeypatch.setattr("ggfmt.sinks.messages.publish.MIN_DIGITS", 1)
     many = write_lines(tmp_path / "many.json", [operation(n) for n in range(12)])
     run_ggfmt([many], tmp_path / "out", *JSON_LINES, "gg.handler.j.maxFileSize=1")
     assert [path.name[-6:-4] for path in output_files(tmp_path / "out", "j")] == [f"{n:02}" for n in range(12)]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
-from ggfmt.commit.records import MOST_COUNTS, STEPS, Timeline
+from ggfmt.commit.records import MAX_COUNTS, STEPS, Timeline
 from ggfmt.model.change import OP_TYPES
 
 START = datetime(2026, 1, 31, 18, 30)
@@ -73,17 +73,17 @@ def test_what_is_no_time_is_counted_all_the_same(text: str | None) -> None:
     ("seconds", "count", "step"),
     [
         (0, 1500, "second"),
-        (1, MOST_COUNTS, "second"),
-        (1, MOST_COUNTS + 1, "10 seconds"),
-        (60, MOST_COUNTS + 1, "10 minutes"),
-        (3600, MOST_COUNTS + 1, "day"),
-        (31 * 86400, MOST_COUNTS + 1, "year"),
+        (1, MAX_COUNTS, "second"),
+        (1, MAX_COUNTS + 1, "10 seconds"),
+        (60, MAX_COUNTS + 1, "10 minutes"),
+        (3600, MAX_COUNTS + 1, "day"),
+        (31 * 86400, MAX_COUNTS + 1, "year"),
     ],
 )
 def test_the_step_is_the_shortest_that_is_not_too_many(seconds: int, count: int, step: str) -> None:
     document = told(every(seconds, count, "I"))
     assert document["step"] == step
-    assert len(document["times"]) <= MOST_COUNTS
+    assert len(document["times"]) <= MAX_COUNTS
     assert {len(time) for time in document["times"]} == {STEPS[step]}
     expected = Counter(time[: STEPS[step]] for _, time in every(seconds, count, "I") if time)
     assert {time: kinds["I"] for time, kinds in document["times"].items()} == expected

@@ -176,8 +176,8 @@ def test_a_table_without_columns_is_told(tmp_path: Path, caplog: pytest.LogCaptu
 
 def test_files_of_many_tables_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staging_module, "ROW_GROUP_BYTES", 2000)
-    monkeypatch.setattr(staging_module, "MOST_WAITING_BYTES", 9000)
-    monkeypatch.setattr(staging_module, "MOST_OPEN_FILES", 3)
+    monkeypatch.setattr(staging_module, "MAX_WAITING_BYTES", 9000)
+    monkeypatch.setattr(staging_module, "MAX_OPEN_FILES", 3)
     names = [f"T{number}" for number in range(12)]
     files = TableFiles(Location.of(str(tmp_path)), "0000000-7", names)
     chosen, expected = random.Random(3), dict.fromkeys(names, 0)

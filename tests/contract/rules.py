@@ -231,7 +231,7 @@ def truncates(contract: Contract) -> None:
 
 # The same however it is read
 
-_MOST_SPLITS = 12
+_MAX_SPLITS = 12
 _SIZES = st.one_of(st.integers(1, 60), st.integers(61, 3000))
 
 
@@ -244,9 +244,9 @@ def cuts(contract: Contract) -> None:
     @given(contract.cases, _SIZES, _SIZES)
     def reads_alike(case: Case, size: int, chunk: int) -> None:
         data, source = file_of(contract, case), settings_of(contract, case)
-        size = max(size, len(data) // _MOST_SPLITS)
+        size = max(size, len(data) // _MAX_SPLITS)
         whole = read_case(contract, case, data)
-        with chunk_bytes(max(chunk, len(data) // _MOST_SPLITS)):
+        with chunk_bytes(max(chunk, len(data) // _MAX_SPLITS)):
             assert read_case(contract, case, data, size=size) == whole
             assert not discovers or discover(contract.name, data, source, size) == discover(contract.name, data, source)
 

@@ -28,7 +28,7 @@ from ggfmt.model.table import TableDef
 CORPUS = TESTS / "fuzz" / "corpus"
 PROPERTIES = "properties"
 TARGETS = [name for name, format in FORMATS.items() if format.reads is not None] + [PROPERTIES]
-MOST_BYTES = 1 << 14
+MAX_BYTES = 1 << 14
 
 _TIMES = 4
 _RANGES = (1 << 20, 7, 64, 300)

@@ -10,7 +10,7 @@ from scanners import UNSCANNED, operations_taken, without_kernels
 
 from fuzz import (
     CORPUS,
-    MOST_BYTES,
+    MAX_BYTES,
     PROPERTIES,
     TARGETS,
     corpus,
@@ -44,7 +44,7 @@ def test_the_corpus_is_small() -> None:
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != PROPERTIES])
 def test_seeds_reach_the_scanner_of_their_format(name: str) -> None:
     """Else fuzzing would look at the exact reader alone."""
-    data = repeated(name)[:MOST_BYTES]  # as much as is fuzzed
+    data = repeated(name)[:MAX_BYTES]  # as much as is fuzzed
     with operations_taken() as taken:
         for source in sources(name):
             read(name, data, source, trusted=definitions(name))

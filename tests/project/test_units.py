@@ -13,7 +13,7 @@ from places import PACKAGE
 from ggfmt.doctor.finding import size_text
 from ggfmt.render.progress import _bytes
 from ggfmt.render.report.plots import size
-from ggfmt.scan.files import MOST_MEMORY_BYTES, Xz
+from ggfmt.scan.files import MAX_MEMORY_BYTES, Xz
 
 _BINARY = re.compile(r"\b(?:[KMGT]iB|KB)\b")
 _SHIFTED = re.compile(r">> ?(?:10|20|30)\b|/ ?(?:1024|\(1 << \d0\))")
@@ -55,4 +55,4 @@ def test_no_message_has_binary_units(path: Path) -> None:
 
 def test_a_limit_is_shown_in_the_same_units() -> None:
     told = Xz._damaged(Xz.__new__(Xz), MemoryError("memory usage limit"))
-    assert f"{MOST_MEMORY_BYTES // 10**6} MB" in told
+    assert f"{MAX_MEMORY_BYTES // 10**6} MB" in told

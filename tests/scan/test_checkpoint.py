@@ -223,7 +223,7 @@ def test_output_and_checkpoint_are_committed_together_or_not_at_all(
 
 
 def test_segments_are_put_together_and_forget_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "MOST_SEGMENTS", 3)
+    monkeypatch.setattr(checkpoint, "MAX_SEGMENTS", 3)
     for number in range(9):
         place.write(f"{number}.json", number)
         place.run(current_timestamp=None)

@@ -102,7 +102,7 @@ def test_a_damaged_record_of_the_same_format_is_of_no_other(tmp_path: Path) -> N
 def test_formats_are_tried_for_the_first_rejects_of_a_task_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execution, "MOST_EXPLAINED", 2)
+    monkeypatch.setattr(execution, "MAX_EXPLAINED", 2)
     (tmp_path / "in.json").write_bytes(LATER + OTHER * 5)
     run_ggfmt([tmp_path / "in.json"], tmp_path / "out", *JSON_LINES, quarantine=True)
     rejects = _rejects(tmp_path / "out")

@@ -33,7 +33,7 @@ def main() -> None:
     import atheris
 
     with atheris.instrument_imports(include=["ggfmt"]):
-        from fuzz import MOST_BYTES, corpus, seeds, target
+        from fuzz import MAX_BYTES, corpus, seeds, target
 
         look = target(given.format)
         for data in seeds(given.format):  # loads what the format needs
@@ -44,11 +44,11 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         for number, data in enumerate([*seeds(given.format), *corpus(given.format)]):
-            (Path(folder) / f"{number:04d}").write_bytes(data[:MOST_BYTES])
+            (Path(folder) / f"{number:04d}").write_bytes(data[:MAX_BYTES])
         given.found.mkdir(parents=True, exist_ok=True)
         options = [
             f"-max_total_time={given.seconds}",
-            f"-max_len={MOST_BYTES}",
+            f"-max_len={MAX_BYTES}",
             "-timeout=20",
             "-rss_limit_mb=3000",
             f"-artifact_prefix={given.found}/{given.format}-",

@@ -10,7 +10,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.formats.arcion.cursor import place_of
 from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
-from ggfmt.formats.records.problems import MOST_SHOWN, RecordError, missing_member_error, no_op
+from ggfmt.formats.records.problems import MAX_SHOWN, RecordError, missing_member_error, no_op
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, TableDef
 
@@ -76,14 +76,14 @@ def check_op(op: str | None, table: str) -> str:
     if op is None:
         raise missing_member_error("opType", "every change of Arcion has one", table)
     if op not in OPS:
-        raise no_op("opType", op[:MOST_SHOWN], OPS, table)
+        raise no_op("opType", op[:MAX_SHOWN], OPS, table)
     return op
 
 
 def check_states(states: Collection[str | None], table: str) -> None:
     if not STATES.issuperset(states):
         wrong = next(state for state in states if state not in STATES)
-        word = "NULL" if wrong is None else f"`{wrong[:MOST_SHOWN]}`"
+        word = "NULL" if wrong is None else f"`{wrong[:MAX_SHOWN]}`"
         raise RecordError("GG308", f"`exists` of a column cannot be {word}", "legal values are 0, 1, 2 and 3", table)
 
 

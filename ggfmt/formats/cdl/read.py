@@ -129,7 +129,7 @@ class Cdl(Dialect):
             raise problems.missing_member_error(tag, "every change must have an operation", table, what="`payload`")
         op = _OPS[version].get(kind)
         if op is None:
-            raise problems.no_op(tag, kind[: problems.MOST_SHOWN], _OPS[version], table)
+            raise problems.no_op(tag, kind[: problems.MAX_SHOWN], _OPS[version], table)
         record_schema = self._describe(record, table, version)
         position, tokens = self._tokens(payload, version, kind)
         origin = payload.source or Origin()

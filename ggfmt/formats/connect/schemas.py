@@ -13,7 +13,7 @@ LOGICAL = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (f"{LOGICAL}{name}" for name in ("Decimal", "Date", "Time", "Timestamp"))
 PRECISION = "connect.decimal.precision"  # a parameter of a decimal, beside its `scale`
 
-MOST_SCALE = 20000  # PostgreSQL's goes up to 16383
+MAX_SCALE = 20000  # PostgreSQL's goes up to 16383
 
 # What the values of a type are, where they are no texts; floating-point numbers have the names of Avro too.
 KINDS = {
@@ -38,7 +38,7 @@ class SchemaField(msgspec.Struct, gc=False):
     def number(self, parameter: str) -> int | None:
         """A parameter that is a whole number from -20000 to 20000; None if it is absent or none."""
         text = str((self.parameters or {}).get(parameter, ""))
-        if not re.fullmatch("-?[0-9]{1,5}", text) or abs(int(text)) > MOST_SCALE:
+        if not re.fullmatch("-?[0-9]{1,5}", text) or abs(int(text)) > MAX_SCALE:
             return None
         return int(text)
 

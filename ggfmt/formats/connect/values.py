@@ -24,14 +24,14 @@ from ggfmt.model.table import Kind, SqlType
 
 _FARTHEST = 1 << 62
 _DAY = 86400_000000
-_MOST_DIGITS = 1000
+_MAX_DIGITS = 1000
 
 # Decimals
 
 _BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
 _PLAIN = re.compile(r"[+-]?[0-9]{1,1500}(?:\.[0-9]{1,1500})?", re.ASCII)
 _EXPONENT = re.compile(r"[+-]?(?:[0-9]{1,1500}(?:\.[0-9]{0,1500})?|\.[0-9]{1,1500})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
-_MOST_BYTES = 1600  # Python prints no more digits
+_MAX_BYTES = 1600  # Python prints no more digits
 
 
 def decimals(scale: int) -> Kernel:
@@ -42,7 +42,7 @@ def decimals(scale: int) -> Kernel:
 def decoded(text: str, scale: int) -> str | None:
     """Decode a decimal of a scale from Base64; None if the text is not Base64."""
     data = bytes_of(text)
-    return decimal_text(int.from_bytes(data, "big", signed=True), scale) if data and len(data) <= _MOST_BYTES else None
+    return decimal_text(int.from_bytes(data, "big", signed=True), scale) if data and len(data) <= _MAX_BYTES else None
 
 
 def bytes_of(text: str) -> bytes | None:
@@ -100,7 +100,7 @@ def read_as(type: str, name: str, parameters: Mapping[str, Any] | None) -> tuple
     """The SQL type of a schema, and what makes texts of its values; None where they are texts as they stand."""
     if name == connect.DECIMAL:
         scale, precision = (_int((parameters or {}).get(size)) for size in ("scale", connect.PRECISION))
-        kernel = reject_all if scale is None or abs(scale) > _MOST_DIGITS else decimals(scale)
+        kernel = reject_all if scale is None or abs(scale) > _MAX_DIGITS else decimals(scale)
         return SqlType(Kind.DECIMAL, precision=precision, scale=scale), kernel
     return _TIMES.get(name) or (SqlType(connect.KINDS.get(type, Kind.STRING)), None)
 

@@ -57,7 +57,7 @@ from ggfmt.model.table import Kind, TableDef
 _OPS = pa.array([text(code) for code in ("c", "u", "d", "t", "r")], pa.binary())
 _OP_TYPES = pa.array([op.value for op in OpType], pa.string())
 _READ = 4  # the place of `r`
-_MOST_MICROS = ((1 << 63) - 1) // 1000  # that are nanoseconds of 64 bits
+_MAX_MICROS = ((1 << 63) - 1) // 1000  # that are nanoseconds of 64 bits
 
 # Values of Debezium in Avro: the same that JSON has, with the same Connect schemas, in Avro's binary encoding.
 
@@ -197,7 +197,7 @@ class DebeziumAvroFormatter(DebeziumFormatter):
     def _source(
         self, event: EventColumns, tokens: TokenColumns, micros: pa.Int64Array, position: pa.StringArray
     ) -> list[Piece]:
-        fits = pc.less_equal(pc.abs(micros), _MOST_MICROS)
+        fits = pc.less_equal(pc.abs(micros), _MAX_MICROS)
         nanos = pc.multiply(pc.if_else(fits, micros, pa.scalar(None, pa.int64())), 1000)
         pieces: list[Piece] = [
             text(OWN),

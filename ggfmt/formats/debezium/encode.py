@@ -135,7 +135,7 @@ def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, A
         return Encoding(quoted, text)
     help = f"{RIGHT_TYPE}, or write `decimalHandlingMode=string`"
     scale = None if type.kind is Kind.NUMBER else type.scale
-    if scale is None or abs(scale) > connect.MOST_SCALE:
+    if scale is None or abs(scale) > connect.MAX_SCALE:
         fields = [
             {"type": "int32", "optional": False, "field": "scale"},
             {"type": "bytes", "optional": False, "field": "value"},

@@ -92,7 +92,7 @@ class Dms(Dialect):
             if kind is None:
                 raise problems.missing_member_error("record-type", "every record of DMS has one", what="`metadata`")
             raise problems.RecordError(
-                "GG308", f"`record-type` cannot be `{kind[: problems.MOST_SHOWN]}`", problems.legal_values(_TYPES)
+                "GG308", f"`record-type` cannot be `{kind[: problems.MAX_SHOWN]}`", problems.legal_values(_TYPES)
             )
         if operation is None:
             raise problems.missing_member_error("operation", "every record of DMS has one", what="`metadata`")
@@ -158,7 +158,7 @@ class Dms(Dialect):
             if described is not None and described.columns:
                 table = _table(metadata)
                 return (self.described((table, bytes(control)), lambda: self._definition(table, described)),)
-        return f"control {operation[: problems.MOST_SHOWN]}"
+        return f"control {operation[: problems.MAX_SHOWN]}"
 
     def _definition(self, table: str, described: DmsTable) -> TableDef:
         names = described.columns

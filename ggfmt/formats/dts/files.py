@@ -30,7 +30,7 @@ from ggfmt.formats.avro.containers import MAGIC, RecordsOfBlock, container_chunk
 from ggfmt.formats.json import files as json_files
 
 PREFIX_BYTES = 4
-MOST_BYTES = 1 << 27  # of a record, with its length
+MAX_BYTES = 1 << 27  # of a record, with its length
 CHUNK_BYTES = 1 << 20
 _LINE = re.compile(rb"[^\r\n]+")
 _BASE64 = re.compile(rb"(?:\xef\xbb\xbf)?[A-Za-z0-9+/=\s]+")
@@ -98,7 +98,7 @@ def line_datums(data: bytes, spans: Sequence[tuple[int, int]]) -> tuple[bytes, l
 def _prefixed(data: bytes, stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
     source = Source(stream, file, layout, CHUNK_BYTES)
     source.buffer = data
-    most = min(layout.max_record, MOST_BYTES)
+    most = min(layout.max_record, MAX_BYTES)
     while source.buffer:
         data = source.buffer
         spans: list[tuple[int, int]] = []
@@ -125,11 +125,11 @@ def _prefixed(data: bytes, stream: BinaryIO, file: str, layout: Layout) -> Itera
 def _too_long(source: Source, size: int) -> Chunk:
     """A record of a length beyond what is allowed; where a length cannot be right, all that follow are out of place."""
     start, head = source.offset, source.head()
-    while source.buffer and (size > MOST_BYTES or source.offset - start < size):
-        left = len(source.buffer) if size > MOST_BYTES else size - (source.offset - start)
+    while source.buffer and (size > MAX_BYTES or source.offset - start < size):
+        left = len(source.buffer) if size > MAX_BYTES else size - (source.offset - start)
         source.drop(min(left, len(source.buffer)))
         source.buffer = source.buffer or source.stream.read(CHUNK_BYTES)
-    if size <= MOST_BYTES:
+    if size <= MAX_BYTES:
         return source.long(start, head)
     problem = Diagnostic("GG313", "the length of a record is out of range")
     return replace(source.long(start, head), problem=problem)

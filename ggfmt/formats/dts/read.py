@@ -285,7 +285,7 @@ class Dts(Dialect):
 
     def prefixed(self, data: bytes) -> DtsRecord | Diagnostic:
         size = int.from_bytes(data[: dts_files.PREFIX_BYTES], "big") + dts_files.PREFIX_BYTES
-        if size >= dts_files.MOST_BYTES:
+        if size >= dts_files.MAX_BYTES:
             return Diagnostic("GG313", "the length of a record is out of range", help=_HELP)
         if size > len(data) or len(data) < dts_files.PREFIX_BYTES:
             help = "read the file again when it is whole"

@@ -35,7 +35,7 @@ _QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
 _NOT_WHITE = re.compile(rb"[^ \t\r\n]")
 _NOT_WHITE_NOR_BRACKET = re.compile(rb"[^ \t\r\n\[\]]")
 _START_OF_LINE = re.compile(rb"\n(?=(?:\xef\xbb\xbf)?\{)")
-_MOST_CUT = 16  # a word or an escape that the end of the data cuts looks like a mistake this far before it
+_MAX_CUT = 16  # a word or an escape that the end of the data cuts looks like a mistake this far before it
 
 
 def is_value(data: bytes, start: int, end: int) -> bool:
@@ -66,7 +66,7 @@ class RecordBoundaries:
         self._start = _NOT_WHITE_NOR_BRACKET if layout.array else _NOT_WHITE
         self._more = more
         self._lenient: memoryview | None = None
-        self._margin = max(_MOST_CUT, len(layout.delimiter))
+        self._margin = max(_MAX_CUT, len(layout.delimiter))
         self.stop = self._run()
         self.long = len(data) - self.stop > self._limit
 

@@ -74,7 +74,7 @@ _SIGNS = (
 _SCALED = {"scale", "value"}  # Debezium's VariableScaleDecimal: a number of any scale, which may be a key
 
 _START = re.compile(r'\{\s*"')
-_MOST_FAILURES = 64  # each takes time in proportion to the text
+_MAX_FAILURES = 64  # each takes time in proportion to the text
 _lenient = json.JSONDecoder(parse_int=str, strict=False).raw_decode  # Python makes no int of thousands of digits
 
 
@@ -110,7 +110,7 @@ def _objects_in(text: str) -> Iterator[Any]:
         except (ValueError, RecursionError):
             place = found.start() + 1
             failures += 1
-            if failures > _MOST_FAILURES:
+            if failures > _MAX_FAILURES:
                 raise _Unclear from None
         else:
             yield value

@@ -34,7 +34,7 @@ from ggfmt.formats.avro.schemas import without_logical_types
 from ggfmt.formats.connect.values import decimal_text
 from ggfmt.formats.qlik import BIG_ENDIAN
 from ggfmt.formats.qlik import envelope as envelopes
-from ggfmt.formats.qlik.envelope import MOST_BYTES, AvroEnvelope, EnvelopeError, Truncated, read_envelope, read_head
+from ggfmt.formats.qlik.envelope import MAX_BYTES, AvroEnvelope, EnvelopeError, Truncated, read_envelope, read_head
 from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.read import Qlik
 from ggfmt.formats.records.dialect import Examination, Meaning, classify_records
@@ -169,7 +169,7 @@ _MASK = _WORDS | {programs.BYTES, programs.FIXED}
 _AS_THEY_ARE = _HEADER | _MASK | {programs.DOUBLE}
 _ODD = b"?"  # no JSON: in the place of a record that is for the exact reader
 _TAIL = b"}"
-_MOST_MARKS = 1024  # that are remembered
+_MAX_MARKS = 1024  # that are remembered
 _FEW = 16  # records that are made JSON at once, after some that were no records
 
 
@@ -194,7 +194,7 @@ class JsonOfChanges:
 
     def of(self, chunk: Chunk) -> Chunk:
         """Make a chunk of JSON records; a record that only the exact reader can read becomes invalid JSON."""
-        if len(chunk.data) > MOST_BYTES:
+        if len(chunk.data) > MAX_BYTES:
             return chunk
         data, places = chunk.data, places_of(chunk.spans or ())
         count = len(places) // 2
@@ -242,7 +242,7 @@ class JsonOfChanges:
                 return b"", None
             mark = data[start : start + self._size]
             if mark not in self._forms:
-                if len(self._forms) >= _MOST_MARKS:
+                if len(self._forms) >= _MAX_MARKS:
                     self._forms.clear()
                 self._forms[mark] = self._form_of(mark)
         return mark, self._forms[mark]

@@ -17,7 +17,7 @@ from ggfmt.kernels import native
 
 MAGIC = b"atMSG"
 CHUNK_BYTES = 1 << 20
-MOST_BYTES = 64 << 20  # of one envelope
+MAX_BYTES = 64 << 20  # of one envelope
 _VARINT_BYTES = 10
 _LINE_ENDS = b"\r\n"
 
@@ -87,7 +87,7 @@ def _spans(data: bytes, more: bool, limit: int) -> tuple[Spans, int]:
     place = 0
     while True:
         if native is not None:
-            spans.add_all(native.envelopes(data, place, min(limit, MOST_BYTES)))
+            spans.add_all(native.envelopes(data, place, min(limit, MAX_BYTES)))
             place = spans[-1][1] if spans else place
         while place < len(data) and data[place] in _LINE_ENDS:
             place += 1
@@ -125,7 +125,7 @@ def _long(data: bytes, place: int) -> tuple[int, int]:
 
 def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
     size, place = _long(data, place)
-    if not 0 <= size <= MOST_BYTES:
+    if not 0 <= size <= MAX_BYTES:
         raise EnvelopeError("a length is out of range")
     if place + size > len(data):
         raise Truncated("the message has no end")
@@ -157,6 +157,6 @@ def _past_map(data: bytes, place: int) -> int:
         if count < 0:  # then the size of the entries in bytes follows
             count = -count
             _, place = _long(data, place)
-        for _ in range(min(count, MOST_BYTES)):
+        for _ in range(min(count, MAX_BYTES)):
             _, place = _text(data, place)
             _, place = _text(data, place)

@@ -16,7 +16,7 @@ from ggfmt.columnar.pieces import Piece
 from ggfmt.formats.records.problems import RecordError
 
 _HEX = re.compile(r"[0-9A-Fa-f]+", re.ASCII)
-_MOST_SEEN = 1024  # masks of a table that are remembered
+_MAX_SEEN = 1024  # masks of a table that are remembered
 _HELP = "check the definition; where Avro has the bytes the other way round, give `avroMaskByteOrder`"
 
 
@@ -37,7 +37,7 @@ class Ordinals:
                 reason = f"`{name}` has a bit for the column {mask.bit_length()}"
                 raise RecordError("GG308", f"{reason}, and the highest ordinal is {self._highest}", _HELP, table)
             unset = frozenset(column for column, ordinal in self._columns if not mask >> (ordinal - 1) & 1)
-            if len(self._seen) < _MOST_SEEN:
+            if len(self._seen) < _MAX_SEEN:
                 self._seen[text] = unset
         return unset
 

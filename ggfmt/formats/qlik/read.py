@@ -29,7 +29,7 @@ from ggfmt.model.table import Column, TableDef, split_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
 _SNAPSHOTS = ("REFRESH", "READ")
-_MOST_COLUMNS = 1 << 16
+_MAX_COLUMNS = 1 << 16
 _SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
 _TABLE_HELP = (
     "read the file with its metadata message too, or give the table by `tableName` with `--input-option` and its "
@@ -156,7 +156,7 @@ class Qlik(Dialect):
         name = _full_name(body.lineage.schema, body.lineage.table)
         columns = sorted(body.tableStructure.tableColumns.items(), key=lambda item: item[1].ordinal)
         ordinals = tuple(column.ordinal for _, column in columns)
-        if len(set(ordinals)) < len(ordinals) or (ordinals and not 1 <= ordinals[0] <= ordinals[-1] <= _MOST_COLUMNS):
+        if len(set(ordinals)) < len(ordinals) or (ordinals and not 1 <= ordinals[0] <= ordinals[-1] <= _MAX_COLUMNS):
             raise RecordError("GG308", "the columns have no ordinals of their own from 1 on", None, name)
         definition = TableDef(
             name,

@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from ggfmt.formats.json.values import plain_name, raw_members
 
-MOST_LEARNED = 200  # names; where there are more, the members of each record are looked at
+MAX_LEARNED = 200  # names; where there are more, the members of each record are looked at
 
 _FIRST_BYTES = 1 << 14
 _NOT_THERE = Raw(b"")
@@ -116,7 +116,7 @@ class MemberDecoder:
                 names.append(name)
         every = [name for names in self._learned.values() for name in names]
         # A class cannot have a member with such a name.
-        self._singly = len(every) > MOST_LEARNED or any(plain_name(name) != name for name in every)
+        self._singly = len(every) > MAX_LEARNED or any(plain_name(name) != name for name in every)
         if self._singly:
             self._learned, self._found = {}, []
         self._strict = self._make()

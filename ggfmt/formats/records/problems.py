@@ -25,7 +25,7 @@ IMAGE_RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 # Records that are no operations though they should be: what dialects raise, and how it is put in words.
 
 Decoded = TypeVar("Decoded")
-MOST_SHOWN = 40  # characters of a word of the input in a message
+MAX_SHOWN = 40  # characters of a word of the input in a message
 NAME_TABLE = "every change must name its table"
 
 
@@ -56,7 +56,7 @@ def missing_member_error(
 
 def no_op(member: str, value: str, legal: Iterable[str], table: str | None = None, more: str = "") -> RecordError:
     """GG304 for a word that stands for no type of operation."""
-    word = value if len(value) <= MOST_SHOWN else "that"
+    word = value if len(value) <= MAX_SHOWN else "that"
     return RecordError("GG304", f"`{member}` cannot be `{word}`", f"{legal_values(legal)}{more}", table)
 
 

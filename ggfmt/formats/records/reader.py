@@ -62,7 +62,7 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Kind, TableDef
 
 _NOTHING = Grammar((), {})  # every record is odd, until one tells the grammar of those like it
-_MOST_GRAMMARS = 16  # in a file that has records of so many kinds in turns, the exact reader is as fast
+_MAX_GRAMMARS = 16  # in a file that has records of so many kinds in turns, the exact reader is as fast
 # The JSON values of columns of the types that a discovery finds in images.
 _TAKES = {
     Kind.STRING: NULL | STRING,
@@ -295,7 +295,7 @@ class DialectReader(ScanningReader[DialectTable]):
         self.members = self._dialect.members
         self._twice: set[int] = set()  # rows of the batch in the making that have a column twice in an image
         self._grammar = self._dialect.first_grammar()
-        self._grammars_left = _MOST_GRAMMARS
+        self._grammars_left = _MAX_GRAMMARS
         self._placed: tuple[ScannedBatch | None, Any] = None, None
         if self.dialect.scanned:
             self.use_scanner(self._grammar or _NOTHING)

@@ -115,7 +115,7 @@ class ScannedBatch:
         return len(self) if column.present is None else int(column.present.true_count)
 
 
-MOST_IDENTITIES = 16 << 20  # bytes; a scanner keeps all identities that it binds
+MAX_IDENTITIES = 16 << 20  # bytes; a scanner keeps all identities that it binds
 
 
 class ScanResult(NamedTuple):
@@ -146,7 +146,7 @@ class Scanner:
         self._native = native.JsonScanner(members, ops, image_rules(), row_only, key_updates, row_token)
         self._with_tokens = with_tokens
         self._numbers: dict[str, int] = {}
-        self._room = MOST_IDENTITIES
+        self._room = MAX_IDENTITIES
         slots = list(_slots(grammar.members))
         self._places = {name: place for place, (name, full_name) in enumerate(slots) if full_name is None}
         self.notes = [(place, full_name) for place, (_, full_name) in enumerate(slots) if full_name is not None]

@@ -43,7 +43,7 @@ def run_split(job: Job, split: Split, attempt: int) -> TaskOutcome:
     return in_task(job.staging.values(), split.ordinal, lambda: _Task(job, split, attempt).run())
 
 
-MOST_EXPLAINED = (
+MAX_EXPLAINED = (
     100  # rejects of a task for which ggfmt tries other formats, which takes longer than to set a record aside
 )
 
@@ -59,7 +59,7 @@ class _Task:
         for other in projection[1:]:
             combined |= other
         self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog_at(split), combined, job.source)
-        self.unexplained = MOST_EXPLAINED
+        self.unexplained = MAX_EXPLAINED
 
     def run(self) -> TaskOutcome:
         self.sink.watch.lap(None)

@@ -10,7 +10,7 @@ from itertools import groupby
 from ggfmt.sinks.messages.staging import PlacedPreamble, StagedFile
 
 JOIN_BYTES = 16 << 20
-MOST_JOINED_BYTES = 64 << 20  # to copy a larger file would cost more than it saves
+MAX_JOINED_BYTES = 64 << 20  # to copy a larger file would cost more than it saves
 BLOCK_BYTES = 4 << 20
 
 
@@ -28,13 +28,13 @@ class Group:
 def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]) -> list[Group]:
     """Group consecutive files of each handler, table and partition, in order.
 
-    A group grows until it has `JOIN_BYTES`, but to no more than `MOST_JOINED_BYTES` and the handler's `maxFileSize`. So
+    A group grows until it has `JOIN_BYTES`, but to no more than `MAX_JOINED_BYTES` and the handler's `maxFileSize`. So
     a table of one definition has at most one file more than it has times `JOIN_BYTES`, if `maxFileSize` is no less than
-    `MOST_JOINED_BYTES`.
+    `MAX_JOINED_BYTES`.
     """
     groups: list[Group] = []
     for (handler, *_), members in groupby(in_order(files), _series):
-        limit = min(MOST_JOINED_BYTES, max_file_size(handler))
+        limit = min(MAX_JOINED_BYTES, max_file_size(handler))
         parts: list[StagedFile] = []
         size = 0
         said: dict[str, str] = {}

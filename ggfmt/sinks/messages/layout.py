@@ -24,14 +24,14 @@ from ggfmt.options.templates import DATA_SLASH, NUMBER, MissingValueError, NameC
 from ggfmt.options.value_types import Keys
 
 PATH_BYTES = 900  # object stores take names of 1,024 bytes, of which the output directory has some
-MOST_SECONDS = 10  # for the expressions of a template and one name
+MAX_SECONDS = 10  # for the expressions of a template and one name
 _HELP = "change `pathMappingTemplate` or `fileNameMappingTemplate`"
 
 Partition = tuple[Value, ...]
 
 # The rows of a table by the values of some of its columns, which go to files of their own (`partitioner`).
 
-MOST_PARTITIONS = 10_000
+MAX_PARTITIONS = 10_000
 
 _MISSING, _NULL, _TEXT = "-", "0", "="
 
@@ -91,7 +91,7 @@ def _values(number: int, distinct: list[list[str]]) -> Partition:
 
 def too_many_partitions(table: str) -> Diagnostic:
     """GG515 for a table with a file for nearly every row."""
-    message = f"`partitioner` divides the table into more than {MOST_PARTITIONS:,} parts, each with files of its own"
+    message = f"`partitioner` divides the table into more than {MAX_PARTITIONS:,} parts, each with files of its own"
     return Diagnostic("GG515", message, Span(table=table), "choose columns of fewer values")
 
 
@@ -125,7 +125,7 @@ class Layout:
         facts = NameContext(moment, name, parts, self.group, dict(zip(columns, partition, strict=True)))
         span = Span(table=name or None)
         try:
-            with time_limit(MOST_SECONDS):
+            with time_limit(MAX_SECONDS):
                 if self.path is not None:
                     place = replace(place, directory="/".join(_directories(self.path.show(facts))))
                 if self.file is not None:
@@ -135,7 +135,7 @@ class Layout:
         except InvalidValueError as error:
             raise Abend(Diagnostic("GG515", str(error), span, error.help or _HELP)) from None
         except TimeLimitError:
-            message = f"a regular expression of a template takes more than {MOST_SECONDS} seconds"
+            message = f"a regular expression of a template takes more than {MAX_SECONDS} seconds"
             help = "write it so that a text can match in one way only"
             raise Abend(Diagnostic("GG515", message, span, help)) from None
         size = len(place.path.encode()) + NUMBER_BYTES + 1

@@ -29,7 +29,7 @@ from ggfmt.sinks.messages.preparation import PreparedRun
 from ggfmt.sinks.messages.staging import StagedFile
 from ggfmt.version import VERSION
 
-LEAST_DIGITS = 5
+MIN_DIGITS = 5
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class FileNamer:
         for file, target, is_reject in files:
             series = self._series(file, target, is_reject)
             self._check_alone(file, target)
-            digits = max(LEAST_DIGITS, len(str(counts[series] - 1)))
+            digits = max(MIN_DIGITS, len(str(counts[series] - 1)))
             while True:
                 part = parts[series] = parts.get(series, -1) + 1
                 if is_reject:

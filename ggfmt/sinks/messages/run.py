@@ -37,8 +37,8 @@ log = logging.getLogger("ggfmt")
 # `debug` the log has more, and the manifest has everything. Names come from the data: each text shows them with
 # escapes, so that no name can control a terminal or forge a line.
 
-MOST_TABLES = 20  # with a line each
-MOST_LINES, MOST_COLUMNS = 23, 80  # of a small terminal, less the line for the next command
+MAX_TABLES = 20  # with a line each
+MAX_LINES, MAX_COLUMNS = 23, 80  # of a small terminal, less the line for the next command
 _CUT = "..."
 
 
@@ -53,11 +53,11 @@ class _Section:
 def log_summary(results: RunResults) -> None:
     """Log the fields, warnings and the summary of a run."""
     whole = log.isEnabledFor(logging.DEBUG)
-    for table in results.definitions if whole or len(results.definitions) <= MOST_TABLES else ():
+    for table in results.definitions if whole or len(results.definitions) <= MAX_TABLES else ():
         for target in results.job.targets:
             log.info("%s", report.field_summary(target, table))
     warnings = report.warnings(results.totals)
-    for warning in warnings if whole else islice(warnings, MOST_TABLES):
+    for warning in warnings if whole else islice(warnings, MAX_TABLES):
         log.warning("%s", warning)
     left = sum(1 for _ in warnings)
     if left:
@@ -92,9 +92,9 @@ def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> s
 def _fitting(sections: Sequence[_Section]) -> list[list[str]]:
     """The lines of each section, the longest one shortened until all have room."""
     chosen = [section.lines for section in sections]
-    if len(chosen[1]) > MOST_TABLES:
+    if len(chosen[1]) > MAX_TABLES:
         chosen[1] = sections[1].short
-    while sum(map(len, chosen)) > MOST_LINES:
+    while sum(map(len, chosen)) > MAX_LINES:
         gains = [len(now) - len(section.short) for now, section in zip(chosen, sections, strict=True)]
         longest = gains.index(max(gains))
         if gains[longest] <= 0:
@@ -175,7 +175,7 @@ def _one(lines: Sequence[str], short: str) -> list[str]:
 
 def _cut(line: str) -> str:
     """A line cut to the width of a terminal."""
-    return line if len(line) <= MOST_COLUMNS else line[: MOST_COLUMNS - len(_CUT)] + _CUT
+    return line if len(line) <= MAX_COLUMNS else line[: MAX_COLUMNS - len(_CUT)] + _CUT
 
 
 @dataclass(frozen=True)

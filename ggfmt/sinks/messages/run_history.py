@@ -26,8 +26,8 @@ from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.sinks.messages.rejects import REASONS, RejectedRecord
 
-MOST_EXAMPLES = 3  # of each code that a handler set records aside for
-MOST_REASON_FILES = 16
+MAX_EXAMPLES = 3  # of each code that a handler set records aside for
+MAX_REASON_FILES = 16
 REASON_BYTES = 1 << 18  # of each of them
 _RUNS_NAMED = 5
 
@@ -81,14 +81,14 @@ def _rejects(store: Store, record: RunRecord) -> Iterator[RejectedRecord]:
     is passed over: `ggfmt verify` reports it."""
     seen: Counter[tuple[str, str]] = Counter()
     names = [(name, str(entry.get("handler"))) for name, entry in record.files(store) if name.endswith(f".{REASONS}")]
-    for name, handler in names[:MOST_REASON_FILES]:
+    for name, handler in names[:MAX_REASON_FILES]:
         for line in _first_lines(store, name):
             try:
                 found = msgspec.json.decode(line, type=RejectedRecord)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
             seen[handler, found.code] += 1
-            if seen[handler, found.code] <= MOST_EXAMPLES:
+            if seen[handler, found.code] <= MAX_EXAMPLES:
                 yield replace(found, handler=handler)
 
 

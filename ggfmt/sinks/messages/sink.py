@@ -29,7 +29,7 @@ from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
 from ggfmt.scan.progress import FORMATTING, WRITING, Stopwatch
 from ggfmt.sinks.messages.layout import (
-    MOST_PARTITIONS,
+    MAX_PARTITIONS,
     Partition,
     Partitioner,
     file_name_conflict_error,
@@ -222,7 +222,7 @@ class HandlerWriter:
         series = table.series.get(partition)
         if series is None:
             definition = table.definition
-            if len(table.series) >= MOST_PARTITIONS:
+            if len(table.series) >= MAX_PARTITIONS:
                 raise Abend(too_many_partitions(definition.full_name))
             series = self._series(definition.full_name, definition.fingerprint, definition, partition)
             table.series[partition] = series

@@ -15,7 +15,7 @@ from ggfmt.formats.api.writing import BytesShow, Formatter, Framing, LossNote, S
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerSettings, Pipeline
 
-MOST_REJECTS = 3  # shown for a table; the others are counted
+MAX_REJECTS = 3  # shown for a table; the others are counted
 HOPELESS = 1000  # rejects of a table, after which the preview stops to wait for its messages
 
 
@@ -78,7 +78,7 @@ class FirstRejects:
     @property
     def full(self) -> bool:
         """Whether further rejects are only counted."""
-        return len(self.first) >= MOST_REJECTS
+        return len(self.first) >= MAX_REJECTS
 
     def add(self, ordinal: int, diagnostic: Diagnostic) -> None:
         self.count += 1
@@ -87,7 +87,7 @@ class FirstRejects:
 
     def __add__(self, other: FirstRejects) -> FirstRejects:
         first = sorted([*self.first, *other.first], key=lambda item: item[0])
-        return FirstRejects(self.count + other.count, first[:MOST_REJECTS])
+        return FirstRejects(self.count + other.count, first[:MAX_REJECTS])
 
 
 class PreviewHandler:

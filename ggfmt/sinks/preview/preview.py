@@ -243,9 +243,9 @@ class _PreviewPass:
 
     def _no_table(self, wanted: str) -> Diagnostic:
         met = list(dict.fromkeys(self.names.values()))
-        help = f"tables in the data are {', '.join(f'`{name}`' for name in met[:_MOST_NAMES])}" if met else None
-        if len(met) > _MOST_NAMES:
-            help = f"{help} and {len(met) - _MOST_NAMES} more"
+        help = f"tables in the data are {', '.join(f'`{name}`' for name in met[:_MAX_NAMES])}" if met else None
+        if len(met) > _MAX_NAMES:
+            help = f"{help} and {len(met) - _MAX_NAMES} more"
         near = suggestion(wanted, [*met, *(name.rpartition(".")[2] for name in met)])
         return Diagnostic(
             "GG315", f"`--table` names `{wanted}`, of which there is no operation", help=_joined(help, near)
@@ -256,4 +256,4 @@ def _joined(*parts: str | None) -> str | None:
     return "; ".join(part for part in parts if part) or None
 
 
-_MOST_NAMES = 10
+_MAX_NAMES = 10

@@ -19,7 +19,7 @@ from strategies import examples
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.columns import texts
-from ggfmt.formats.connect.schemas import MOST_SCALE
+from ggfmt.formats.connect.schemas import MAX_SCALE
 from ggfmt.formats.connect.values import decimals
 from ggfmt.formats.debezium import values as values
 from ggfmt.formats.debezium.types import TableColumn, of_table_column
@@ -338,7 +338,7 @@ def test_every_number_is_a_time(number: int, unit: values.TimeUnit) -> None:
 
 def test_numbers_of_thousands_of_digits() -> None:
     most = encoded(0x7F << 8 * 1598)
-    made, bad = decimals(-MOST_SCALE)(texts([most, "AA==", "/w=="]))
+    made, bad = decimals(-MAX_SCALE)(texts([most, "AA==", "/w=="]))
     assert bad == []
     assert [len(text) for text in non_null_values(made)] == [len(str(0x7F << 8 * 1598)) + 20000, 1, 20002]
 

@@ -12,7 +12,7 @@ from dialects import Read, lines, read, told, written
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes
 
-from ggfmt.formats.records.members import MOST_LEARNED
+from ggfmt.formats.records.members import MAX_LEARNED
 
 TABLE = PlainTable("S.T", (PlainColumn("ID", "integer", 1), PlainColumn("NAME", "string", 0)))
 AT = "2020-09-15 09:24:54.000000"
@@ -96,7 +96,7 @@ def test_a_name_may_hold_anything(name: str) -> None:
 
 
 def test_there_may_be_more_names_than_a_class_is_made_for() -> None:
-    count = 2 * MOST_LEARNED
+    count = 2 * MAX_LEARNED
     records = [message("INSERT", [ROW], **{f"m{i}": i, "every": None}) for i in range(count)]
     found = read("canal_json", lines(*records))
     assert len(found.plain) == count

@@ -13,7 +13,7 @@ from runs import operation, output_files, run_ggfmt, write_lines
 from strategies import examples
 
 from ggfmt.location import Location
-from ggfmt.sinks.messages.join import JOIN_BYTES, MOST_JOINED_BYTES, Group, plan_groups, shares
+from ggfmt.sinks.messages.join import JOIN_BYTES, MAX_JOINED_BYTES, Group, plan_groups, shares
 from ggfmt.sinks.messages.staging import StagedFile
 
 
@@ -38,7 +38,7 @@ def sizes(groups: Sequence[Group], table: str) -> list[int]:
     return [sum(part.size for part in group.parts) for group in groups if group.parts[0].table == table]
 
 
-SIZES = st.one_of(st.integers(1, 4 << 20), st.integers(1, JOIN_BYTES), st.integers(1, MOST_JOINED_BYTES * 2))
+SIZES = st.one_of(st.integers(1, 4 << 20), st.integers(1, JOIN_BYTES), st.integers(1, MAX_JOINED_BYTES * 2))
 
 
 @examples(5)
@@ -47,7 +47,7 @@ def test_a_table_has_at_most_one_file_more_than_its_bytes_need(parts: list[int])
     groups = plan_groups([staged("T", split, 0, size) for split, size in enumerate(parts)], lambda _: 1 << 30)
     assert [part.size for group in groups for part in group.parts] == parts
     assert len(groups) <= sum(parts) // JOIN_BYTES + 1
-    assert all(len(group.parts) == 1 or sum(p.size for p in group.parts) <= MOST_JOINED_BYTES for group in groups)
+    assert all(len(group.parts) == 1 or sum(p.size for p in group.parts) <= MAX_JOINED_BYTES for group in groups)
 
 
 @examples(5)

@@ -25,7 +25,7 @@ from ggfmt.location import Location
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages import run as run_module
 from ggfmt.sinks.messages.report import HandlerTotals, Totals
-from ggfmt.sinks.messages.run import MOST_COLUMNS, MOST_LINES, summary
+from ggfmt.sinks.messages.run import MAX_COLUMNS, MAX_LINES, summary
 
 
 def many(tables: int, others: int, members: int, handlers: int, rejects: int) -> Totals:
@@ -47,8 +47,8 @@ def many(tables: int, others: int, members: int, handlers: int, rejects: int) ->
 def test_a_summary_fits_a_screen(tables: int, others: int, members: int, handlers: int, rejects: int) -> None:
     totals = many(tables, others, members, handlers, rejects)
     lines = summary(totals, [Location.of("/data/out")]).split("\n")
-    assert len(lines) <= MOST_LINES
-    assert all(len(line) <= MOST_COLUMNS for line in lines)
+    assert len(lines) <= MAX_LINES
+    assert all(len(line) <= MAX_COLUMNS for line in lines)
     assert lines[-1] == "  committed to /data/out"
     shown = sum("GG.TABLE_" in line for line in lines)
     assert shown in (0, tables)

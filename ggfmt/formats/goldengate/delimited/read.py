@@ -191,7 +191,7 @@ _WITH_AFTER = pa.array([OpType.INSERT.value, OpType.UPDATE.value], pa.string())
 
 
 _PARTS = (Part.NAME, Part.BEFORE, Part.AFTER, Part.VALUE)  # by the number that the kernel has for each
-_MOST_METADATA = 256
+_MAX_METADATA = 256
 _MAX_COLUMNS = 1 << 17  # of all tables together: each takes some memory
 
 
@@ -217,7 +217,7 @@ def regular_lines(
     step = 1 + options.include_meta_column_names
     roles = Roles.of(metadata)
     delimiters = options.field_delimiter and options.line_delimiter
-    if native is None or not delimiters or roles.op is None or len(metadata) * step > _MOST_METADATA:
+    if native is None or not delimiters or roles.op is None or len(metadata) * step > _MAX_METADATA:
         return None
 
     def fields(places: Iterable[int]) -> tuple[int, ...]:

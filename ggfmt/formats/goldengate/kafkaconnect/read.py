@@ -23,7 +23,7 @@ from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, non_null
-from ggfmt.formats.records.problems import MOST_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
+from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import Column, TableDef, join_name
@@ -116,7 +116,7 @@ class KafkaConnect(Dialect):
             return None
         op = self._ops.get(word)
         if op is None:
-            raise no_op("op_type", word[:MOST_SHOWN], self._ops, table)
+            raise no_op("op_type", word[:MAX_SHOWN], self._ops, table)
         return op
 
     def _op_of_rows(self, table: str) -> str:
