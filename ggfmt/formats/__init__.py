@@ -55,11 +55,10 @@ light: it loads neither Arrow nor decoders.
 
     from ggfmt.arrow import compute as pc
     from ggfmt.arrow.arrays import as_strings
-    from ggfmt.columnar.clock import Clock
-    from ggfmt.columnar.join import join
+    from ggfmt.columnar.metadata import Clock
+    from ggfmt.columnar.pieces import join
     from ggfmt.formats.api.format import Context, Projection
-    from ggfmt.formats.api.framing import TextFraming
-    from ggfmt.formats.api.writing import Formatter, WriteSupport
+    from ggfmt.formats.api.writing import Formatter, TextFraming, WriteSupport
     from ggfmt.formats.toy_lines import ESCAPES, ToyOptions
     from ggfmt.model.change import ChangeBatch, ImageColumn
     from ggfmt.model.table import TableDef
@@ -115,8 +114,8 @@ light: it loads neither Arrow nor decoders.
     from ggfmt.formats.json.values import invalid_utf8
     from ggfmt.formats.records.dialect import Change, Dialect, Meaning
     from ggfmt.formats.records.discovery import DialectDiscovery
-    from ggfmt.formats.records.reader import DialectReader
     from ggfmt.formats.records.problems import RecordError
+    from ggfmt.formats.records.reader import DialectReader
     from ggfmt.model.change import OP_TYPES
 
 

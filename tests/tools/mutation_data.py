@@ -27,11 +27,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'self._handler, self._kind, "", self._split, 1, location, self.size, 0, self._count, digest, None, None',
     ): "a split has one file of rejects of a kind, so that its number decides nothing",
     (
-        "ggfmt/formats/goldengate/json/discovery.py",
-        'fields: list[Any] = [(member, Raw, None) for member in ("op_type", "op_ts", "pos", "current_ts", "tokens")]',
-        'fields: list[Any] = [(member, Raw, None) for member in (\'op_typeX\', "op_ts", "pos", "current_ts", "tokens")]',  # noqa: E501
-    ): "records that do not fit the class are looked at one by one, which takes time",
-    (
         "ggfmt/frames/write.py",
         "results.totals.steps = added(results.totals.steps, watch.seconds)",
         "results.totals.steps = added(watch.seconds, results.totals.steps)",
