@@ -40,7 +40,7 @@ CONSOLIDATION_MEMBER = "consolidated"  # the member of a manifest that describes
 MAX_COUNTS = 1000
 # A step, and how many bytes of `yyyy-MM-dd HH:mm:ss` say which one it is.
 TimeStep = Literal["second", "10 seconds", "minute", "10 minutes", "hour", "day", "month", "year"]
-STEPS = dict(zip(get_args(TimeStep), (19, 18, 16, 15, 13, 10, 7, 4), strict=True))
+STEPS: dict[str, int] = dict(zip(get_args(TimeStep), (19, 18, 16, 15, 13, 10, 7, 4), strict=True))
 _WIDTHS = tuple(STEPS.values())
 _KINDS = tuple(kind.encode() for kind in OP_TYPES)
 _FEW_TO_A_RUN = 8  # consecutive operations of one time; fewer are faster to count as a whole
