@@ -1,5 +1,8 @@
-"""What readers of records share: operations are held by table until there are enough for a batch, or a definition
-changes; the chunks that they come from are held with them, so that the place of a record can be told."""
+"""Base classes of the readers of records.
+
+A reader buffers operations by table until it has enough for a batch, or until a definition changes. It keeps the chunks
+of these operations too, so that it can locate each record in its file.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,20 @@ from ggfmt.model.change import ChangeBatch, merge_in_order
 from ggfmt.model.table import Catalog, TableDef
 
 BATCH_ROWS = 4096
-HELD_BYTES = 64 << 20  # operations of rare tables are held over this much input
+HELD_BYTES = 64 << 20  # after this much input, a reader also returns operations of tables with few operations
 
 Spans = Sequence[tuple[int, int]]
-Wrong = dict[int, Diagnostic]  # by the row of a batch
+Wrong = dict[int, Diagnostic]  # problems by row of a batch
 
 
 @dataclass(eq=False)
 class _BufferedChunk:
-    """A chunk, the ordinal of its first record, and where its records are, once that was asked for."""
+    """A chunk that the reader keeps.
+
+    first   the ordinal of its first record
+    spans   start and end of each record in the data; None before the first use
+    starts  the starts of its records in the data; None before the first use
+    """
 
     first: int
     chunk: Chunk
@@ -39,22 +47,26 @@ class _BufferedChunk:
 
 
 class PlacingReader(Reader):
-    """A reader that knows where its records are, as long as it holds their chunks; `ordinal` is that of the next."""
+    """A reader that can locate its records while it keeps their chunks.
+
+    `ordinal` is the ordinal of the next record.
+    """
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self.ordinal = 0
-        self.wrapped = False  # whether a record was in a message of Kafka
+        self.wrapped = False  # whether a record was in a Kafka message
         self._chunks: list[_BufferedChunk] = []
-        self._held_bytes = 0  # of these chunks: to add them up for each chunk would be quadratic in small files
+        # The bytes of these chunks. A sum for each chunk would take quadratic time if files are small.
+        self._held_bytes = 0
 
     @abstractmethod
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        """The events of a chunk as far as they cannot wait; operations may be held back."""
+        """Decode a chunk and yield the events that cannot wait; the reader may buffer operations."""
 
     @abstractmethod
     def spans(self, chunk: Chunk) -> Spans:
-        """Start and end of every record of a chunk."""
+        """Return start and end of each record in the data of a chunk, in bytes."""
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
         self._chunks.append(_BufferedChunk(self.ordinal, chunk))
@@ -75,11 +87,11 @@ class PlacingReader(Reader):
 
     @property
     def holds(self) -> bool:
-        """Whether operations are held back."""
+        """Whether the reader buffers operations."""
         return False
 
     def drain(self, everything: bool) -> Iterator[Event]:
-        """What has been held back for long enough, or everything."""
+        """Yield the buffered operations that need not wait any longer, or all of them if `everything`."""
         return iter(())
 
     def _forget(self) -> None:
@@ -87,23 +99,23 @@ class PlacingReader(Reader):
         self._held_bytes = 0
 
     def know_spans(self, spans: Spans) -> None:
-        """Takes the spans of the latest chunk from whoever has them before they are asked for."""
+        """Store the spans of the latest chunk, if the caller has them before the reader needs them."""
         self._chunks[-1].spans = spans
 
     def settled(self, chunk: Chunk) -> Chunk:
-        """The latest chunk, cut into records, as which it is held from now on."""
+        """Return the latest chunk, cut into records, and keep it in this form from now on."""
         cut = chunk.settled()
         self.hold_instead(chunk, cut)
         return cut
 
     def hold_instead(self, chunk: Chunk, cut: Chunk) -> None:
-        """Holds the latest chunk as it was cut."""
+        """Replace the latest chunk by the same chunk cut into records."""
         assert self._chunks[-1].chunk is chunk
         self._chunks[-1].chunk = cut
         self._held_bytes += len(cut.data) - len(chunk.data)
 
     def spans_of(self, held: _BufferedChunk) -> Spans:
-        """The `spans` of a chunk, which are work to find."""
+        """Return the `spans` of a chunk from a cache, because it takes time to find them."""
         if held.spans is None:
             held.spans = held.chunk.spans if held.chunk.problem is not None else self.spans(held.chunk)
         assert held.spans is not None
@@ -139,7 +151,7 @@ class PlacingReader(Reader):
         return pa.concat_arrays(parts)
 
     def _starts_of(self, held: _BufferedChunk, count: int) -> pa.Int64Array:
-        """Where the records of a chunk start in its data, of which so many were met so far."""
+        """Return the starts in the data of the first `count` records of a chunk: the records read so far."""
         if held.starts is None or len(held.starts) < count:
             wrapped = held.chunk.wrapped
             known = held.spans if wrapped is None else wrapped.chunk.spans
@@ -149,14 +161,17 @@ class PlacingReader(Reader):
         return held.starts
 
     def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
-        """Where the records of a chunk start, if its lines are so many records and that takes less than to cut it."""
+        """Return the starts of the records of a chunk if its lines are `count` records.
+
+        Return None if they are not, or if it is not faster than to cut the chunk into records.
+        """
         return None
 
     def _held(self, ordinal: int) -> _BufferedChunk:
         return self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held.first) - 1]
 
     def message(self, ordinal: int) -> KafkaMessage | None:
-        """The message that a record was in; None if it was in none."""
+        """Return the Kafka message that contained a record, or None if the record was not in a message."""
         held = self._held(ordinal)
         return None if held.chunk.wrapped is None else held.chunk.wrapped.messages[ordinal - held.first]
 
@@ -170,8 +185,13 @@ class PlacingReader(Reader):
 
 @dataclass
 class HeldTable:
-    """The operations of a table that were read and not yet handed out, and the ordinals of their records; `done` are
-    those that are columns already, and `refused` those that turned out to be none when they became columns."""
+    """The operations of a table that a reader buffers.
+
+    done        operations that are already batches of columns
+    refused     rejects: operations with a problem that the conversion to columns found
+    operations  operations that are not yet columns
+    ordinals    the ordinals of the records of `operations`
+    """
 
     definition: TableDef
     done: list[ChangeBatch] = field(default_factory=list, kw_only=True)
@@ -184,7 +204,7 @@ Table = TypeVar("Table", bound=HeldTable)
 
 
 class BatchingReader(PlacingReader, Generic[Table]):
-    """A reader whose operations wait in `tables`, by full name, until there are enough for a batch."""
+    """A reader that buffers operations in `tables`, by full name, until it has enough for a batch."""
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -192,11 +212,14 @@ class BatchingReader(PlacingReader, Generic[Table]):
 
     @abstractmethod
     def columns(self, table: Table) -> ChangeBatch | Wrong:
-        """The operations held for a table, of which there are some, or what is wrong with some of them."""
+        """Convert the buffered operations of a table to a batch; there is at least one operation.
+
+        If some operations have problems, return the problems by row instead.
+        """
 
     @staticmethod
     def position(operation: Any) -> str | None:
-        """The position of an operation that turned out to be none."""
+        """Return the position of an operation that becomes a reject; None if it has no position."""
         position: str | None = operation.position
         return position
 
@@ -205,7 +228,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
         return any(map(self.held, self.tables.values()))
 
     def held(self, table: Table) -> int:
-        """How many operations wait of a table."""
+        """Count the buffered operations of a table, rejects included."""
         return len(table.operations) + sum(map(len, table.done)) + len(table.refused)
 
     def drain(self, everything: bool) -> Iterator[Event]:
@@ -214,7 +237,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
                 yield from self.batch(table)
 
     def batch(self, table: Table) -> Iterator[Event]:
-        """The operations held for a table as one batch, after rejects of those that turn out to be none."""
+        """Yield the rejects of a table by ordinal, and then all its buffered operations as one batch."""
         batches = list(self.collect(table))
         rejects, table.refused = table.refused, []
         yield from sorted(rejects, key=lambda reject: reject.ordinal)
@@ -223,19 +246,24 @@ class BatchingReader(PlacingReader, Generic[Table]):
             yield self._with_messages(batch) if self.wrapped else batch
 
     def set_aside(self) -> None:
-        """Makes columns of all operations held, as they are to be decoded in another way from here on. They stay held:
-        how operations are batched does not depend on how they were decoded."""
+        """Convert all buffered operations to columns before the reader changes how it decodes operations.
+
+        The operations stay in the buffer, so that batches do not depend on how operations were decoded.
+        """
         for table in self.tables.values():
             table.done = list(self.collect(table))
 
     def collect(self, table: Table) -> Iterator[ChangeBatch]:
-        """The operations held for a table, which are not held any more, but for those that turn out to be none."""
+        """Yield the buffered operations of a table as batches, and remove them from the buffer.
+
+        Operations with problems become rejects in `table.refused` instead.
+        """
         yield from table.done
         table.done = []
         while table.operations:
             batch = self.columns(table)
             operations, ordinals = table.operations, table.ordinals
-            table.operations, table.ordinals = [], array("q")  # nobody holds them while the batch is written
+            table.operations, table.ordinals = [], array("q")  # frees their memory while the batch is written
             if isinstance(batch, ChangeBatch):
                 yield batch
                 return
@@ -246,8 +274,10 @@ class BatchingReader(PlacingReader, Generic[Table]):
             table.ordinals = array("q", (ordinal for row, ordinal in enumerate(ordinals) if row not in batch))
 
     def _with_messages(self, batch: ChangeBatch) -> ChangeBatch:
-        """The batch with the places of the messages that its operations were in: as tokens, and as positions of those
-        that have none."""
+        """Return a batch with the topic, partition and offset of the Kafka messages of its operations.
+
+        They become tokens, if the caller requested tokens. They also become the position of operations without one.
+        """
         messages = [self.message(ordinal) for ordinal in non_null_values(batch.ordinal)]
         places = texts([None if message is None else _place(message) for message in messages])
         batch = replace(batch, position=pc.coalesce(batch.position, places))
@@ -258,7 +288,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
         return replace(batch, tokens=token_maps(tokens))
 
     def change_schema(self, definition: TableDef, ordinal: int) -> Iterator[Event]:
-        """A metadata change event at a record, after the operations before it that must not wait."""
+        """Change a definition at a record: yield the operations that must come first, and then the schema change."""
         held = self.tables.get(definition.full_name)
         if self.projection.in_order:
             yield from self.drain(True)
@@ -276,7 +306,10 @@ def _place(message: KafkaMessage) -> str | None:
 
 
 def _tokens(message: KafkaMessage | None, own: dict[str, str]) -> dict[str, str]:
-    """The tokens of an operation, and those of the place of its message, unless there are some of these names."""
+    """Return the tokens of an operation with its message's topic, partition and offset.
+
+    A token that the operation already has keeps its value.
+    """
     if message is not None:
         for name, place in (("topic", message.topic), ("partition", message.partition), ("offset", message.offset)):
             if place is not None:

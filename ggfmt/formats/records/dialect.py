@@ -1,9 +1,14 @@
 """Dialects: how the records of a change data capture system become operations.
 
-A dialect decodes records and says of each what it is: operations (`Change`), a definition (`RecordSchema`), another
-kind of record (a word, which is counted), or a mistake (`RecordError`, or a `Diagnostic`). Reading a file of records,
-making columns of images, definitions, rejects and discovery are the same for all dialects (`records.reader`,
-`records.discovery`).
+A dialect decodes records and classifies each one:
+
+- operations (`Change`)
+- a table definition (`RecordSchema`)
+- another kind of record: the dialect returns a word, and the reader counts the records by this word
+- a mistake: the dialect raises `RecordError` or returns a `Diagnostic`
+
+All dialects share the rest: `records.reader` reads files and makes columns, definitions and rejects.
+`records.discovery` infers definitions.
 """
 
 from __future__ import annotations
@@ -38,17 +43,18 @@ from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Catalog, Kind, TableDef
 from ggfmt.options.value_types import keys_of
 
-# From a column as the source wrote it to the column as the model has it; with it the rows that cannot be converted. A
-# `help` of the callable says what to do about those.
+# Converts a column from the encoding of the source to that of the model. Returns the column and the rows that it cannot
+# convert. The callable may have an attribute `help`: it says what the user can do about these rows.
 Convert = Callable[[ImageColumn], tuple[ImageColumn, Sequence[int]]]
 
 
 @dataclass(frozen=True)
 class RecordSchema:
-    """What a record tells of its table: the definition, and how the values of each column are encoded.
+    """A table definition from a record, with the encoding of the values of each column.
 
-    `converts` goes with `table.columns`; None where values are texts as they stand. `keys` are the names of key columns
-    as the record has them.
+    table      the definition
+    converts   one conversion per column, in the order of `table.columns`; None if the values are plain texts
+    keys       the names of the key columns as they are in the record
     """
 
     table: TableDef
@@ -56,7 +62,7 @@ class RecordSchema:
     keys: tuple[str, ...] = ()
 
     def converts_of(self, table: TableDef) -> tuple[Convert | None, ...]:
-        """How the values of each column are encoded, by a definition with these columns among others, in any order."""
+        """Return the conversions in the column order of another definition; None for columns that this one lacks."""
         by_name = dict(zip(self.table.column_names, self.converts, strict=True))
         return tuple(by_name.get(name) for name in table.column_names)
 
@@ -64,14 +70,15 @@ class RecordSchema:
 class Change(NamedTuple):
     """One operation of a record.
 
-    table      the full name
+    table      the full name of the table
     op         one of `OP_TYPES`
-    op_ts      a text as messages carry it, or microseconds since 1970; None where there is none
-    position   a text; None where there is none
-    before, after  the images, each as the bytes of a JSON object, as a dict from column name to text, None for NULL, or
-               as a row that the dialect decoded (`rows.StructRows`); None where the operation has no such image
+    op_ts      a text in the format of messages, or microseconds since 1970; None if the record has no time
+    position   a text; None if the record has no position
+    before, after  the images; None if the operation has no such image. An image has one of three forms: the bytes of a
+               JSON object; a dict from column name to text, None for NULL; a row that the dialect decoded
+               (`rows.StructRows`)
     tokens     texts by name
-    described  what the record tells of its table; None where the definition must come from elsewhere
+    record_schema  the definition in the record; None if the definition must come from elsewhere
     """
 
     table: str
@@ -86,26 +93,30 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class MessageKey:
-    """The key of a fact: the names of the members of the keys that the messages with changes of a table have."""
+    """The key of a fact about a table.
+
+    The fact lists the member names in the keys of the messages that contain changes of the table.
+    """
 
     table: str
 
 
-# What a record means to a dialect: what it holds, the kind of a record that is no change, or what is wrong with it.
+# The meaning of a record: its changes and definitions, the kind of a record without changes, or the problem with it.
 Meaning = Iterable[Change | RecordSchema] | str | Diagnostic
 
 
 _NULL = Raw(b"null")
-ABSENT = Raw(b"")  # the default of members that stay as they are: to msgspec, `Raw | None` means null alone
+# The default of raw members. The type `Raw | None` does not work: msgspec accepts only null for it.
+ABSENT = Raw(b"")
 
 
 def non_null(value: Raw) -> Raw | None:
-    """A member that stays as it is, or None if it is absent or null."""
+    """Return a raw member, or None if the member is absent or null."""
     return None if value in (ABSENT, _NULL) else value
 
 
 def converting(kernel: Kernel) -> Convert:
-    """What converts the values of a column by a kernel."""
+    """Return a conversion that applies a kernel to the values of a column."""
 
     def convert(column: ImageColumn) -> tuple[ImageColumn, Sequence[int]]:
         values, bad = kernel(column.values)
@@ -118,43 +129,58 @@ _STAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2
 
 
 def stamp_text(text: str) -> str | None:
-    """A time stamp as in ISO 8601, of UTC or of no zone, with six digits of a second; None if it is none."""
+    """Return an ISO 8601 timestamp, in UTC or without a zone, with six fractional digits; None for any other text."""
     parts = _STAMP.fullmatch(text)
     return None if parts is None else f"{parts[1]} {parts[2]}.{parts[3] or '':0<6}"
 
 
 class Dialect(ABC):
-    """The records of one system. An instance serves one split: it may remember what earlier records told.
+    """The record format of one system.
 
-    record     the type that a JSON record is decoded into; members that a struct does not name are passed over and
-               counted
-    members    operations by the name of such a member in their record
-    overlay    the before image of an update has changed columns only: the others are as in the after image
-    partial_before  the before image of an update has some columns only: the others are missing
-    keys_only  before images mean something in key columns alone: the others are missing
-    ordered    the order of columns in what records tell of their tables means something; where it does not, a table
-               keeps the order in which it was first told
-    keeps_json  kinds of columns in which a JSON number or boolean is told from the same as a string, where no schema
-               says what it is
-    keeps_nested  in columns of texts a JSON object or array is told from the same as a string
-    keys_stay  a definition in the stream that names no key takes over that of the one before it
+    A subclass sets the class attributes and implements `sniff` and `changes`. One instance reads one split, and may
+    keep state from earlier records.
+
+    How to decode records:
+
+    record     the type that ggfmt decodes a JSON record into. If the type is a struct, the decoder skips and counts
+               members that the struct does not declare.
+    in_bulk    the dialect can process most records together, with `by_table`, `changes_of_table` and `images_of_table`
+    scanned    the native scanner can take records of this dialect, with the grammar from `grammar`
+    ops        for the scanner: operation types by their texts in records
+    row_token  for the scanner: the token for the number of an operation in its record, as in `roles.Grammar`
+    by_kind    conversions by kind of column; columns of other kinds contain plain texts
+
+    What images contain:
+
+    overlay    the before image of an update has only the changed columns; the other columns equal the after image
+    partial_before  the before image of an update has only some columns; the other columns are missing
+    keys_only  only the key columns of before images are meaningful; ggfmt makes the other columns missing
+    empty_old_is_none  if the before image of an update has no columns, the update has no before image
+    absent_is_null  images of whole rows omit NULL: if such an image lacks a column, the column is NULL
+    keeps_json  kinds of columns in which ggfmt distinguishes a JSON number or boolean from a string with the same
+               text. This applies only if no record describes the table.
+    keeps_nested  in text columns, ggfmt distinguishes a JSON object or array from a string with the same text
+
+    What records say about tables:
+
+    ordered    the column order of definitions in records is meaningful. If not, a table keeps the order of its first
+               definition.
+    keys_stay  a definition in the stream without a key inherits the key of the previous definition
     takes_message_keys  the keys of Kafka messages name the primary keys of tables
-    schema_kind  the word under which records that define a table are counted; None: they are not counted
-    in_bulk    most records can be taken all at once: by `by_table`, `changes_of_table` and `images_of_table`
-    scanned    the native scanner can take such records: by `grammar`
-    ops        for the scanner, operation types by their texts in records
-    row_token  for the scanner, as in `roles.Grammar`
-    empty_old_is_none  an update whose before image has no columns has none
-    absent_is_null  NULL is left out of images of whole rows: a column that one of them lacks is NULL
-    by_kind    how values are encoded in columns of a kind, where it is not as texts
-    with_tokens  whether anybody asked for tokens
-    keys       the names of key columns by table, as far as records tell them apart from definitions
-    told       operations by their table and the names of key columns that their record tells so
-    learned    what records told besides tables that other records, in any split, cannot be understood without
-    lacking    records were met that cannot be understood without what others tell: the discovery is run once more, with
-               all that was learned as `source.facts`
-    trusted    the definitions that the user gave, by full name
-    catalog    for a reader, the definitions that hold for the next record; None in a discovery
+    schema_kind  the word under which the reader counts records that define a table; None: the reader does not count
+               them
+
+    State of an instance:
+
+    with_tokens  the caller requested tokens
+    members    the number of operations by undeclared member: how many operations had the member in their record
+    keys       the names of key columns by table, from records that contain a key but no definition
+    told       the number of operations by table and key columns, from records that contain a key but no definition
+    learned    facts from records, besides tables, without which other records in any split cannot be understood
+    lacking    the dialect found records that need facts from other records. Discovery then runs once more, with all
+               learned facts as `source.facts`.
+    trusted    the definitions from the user, by full name
+    catalog    in a reader: the definitions in effect for the next record; in a discovery: None
     """
 
     record: Any
@@ -191,22 +217,27 @@ class Dialect(ABC):
         self._grammars: dict[Hashable, roles.Grammar] = {}
 
     def keyed(self, table: TableDef) -> TableDef:
-        """The definition with the primary key that the user gave by the option `primaryKeys`, or that the keys of
-        messages have, if it tells none."""
+        """Return a definition with a primary key.
+
+        If the definition has no key, the key comes from the option `primaryKeys`, or else from the message keys. If
+        neither has a key, return the definition unchanged.
+        """
         keys = self.keys_elsewhere(table.full_name)
         if not keys or table.primary_keys:
             return table
         return table.with_keys(keys)
 
     def keys_elsewhere(self, table: str) -> tuple[str, ...]:
-        """The names of a table's key columns by the option `primaryKeys`, or else by the keys of messages."""
+        """Return the key columns of a table from the option `primaryKeys`, or else from the message keys."""
         given = keys_of(table, getattr(self.options, "primary_keys", ()))
         names: tuple[str, ...] = self.learned.get(MessageKey(table), ())
         return given or names
 
     def learn_key(self, table: str, chunk: Chunk, place: int) -> None:
-        """Takes note of the key of the message with the first change of a table that has one, which is in a place of a
-        chunk."""
+        """Learn the key columns of a table from the key of the message at index `place` of a chunk.
+
+        The first message with a usable key counts; later calls for the table do nothing.
+        """
         fact = MessageKey(table)
         if fact in self.learned:
             return
@@ -216,7 +247,10 @@ class Dialect(ABC):
             self.learned[fact] = names
 
     def add_key(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
-        """Takes note of the key that a record tells which does not describe its table; the first one holds."""
+        """Store the key from a record that has a key but no definition. The first key of a table counts.
+
+        Also count the operations by table and key.
+        """
         self.keys.setdefault(table, keys)
         self.told[table, keys] += operations
 
@@ -227,7 +261,10 @@ class Dialect(ABC):
         converts: tuple[Convert | None, ...] | None = None,
         keys: tuple[str, ...] = (),
     ) -> RecordSchema:
-        """What records tell of a table by a definition that is made once for each identity; None: `converts` of it."""
+        """Return the record schema for an identity; call `make` only once for each identity.
+
+        If `converts` is None, use the conversions from the method `converts`.
+        """
         record_schema = self._record_schemas.get(identity)
         if record_schema is None:
             table = self.keyed(make())
@@ -238,8 +275,11 @@ class Dialect(ABC):
     def described_in_any_order(
         self, table: str, parts: Hashable, make: Callable[[], TableDef], keys: tuple[str, ...] = ()
     ) -> RecordSchema:
-        """What records tell of a table in no order of their own: made anew where the `parts` are not those that the
-        record before it told, so that no earlier record, which may be in another split, decides on the order."""
+        """Return the record schema of a table whose records list columns in no meaningful order.
+
+        Make a new schema if `parts` differ from those of the previous record. So no earlier record, which may be in
+        another split, decides on the column order.
+        """
         known, record_schema = self._latest_schemas.get(table, (None, None))
         if record_schema is None or known != parts:
             definition = self.keyed(make())
@@ -250,46 +290,60 @@ class Dialect(ABC):
     @staticmethod
     @abstractmethod
     def sniff(members: dict[str, Any]) -> str | None:
-        """Why the members of a record look like this dialect, in words that go on "a record has ..."; None if not."""
+        """Return the reason why the members of a record look like this dialect, or None if they do not.
+
+        The reason completes the sentence "a record has ...".
+        """
 
     @abstractmethod
     def changes(self, record: Any) -> Meaning:
-        """What a decoded record holds, in order; RecordError if it is a mistake."""
+        """Return the meaning of a decoded record, with changes and definitions in order.
+
+        Raises: RecordError if the record should be an operation and is not.
+        """
 
     def by_table(self, records: Sequence[Any]) -> Mapping[str, Sequence[int]] | None:
-        """Group decoded records by the names of their tables: their places among them, in order. None if one of them
-        may be something else than a single operation of a table that a reader knows."""
+        """Group decoded records by table name: return the indices of the records of each table, in order.
+
+        Return None if a record may be something other than a single operation of a table that the reader knows.
+        """
         return None
 
     def changes_of_table(self, table: str, records: Sequence[Any]) -> list[Change] | None:
-        """Make the operations of the records of a table, as `by_table` grouped them, one of each, in order.
+        """Return the operations of a table's records as `by_table` grouped them: one per record, in order.
 
-        Return None if `changes` has to look at one of them.
+        Return None if `changes` must process one of the records.
         """
         raise NotImplementedError
 
     def images_of_table(self, table: str, records: Sequence[Any]) -> list[Any]:
-        """The images in the records of a table, for a discovery, null among them; `keys` has the table's key after
-        that."""
+        """Return the images in the records of a table, for discovery; some images may be null.
+
+        Store the key of the table in `keys`.
+        """
         raise NotImplementedError
 
     def first_grammar(self) -> roles.Grammar | None:
-        """How the native scanner takes records before the first one was seen; None if that has to be seen."""
+        """Return the scanner's grammar for the start of the input; None if it depends on the first record."""
         return None
 
     def identified(self, identity: bytes) -> TableDef | None:
-        """The definition for records of an identity; None where that takes more than the identity."""
+        """Return the definition for records with an identity; None if the identity alone does not determine it."""
         return None
 
     def grammar(self, record: Any) -> roles.Grammar | None:
-        """How the native scanner takes records like this one, the last that `changes` was asked about, which became
-        operations; None if it does not. Records of one identity must have one table, `record_schema` and key."""
+        """Return the grammar with which the native scanner takes records like this one; None if it cannot take them.
+
+        The record is the argument of the last call of `changes`, and it became operations. Records with the same
+        identity must have the same table, `record_schema` and key.
+        """
         return self.declared_grammar() if self.scanned else None
 
     def declared_grammar(self, *conditions: str, ops: roles.Ops | None = None) -> roles.Grammar | None:
-        """Make the grammar that `record` declares under some conditions; by default with the `ops` of the dialect.
+        """Return the grammar that `record` declares under some conditions.
 
-        Return None if records had more unknown members than the scanner has room for.
+        By default, use the `ops` of the dialect. Return None if records had more unknown members than the scanner has
+        room for.
         """
         notes = self.notes(roles.places(self.record, conditions))
         return None if notes is None else self.make_grammar(self.record, conditions, notes, ops)
@@ -302,7 +356,10 @@ class Dialect(ABC):
         ops: roles.Ops | None = None,
         inherited: bool = True,
     ) -> roles.Grammar:
-        """As `roles.make_grammar`; under the same conditions `ops` must be the same."""
+        """Return the result of `roles.make_grammar` from a cache.
+
+        The cache key does not contain `ops`: calls with the same other arguments must pass the same `ops`.
+        """
         key = record, conditions, notes, inherited
         grammar = self._grammars.get(key)
         if grammar is None:
@@ -312,7 +369,10 @@ class Dialect(ABC):
         return grammar
 
     def notes(self, places: Iterable[roles.Place]) -> roles.Notes | None:
-        """Make members of the unknown members in some objects of the records so far; None if they are too many."""
+        """Return notes for the unknown members that the decoder met in some objects so far; None if there are too many.
+
+        The limit is `roles.MAX_NOTES`.
+        """
         learned = [(place, self.decoder.learned(*place)) for place in places]
         if sum(roles.MAX_NOTES + 1 if names is None else len(names) for _, names in learned) > roles.MAX_NOTES:
             return None
@@ -322,50 +382,64 @@ class Dialect(ABC):
         )
 
     def scannable(self, table: TableDef) -> bool:
-        """Whether records of a table may be taken by the scanner."""
+        """Return whether the scanner may take records of a table."""
         return True
 
     def states(self, record: Any, table: TableDef) -> bytes | None:
-        """Of each column in which images such a record has a value, as `Scanner.bind` takes it; None: images tell."""
+        """Return for each column which images have a value in such records, as bytes for `Scanner.bind`.
+
+        Return None if the scanner finds this in the images themselves.
+        """
         return None
 
     def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
-        """Operations that the scanner took, with the values that their texts stand for."""
+        """Return scanned operations with the values that their texts stand for."""
         return scanned
 
     def common_tokens(self, table: TableDef) -> Mapping[str, str]:
-        """The tokens, behind all others, of any operation of a table that the scanner took."""
+        """Return the tokens that all scanned operations of a table have, after all other tokens."""
         return {}
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        """Of operations that the scanner took, `op_ts`, texts or microseconds since 1970 (int64), and `position`."""
+        """Return `op_ts` and `position` of scanned operations.
+
+        `op_ts` has texts, or microseconds since 1970 (int64).
+        """
         raise NotImplementedError
 
     @cached_property
     def decoder(self) -> Any:
-        """What decodes one JSON record (`decode`) and those of a chunk (`decode_lines`), None for a tombstone."""
+        """The decoder of one JSON record (`decode`) and of all records of a chunk (`decode_lines`).
+
+        It decodes a tombstone into None.
+        """
         of_struct = isinstance(self.record, type) and issubclass(self.record, msgspec.Struct)
         return MemberDecoder(self.record) if of_struct else msgspec.json.Decoder(self.record | None)
 
     def passed_over(self, record: Any) -> Sequence[str]:
-        """The names of members of a record, the last that `changes` was asked about, that mean nothing here."""
+        """Return the names of the members of a record that mean nothing to the dialect.
+
+        The record is the argument of the last call of `changes`.
+        """
         return self.decoder.passed_over(record) if isinstance(record, msgspec.Struct) else ()
 
     def decoded(self, chunk: Chunk) -> Iterator[Any] | None:
-        """The records of a chunk, decoded, one for each of its spans, a Diagnostic for one that cannot be; None where
-        they are JSON objects. Spans that decoding alone tells are added to an empty list of `chunk.spans`, each before
-        its record."""
+        """Return an iterator over the decoded records of a chunk, one per span; None if the records are JSON objects.
+
+        A record that cannot be decoded is a Diagnostic. If only decoding finds the spans, `chunk.spans` is an empty
+        list at first. The iterator then appends each span before it yields the record.
+        """
         return None
 
     def opened(self, chunk: Chunk) -> Chunk:
-        """The chunk as it is to be decoded."""
+        """Return the chunk in the form that the dialect decodes."""
         return chunk
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
-        """How values are encoded in tables that records do not describe."""
+        """Return one conversion per column for tables that records do not describe; None for plain texts."""
         return tuple(self.by_kind.get(column.type.kind) for column in table.columns)
 
-    # Where the records of a file are; for JSON, as the files of all dialects in JSON are laid out.
+    # The methods below find the records in a file. The defaults fit the JSON files of all dialects.
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -377,19 +451,21 @@ class Dialect(ABC):
 
     @staticmethod
     def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
-        """Start and end of every record of a chunk."""
+        """Return start and end of each record in the data of a chunk, in bytes."""
         return json_files.record_spans(chunk)
 
 
-# What the records of a chunk are to a dialect, for its reader and its discovery.
+# The classification of the records of a chunk, for the reader and the discovery of a dialect.
 
 Examination = list[Change | RecordSchema] | str | Diagnostic
 Examined = Iterator[Examination]
 
 
 def decode_records(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Iterable[Any]]:
-    """Decode the records of a chunk. Return the chunk as it was cut to find them, and the records as
-    `classify_records` takes them."""
+    """Decode the records of a chunk.
+
+    Return the chunk, cut into records if that was necessary, and the records in the form that `classify_records` takes.
+    """
     chunk = dialect.opened(chunk)
     own = dialect.decoded(chunk)
     if own is not None:
@@ -402,8 +478,11 @@ def decode_records(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Iterable[Any]
 
 
 def runs(dialect: Dialect, records: Iterable[Any]) -> Iterator[tuple[list[Any], Iterable[Any]]]:
-    """Divide decoded records into runs: those that the dialect may take all at once, or those that it has to look at
-    one by one; the other of the two is empty."""
+    """Divide decoded records into runs, in order, and yield two collections for each run.
+
+    The first has records that the dialect may process together. The second has records that it must process one by
+    one. One of the two is empty.
+    """
     if not dialect.in_bulk:
         yield [], records
         return
@@ -415,13 +494,16 @@ def runs(dialect: Dialect, records: Iterable[Any]) -> Iterator[tuple[list[Any], 
 
 
 def examined_one(dialect: Dialect, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
-    """A record in a chunk of JSON, decoded, and what it is."""
+    """Decode and classify one record of a JSON chunk; return the decoded record and its classification."""
     record = _decoded(dialect, chunk, start, end)
     return record, next(classify_records(dialect, [record]))
 
 
 def classify_records(dialect: Dialect, records: Iterable[Any]) -> Examined:
-    """Classify decoded records; None is a tombstone, and a Diagnostic says what is wrong with a record."""
+    """Yield the classification of each decoded record.
+
+    A record that is None is a tombstone. A record that is a Diagnostic describes a problem, and stays as it is.
+    """
     for record in records:
         if record is None:
             yield "tombstone"
@@ -444,12 +526,15 @@ def classify_records(dialect: Dialect, records: Iterable[Any]) -> Examined:
 
 
 def _all_at_once(dialect: Dialect, chunk: Chunk) -> Sequence[Any] | None:
-    """The records of a chunk; None if there are others than the dialect's in it, or if they were cut before."""
+    """Decode all records of a chunk at once.
+
+    Return None if one of them does not fit the dialect, or if the chunk is already cut into records.
+    """
     if chunk.spans is not None:
         return None
     try:
         if not chunk.data.isascii():
-            str(chunk.data, "utf-8")  # members that are skipped or kept raw are not checked otherwise
+            str(chunk.data, "utf-8")  # the decoder does not check skipped and raw members
         records: Sequence[Any] = dialect.decoder.decode_lines(chunk.data)
     except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
         return None
@@ -481,7 +566,10 @@ def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic | None:
 
 
 def sniff(dialect: type[Dialect], head: bytes) -> str | None:
-    """The first record that looks like the dialect decides."""
+    """Return why the start of a file looks like the dialect, or None if it does not.
+
+    The first record that looks like the dialect decides.
+    """
     for record in head_objects(head):
         reason = dialect.sniff(record)
         if reason is not None:

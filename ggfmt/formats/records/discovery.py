@@ -1,4 +1,4 @@
-"""Discovery of definitions for all dialects: from what records tell of their tables, or else from their images."""
+"""Schema inference for all dialects: from the definitions in records, or else from images."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ from ggfmt.model.table import Catalog, TableDef
 
 @dataclass(frozen=True)
 class DialectFindings:
-    """What a dialect learned from the records of a split besides tables, for all readers to know from the start, and
-    whether it met records that it could not understand without more."""
+    """The findings of a dialect in one split, besides tables.
+
+    facts    facts that all readers need from the start
+    lacking  the dialect found records that it cannot understand without facts from other records
+    """
 
     facts: dict[Any, Any]
     lacking: bool
@@ -69,7 +72,10 @@ class DialectDiscovery(Discovery):
     def _take_in(
         self, chunk: Chunk, index: int, item: Change | RecordSchema, undescribed: dict[str, list[Any]]
     ) -> None:
-        """Take in an item of the record at `index` in a chunk; collect images of tables without a description."""
+        """Process one item of the record at `index` of a chunk.
+
+        Collect the images of tables that records do not describe in `undescribed`, by full name.
+        """
         if self._has_keys and isinstance(item, Change):
             self._dialect.learn_key(item.table, chunk, index)
         record_schema = item if isinstance(item, RecordSchema) else item.record_schema
@@ -86,7 +92,8 @@ class DialectDiscovery(Discovery):
             if isinstance(item, Change):
                 self._findings.append(SelfDescribed.met(table, chunk, start))
                 return
-            # What came before the definition is known by its images alone; tables are found in the order of the input.
+            # Only images describe the records before this definition. Process them first, so that tables have the order
+            # of the input.
             self._look_at_all(undescribed)
             self._findings.append(SchemaChange.met(table, chunk, start))
             self._known[name] = KnownTable(declared=True)
@@ -114,7 +121,7 @@ class DialectDiscovery(Discovery):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
         discovered = settle(of_tables, catalog, every_shape, cls.dialect.keys_stay, cls.dialect.ordered)
-        # Definitions that were made before the key of a message was known, be it in another split.
+        # A split may have made a definition before it, or another split, found the message key. Run discovery again.
         lacking |= not every_shape and any(
             not event.table.primary_keys and MessageKey(event.table.full_name) in facts for event in discovered.events
         )
@@ -124,13 +131,13 @@ class DialectDiscovery(Discovery):
         return replace(discovered, complete=discovered.complete and not lacking, facts=facts)
 
     def _look_at_all(self, undescribed: dict[str, list[Any]]) -> None:
-        """Look at the images that were collected of each table, and drop them."""
+        """Infer shapes from the collected images of each table, and clear the collection."""
         for name, images in undescribed.items():
             self._look_at(name, images)
         undescribed.clear()
 
     def _look_at(self, name: str, images: list[Any]) -> None:
-        """Makes findings of the images of a table that show something new."""
+        """Add findings for the images of a table that show something new."""
         known = self._known.get(name)
         if known is not None and known.declared:
             return
@@ -149,7 +156,7 @@ class DialectDiscovery(Discovery):
                 self._decoders.pop(name, None)
 
     def _fit(self, name: str, known: KnownTable, images: list[Any]) -> bool:
-        """Whether the images, as JSON, show nothing that is not known."""
+        """Return whether the images are JSON that shows nothing new."""
         if images and isinstance(images[0], dict):
             return False
         decoder = self._decoders.get(name)

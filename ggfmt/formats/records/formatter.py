@@ -1,4 +1,4 @@
-"""What formatters of dialects have in common: images as JSON objects, times, and what a dialect has no form for."""
+"""The base of the formatters of dialects: images as JSON objects, times, and operations that a dialect cannot write."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMPACT = Style(pretty=False)
 
 
 def quoted(values: pa.StringArray) -> JsonValues:
-    """Texts as JSON strings, NULL as `null`; no row is illegal."""
+    """Return texts as JSON strings, and NULL as `null`; no row is illegal."""
     return json_strings(values), []
 
 
@@ -45,13 +45,16 @@ _JSON_VALUES: dict[Kind, Values] = {
 
 
 def native_values(table: TableDef) -> list[Values]:
-    """For each column what makes its values JSON numbers, booleans or strings, by the type of the column."""
+    """Return one function per column that makes JSON numbers, booleans or strings, by the type of the column."""
     return [_JSON_VALUES.get(column.type.kind, quoted) for column in table.columns]
 
 
 def json_object(members: Mapping[str, Piece | list[Piece]]) -> list[Piece]:
-    """The pieces of n JSON objects by the JSON values of their members: a text that all have, n texts, or the pieces of
-    n texts. A member is left out where it is NULL, or None for all, which the first never is."""
+    """Return the pieces of n JSON objects from the JSON values of their members.
+
+    The value of a member is one text for all objects, n texts, or the pieces of n texts. An object omits a member that
+    is NULL. All objects omit a member that is None. The first member must be neither.
+    """
     pieces: list[Piece] = []
     for name, value in members.items():
         if isinstance(value, pa.StringArray) and value.null_count:
@@ -63,17 +66,17 @@ def json_object(members: Mapping[str, Piece | list[Piece]]) -> list[Piece]:
 
 
 def json_words(words: Sequence[str]) -> OpKeys:
-    """The words for types of operations as JSON strings."""
+    """Return the words for operation types as JSON strings."""
     return OpKeys([escape_json_text(word) for word in words])
 
 
 def quoted_if_valid(texts: pa.StringArray) -> pa.StringArray:
-    """JSON strings, NULL for NULL."""
+    """Return texts as JSON strings, NULL for NULL."""
     return pc.if_else(texts.is_valid(), quote_json(texts), texts) if texts.null_count else quote_json(texts)
 
 
 def member(name: str, values: pa.StringArray) -> pa.StringArray:
-    """A member of n JSON objects, with a comma before it: nothing where the JSON value is NULL."""
+    """Return one member of n JSON objects, each with a comma before it; an empty text if the JSON value is NULL."""
     if values.null_count == len(values):
         return pc.fill_null(values, "")
     members = join([f",{escape_json_text(name)}:", values.fill_null("")])
@@ -84,13 +87,16 @@ _WHOLE_NUMBER = "^(?:0|[1-9][0-9]{0,18})$"
 
 
 def whole_numbers(values: pa.StringArray) -> pa.StringArray:
-    """Texts that are whole numbers of at most 19 digits, NULL for all others."""
+    """Return the texts that are whole numbers of at most 19 digits, and NULL for all others."""
     return pc.if_else(pc.match_substring_regex(values, _WHOLE_NUMBER), values, pa.scalar(None, pa.string()))
 
 
 class DialectFormatter(Formatter):
-    """A formatter of a dialect in JSON; `values` makes the JSON values of each column, in table order. `keeps` tells of
-    which of them objects and the like stay what they were in the source."""
+    """A formatter of a dialect in JSON.
+
+    values  one function per column that makes its JSON values, in table order
+    keeps   whether JSON values of the source that are not strings stay as they are, per column
+    """
 
     def __init__(
         self,
@@ -104,11 +110,14 @@ class DialectFormatter(Formatter):
         self._objects = ImageObjects(table.column_names, values, COMPACT, keeps)
 
     def objects(self, image: Image, rows: int, otherwise: str = "") -> pa.StringArray:
-        """n JSON objects, `otherwise` where there is no image; RowErrors for values that are not of their type."""
+        """Return n JSON objects, and the text `otherwise` for a row without an image.
+
+        Raises: RowErrors if a value is not of the type of its column.
+        """
         return join(self.object_pieces(image, rows, otherwise), rows)
 
     def object_pieces(self, image: Image, rows: int, otherwise: str = "") -> list[Piece]:
-        """As `objects`, as pieces of messages."""
+        """Return the result of `objects` as pieces of messages."""
         objects, wrong = self._objects.of(image, rows, otherwise)
         if wrong:
             raise RowErrors([(row, self._misfit_of(image, row, column)) for row, column in sorted(wrong)])
@@ -126,7 +135,10 @@ class DialectFormatter(Formatter):
         return Diagnostic(diagnostic.code, diagnostic.message, diagnostic.span, help)
 
     def micros(self, batch: ChangeBatch) -> pa.Int64Array:
-        """The times of operations as microseconds since 1970, NULL where there is none; RowErrors if one is no time."""
+        """Return the times of operations in microseconds since 1970; NULL for an operation without a time.
+
+        Raises: RowErrors (GG408) if a time is not a GoldenGate timestamp.
+        """
         numbers, bad = text_micros(batch.op_ts)
         if bad:
             reason = "the time of the operation is not a time stamp as GoldenGate writes it"
@@ -135,7 +147,10 @@ class DialectFormatter(Formatter):
         return numbers
 
     def refuse(self, batch: ChangeBatch, ops: Sequence[OpType], system: str) -> None:
-        """RowErrors for operations that the system has no form for."""
+        """Reject the operation types `ops`, which the system cannot represent.
+
+        Raises: RowErrors (GG408) if the batch has such operations.
+        """
         rows = non_null_values(pc.indices_nonzero(pc.is_in(batch.op, pa.array([op.value for op in ops], pa.string()))))
         if rows:
             raise RowErrors([(row, self._no_form(batch, row, system)) for row in rows])
@@ -149,8 +164,10 @@ class DialectFormatter(Formatter):
         return Diagnostic("GG408", f"{system} has no form for a {name}", place, help)
 
     def without_nulls(self, image: Image, rows: int, absent_is_null: bool) -> Image:
-        """The image of n operations less the columns that are NULL, which are counted unless a reader takes columns
-        for NULL that are not there."""
+        """Return the image of n operations without the columns that are NULL.
+
+        Count them as a loss, except if readers take absent columns as NULL (`absent_is_null`).
+        """
         columns = []
         for column, values in zip(self.table.columns, image.columns, strict=True):
             valid = values.values.is_valid()
@@ -163,14 +180,14 @@ class DialectFormatter(Formatter):
         return Image(tuple(columns), image.exists)
 
     def count_missing(self, *images: Image) -> None:
-        """Takes note of columns that are missing from images that exist, where the dialect shows them as NULL."""
+        """Count the columns that are missing from existing images, if the dialect shows them as NULL."""
         for image in images:
             for column, values in zip(self.table.columns, image.columns, strict=True):
                 self.count(MISSING_AS_NULL, column.name, missing_from(values, image.exists))
 
 
 def missing_from(column: ImageColumn, exists: pa.BooleanArray | None) -> int:
-    """From how many images that exist a column is missing."""
+    """Count the existing images from which a column is missing."""
     if column.present is None:
         return 0
     absent = pc.invert(column.present)
@@ -181,7 +198,7 @@ def text_output(
     formatter: Callable[[TableDef, Any, Context, Clock], Formatter],
     preamble: Callable[[TableDef, Any], bytes] | None = None,
 ) -> WriteSupport:
-    """What writes messages in UTF-8, tokens among them."""
+    """Return the write support of a format with messages in UTF-8; its formatter also gets tokens."""
     return WriteSupport(
         formatter=formatter,
         framing=lambda table, options, context: TextFraming("UTF-8"),

@@ -1,7 +1,7 @@
-"""Members of JSON records that mean nothing to a dialect: they are passed over, and counted by name.
+"""Unknown members of JSON records: the decoder skips members that mean nothing to a dialect, and counts them by name.
 
-Records are decoded by a class that refuses members that it does not name. Once one is met, a class is made that names
-it too, so that a file in which every record has it is read as fast as before.
+The decoder uses a strict struct class, which rejects unknown members. When the decoder finds an unknown member, it
+makes a new class that declares this member too. So it is just as fast if each record of a file has the member.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from msgspec import Raw
 
 from ggfmt.formats.json.values import plain_name, raw_members
 
-MAX_LEARNED = 200  # names; where there are more, the members of each record are looked at
+MAX_LEARNED = 200  # names; if there are more, the decoder looks at the members of each record
 
 _FIRST_BYTES = 1 << 14
 _NOT_THERE = Raw(b"")
 _objects = msgspec.json.Decoder(dict[str, Raw] | None)
 _raws = msgspec.json.Decoder(Raw)
-_Getter = tuple[Callable[[Any], Any], str]  # what gets the value of a member, and the full name of the member
+_Getter = tuple[Callable[[Any], Any], str]  # a function that returns the value of a member, and its full name
 _Place = tuple[str, ...]  # the names of the members that lead to an object
 
 
 class MemberDecoder:
-    """Decodes records of a struct class, of which all members have defaults, and the structs in them.
+    """A decoder of records of a struct class, and of the structs in them. All members must have defaults.
 
-    `counts` tells of which records members are counted.
+    `counts` returns whether the decoder counts the unknown members of a record.
     """
 
     def __init__(self, record: type[Any], counts: Callable[[Any], bool] = lambda record: True) -> None:
@@ -46,18 +46,27 @@ class MemberDecoder:
         self._strict = self._make()
 
     def learned(self, *place: str) -> Sequence[str] | None:
-        """The names of unknown members that were met in an object; None if there are too many, or odd ones."""
+        """Return the names of the unknown members so far in the object at a place of the record.
+
+        Return None if there are more than `MAX_LEARNED` in all objects, or if a class cannot declare one of them.
+        """
         return None if self._singly else self._learned.get(place, ())
 
     def decode(self, data: Any) -> Any:
-        """One record, None for null; ValueError or RecursionError if it is none."""
+        """Return one decoded record, or None for null.
+
+        Raises: ValueError or RecursionError if the data is not a record of the class.
+        """
         try:
             return self._strict.decode(data)
         except msgspec.ValidationError:
             return self._passing_over([self._lenient.decode(data)], partial(_objects.decode_lines, data))[0]
 
     def decode_lines(self, data: bytes) -> list[Any]:
-        """Records one after the other."""
+        """Return the decoded records of data with one record after the other; null becomes None.
+
+        Raises: ValueError or RecursionError if the data contains anything else.
+        """
         records: list[Any]
         try:
             records = self._strict.decode_lines(data)
@@ -65,7 +74,8 @@ class MemberDecoder:
         except msgspec.ValidationError:
             pass
         try:
-            self._lenient_lines(data[: data.find(b"\n", _FIRST_BYTES) + 1])  # most likely with all names that there are
+            # The first records most likely have all unknown names of the data.
+            self._lenient_lines(data[: data.find(b"\n", _FIRST_BYTES) + 1])
             records = self._strict.decode_lines(data)
         except msgspec.DecodeError:
             records = self._lenient_lines(data)
@@ -75,7 +85,7 @@ class MemberDecoder:
         return self._passing_over(self._lenient.decode_lines(data), partial(_objects.decode_lines, data))
 
     def passed_over(self, record: Any) -> Sequence[str]:
-        """The full names of the members of a decoded record that its class does not know."""
+        """Return the full names of the unknown members of a decoded record."""
         if not self._met:
             return ()
         own = getattr(record, "__dict__", None)
@@ -86,7 +96,7 @@ class MemberDecoder:
         return [name for get, name in found if (value := get(record)) is not None and value is not _NOT_THERE]
 
     def count_passed_over(self, records: Sequence[Any]) -> Mapping[str, int]:
-        """Count `passed_over` of records that are all of one class."""
+        """Count the records by each name in `passed_over`; all records must have the same class."""
         if not self._met or not records:
             return {}
         found = self._found_by_class.get(records[0].__class__)
@@ -95,7 +105,7 @@ class MemberDecoder:
         return {name: _count_present(map(get, records)) for get, name in found}
 
     def _passing_over(self, records: list[Any], objects: Callable[[], Iterable[Any]]) -> list[Any]:
-        """Takes note, in records that were decoded leniently, of what is unknown in them."""
+        """Set `passed_over` of leniently decoded records, learn the unknown members, and return the records."""
         if not any(record is not None and self._counts(record) for record in records):
             return records
         met: dict[tuple[_Place, str], None] = {}
@@ -128,7 +138,7 @@ class MemberDecoder:
         return msgspec.json.Decoder(made | None)
 
     def _class(self, record: type[Any], place: _Place, attributes: _Place) -> type[Any]:
-        """A class that names what was learned too, and refuses all else."""
+        """Return a strict class that also declares the learned members."""
         fields: list[Any] = []
         renamed = {}
         for name, (attribute, nested) in _fields(record).items():
@@ -147,8 +157,11 @@ class MemberDecoder:
 
 
 class KeepingDecoder(MemberDecoder):
-    """Decodes records of a struct class that has a member `raw`, renamed to what no record has. Those that are not
-    `known` by their members have the whole record there."""
+    """A decoder that keeps the JSON text of records that are not `known` by their members, in their member `raw`.
+
+    The struct class must rename `raw` to a name that no record contains. `decode_lines` may set `raw` in other records
+    too.
+    """
 
     def __init__(self, record: type[Any], known: Callable[[Any], bool]) -> None:
         super().__init__(record, known)
@@ -182,7 +195,7 @@ def _member(attributes: _Place, last: str, record: Any) -> Any:
 
 
 def _unknown(record: type[Any], members: dict[str, Raw], place: _Place) -> Iterator[tuple[_Place, str]]:
-    """The members of an object that a class, or a class for one of its own objects, does not know."""
+    """Yield place and name of each member that a class does not declare, in an object and in the objects inside it."""
     fields = _fields(record)
     for name, value in members.items():
         if name not in fields:
@@ -197,7 +210,7 @@ _by_class: dict[type[Any], dict[str, tuple[str, type[Any] | None]]] = {}
 
 
 def _fields(record: type[Any]) -> dict[str, tuple[str, type[Any] | None]]:
-    """By the names of members the attributes of a class, and the classes of the structs in them."""
+    """Return the attribute of each member of a class by the member's name, and the struct class in it or None."""
     fields = _by_class.get(record)
     if fields is None:
         own = msgspec.structs.fields(record)
@@ -206,7 +219,7 @@ def _fields(record: type[Any]) -> dict[str, tuple[str, type[Any] | None]]:
 
 
 def _struct_in(kind: Any) -> type[Any] | None:
-    """The class of structs in a type such as `Meta | None`, which may have annotations."""
+    """Return the struct class in a type such as `Meta | None`, which may have annotations; None if it has none."""
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)

@@ -1,4 +1,4 @@
-"""Options that several dialects have."""
+"""Options that several dialects share."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ ABSENT_MISSING, ABSENT_NULL = "missing", "null"
 
 
 class DialectOptions(Options):
-    """Base of the options of formats of other systems."""
+    """The base class of the options of formats that are not GoldenGate's."""
 
     of_goldengate: ClassVar[bool] = False
 
 
 def absent_means_option() -> str:
-    """The option for what a reader takes columns for that are not there, where NULL may have been left out."""
+    """Return the option that says whether an absent column is missing or NULL, for writers that may omit NULL."""
     return option(
         Choice(
             {
@@ -31,6 +31,6 @@ def absent_means_option() -> str:
 
 
 def primary_keys_option() -> Keys:
-    """The option for primary keys, where messages do not tell them."""
+    """Return the option for the primary keys of tables, for messages that do not contain them."""
     doc = "The primary keys of tables, for reading messages that do not tell them."
     return option(TableKeys(), (), doc, example="GG.TCUSTORD=CUST_CODE,PRODUCT", since="")

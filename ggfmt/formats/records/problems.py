@@ -1,4 +1,4 @@
-"""What is wrong with a record in the same way in several formats."""
+"""Problems with records that several formats share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ggfmt.formats.api.reading import UnknownTable
 from ggfmt.model.change import OpType
 from ggfmt.model.table import join_name, split_name
 
-# For each operation type the images that it must not have and those that it must have.
+# For each operation type: the images that it must not have, and the images that it must have.
 IMAGE_RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "I": (("before",), ("after",)),
     "U": ((), ("after",)),
@@ -22,7 +22,7 @@ IMAGE_RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "T": (("before", "after"), ()),
 }
 
-# Records that are no operations though they should be: what dialects raise, and how it is put in words.
+# The errors that dialects raise for a record that should be an operation and is not, and their messages.
 
 Decoded = TypeVar("Decoded")
 MAX_SHOWN = 40  # characters of a word of the input in a message
@@ -30,7 +30,7 @@ NAME_TABLE = "every change must name its table"
 
 
 class RecordError(Exception):
-    """A record that is no operation, though it should be one; the diagnostic says why."""
+    """A record that should be an operation and is not; the diagnostic says why."""
 
     def __init__(
         self, code: str, message: str, help: str | None = None, table: str | None = None, field: str | None = None
@@ -40,7 +40,7 @@ class RecordError(Exception):
 
 
 class UndiscoveredTableError(RecordError):
-    """A record that means nothing until a discovery has read the whole input."""
+    """A record that no reader can understand before a discovery has read the whole input (GG205)."""
 
     def __init__(self, message: str, help: str) -> None:
         super().__init__("GG205", message, help)
@@ -50,12 +50,12 @@ class UndiscoveredTableError(RecordError):
 def missing_member_error(
     member: str, help: str | None = None, table: str | None = None, what: str = "the record"
 ) -> RecordError:
-    """GG305 for what has no such member."""
+    """Return a GG305 error: `what` lacks a member."""
     return RecordError("GG305", f"{what} has no `{member}`", help, table)
 
 
 def no_op(member: str, value: str, legal: Iterable[str], table: str | None = None, more: str = "") -> RecordError:
-    """GG304 for a word that stands for no type of operation."""
+    """Return a GG304 error: the value of a member is not an operation type."""
     word = value if len(value) <= MAX_SHOWN else "that"
     return RecordError("GG304", f"`{member}` cannot be `{word}`", f"{legal_values(legal)}{more}", table)
 
@@ -65,7 +65,10 @@ def legal_values(words: Iterable[str]) -> str:
 
 
 def decoded(decode: Callable[[Any], Decoded], data: Any, otherwise: str, table: str | None = None) -> Decoded:
-    """What a decoder makes of data; Refused (GG308), with the reason `otherwise`, if it cannot."""
+    """Return the decoded data.
+
+    Raises: RecordError (GG308) with the message `otherwise` if the decoder fails.
+    """
     try:
         return decode(data)
     except (ValueError, RecursionError):
@@ -73,14 +76,17 @@ def decoded(decode: Callable[[Any], Decoded], data: Any, otherwise: str, table: 
 
 
 def joined_name(parts: Sequence[str | None], what: str) -> str:
-    """The full name of a table from its parts; Refused (GG306) if one of them cannot be told from two."""
+    """Return the full name of a table from its parts.
+
+    Raises: RecordError (GG306) if a part contains a dot.
+    """
     if any("." in part for part in parts if part):
         raise RecordError("GG306", f"a part of {what} holds a dot", "rename the table: a dot divides the parts")
     return join_name(*parts)
 
 
 def name_problem(name: str) -> Diagnostic | None:
-    """GG306 for a table name that cannot be used."""
+    """Return GG306 if the table name is invalid, else None."""
     try:
         split_name(name)
     except ValueError as error:
@@ -91,7 +97,10 @@ def name_problem(name: str) -> Diagnostic | None:
 
 
 def unknown_column(what: str, table: str, column: str, position: str | None = None, given: bool = True) -> Diagnostic:
-    """GG204 for a column that the definition of a table lacks, which was `given` or found in the data."""
+    """Return GG204 for a column that the definition of a table lacks.
+
+    `given`: the definition comes from the user, not from the data.
+    """
     help = (
         "correct the definition, or leave it out of `--definitions` to have it discovered; if the column is metadata "
         "of the message, give the handler file of its writer by `--input-config`"
@@ -103,7 +112,7 @@ def unknown_column(what: str, table: str, column: str, position: str | None = No
 
 
 def contradiction(kind: str, has_before: bool, has_after: bool) -> Diagnostic | None:
-    """GG307 for an operation whose images do not go with its type."""
+    """Return GG307 if the images of an operation contradict its type, else None."""
     surplus, lacking = IMAGE_RULES[kind]
     has = {"before": has_before, "after": has_after}
     reasons = [f"has {'an' if image == 'after' else 'a'} {image} image" for image in surplus if has[image]]
@@ -118,7 +127,7 @@ def contradiction(kind: str, has_before: bool, has_after: bool) -> Diagnostic | 
 def contradictions(
     op: pa.StringArray, has_before: pa.BooleanArray, has_after: pa.BooleanArray
 ) -> dict[int, Diagnostic]:
-    """By row what is wrong with operations whose images do not go with their type."""
+    """Return GG307 by row for the operations whose images contradict their type."""
     has = {"before": has_before, "after": has_after}
     wrong = pa.repeat(pa.scalar(False), len(op))
     for kind, (surplus, lacking) in IMAGE_RULES.items():

@@ -1,7 +1,7 @@
-"""The reader of all dialects: records to operations, operations to batches of columns.
+"""The reader of all dialects: it turns records into operations, and operations into batches of columns.
 
-A chunk is decoded at once; where that fails, record by record. Operations are held, table by table, until there are
-enough for a batch, or a definition changes.
+The reader decodes a whole chunk at once. If that fails, it decodes record by record. It buffers operations by table
+until it has enough for a batch, or until a definition changes.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Kind, TableDef
 
-_NOTHING = Grammar((), {})  # every record is odd, until one tells the grammar of those like it
-_MAX_GRAMMARS = 16  # in a file that has records of so many kinds in turns, the exact reader is as fast
-# The JSON values of columns of the types that a discovery finds in images.
+_NOTHING = Grammar((), {})  # every record is odd, until the first operation determines a grammar
+_MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, the exact reader is as fast
+# The kinds of JSON values by kind of column, for the kinds that discovery infers from images.
 _TAKES = {
     Kind.STRING: NULL | STRING,
     Kind.DECIMAL: NULL | INTEGER | NUMBER,
@@ -71,23 +71,27 @@ _TAKES = {
 }
 _TWICE = "with a column twice in an image, of which the last one counts"
 
-# Readers of JSON records with a native scanner: it takes regular records, and the exact reader takes the odd ones.
-# The reader holds the operations of both side by side, and makes one batch of them in the order of the records.
-# Without kernels, and if most records are odd, the exact reader takes all records.
+# Readers of JSON records with a native scanner. The scanner takes regular records, and the exact reader takes odd ones.
+# The reader buffers the operations of both, and merges them into one batch in the order of the records.
+# Without kernels, or while many records are odd, the exact reader takes all records.
 
-_FEW = 16  # so few odd records of a chunk do not turn the scanner off
-_MANY = 4  # if more than one record of so many is odd, the exact reader is faster
-_PAUSE = 16  # chunks for the exact reader then
+_FEW = 16  # up to so many odd records of a chunk do not pause the scanner
+_MANY = 4  # if more than one of so many records is odd, the exact reader is faster
+_PAUSE = 16  # length of a pause of the scanner, in chunks
 
 
 class ScanningReader(BatchingReader[Table]):
-    """A reader with a scanner. If `scanner` is None, the exact reader takes all records."""
+    """A reader with a native scanner. If `scanner` is None, the exact reader takes all records."""
 
     scanner: Scanner | None = None
     _pause = 0
 
     def use_scanner(self, grammar: Grammar | None) -> None:
-        """Scan with a grammar from here on. The scanner before must not hold operations."""
+        """Use a scanner with this grammar from now on; None turns the scanner off.
+
+        The previous scanner must not hold operations. If there are no kernels, or they refuse the grammar, the reader
+        has no scanner.
+        """
         asked = self.projection
         self.scanner = None
         if native is not None and grammar is not None:
@@ -102,28 +106,32 @@ class ScanningReader(BatchingReader[Table]):
 
     @abstractmethod
     def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
-        """Decode the record of a chunk from `start` to `end`.
+        """Decode one record of a chunk exactly, from `start` to `end` in its data.
 
-        If no table is bound to its `identity`, the reader may bind one.
+        If `identity` is not None, no table is bound to it yet, and the reader may bind one.
         """
 
     @abstractmethod
     def scanned_columns(self, table: Table, scanned: ScannedBatch) -> ChangeBatch | Wrong:
-        """Make a batch as `columns` does, of operations that the scanner took."""
+        """Convert scanned operations to a batch, as `columns` does for exact ones.
+
+        If some operations have problems, return the problems by row instead.
+        """
 
     @abstractmethod
     def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
-        """Return the position of an operation that becomes a reject."""
+        """Return the position of a scanned operation that becomes a reject; None if it has no position."""
 
     def took(self, scanned: ScannedBatch) -> None:
-        """Count the unknown members of operations that the scanner took."""
+        """Count the unknown members of scanned operations."""
 
     def know(self, identity: bytes) -> bool:
-        """Bind a table by the identity of its records alone; return False if that is impossible."""
+        """Bind a table to an identity without one of its records; return False if that is impossible."""
         return False
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        # Exact decoding of whole chunks does not find records that contradict provisional definitions.
+        # If definitions are provisional, never decode whole chunks exactly: that does not find records that contradict
+        # the definitions.
         if (self.scanner is None or self._pause) and not self.catalog.provisional:
             self._pause = max(0, self._pause - 1)
             yield from self.take_in_exactly(chunk)
@@ -156,7 +164,7 @@ class ScanningReader(BatchingReader[Table]):
             self._pause = _PAUSE
 
     def _rest(self, chunk: Chunk, places: array[int] | None, place: int, first: int) -> Iterator[Event]:
-        """Decode the rest of a chunk exactly, after a record turned the scanner off."""
+        """Decode the rest of a chunk exactly, after a record turned off the scanner."""
         if places is None:
             chunk = self.settled(chunk)
             places = places_of(self.spans(chunk))
@@ -195,13 +203,17 @@ class ScanningReader(BatchingReader[Table]):
         yield from super().collect(table)
 
 
-# Columns that an image has twice: JSON allows that, and the last one counts. Decoders do not tell. What tells is the
-# number of names in the characters of many images at once, which is that of the columns that were found unless one
-# was there twice. A name is what stands before a colon, with a blank at most between.
+# Duplicate columns of an image: JSON allows them, and the last one counts. Decoders do not report them. So ggfmt counts
+# the names in the text of many images at once. Without duplicates, this number equals that of the decoded columns. A
+# name is a string before a colon, with at most one blank between them.
 
 
 def rows_with_columns_twice(images: Sequence[Any], columns: Sequence[ImageColumn]) -> list[int]:
-    """The rows of images, JSON objects or None for none, that have a column twice, by the columns made of them."""
+    """Return the rows of images that contain a column twice.
+
+    images   JSON objects; None for a row without an image
+    columns  the columns that were made from these images
+    """
     data = b"\n".join(image for image in images if image is not None)
     there = sum(len(images) if column.present is None else column.present.true_count for column in columns)
     if data.count(b":") == there or _names(data, there) == there + sum(map(_nested_names, columns)):
@@ -210,7 +222,7 @@ def rows_with_columns_twice(images: Sequence[Any], columns: Sequence[ImageColumn
 
 
 def _names(data: bytes, least: int) -> int:
-    """How many names there are, of which at least so many are known."""
+    """Count the names in JSON text; search for names with a blank after them only if there are fewer than `least`."""
     names = data.count(b'":')
     if b"\\" in data:  # an escaped quote ends no name
         names -= data.count(b'\\":')
@@ -220,7 +232,7 @@ def _names(data: bytes, least: int) -> int:
 
 
 def _nested_names(column: ImageColumn) -> int:
-    """The names in objects and arrays that are values of a column."""
+    """Count the names in objects and arrays that are values of a column."""
     nested = json_values(column, scalars=False, nested=True)
     if nested is None:
         return 0
@@ -230,7 +242,7 @@ def _nested_names(column: ImageColumn) -> int:
 def _has_twice(image: bytes) -> bool:
     try:
         names = [name for name, _ in _pairs(image.decode())]
-    except RecursionError:  # a value is nested so deeply that nothing is told of the names around it
+    except RecursionError:  # a value is nested too deeply for Python's decoder
         return False
     return len(set(names)) < len(names)
 
@@ -238,12 +250,15 @@ def _has_twice(image: bytes) -> bool:
 _pairs = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str, strict=False).decode
 
 
-# What there is of operations besides their images: types, times, positions, tokens, and which images they have.
+# The parts of operations besides the values in their images: types, times, positions, tokens, existing images.
 
 
 @dataclass(frozen=True, eq=False)
 class Heads:
-    """Of n operations."""
+    """Everything that a batch of operations needs besides the columns of its images, with one row per operation.
+
+    `tokens` is None if the caller did not request tokens.
+    """
 
     op: pa.StringArray
     op_ts: pa.StringArray
@@ -255,7 +270,7 @@ class Heads:
 
 
 def stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
-    """The time stamps as texts; numbers are microseconds since 1970."""
+    """Return timestamps as texts, and problems by row; numbers are microseconds since 1970."""
     alone = [value for value in values if value is None or isinstance(value, str)]
     if len(alone) == len(values):
         return texts(alone), {}
@@ -266,15 +281,20 @@ def stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
 
 
 def stamps_of(micros: Sequence[int | None] | pa.Int64Array) -> tuple[pa.StringArray, Wrong]:
-    """The time stamps of microseconds since 1970 as texts, and what is wrong with some."""
+    """Convert microseconds since 1970 to timestamps as texts; also return problems (GG308) by row."""
     found, bad = micros_text(micros)
     return found, dict.fromkeys(bad, Diagnostic("GG308", "the time of the operation is out of range"))
 
 
 @dataclass
 class DialectTable(HeldTable):
-    """The changes held for a table, and what its records told of it last; `row_class` is the class of images that the
-    dialect decoded."""
+    """The operations of a table that the reader buffers, and how it decodes them.
+
+    record_schema  the latest definition from a record; None if records do not describe the table
+    converts       one conversion per column; None for plain texts
+    rows           the decoder of images; None before the first image
+    row_class      the class of images that the dialect decoded; None if there are none yet
+    """
 
     record_schema: RecordSchema | None
     converts: tuple[Convert | None, ...]
@@ -283,7 +303,7 @@ class DialectTable(HeldTable):
 
 
 class DialectReader(ScanningReader[DialectTable]):
-    """Reads the records of `dialect`."""
+    """The reader of the records of `dialect`."""
 
     dialect: ClassVar[type[Dialect]]
 
@@ -293,7 +313,7 @@ class DialectReader(ScanningReader[DialectTable]):
         self._dialect.trusted = catalog.trusted
         self._dialect.catalog = catalog
         self.members = self._dialect.members
-        self._twice: set[int] = set()  # rows of the batch in the making that have a column twice in an image
+        self._twice: set[int] = set()  # rows of the current batch with a column twice in an image
         self._grammar = self._dialect.first_grammar()
         self._grammars_left = _MAX_GRAMMARS
         self._placed: tuple[ScannedBatch | None, Any] = None, None
@@ -330,8 +350,10 @@ class DialectReader(ScanningReader[DialectTable]):
                     yield from self.take_in_one(meaning)
 
     def _take_in_all(self, records: Sequence[Any]) -> Generator[Event, None, bool]:
-        """Take in decoded records as operations, table by table; false, and none is taken in, if one of them has to be
-        looked at."""
+        """Buffer decoded records as operations, table by table.
+
+        Return False, and buffer nothing, if the dialect must process one of them singly.
+        """
         groups = self._dialect.by_table(records)
         if groups is None:
             return False
@@ -360,14 +382,14 @@ class DialectReader(ScanningReader[DialectTable]):
         return True
 
     def _use_row_class(self, table: DialectTable, row: Any) -> None:
-        """Make columns of the operations held for a table if their images are rows of another class than `row`."""
+        """Convert the buffered operations of a table to columns if their images have another class than `row`."""
         if row is not None and row.__class__ is not table.row_class:
             if table.row_class is not None:
                 table.done = list(self.collect(table))
             table.row_class = row.__class__
 
     def take_in_one(self, meaning: Examination) -> Iterator[Event]:
-        """The events of the next record, of which is known what it is."""
+        """Process the next record by its classification, and yield the events that cannot wait."""
         ordinal = self.ordinal
         self.ordinal += 1
         if isinstance(meaning, list):
@@ -419,11 +441,14 @@ class DialectReader(ScanningReader[DialectTable]):
         return self._bind_table(identity, definition, None)
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
-        """The next record, which lies there in a chunk as the scanner has it, decoded, and what it is."""
+        """Decode and classify the next record, at this place of the chunk that the scanner reads."""
         return examined_one(self._dialect, chunk, start, end)
 
     def _bind(self, identity: bytes, items: Sequence[Change | RecordSchema], record: Any) -> None:
-        """Has records of an identity taken by the scanner, where one of them, `record`, became these operations."""
+        """Bind an identity to a table if the scanner can take such records.
+
+        `record` has this identity, and became these items.
+        """
         assert self.scanner is not None
         first = items[0]
         assert isinstance(first, Change)
@@ -438,11 +463,11 @@ class DialectReader(ScanningReader[DialectTable]):
         if not self._dialect.scannable(definition):
             return
         if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.told):
-            return  # the operations that tell of such a key are counted
+            return  # the exact reader must count the operations with a key that is not in the columns
         self._bind_table(identity, definition, self._dialect.states(record, definition))
 
     def _bind_table(self, identity: bytes, definition: TableDef, states: bytes | None) -> bool:
-        """Have the scanner take records of an identity as operations of a table; false if it cannot."""
+        """Bind an identity to a table in the scanner; return False if the scanner cannot take its records."""
         assert self.scanner is not None
         if self.scanner.binds(definition.full_name):
             return self.scanner.bind_alias(identity, definition.full_name, states)
@@ -470,14 +495,14 @@ class DialectReader(ScanningReader[DialectTable]):
         return self._batch(table, heads, None if asked.row_only else scanned.before, scanned.after, key_update)
 
     def _with_absent_keys(self, scanned: ScannedBatch) -> ScannedBatch:
-        """The operations with NULL where an image of a whole row lacks a column that is NULL then."""
+        """Return operations with NULL for the missing columns of whole rows, if absent columns are NULL."""
         if not self._dialect.absent_is_null:
             return scanned
         before = scanned.before if self._partial else fill_missing(scanned.before)
         return replace(scanned, before=before, after=fill_missing(scanned.after))
 
     def _places(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
-        """The times and positions of operations that the scanner took, and what is wrong with times."""
+        """Return times and positions of scanned operations, and problems of times by row."""
         if self._placed[0] is not scanned:
             op_ts, position = self._dialect.heads(scanned)
             op_ts, wrong = stamps_of(op_ts) if isinstance(op_ts, pa.Int64Array) else (op_ts, {})
@@ -506,7 +531,10 @@ class DialectReader(ScanningReader[DialectTable]):
             self._remark_told(name)
 
     def _prepare(self, item: Change | RecordSchema, ordinal: int) -> Generator[Event, None, bool]:
-        """Makes the table of an operation ready to take it in; true, after a reject, if it has no usable definition."""
+        """Prepare the buffer of a table for an operation or a definition.
+
+        If the table has no usable definition, yield a reject and return True.
+        """
         record_schema = item if isinstance(item, RecordSchema) else item.record_schema
         name = item.table if isinstance(item, Change) else item.table.full_name
         problem = name_problem(name)
@@ -528,7 +556,7 @@ class DialectReader(ScanningReader[DialectTable]):
                 self._dialect.catalog = self.catalog
                 current = settled
             elif item is record_schema and held is not None:
-                return False  # it defines the table as before
+                return False  # the definition is unchanged
         if held is not None:
             yield from self.batch(held)
         if self.scanner is not None:
@@ -583,19 +611,22 @@ class DialectReader(ScanningReader[DialectTable]):
         return self._batch(table, heads, None, self._decoded(rows, images, chosen), key_update)
 
     def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
-        """What decodes images of a table: all are JSON, or all are dicts."""
+        """Return the decoder of the images of a table.
+
+        All images have the same form: JSON, dicts, or rows that the dialect decoded.
+        """
         first = next((image for image in images if image is not None), None)
         if table.rows is None:
             of_struct = isinstance(first, msgspec.Struct)
             kind = TextRows if first is None or isinstance(first, dict) else StructRows if of_struct else JsonRows
             rows = kind(table.definition, given=table.definition.full_name in self.catalog.trusted)
-            if first is None:  # truncates alone do not tell
+            if first is None:  # there are only truncates: the form of images is still unknown
                 return rows
             table.rows = rows
         return table.rows
 
     def _decoded(self, rows: Rows, images: Sequence[Any], decoded: Sequence[Any]) -> tuple[ImageColumn, ...]:
-        """The columns of the rows that images were decoded into."""
+        """Return the columns of decoded images, and note rows that contain a column twice."""
         columns = rows.columns(decoded)
         if isinstance(rows, JsonRows):
             self._twice.update(rows_with_columns_twice(images, columns))
@@ -609,8 +640,12 @@ class DialectReader(ScanningReader[DialectTable]):
         new: tuple[ImageColumn, ...],
         key_update: pa.BooleanArray | None,
     ) -> ChangeBatch | Wrong:
-        """A batch of operations by the columns of their images as the source wrote them; where `old` is None, `new` has
-        the one image of each that a row format shows."""
+        """Return a batch of operations, or problems by row.
+
+        old  the columns of before images in the encoding of the source. None for a row format: `new` then has the
+             only image of each operation that the format shows.
+        new  the columns of after images in the encoding of the source
+        """
         wrong: Wrong = {}
         delete = pc.equal(heads.op, OpType.DELETE.value)
         if old is None:
@@ -639,7 +674,7 @@ class DialectReader(ScanningReader[DialectTable]):
         )
 
     def _remark(self, table: DialectTable, operations: int) -> None:
-        """Takes note of columns that images have twice, and of key columns that descriptions tell and no column has."""
+        """Count rows with duplicate columns (GG317), and operations whose described key has unknown columns (GG211)."""
         name = table.definition.full_name
         if self._twice:
             self.remarks[Remark("GG317", name, _TWICE)] += len(self._twice)
@@ -647,7 +682,10 @@ class DialectReader(ScanningReader[DialectTable]):
             self._remark_key(table.definition, table.record_schema.keys, operations)
 
     def _remark_told(self, table: str) -> None:
-        """Takes note of keys told of a table up to here, whose definition is about to change or will not any more."""
+        """Report unknown key columns of a table (GG211) for the keys in records so far.
+
+        Call this before the definition changes, and at the end of the input.
+        """
         definition = self.catalog.get(table)
         for name, keys in [told for told in self._dialect.told if told[0] == table]:
             operations = self._dialect.told.pop((name, keys))
@@ -669,8 +707,11 @@ class DialectReader(ScanningReader[DialectTable]):
         whole: pa.BooleanArray | None,
         wrong: Wrong,
     ) -> tuple[ImageColumn, ...]:
-        """The columns as the model has them, some rows of them `before` images, and some `whole` rows (None: all); adds
-        what is wrong to `wrong`."""
+        """Return columns in the encoding of the model, and add problems by row to `wrong`.
+
+        before  the rows that are before images; None if no row is
+        whole   the rows that are images of whole rows; None if all are
+        """
         if self._dialect.keys_only and before is not None:
             columns, keyless = keys_alone(table.definition, columns, before)
             wrong |= keyless
@@ -688,7 +729,7 @@ class DialectReader(ScanningReader[DialectTable]):
 
 
 def dialect_input(dialect: type[Dialect]) -> ReadSupport:
-    """What reads a dialect."""
+    """Return the reader and the discovery of a dialect."""
     reader = type(f"{dialect.__name__}Reader", (DialectReader,), {"dialect": dialect})
     discovery = type(f"{dialect.__name__}Discovery", (DialectDiscovery,), {"dialect": dialect})
     return ReadSupport(reader, discovery)

@@ -44,7 +44,7 @@ Place = tuple[str, ...]  # the names of the members that lead to an object
 
 
 class Member(NamedTuple):
-    """A member as the kernel takes it. `token` is the name, the rank and the text that is no token."""
+    """A member in the form that the kernel takes; `token` has the name, the rank and the text that is not a token."""
 
     name: bytes
     action: int
@@ -53,14 +53,14 @@ class Member(NamedTuple):
     token: tuple[bytes | None, int, bytes | None] | None
 
 
-Notes = Sequence[tuple[Place, tuple[Member, ...]]]  # members without a declaration, by the object they are in
+Notes = Sequence[tuple[Place, tuple[Member, ...]]]  # undeclared members, by the object that contains them
 
 
 class Token(NamedTuple):
     """A member that is a token, unless it is null or has the text `unless`.
 
-    rank  tokens of a lower rank come first; tokens of one rank have the order of the record
-    name  that of the member by default
+    rank  tokens of a lower rank come first; tokens of the same rank have the order of the record
+    name  the name of the token; default: the name of the member
     """
 
     rank: int = 0
@@ -85,11 +85,11 @@ Ops = Mapping[str, str | OpToken]  # operation types by the texts that messages 
 class Role:
     """What the scanner does with a member; the functions below make roles.
 
-    takes     kinds of JSON values; None: those of the field's type
-    required  the record is odd without the member
-    within    of an object, the class that declares its members
-    others    what other members of an object are: odd (False), skipped (True), or tokens
-    in_text   the condition under which an object is in a string
+    takes     kinds of JSON values; None: the kinds of the field's type
+    required  the record is odd if it lacks the member
+    within    for an object: the class that declares its members
+    others    how to treat undeclared members of an object: odd (False), skip (True), or take as tokens
+    in_text   the condition under which a string contains the object
     """
 
     action: int
@@ -103,7 +103,7 @@ class Role:
     in_text: str | None = None
 
     def named(self, name: str, takes: int = ANY) -> Member:
-        """The role as a member, outside of a declaration."""
+        """Return a member with this role that no class declares."""
         return _member(name, self, None, takes, frozenset(), ())
 
 
@@ -186,7 +186,7 @@ def enter(
 
 
 def note(name: str, full_name: str | None = None) -> Member:
-    """A member without a declaration: a column records in which operations it is present."""
+    """Return an undeclared member; a column records which operations have it."""
     return Member(name.encode(), NOTE, False, full_name or name, None)
 
 
@@ -209,7 +209,7 @@ def make_grammar(
     row_token: str | None = None,
     inherited: bool = True,
 ) -> Grammar:
-    """Make the grammar of records that a class declares; without `inherited` by the fields of the class alone."""
+    """Return the grammar of records that a class declares; if not `inherited`, use only the class's own fields."""
     return Grammar(tuple(_members(record, frozenset(conditions), notes, (), inherited)), ops, row_token)
 
 
@@ -289,12 +289,12 @@ class _Field:
         return next((token for token in self.tokens if token.when is None or token.when in conditions), None)
 
     def role(self, conditions: Collection[str]) -> Role | None:
-        """The role that holds; a token without a role is skipped."""
+        """Return the role under these conditions, or None. A token without a role has the role `skip`."""
         held = (role for role in self.roles if role.when is None or role.when in conditions)
         return next(held, None if self.token(conditions) is None else _SKIPPED)
 
     def within(self, role: Role | None) -> type[msgspec.Struct] | None:
-        """The class that declares the members of the object."""
+        """Return the class that declares the members of the object; None if the role does not enter an object."""
         return None if role is None or role.action != ENTER else role.within or self.struct
 
 

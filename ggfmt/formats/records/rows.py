@@ -1,7 +1,7 @@
-"""Images of one table definition, as a dialect hands them over, made into columns.
+"""Decoding of the images of one table definition: images become rows, and rows become columns.
 
 An image is the bytes of a JSON object, a dict from column name to text, or a row that the dialect decoded. A row is a
-struct or a tuple of texts, made of an image; both have the columns in table order.
+decoded image: a struct, or a tuple of texts. Both have the columns in table order.
 """
 
 from __future__ import annotations
@@ -30,25 +30,28 @@ from ggfmt.model.table import TableDef
 
 
 class Rows(ABC):
-    """Decodes images of one definition. `keys` gives the value of a row's key column, of several the tuple."""
+    """A decoder of the images of one definition.
+
+    `keys` returns the value of the key column of a row, or a tuple if the key has several columns.
+    """
 
     keys: Callable[[Any], Any]
 
     def __init__(self, definition: TableDef, given: bool = True) -> None:
-        """`given`: the definition is the user's and was not found in the data."""
+        """Create a decoder. `given`: the definition comes from the user, not from the data."""
         self.definition = definition
         self._given = given
 
     @abstractmethod
     def decode(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
-        """A row for each image, None where there is none; and what is wrong with those that do not fit.
+        """Return one row per image, None for None, and the problems by row of images that do not fit the definition.
 
-        Rows of one call go together: later ones may be of another class.
+        Do not mix the rows of several calls: later rows may have another class.
         """
 
     @abstractmethod
     def columns(self, rows: Sequence[Any]) -> tuple[ImageColumn, ...]:
-        """The columns of n rows, all of them missing where a row is None."""
+        """Return the columns of n rows; all columns are missing in a row that is None."""
 
     def _unknown(self, column: str) -> Diagnostic:
         return unknown_column("an image", self.definition.full_name, column, given=self._given)
@@ -56,7 +59,10 @@ class Rows(ABC):
 
 @lru_cache(maxsize=128)
 def _row_class(names: tuple[str, ...], raw: tuple[bool, ...]) -> type[Any]:
-    """Tables that are alike share a class: thousands of them would take more memory than their data."""
+    """Return the row class for the columns of a table, with the values of `raw` columns as JSON text.
+
+    Tables with equal columns share a class: thousands of classes would take more memory than their data.
+    """
     members: list[Any] = [
         (f"c{index}", Raw, MISSING_RAW) if kept else (f"c{index}", str | None, MISSING)
         for index, kept in enumerate(raw)
@@ -66,10 +72,10 @@ def _row_class(names: tuple[str, ...], raw: tuple[bool, ...]) -> type[Any]:
 
 
 class StructRows(Rows):
-    """Rows that a dialect decoded itself: structs with the columns in table order, all of one class.
+    """A decoder for images that a dialect already decoded: structs of one class, with the columns in table order.
 
-    The default of a member says which values a column has: `MISSING_RAW` stands for the characters of any JSON value,
-    `MISSING` for a text or None.
+    The default of a member determines the values of its column. `MISSING_RAW`: the text of any JSON value. `MISSING`: a
+    text, or None for NULL.
     """
 
     def __init__(self, definition: TableDef, given: bool = True) -> None:
@@ -93,10 +99,10 @@ class StructRows(Rows):
 
 
 class JsonRows(StructRows):
-    """Rows from JSON objects.
+    """A decoder for JSON objects.
 
-    `raw` names the columns whose values are kept as the characters of the file, because they are not JSON strings;
-    which those are is learned from the data.
+    `raw` names the columns whose values the decoder keeps as JSON text, because some are not JSON strings. The decoder
+    learns these columns from the data.
     """
 
     def __init__(self, definition: TableDef, raw: Iterable[str] = (), given: bool = True) -> None:
@@ -106,7 +112,7 @@ class JsonRows(StructRows):
         self._decoder: msgspec.json.Decoder[Any] | None = None
 
     def row_class(self) -> type[Any]:
-        """The class of rows."""
+        """Return the class of the rows that the decoder makes."""
         if self._class is None:
             names = self.definition.column_names
             self._class = _row_class(tuple(names), tuple(name in self.raw for name in names))
@@ -114,13 +120,13 @@ class JsonRows(StructRows):
 
     @property
     def decoder(self) -> msgspec.json.Decoder[Any]:
-        """What decodes an image into a row, and null into None."""
+        """The decoder of one image into a row, and of null into None."""
         if self._decoder is None:
             self._decoder = msgspec.json.Decoder(self.row_class() | None)
         return self._decoder
 
     def keep_raw(self, columns: Iterable[str]) -> None:
-        """Has rows from now on keep the values of some columns as they stand in the file."""
+        """Keep the values of some columns as JSON text in all later rows."""
         if not self.raw.issuperset(columns):
             self.raw.update(columns)
             self._class = self._decoder = None
@@ -134,15 +140,18 @@ class JsonRows(StructRows):
         return [None if image is None else next(rows) for image in images], {}
 
     def decode_lines(self, images: Iterable[Any]) -> list[Any]:
-        """Decode images; null becomes None. ValueError or RecursionError if one of them does not fit the row class."""
+        """Return the decoded rows of images; null becomes None.
+
+        Raises: ValueError or RecursionError if an image does not fit the row class.
+        """
         rows: list[Any] = self.decoder.decode_lines(b"\n".join(images))
         return rows
 
     def decode_image(self, image: bytes) -> Any:
-        """Decode an image whose columns the definition has, after `learn` looked at it."""
+        """Return the row of an image. Call `learn` with the image first: the definition must have all its columns."""
         try:
             return self.decoder.decode(_with_plain_names(image))
-        except msgspec.ValidationError:  # a name stands twice: what was looked at is the last of its values
+        except msgspec.ValidationError:  # the image has a name twice, and `learn` saw only the last value
             members = raw_members(image).items()
             return self.decoder.decode(msgspec.json.encode({plain_name(name): value for name, value in members}))
 
@@ -159,7 +168,7 @@ class JsonRows(StructRows):
         return rows, wrong
 
     def _learn(self, image: bytes) -> Diagnostic | None:
-        """Takes note of columns whose values are no texts; what is wrong if the image does not fit the definition."""
+        """Learn the raw columns of an image; return a Diagnostic if the image does not fit the definition."""
         try:
             column = self.learn(image)
         except (ValueError, RecursionError):
@@ -168,8 +177,12 @@ class JsonRows(StructRows):
         return None if column is None else self._unknown(column)
 
     def learn(self, image: bytes) -> str | None:
-        """Take note of columns whose values are not texts. Return the first column that the definition lacks; then
-        nothing is noted. ValueError or RecursionError if the image is not a JSON object."""
+        """Learn the columns whose values are neither JSON strings nor null; return None.
+
+        If the definition lacks a column, learn nothing and return the first such column.
+
+        Raises: ValueError or RecursionError if the image is not a JSON object.
+        """
         members = raw_members(image)
         names = frozenset(self.definition.column_names)
         for name in members:
@@ -180,7 +193,7 @@ class JsonRows(StructRows):
 
 
 class TextRows(Rows):
-    """Rows from dicts of texts."""
+    """A decoder for dicts of texts."""
 
     def __init__(self, definition: TableDef, given: bool = True) -> None:
         super().__init__(definition, given)
@@ -219,8 +232,10 @@ def key_updates(
     before_absent: str | None = MISSING,
     after_absent: str | None = MISSING,
 ) -> pa.BooleanArray | None:
-    """Where a key column is in both of two rows and differs; None if it does so nowhere. One that a row lacks is taken
-    for what is given here."""
+    """Return which operations change a key column that both their images have; None if no row changes a key value.
+
+    before_absent, after_absent  the value of a key column that the image lacks; `MISSING`: do not compare the column
+    """
     if not rows.definition.key_indices:
         return None
     keys = rows.keys
@@ -242,7 +257,7 @@ def _texts(keys: Any, absent: str | None) -> list[str | None]:
 
 
 def _text(value: str | Raw | None) -> str | None:
-    """A decoded value as a text, None for NULL; a JSON string and another value with its characters are the same."""
+    """Return a decoded value as a text, None for NULL. A JSON string and another JSON value may have the same text."""
     if not isinstance(value, Raw):
         return value
     if value == MISSING_RAW:
@@ -253,7 +268,10 @@ def _text(value: str | Raw | None) -> str | None:
 def keys_alone(
     table: TableDef, columns: tuple[ImageColumn, ...], rows: pa.BooleanArray
 ) -> tuple[tuple[ImageColumn, ...], Wrong]:
-    """The columns with all but those of the key missing in some `rows`, which are wrong if the table has no key."""
+    """Return the columns with all columns outside the key missing in `rows`, and problems by row.
+
+    If the table has no key, return the columns unchanged, and GG205 for each of the `rows`.
+    """
     if not table.key_indices:
         message = f"the table `{table.full_name}` has no primary key, and before images have key columns alone"
         problem = Diagnostic("GG205", message, help="give its key by `primaryKeys` or `--definitions`")
@@ -270,7 +288,10 @@ def keys_alone(
 
 
 def json_values(column: ImageColumn, scalars: bool, nested: bool) -> pa.BooleanArray | None:
-    """Where a column has JSON numbers and booleans (`scalars`), or objects and arrays (`nested`); None for nowhere."""
+    """Return the rows in which a column has a JSON number or boolean (`scalars`), or an object or array (`nested`).
+
+    Return None if there are no such rows.
+    """
     if not isinstance(column, JsonColumn) or not (scalars or nested):
         return None
     values = column.values
@@ -288,7 +309,7 @@ def json_values(column: ImageColumn, scalars: bool, nested: bool) -> pa.BooleanA
 def converted(
     table: TableDef, converts: Sequence[Convert | None], columns: tuple[ImageColumn, ...]
 ) -> tuple[tuple[ImageColumn, ...], Wrong]:
-    """The columns as the model has them, and what is wrong with values that cannot be converted."""
+    """Return the columns in the encoding of the model, and problems (GG314) by row for values that do not convert."""
     if not any(converts):
         return columns, {}
     done, wrong = [], {}

@@ -1,7 +1,7 @@
 """The native scanner of JSON records, and the operations that it takes.
 
-The scanner gets a grammar (`records.roles`). The identity of a record, the bytes of some members, decides on the table
-and on the encoding of its values: a reader binds identities to definitions as it meets them.
+The scanner gets a grammar (`records.roles`). The identity of a record consists of the bytes of some members. It
+determines the table and the encoding of the values. A reader binds each new identity to a definition.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
-# The states of a column by an identity: the images that have a value, or that no image has the column.
+# The states of a column for one identity: which images have a value, or that no image has the column.
 IN_AFTER, IN_BEFORE, NOT_NAMED = 1, 2, 4
 
-_ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string has other characters for these
+_ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string must escape these characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class ScannedBatch:
         return ChangeBatch(definition, self.op, op_ts, position, before, after, ordinal, tokens, key_update)
 
     def note(self, place: int) -> int:
-        """Count the operations with the member of a note; `place` is that of its slot."""
+        """Count the operations that have the member of a note; `place` is the index of the note in `slots`."""
         column = self.slots[place]
         return len(self) if column.present is None else int(column.present.true_count)
 
@@ -122,7 +122,7 @@ class ScanResult(NamedTuple):
     """The end of a scan.
 
     taken       the number of records that the scanner took
-    start, end  the place of the odd record that ended the scan; the end of the data without one
+    start, end  the place of the odd record that ended the scan; the end of the data if there is no odd record
     identity    the identity of the odd record, if no table is bound to it
     """
 
@@ -158,12 +158,12 @@ class Scanner:
         takes: Sequence[int] | None = None,
         states: bytes | None = None,
     ) -> bool:
-        """Take records of an identity as operations of a table, instead of the identity bound to the table so far.
+        """Take records of an identity as operations of a table; this replaces earlier identities of the table.
 
         Return False if the scanner cannot take records of the table. It must not hold operations of the table.
 
-        takes   the kinds of values of each column: images with other kinds are odd, or with another order of columns
-        states  of each column, as `IN_AFTER` and `IN_BEFORE`: only these images have a value
+        takes   the kinds of values of each column; an image with other kinds, or another order of columns, is odd
+        states  one byte per column, of `IN_AFTER`, `IN_BEFORE` and `NOT_NAMED`: only these images have a value
         """
         if len(identity) > self._room:
             return False
@@ -191,7 +191,7 @@ class Scanner:
         return False
 
     def binds(self, table: str) -> bool:
-        """Say whether an identity is bound to a table."""
+        """Return whether an identity is bound to a table."""
         return table in self._numbers
 
     def forget(self, table: str) -> None:
@@ -201,12 +201,12 @@ class Scanner:
             self._native.unbind(number)
 
     def scan(self, data: bytes, place: int, ordinal: int) -> ScanResult:
-        """Take consecutive records from a place on, up to an odd one. `ordinal` is that of the first record."""
+        """Take consecutive records from a place on, up to an odd one; `ordinal` belongs to the first record."""
         taken, start, _, end, identity = self._native.scan(data, place, -1, ordinal)
         return ScanResult(taken, start, int.from_bytes(end, "little") or len(data), identity)
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
-        """Take records, up to an odd one, from the record `first` on; `spans` has starts and ends in turns."""
+        """Take records from the record `first` on, up to an odd one; in `spans`, starts and ends alternate."""
         taken, start, _, _, identity = self._native.scan_spans(data, spans, first, ordinal)
         place = 2 * (first + taken)
         return ScanResult(taken, start, spans[place + 1] if place < len(spans) else len(data), identity)
@@ -221,7 +221,7 @@ class Scanner:
         return int(self._native.largest())
 
     def take(self, table: str) -> ScannedBatch | None:
-        """Hand over the operations of a table; None if the scanner holds none."""
+        """Return the operations of a table and release them; None if the scanner holds no operations of the table."""
         if not self.rows(table):
             return None
         return ScannedBatch.of(self._native.take(self._numbers[table]), self._with_tokens, self._places)
@@ -247,7 +247,7 @@ def _slots(members: Sequence[Member]) -> Iterator[tuple[str, str | None]]:
 
 
 def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
-    """The members; those that are tokens are skipped."""
+    """Return the members, with tokens skipped."""
     done: list[Member] = []
     for name, action, required, argument, _ in members:
         if action == ENTER:
@@ -259,7 +259,7 @@ def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
 
 
 def places_of(spans: Sequence[tuple[int, int]]) -> array[int]:
-    """Starts and ends in turns."""
+    """Return the starts and ends of spans as one array in which they alternate."""
     if isinstance(spans, Spans):
         return spans.places()
     return array("q", chain.from_iterable(spans))
@@ -276,7 +276,7 @@ def image_rules() -> dict[bytes, tuple[int, ...]]:
 
 
 def key_updates(scanned: ScannedBatch, definition: TableDef) -> pa.BooleanArray | None:
-    """Find updates in which a key column is in both images and differs; None if there are none."""
+    """Return which updates have a key column in both images with different values; None if there is no such update."""
     changed = pa.repeat(pa.scalar(False), len(scanned))
     for old, place in zip(scanned.before, definition.key_indices, strict=True):
         new = scanned.after[place]
