@@ -16,7 +16,6 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 
 MARK = b"\0"
 HEAD_BYTES = 5
-MAX_NUMBER = (1 << 31) - 1
 
 Schema = Any  # a parsed JSON document
 _NUMBERED = re.compile(r"0*([0-9]{1,10})\.avsc", re.ASCII)

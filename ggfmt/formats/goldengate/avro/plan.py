@@ -198,10 +198,6 @@ def _is_map(kind: Schema) -> bool:
     return isinstance(kind, dict) and kind.get("type") == "map" and kind.get("values") == "string"
 
 
-def _is_record(kind: Schema) -> bool:
-    return isinstance(kind, dict) and kind.get("type") == "record"
-
-
 def _same_record(record: Schema, other: Schema) -> bool:
     """Return whether a type is the same record, by name or by content."""
     if isinstance(other, str):
