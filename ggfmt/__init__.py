@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ggfmt.cli import main
     from ggfmt.commands.conversion import Result
     from ggfmt.commands.functions import compare, consolidate, convert, lint, preview, schema
-    from ggfmt.consolidation import changes, current, history
+    from ggfmt.rows import changes, current, history
     from ggfmt.diagnostics.codes import Severity
     from ggfmt.diagnostics.diagnostic import (
         Abend,
@@ -61,7 +61,7 @@ _MODULES = {
     **dict.fromkeys(_ERRORS, "ggfmt.diagnostics.diagnostic"),
     "Severity": "ggfmt.diagnostics.codes",
     "main": "ggfmt.cli",
-    **dict.fromkeys(("changes", "current", "history"), "ggfmt.consolidation"),
+    **dict.fromkeys(("changes", "current", "history"), "ggfmt.rows"),
     **dict.fromkeys(("read", "register"), "ggfmt.frames"),
 }
 

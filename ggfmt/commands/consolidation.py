@@ -86,12 +86,12 @@ class ConsolidateRequest:
 
 def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
     """Run a consolidation; its manifest."""
-    from ggfmt.consolidation.asked import Asked, unusable
-    from ggfmt.consolidation.run import ConsolidationSettings, execute
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
+    from ggfmt.rows.query import RowQuery, query_error
+    from ggfmt.rows.run import ConsolidationSettings, execute
 
     if request.history and request.changes:
-        raise unusable("a history and net changes are two results", "leave out one of `history` and `changes`")
+        raise query_error("a history and net changes are two results", "leave out one of `history` and `changes`")
     files, target = arguments.texts(request.inputs), arguments.text(request.output)
     assert target is not None
     runner = choose_runner(
@@ -99,7 +99,7 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
     )
     runner.check_reach(files, None)
     kept = [word.strip() for text in arguments.words(request.keep) for word in text.split(",")]
-    asked = Asked(
+    query = RowQuery(
         "history" if request.history else "changes" if request.changes else "current",
         _moment(request.as_of),
         _moment(request.since),
@@ -110,7 +110,7 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
     settings = settings_from(request, ConsolidationSettings)(
         inputs=files,
         output=target,
-        asked=asked,
+        query=query,
         to=arguments.check_choice("to", request.to, RowFormat),
         mode=arguments.check_choice("mode", request.mode, RowMode),
         base=arguments.text(request.base),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gc
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -96,34 +96,35 @@ def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Itera
 
     Raises: Abend, with its place, for a record that cannot be read or a value that cannot be shown.
     """
-    for _, batch in _Frames(job, split, wanted, {}).batches():
-        yield batch
+    frames = _Frames(job, split, Projection(tokens="tokens" in wanted.schema.names))
+    for batch in frames.batches():
+        if wanted.tables is None or batch.table.full_name in wanted.tables:
+            rows = _rows(batch, wanted)
+            if rows is None or len(rows):
+                yield _record_batch(frames.locate(batch, rows), wanted)
 
 
-def table_batches(
-    job: ReadJob, split: Split, wanted: Mapping[str, FrameProjection]
-) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the operations of several tables, each by its projection and with its name.
+def located_batches(job: ReadJob, split: Split, tables: Collection[str]) -> Iterator[LocatedBatch]:
+    """Yield the operations of several tables, those of each table in order of their records, with their places.
 
-    Raises: DiscoveryRequiredError or FrameBoundaryError if the split has to be read in another way.
+    Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
+    another way.
     """
-    return _Frames(job, split, None, wanted).batches()
+    frames = _Frames(job, split, Projection())
+    for batch in frames.batches():
+        if batch.table.full_name in tables and len(batch):
+            yield frames.locate(batch, None)
 
 
 class _Frames:
-    def __init__(
-        self, job: ReadJob, split: Split, every: FrameProjection | None, wanted: Mapping[str, FrameProjection]
-    ) -> None:
+    def __init__(self, job: ReadJob, split: Split, projection: Projection) -> None:
         self._job = job
         self._split = split
-        self._every = every
-        self._wanted = wanted
         make = reader_of(job.input_format, job.source)
-        tokens = any("tokens" in one.schema.names for one in (*filter(None, [every]), *wanted.values()))
-        self._reader: Reader = make(job.catalog_at(split), Projection(tokens=tokens), job.source)
+        self._reader: Reader = make(job.catalog_at(split), projection, job.source)
         self._parts: list[_Part] = []
 
-    def batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def batches(self) -> Iterator[ChangeBatch]:
         collecting = gc.isenabled()
         gc.disable()  # as in the tasks of a run
         try:
@@ -132,7 +133,11 @@ class _Frames:
             if collecting:
                 gc.enable()
 
-    def _batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def locate(self, batch: ChangeBatch, rows: pa.Int64Array | None) -> LocatedBatch:
+        """Return the operations of a batch at some rows (None: all) with their places."""
+        return LocatedBatch(batch, rows, self._reader, self._parts)
+
+    def _batches(self) -> Iterator[ChangeBatch]:
         for event in self._events():
             if isinstance(event, Reject):
                 raise self._why(event)
@@ -142,18 +147,7 @@ class _Frames:
                         _undefined(f"the definition of `{event.table.full_name}` changes in the data")
                     )
                 continue
-            wanted = self._wanted_of(event.table.full_name)
-            if wanted is not None:
-                rows = _rows(event, wanted)
-                if rows is None or len(rows):
-                    placed = _LocatedBatch(event, rows, self._reader, self._parts)
-                    yield event.table.full_name, _record_batch(placed, wanted)
-
-    def _wanted_of(self, table: str) -> FrameProjection | None:
-        every = self._every
-        if every is None:
-            return self._wanted.get(table)
-        return every if every.tables is None or table in every.tables else None
+            yield event
 
     def _events(self) -> Iterator[Event]:
         source = SplitReader(self._reader, self._split, self._start)
@@ -184,7 +178,7 @@ def _rows(batch: ChangeBatch, wanted: FrameProjection) -> pa.Int64Array | None:
     return None if kept.true_count == len(batch) else pc.cast(pc.indices_nonzero(kept), pa.int64())
 
 
-def _record_batch(placed: _LocatedBatch, wanted: FrameProjection) -> pa.RecordBatch:
+def _record_batch(placed: LocatedBatch, wanted: FrameProjection) -> pa.RecordBatch:
     table = placed.batch.table
     if wanted.table is not None and not set(table.column_names) <= set(wanted.table.column_names):
         new = next(name for name in table.column_names if name not in wanted.table.column_names)
@@ -194,7 +188,7 @@ def _record_batch(placed: _LocatedBatch, wanted: FrameProjection) -> pa.RecordBa
     return pa.RecordBatch.from_arrays(columns, schema=wanted.schema)
 
 
-def _column(field: pa.Field[Any], placed: _LocatedBatch, wanted: FrameProjection) -> pa.Array[Any]:
+def _column(field: pa.Field[Any], placed: LocatedBatch, wanted: FrameProjection) -> pa.Array[Any]:
     if field.name not in IMAGES and field.name not in MISSING.values():
         column: pa.Array[Any] = getattr(placed, field.name)
         return column
@@ -215,7 +209,7 @@ def _undefined(reason: str, place: Span | None = None) -> Diagnostic:
 _A = TypeVar("_A", bound="pa.Array[Any]")
 
 
-class _LocatedBatch:
+class LocatedBatch:
     """The operations of a batch at some of its rows (None: all), with the columns of `HEAD`, by name, that do not
     depend on the operations.
     """

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from ggfmt.consolidation.asked import Asked, Kept, Kind, Order
+    from ggfmt.rows.query import ExtraRows, Kind, Order, RowQuery
 
     Path = str | PathLike[str]
     Moment = str | datetime
@@ -34,7 +34,7 @@ def current(
     base: DataFrame | None = None,
     as_of: Moment | None = None,
     order: Order = "auto",
-    keep: Collection[Kept] = (),
+    keep: Collection[ExtraRows] = (),
     strict: bool = False,
     **input_options: str,
 ) -> DataFrame:
@@ -59,9 +59,9 @@ def current(
     Files are looked at now, once or twice, and read again when the frame is used. UsageError, ConfigurationError or
     Abend, with diagnostics.
     """
-    asked = _asked("current", as_of, None, order, keep)
+    query = _query("current", as_of, None, order, keep)
     return _rows(
-        spark, paths, table, input_format, definitions, primary_keys, types, base, asked, strict, input_options
+        spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
     )
 
 
@@ -77,7 +77,7 @@ def history(
     base: DataFrame | None = None,
     as_of: Moment | None = None,
     order: Order = "auto",
-    keep: Collection[Kept] = (),
+    keep: Collection[ExtraRows] = (),
     strict: bool = False,
     **input_options: str,
 ) -> DataFrame:
@@ -87,9 +87,9 @@ def history(
     `_valid_to_ts` (null for versions that still hold; the operation that ends one does not belong to it), and `_op`,
     the kind of operation that made the version. Versions that still hold are the rows of `current`.
     """
-    asked = _asked("history", as_of, None, order, keep)
+    query = _query("history", as_of, None, order, keep)
     return _rows(
-        spark, paths, table, input_format, definitions, primary_keys, types, base, asked, strict, input_options
+        spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
     )
 
 
@@ -106,7 +106,7 @@ def changes(
     base: DataFrame | None = None,
     as_of: Moment | None = None,
     order: Order = "auto",
-    keep: Collection[Kept] = (),
+    keep: Collection[ExtraRows] = (),
     strict: bool = False,
     **input_options: str,
 ) -> DataFrame:
@@ -119,16 +119,19 @@ def changes(
     A row that changed is there as it is afterwards, one that went as it was. An update of a key is a delete of the one
     and an insert of the other.
     """
-    asked = _asked("changes", as_of, since, order, keep)
+    query = _query("changes", as_of, since, order, keep)
     return _rows(
-        spark, paths, table, input_format, definitions, primary_keys, types, base, asked, strict, input_options
+        spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
     )
 
 
-def _asked(kind: Kind, as_of: Moment | None, since: Moment | None, order: Order, keep: Collection[Kept]) -> Asked:
-    from ggfmt.consolidation.asked import Asked
+def _query(
+    kind: Kind, as_of: Moment | None, since: Moment | None, order: Order, keep: Collection[ExtraRows]
+) -> RowQuery:
+    from ggfmt.rows.query import RowQuery
 
-    return Asked(kind, _text(as_of), _text(since), order, frozenset([keep] if isinstance(keep, str) else keep))
+    states = frozenset([keep] if isinstance(keep, str) else keep)
+    return RowQuery(kind, _text(as_of), _text(since), order, states)
 
 
 def _text(moment: Moment | None) -> str | None:
@@ -144,19 +147,19 @@ def _rows(
     primary_keys: str | Sequence[str] | None,
     types: Mapping[str, str] | None,
     base: DataFrame | None,
-    asked: Asked,
+    query: RowQuery,
     strict: bool,
     input_options: Mapping[str, str],
 ) -> DataFrame:
     from ggfmt.commit.names import counted
-    from ggfmt.consolidation.consolidated import consolidated
-    from ggfmt.consolidation.reading import operations_of
     from ggfmt.frames import as_paths
     from ggfmt.frames.plan import Request
+    from ggfmt.rows.frames import rows_frame
 
     request = Request(as_paths(paths), input_format, table, None, as_paths(definitions), input_options)
     keys = [name.strip() for name in primary_keys.split(",")] if isinstance(primary_keys, str) else primary_keys
-    found = consolidated(operations_of(spark, request, keys, types, base), asked)
-    told = (table, counted(found.profile.operations, "operation"), found.profile.ordering)
-    logging.getLogger("ggfmt").info("%s: %s, in the order of %s", *told)
-    return found.frame(strict)
+    frame, staged, wanted = rows_frame(spark, request, query, keys, types, base, strict)
+    operations = staged.staged[table].stats.operations.total() if table in staged.staged else 0
+    message = "%s: %s, in the order of %s"
+    logging.getLogger("ggfmt").info(message, table, counted(operations, "operation"), wanted.ordering)
+    return frame

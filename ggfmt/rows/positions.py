@@ -17,15 +17,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 Place = tuple[int | str, ...]
 
@@ -67,66 +64,34 @@ class PositionKind:
 
     @property
     def _whole(self) -> str:
-        return rf"\A(?:{self.pattern})\z"  # in Java and RE2; in Python `fullmatch`
+        return rf"\A(?:{self.pattern})\z"  # in RE2; in Python `fullmatch`
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(self.pattern)
 
-    def fits(self, texts: Column) -> Column:
-        """Of a column of texts: whether each is a position of this kind; null for null."""
-        return texts.rlike(self._whole)
-
     def fits_all(self, texts: pa.StringArray) -> bool:
         """Whether all texts that are not null are positions of this kind."""
         return bool(pc.all(pc.match_substring_regex(texts, self._whole), min_count=0).as_py())
 
-    def column(self, texts: Column) -> Column:
-        """A column that sorts as the positions do, for texts that belong to this kind; null for all others."""
-        from pyspark.sql import functions
+    def sort_columns(self, texts: pa.StringArray) -> list[pa.Array[Any]]:
+        """Return columns that, compared one after the other, order n positions of this kind."""
+        return [self._part_values(texts, part) for part in self.parts if part.sort != "family"]
 
-        own = functions.when(self.fits(texts), texts)
-        values = [self._value(own, part) for part in self.parts if part.sort != "family"]
-        if len(values) == 1:
-            return values[0]
-        struct = functions.struct(*[value.alias(f"_{place}") for place, value in enumerate(values)])
-        return functions.when(own.isNotNull(), struct)
-
-    def _value(self, texts: Column, part: Part) -> Column:
-        from pyspark.sql import functions
-
-        def group(number: int) -> Column:
-            return functions.regexp_extract(texts, self._whole, number)
-
-        found = group(part.group)
+    def _part_values(self, texts: pa.StringArray, part: Part) -> pa.Array[Any]:
+        found = self._group(texts, part.group)
         if part.instead:
-            found = functions.when(found == "", group(part.instead)).otherwise(found)
+            found = pc.if_else(pc.equal(found, ""), self._group(texts, part.instead), found)
         if part.sort in ("long", "decimal"):
-            type = "bigint" if part.sort == "long" else "decimal(38,0)"
-            return functions.when(found == "", functions.lit("-1")).otherwise(found).cast(type)
-        found = functions.lower(functions.trim(found))
-        return functions.lpad(found, part.width, "0") if part.sort == "hex" else found
+            found = pc.if_else(pc.equal(found, ""), "-1", found)
+            return pc.cast(found, pa.int64() if part.sort == "long" else pa.decimal128(38, 0))
+        found = pc.ascii_lower(pc.utf8_trim(found, " "))
+        return pc.ascii_lpad(found, part.width, "0") if part.sort == "hex" else found
 
-    def family(self, texts: Column) -> Column | None:
-        """A column of what positions have to have in common to compare; None where all do."""
-        from pyspark.sql import functions
-
-        if self.same_shape:
-            return functions.regexp_replace(texts, _HEX, "0")
-        groups = [part.group for part in self.parts if part.sort == "family"]
-        if not groups:
-            return None
-        return functions.lower(functions.regexp_extract(texts, self._whole, groups[0]))
-
-    def orders(self, texts: Column) -> Column:
-        """An aggregate: whether all texts that are not null are of this kind and compare."""
-        from pyspark.sql import functions
-
-        fit = functions.coalesce(functions.bool_and(self.fits(texts)), functions.lit(True))
-        family = self.family(texts)
-        if family is None:
-            return fit
-        return fit & functions.coalesce(functions.min(family) == functions.max(family), functions.lit(True))
+    def _group(self, texts: pa.StringArray, group: int) -> pa.StringArray:
+        if self.pattern.startswith("(") and len(self.parts) == 1:
+            return texts  # a kind with a single part is that part
+        return pc.replace_substring_regex(texts, self._whole, rf"\{group}")
 
     def families(self, texts: pa.StringArray) -> list[str]:
         """The families of texts that belong to this kind: one, where all compare."""

@@ -1,0 +1,163 @@
+"""The rows that were there before all changes: an earlier result, or a dump with a directory for each table."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.commit.journal import read_document
+from ggfmt.commit.names import counted
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
+from ggfmt.commit.store import Store, check_parts, is_hidden
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.java.text import visible
+from ggfmt.location import Location
+from ggfmt.rows.manifest import table_directory
+from ggfmt.rows.query import query_error
+from ggfmt.rows.readers import read_rows
+from ggfmt.rows.tables import type_named
+
+SUFFIXES = ("parquet", "orc", "json", "csv")
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class BaseTable:
+    """The rows of a table: files of one format.
+
+    types         of the columns
+    key           from a manifest; empty if unknown
+    bucket_of     by file the bucket of its keys, if a run divided them into `bucket_count` buckets
+    """
+
+    name: str
+    suffix: str
+    files: tuple[Location, ...]
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    key: tuple[str, ...] = ()
+    bucket_count: int = 0
+    bucket_of: Mapping[Location, int] = field(default_factory=dict)
+    defined: bool = False
+
+
+@dataclass(frozen=True)
+class BaseSnapshot:
+    """All tables of a directory; `unresolved` counts the rows of an earlier result that could not be decided."""
+
+    root: str
+    tables: dict[str, BaseTable]
+    unresolved: int = 0
+
+    @property
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        return {name: table.key for name, table in self.tables.items() if table.key}
+
+
+def read_base(given: str) -> BaseSnapshot:
+    """What a directory has. UsageError GG551 if it is no base, Abend GG506 if it cannot be read."""
+    with output_to_read(given) as store:
+        root = store.root.address
+        document = read_document(store, MANIFEST)
+        base = _dump(store, root) if document is None else _result(store, root, document)
+    if not base.tables:
+        raise query_error(
+            f"there are no rows in `{root}`", f"a base has a directory for each table, with {_suffixes()}"
+        )
+    return base
+
+
+def _result(store: Store, root: str, document: dict[str, Any]) -> BaseSnapshot:
+    asked = document.get(CONSOLIDATION_MEMBER)
+    if asked is None:
+        raise query_error(
+            f"`{root}` holds messages of `ggfmt run`, not rows", "give what `ggfmt consolidate` has written"
+        )
+    if asked["kind"] != "current" or asked["keep"]:
+        raise query_error(
+            f"`{root}` holds other rows than current ones", "write a base without `--history` and `--keep`"
+        )
+    files: dict[str, list[Location]] = {}
+    buckets: dict[Location, int] = {}
+    for entry in document["files"]:
+        if "unresolved" not in entry:
+            location = store.location(entry["path"])
+            files.setdefault(entry["table"], []).append(location)
+            if "bucket" in entry:
+                buckets[location] = entry["bucket"]
+    tables = {}
+    for name, told in document["tables"].items():
+        own = files.get(name, [])
+        types = {column: type_named(type) for column, type in told["columns"].items()}
+        count = told.get("buckets") or 0
+        tables[name] = BaseTable(
+            name,
+            _suffix_of(own, name),
+            tuple(own),
+            types,
+            tuple(told["key"]),
+            count,
+            {file: buckets[file] for file in own if file in buckets},
+            True,
+        )
+    return BaseSnapshot(root, tables, sum(told["unresolved"] for told in document["tables"].values()))
+
+
+def _dump(store: Store, root: str) -> BaseSnapshot:
+    tables = {}
+    for directory in _visible(store, ""):
+        if store.size(directory) is not None:
+            continue
+        names = _visible(store, directory)
+        files = [store.location(directory, name) for name in names]
+        if files:
+            suffix = _suffix_of(files, directory)
+            tables[directory] = BaseTable(directory, suffix, tuple(files), types_of_file(files[0], suffix, directory))
+    return BaseSnapshot(root, tables)
+
+
+def _visible(store: Store, directory: str) -> list[str]:
+    """The names in a directory but those that are left out by rule; StoreError for a key that cannot be opened."""
+    names = [name for name in store.names(directory) if not is_hidden(name)]
+    check_parts(names, lambda name: store.shown(*filter(None, (directory, name))))
+    return names
+
+
+def _suffix_of(files: Collection[Location], table: str) -> str:
+    suffixes = {file.path.rpartition(".")[2].lower() for file in files}
+    if len(suffixes) > 1 or not suffixes <= set(SUFFIXES):
+        message = f"the rows of `{visible(table)}` in the base are in {', '.join(f'`{s}`' for s in sorted(suffixes))}"
+        raise query_error(message, f"a base has files of one kind for each table: {_suffixes()}")
+    return next(iter(suffixes), SUFFIXES[0])
+
+
+def _suffixes() -> str:
+    return ", ".join(f"`.{suffix}`" for suffix in SUFFIXES)
+
+
+def tables_by_name(base: BaseSnapshot, known: Collection[str]) -> dict[str, BaseTable]:
+    """The tables by their full names: a dump has directories, as results call them."""
+    by_directory = {table_directory(name): name for name in known}
+    return {by_directory.get(name, name) if not table.defined else name: table for name, table in base.tables.items()}
+
+
+def warn_unresolved(base: BaseSnapshot, output: str, strict: bool) -> None:
+    """Operations that an earlier result could not decide are not in its rows: a warning, and an error where they would
+    be lost, or have to be decided."""
+    if not base.unresolved:
+        return
+    message = f"the base has {counted(base.unresolved, 'unresolved row')}, whose operations are not taken into account"
+    if strict or output.rstrip("/") == base.root.rstrip("/"):
+        help = "write to another directory, without `--strict`; or begin with all changes, and no base"
+        raise Abend(Diagnostic("GG570", message, Span(file=base.root), help))
+    log.warning("%s: see `_unresolved` in %s", message, visible(base.root))
+
+
+def types_of_file(file: Location, suffix: str, table: str) -> dict[str, pa.DataType]:
+    """Return the types of the columns in a file of rows; those of a text file are texts."""
+    batch = next(iter(read_rows(file, suffix, {}, table)), None)
+    return {} if batch is None else {field.name: field.type for field in batch.schema}

@@ -1,0 +1,241 @@
+"""Rows as DataFrames: the tasks of a consolidation as functions that Spark calls when a frame is used.
+
+The operations are read once when the frame is made, for what they are like, and again when it is used: tasks read
+splits and leave their operations by bucket of keys, as blobs that Spark shuffles, and a task for each bucket makes its
+rows. No directory is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from glob import escape
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.utils import is_remote
+
+from ggfmt.arrow import compute as pc
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.frames.batches import located_batches
+from ggfmt.frames.plan import Plan, Request, make_plan
+from ggfmt.frames.shapes import arrow_schema, ddl, ddl_type
+from ggfmt.rows.answers import TableQuery, answer, check_keyless
+from ggfmt.rows.key_updates import LinkedKeys
+from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema
+from ggfmt.rows.ordering import choose_ordering
+from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.staging import (
+    SplitStager,
+    StagedInput,
+    StagedTable,
+    bucket_count,
+    bucket_numbers,
+    buckets_of,
+    merge_outcomes,
+    split_by,
+)
+from ggfmt.rows.tables import RowTable, epoch_at, tables_of, with_base_columns
+from ggfmt.rows.units import can_hold
+from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.spark.runners import runner_for, send_package
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BLOB_BYTES = 48 << 20  # of operations that a task holds before it gives them away
+_BLOBS = pa.schema([("unit", pa.int32()), ("blob", pa.binary())])
+_BLOB_DDL = "unit int, blob binary"
+
+
+@dataclass(frozen=True)
+class FramePlan:
+    """How the rows of a table are found.
+
+    buckets  of keys that nothing connects; the numbers of groups of connected keys follow
+    strict   an unresolved row is an error
+    """
+
+    plan: Plan
+    query: TableQuery
+    linked: LinkedKeys | None
+    buckets: int
+    strict: bool
+
+    def units(self, batch: pa.RecordBatch) -> pa.Int32Array:
+        """Return the unit in which each operation is worked on."""
+        units = bucket_numbers(batch, buckets_of(self.query.table, self.buckets))
+        if self.linked is None:
+            return units
+        return pc.coalesce(pc.cast(pc.add(self.linked.group_of(batch["hash"]), self.buckets), pa.int32()), units)
+
+
+def rows_frame(
+    spark: SparkSession,
+    request: Request,
+    query: RowQuery,
+    primary_keys: Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
+    base: DataFrame | None = None,
+    strict: bool = False,
+) -> tuple[DataFrame, StagedInput, TableQuery]:
+    """Return the rows of the table that a request names; what its operations are like, and the query to them."""
+    if type(spark).__module__.startswith("pyspark.sql.connect") and not is_remote():
+        message = "the functions of this process's PySpark are not those of Spark Connect"
+        raise query_error(message, "make the session by `pyspark.sql.SparkSession.builder.remote(...)`")
+    name = request.table
+    assert name is not None
+    with runner_for(spark) as runner:
+        plan = make_plan(request, runner)
+        keys = () if primary_keys is None else ((name, tuple(primary_keys)),)
+        patterns = [(f"{escape(name)}.{escape(own)}", type) for own, type in (types or {}).items()]
+        table = tables_of(plan.job, keys, patterns)[name]
+        base_types = None if base is None else {column.name: column.type for column in arrow_schema(base.schema)}
+        if base_types is not None and not table.defined:
+            table = with_base_columns(table, base_types)
+        _check_case(spark, table)
+        _check_base(table, base_types)
+        found = _stats(plan, table, runner)
+    staged = found.staged.get(name, StagedTable())
+    check_keyless(query, table, staged.stats)
+    ordering = choose_ordering(query, staged.stats)
+    epoch = epoch_at(table, query.as_of, staged.stats.epoch_starts, ordering.by)
+    files = found.files
+    wanted = TableQuery(query, table, ordering, epoch, tuple(staged.stats.truncates), files, base is not None)
+    for column in wanted.query.metadata_columns:
+        if column in wanted.columns:
+            message = f"`{name}` has a column `{column}`, as a metadata column of the result is called"
+            raise query_error(message, "rename it in the definitions, or ask for rows without that column")
+    linked = found.links(name, ordering) if name in found.staged and table.key else None
+    frame_plan = FramePlan(plan, wanted, linked if linked is not None and len(linked) else None, found.buckets, strict)
+    send_package(spark)
+    splits = len(plan.splits)
+    blobs = spark.range(0, splits, 1, max(splits, 1)).mapInArrow(_stage(frame_plan), _BLOB_DDL)
+    if base is not None:
+        columns = [column for column in base_types or {} if column in table.columns]
+        rows = base.select(*(base[f"`{column.replace('`', '``')}`"] for column in columns))
+        blobs = blobs.unionAll(rows.mapInArrow(_stage_base(frame_plan), _BLOB_DDL))
+    return blobs.groupBy("unit").applyInArrow(_answer(frame_plan), ddl(wanted.schema)), found, wanted
+
+
+def _check_case(spark: SparkSession, table: RowTable) -> None:
+    """Raises: UsageError GG551 for names that differ by case alone, if the session of Spark ignores case."""
+    folded = [name.lower() for name in table.columns]
+    twice = next((name for name in table.columns if folded.count(name.lower()) > 1), None)
+    if twice is not None and str(spark.conf.get("spark.sql.caseSensitive")).lower() != "true":
+        message = f"columns differ from `{twice}` by case alone, which this session of Spark ignores"
+        help = "set `spark.sql.caseSensitive` to `true`"
+        raise UsageError(Diagnostic("GG551", message, Span(table=table.name), help))
+
+
+def _check_base(table: RowTable, types: Mapping[str, pa.DataType] | None) -> None:
+    """Raises: UsageError GG551 for a base without the key, and for a type that cannot become that of the operations."""
+    if types is None:
+        return
+    lacking = [name for name in table.key if name not in types]
+    if lacking:
+        raise query_error(f"the base has no column `{lacking[0]}`, which is in the key of `{table.name}`")
+    for name in table.columns:
+        if name in types and not can_hold(table.types[name], types[name]):
+            there, here = ddl_type(types[name]), ddl_type(table.types[name])
+            message = f"`{name}` is `{there}` in the base and `{here}` in the operations"
+            raise query_error(message, "cast it to that type, or give the operations another with `types`")
+
+
+def _stats(plan: Plan, table: RowTable, runner: Runner) -> StagedInput:
+    """Read all operations for what they are like."""
+    stager = SplitStager(plan.job, {table.name: table}, None, 1)
+    splits = plan.splits
+    outcomes = (runner if len(splits) > 1 else InProcess()).run(stager.stage, splits)
+    for outcome in outcomes:
+        if outcome.abend is not None:
+            raise Abend(outcome.abend)
+    inputs = {part.input.index: part.input.file for split in splits for part in split.ranges}
+    size = sum(split.size for split in splits)
+    files = [inputs[index] for index in sorted(inputs)]
+    return merge_outcomes(plan.job, {table.name: table}, outcomes, bucket_count(size, runner.parallelism), files)
+
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def _stage(plan: FramePlan) -> Callable[[Batches], Batches]:
+    """Return the function that reads the splits with some numbers."""
+
+    def stage(batches: Batches) -> Batches:
+        table = plan.query.table
+        schema = staged_schema(table)
+        for numbers in batches:
+            waiting = _Waiting(plan)
+            for number in numbers.column(0).to_pylist():
+                split = plan.plan.splits[number]
+                for located in located_batches(plan.plan.job, split, {table.name}):
+                    operations = staged_operations(located, table, schema)
+                    yield from waiting.add(operations.filter(pc.not_equal(operations["op"], TRUNCATE)))
+            yield from waiting.flush()
+
+    return stage
+
+
+def _stage_base(plan: FramePlan) -> Callable[[Batches], Batches]:
+    def stage(batches: Batches) -> Batches:
+        table = plan.query.table
+        schema = staged_schema(table)
+        waiting = _Waiting(plan)
+        for rows in batches:
+            names = rows.schema.names
+            columns = [rows[name].cast(table.types[name]) for name in names]
+            typed = pa.RecordBatch.from_arrays(columns, schema=table.schema_of(names))
+            yield from waiting.add(base_operations(typed, table, schema))
+        yield from waiting.flush()
+
+    return stage
+
+
+class _Waiting:
+    """Operations that wait until there are enough for a blob."""
+
+    def __init__(self, plan: FramePlan) -> None:
+        self._plan = plan
+        self._batches: list[pa.RecordBatch] = []
+        self._size = 0
+
+    def add(self, batch: pa.RecordBatch) -> Batches:
+        if len(batch):
+            self._batches.append(batch)
+            self._size += batch.nbytes
+        if self._size >= BLOB_BYTES:
+            yield from self.flush()
+
+    def flush(self) -> Batches:
+        """Yield a row for each unit, with its operations as a stream of Arrow's IPC format."""
+        if not self._batches:
+            return
+        batch = pa.Table.from_batches(self._batches).combine_chunks().to_batches()
+        self._batches, self._size = [], 0
+        options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
+        for each in batch:
+            for unit, operations in split_by(each, self._plan.units(each)):
+                sink = pa.BufferOutputStream()
+                with pa.ipc.new_stream(sink, operations.schema, options=options) as writer:
+                    writer.write_batch(operations)
+                blob = pa.array([sink.getvalue().to_pybytes()], pa.binary())
+                yield pa.RecordBatch.from_arrays([pa.array([unit], pa.int32()), blob], schema=_BLOBS)
+
+
+def _answer(plan: FramePlan) -> Callable[[pa.Table], pa.Table]:
+    """Return the function that makes the rows of a unit."""
+
+    def rows(group: pa.Table) -> pa.Table:
+        unit = group.column("unit")[0].as_py()
+        batches = []
+        for blob in group.column("blob"):
+            with pa.ipc.open_stream(blob.as_buffer()) as reader:
+                batches += list(reader)
+        pairs = plan.linked.pairs if plan.linked is not None and unit >= plan.buckets else None
+        found = answer(plan.query, batches, pairs)
+        if plan.strict and len(found.unresolved):
+            raise ValueError(f"a row is unresolved: {found.unresolved['reason'][0].as_py()}")
+        return pa.Table.from_batches([found.rows], found.rows.schema)
+
+    return rows

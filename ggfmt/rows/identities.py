@@ -1,0 +1,282 @@
+"""Which row each operation belongs to, where keys change.
+
+The operations of connected keys are applied one after the other to a dictionary from key to row. A row that arrives at
+an occupied key leaves two rows there for a moment, as in `UPDATE t SET id = id + 1`. The next operation of that key is
+for the row that its before image fits; if it fits both, for the row that was there first, because one statement
+updates a row once. At the end of the transaction one row is left at each key. Values stay in columns: they are looked
+up only where two rows are at one key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from ggfmt.arrow.arrays import memory, narrow
+from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE
+from ggfmt.rows.tables import RowTable
+
+_UNKNOWN, _NULL = -2, -1  # codes of values
+
+
+@dataclass
+class Identities:
+    """The rows that n operations, in order, belong to. Rows are numbered from 0.
+
+    groups     by operation the row, -1 for a truncate
+    halves     by operation that is the insert of a key update, its delete
+    doubtful   operations after which it is not certain which of two rows has the values
+    ended      by row the operation of another row that took its key
+    overtaken  rows that lost their key to another one, so that it is not certain what became of them
+    collided   rows whose values are uncertain, with the operation up to which they had them
+    """
+
+    groups: list[int] = field(default_factory=list)
+    halves: dict[int, int] = field(default_factory=dict)
+    doubtful: set[int] = field(default_factory=set)
+    ended: dict[int, int] = field(default_factory=dict)
+    overtaken: set[int] = field(default_factory=set)
+    collided: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row during the pass. `arrived`: the operation that brought it to a key where another row was; `moved`: the
+    operation that brought it to a key of which nothing was known."""
+
+    number: int
+    operations: list[int]
+    arrived: int | None = None
+    moved: int | None = None
+
+
+class _Values:
+    """Values of operations as codes, the same for equal values of a column."""
+
+    def __init__(self, batch: pa.RecordBatch, table: RowTable) -> None:
+        self._columns = []
+        self._keys = {i for i, name in enumerate(table.columns) if name in table.key}
+        count = len(batch)
+        for i in range(len(table.columns)):
+            both = pa.concat_arrays([batch[f"b{i}"], batch[f"a{i}"]]).dictionary_encode()
+            codes = memory(both.indices.fill_null(_NULL).buffers()[1]).cast("i")
+            masks = [memory(batch[f"{name}{i}"].cast(pa.uint8()).buffers()[1]) for name in ("hb", "ha", "u")]
+            self._columns.append((codes, *masks))
+        self._count = count
+        self._ops = batch["op"].to_pylist()
+
+    def fit(self, row: _Row, before: int, halves: Mapping[int, int]) -> bool:
+        """Return whether the before image of an operation may be of a row: no known value differs."""
+        columns = range(len(self._columns))
+        if self._ops[before] == DELETE and not self.shows_values(before):
+            columns = range(0)  # Debezium writes NULL for columns that it does not know
+        for i in columns:
+            codes, has_before, _, _ = self._columns[i]
+            if i not in self._keys and has_before[before]:
+                value = self._value(row, i, halves)
+                if value not in (_UNKNOWN, codes[before]):
+                    return False
+        return True
+
+    def shows_values(self, operation: int) -> bool:
+        """Return whether the before image has a value besides its key."""
+        return any(
+            masks[1][operation] and masks[0][operation] != _NULL
+            for i, masks in enumerate(self._columns)
+            if i not in self._keys
+        )
+
+    def is_whole(self, operation: int) -> bool:
+        """Return whether the before image has all columns."""
+        return all(has_before[operation] for _, has_before, _, _ in self._columns)
+
+    def _value(self, row: _Row, i: int, halves: Mapping[int, int]) -> int:
+        codes, has_before, has_after, unavailable = self._columns[i]
+        for operation in reversed(row.operations):
+            op = self._ops[operation]
+            if op == DELETE:
+                continue  # half of a key update
+            if has_after[operation]:
+                return int(codes[self._count + operation])
+            half = halves.get(operation)
+            if half is not None:
+                if not unavailable[operation]:
+                    return _NULL
+                if has_before[half] and self.shows_values(half):
+                    return int(codes[half])
+            elif op == INSERT:
+                return _UNKNOWN if unavailable[operation] else _NULL
+            elif has_before[operation]:
+                return int(codes[operation])
+        return _UNKNOWN
+
+
+def assign_identities(
+    batch: pa.RecordBatch,
+    table: RowTable,
+    old_keys: Sequence[int],
+    new_keys: Sequence[int],
+    pairs: Mapping[int, int],
+    complete: bool,
+) -> Identities:
+    """Return the row of each operation.
+
+    batch     operations in order, with truncates, of which every key that they connect is there
+    old_keys, new_keys  by operation the code of its key before and after it
+    pairs     by `seq` of an insert that of its delete, where both are one key update
+    complete  a base snapshot is known, so that a key without a row is free
+    """
+    return _Pass(batch, table, old_keys, new_keys, pairs, complete).run()
+
+
+class _Pass:
+    def __init__(
+        self,
+        batch: pa.RecordBatch,
+        table: RowTable,
+        old_keys: Sequence[int],
+        new_keys: Sequence[int],
+        pairs: Mapping[int, int],
+        complete: bool,
+    ) -> None:
+        self._ops = batch["op"].to_pylist()
+        self._old, self._new = old_keys, new_keys
+        self._complete = complete
+        self._batch, self._table = batch, table
+        self._lazy_values: _Values | None = None
+        transactions = batch["tx"].dictionary_encode().indices.fill_null(-1).to_pylist()
+        times = batch["ts"].cast(pa.int64()).to_pylist()
+        self._moments = [
+            (transaction, None if transaction >= 0 else time)
+            for transaction, time in zip(transactions, times, strict=True)
+        ]
+        self._deferred = [
+            transaction >= 0 and positioned
+            for transaction, positioned in zip(transactions, batch["position"].is_valid().to_pylist(), strict=True)
+        ]
+        self._rows_at: dict[int, list[_Row]] = {}
+        self._crowded: set[int] = set()
+        self._count = 0
+        self._found = Identities()
+        self._halves = self._found.halves
+        if pairs:
+            seqs = batch["seq"].to_pylist()
+            places: dict[int, int] = {seq: place for place, seq in enumerate(seqs)}
+            for insert, delete in pairs.items():
+                if insert in places and places.get(delete, len(seqs)) < places[insert]:
+                    self._halves[places[insert]] = places[delete]
+        self._deletes = set(self._halves.values())
+
+    @property
+    def _values(self) -> _Values:
+        if self._lazy_values is None:
+            self._lazy_values = _Values(self._batch, self._table)
+        return self._lazy_values
+
+    def run(self) -> Identities:
+        groups = self._found.groups
+        last: int | None = None
+        for operation, op in enumerate(self._ops):
+            if op == TRUNCATE:
+                self._settle()
+                self._rows_at.clear()
+                self._crowded.clear()
+                self._complete = True
+                groups.append(-1)
+                continue
+            if self._crowded and (last is None or self._moments[operation] != self._moments[last]):
+                self._settle()
+            if operation in self._deletes:
+                groups.append(-1)  # until the insert of the key update comes
+                continue
+            last = operation
+            half = self._halves.get(operation)
+            if half is not None:
+                row = self._update(operation, self._old[half], self._new[operation], half)
+                groups[half] = row.number
+            elif op == INSERT:
+                row = self._insert(operation, self._new[operation])
+            elif op == DELETE:
+                row = self._take(self._old[operation], operation, operation) or self._unknown_row()
+            else:
+                assert op == UPDATE
+                row = self._update(operation, self._old[operation], self._new[operation], operation)
+            row.operations.append(operation)
+            groups.append(row.number)
+        self._settle()
+        return self._found
+
+    def _unknown_row(self) -> _Row:
+        self._count += 1
+        return _Row(self._count - 1, [])
+
+    def _insert(self, operation: int, key: int) -> _Row:
+        if not self._deferred[operation]:
+            # Otherwise it may come before the delete of the row there, if constraints are deferred.
+            for row in self._rows_at.pop(key, ()):
+                self._found.ended[row.number] = operation
+            self._crowded.discard(key)
+        row = self._unknown_row()
+        self._put(key, row, operation, False)
+        return row
+
+    def _update(self, operation: int, old: int, new: int, before: int) -> _Row:
+        row = self._take(old, operation, before) or self._unknown_row()
+        self._put(new, row, operation, old != new)
+        return row
+
+    def _put(self, key: int, row: _Row, operation: int, moves: bool) -> None:
+        row.moved = operation if moves and not self._complete and key not in self._rows_at else None
+        rows = self._rows_at.setdefault(key, [])
+        row.arrived = operation if rows else None
+        rows.append(row)
+        if len(rows) > 1:
+            self._crowded.add(key)
+
+    def _take(self, key: int, operation: int, before: int) -> _Row | None:
+        """Return the row that an operation of a key is for, and remove it from the key; None for a row that no
+        operation has shown. `before`: the operation with its before image."""
+        rows = self._rows_at.get(key, [])
+        row = rows[0] if rows else None
+        if len(rows) > 1:
+            fitting = [each for each in rows if self._values.fit(each, before, self._halves)]
+            row = (fitting or rows)[0]
+            stays = self._ops[operation] == UPDATE and self._new[operation] == key
+            if len(fitting) > 1 and stays:
+                self._found.doubtful.add(operation)  # which of them it changes is unknown
+        rest = [each for each in rows if each is not row]
+        if len(rows) == 1 and row is not None and self._same_moment(operation, row.moved):
+            # It came to this key in this transaction. Whether another row was here is unknown.
+            if not self._values.fit(row, before, self._halves):
+                row, rest = None, rows
+            elif not self._values.is_whole(before):
+                self._found.doubtful.add(operation)
+                self._found.collided.append((row.number, operation))
+                rest = []
+        self._rows_at[key] = rest  # an empty list: nothing is there, and that is known
+        if len(rest) < 2:
+            self._crowded.discard(key)
+        return row
+
+    def _same_moment(self, operation: int, other: int | None) -> bool:
+        return other is not None and self._moments[operation] == self._moments[other]
+
+    def _settle(self) -> None:
+        """A transaction is over: the row that came last is left at each key."""
+        for key in self._crowded:
+            *earlier, last = self._rows_at[key]
+            assert last.arrived is not None
+            inserted = self._ops[last.arrived] == INSERT and last.arrived not in self._halves
+            for row in earlier:
+                self._found.ended[row.number] = last.arrived
+                if not inserted:  # an insert begins a row anew: the delete before it is not in the input
+                    self._found.overtaken.add(row.number)
+            last.arrived = None
+            self._rows_at[key] = [last]
+        self._crowded.clear()
+
+
+def as_groups(groups: Sequence[int]) -> pa.Int64Array:
+    return narrow(pa.array(groups, pa.int64()), pa.Int64Array)

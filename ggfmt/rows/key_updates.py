@@ -1,0 +1,171 @@
+"""Keys that operations connect, and the operations that one key update was written as.
+
+A row keeps its identity when its key changes. So operations of a key cannot be applied without those of the keys that
+its rows came from or went to. An update shows both keys. Some sources write an update of a key as a delete and an
+insert: two neighbors of the same transaction (or, if the source has no transaction ids, of the same time) with
+different keys. In other sources such neighbors are one key update only if they show the same row but for its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow
+from ggfmt.columnar.images import differ
+from ggfmt.rows.operations import DELETE, INSERT, any_of, concatenated
+from ggfmt.rows.tables import RowTable
+
+_WORD = pa.uint64()
+
+
+@dataclass(frozen=True)
+class KeyLinks:
+    """Pairs of key hashes that operations connect. `pairs`: the `seq` of a delete and of the insert that together are a
+    key update."""
+
+    old: pa.Array[pa.UInt64Scalar]
+    new: pa.Array[pa.UInt64Scalar]
+    pairs: tuple[tuple[int, int], ...] = ()
+
+
+class LinkFinder:
+    """Finds connected keys in the operations of a table in input order.
+
+    `in_pairs`: the format writes a key update as a delete and an insert.
+    `first`, `last`: the operations at both ends, for links to the operations of other splits.
+    """
+
+    def __init__(self, table: RowTable, schema: pa.Schema, in_pairs: bool) -> None:
+        self._table, self._schema, self._in_pairs = table, schema, in_pairs
+        self.first: pa.RecordBatch | None = None
+        self.last: pa.RecordBatch | None = None
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[KeyLinks]:
+        """Yield the links of a batch, and those to the batch before it. The batch has no truncates."""
+        moves = narrow(batch["moves"], pa.BooleanArray)
+        if moves.true_count:
+            yield KeyLinks(batch["old_hash"].filter(moves), batch["hash"].filter(moves))
+        if self.last is not None:
+            yield from self.pairs_in(concatenated([self.last, batch.slice(0, 1)], self._schema))
+        yield from self.pairs_in(batch)
+        # Copies: a slice would keep, and send, the whole batch.
+        self.first = batch.take(pa.array([0])) if self.first is None else self.first
+        self.last = batch.take(pa.array([len(batch) - 1]))
+
+    def pairs_in(self, batch: pa.RecordBatch) -> Iterator[KeyLinks]:
+        """Yield the deletes and inserts next to each other that are one key update."""
+        count = len(batch) - 1
+        if count < 1:
+            return
+        ops = batch["op"]
+        hits = pc.and_(pc.equal(ops.slice(0, count), DELETE), pc.equal(ops.slice(1), INSERT))
+        if not hits.true_count:
+            return
+        for name in ("hash", "keyed"):
+            column = batch[name]
+            same = pc.equal(column.slice(0, count), column.slice(1))
+            hits = pc.and_not(hits, same) if name == "hash" else pc.and_(hits, same)
+        hits = pc.and_(hits, narrow(batch["keyed"].slice(1), pa.BooleanArray))
+        first = pc.indices_nonzero(pc.and_(hits, same_moment(batch.slice(0, count), batch.slice(1))))
+        if not len(first):
+            return
+        deletes, inserts = batch.take(first), batch.take(pc.add(first, pa.scalar(1, _WORD)))
+        if not self._in_pairs:
+            equal = self._same_but_for_the_key(deletes, inserts)
+            deletes, inserts = deletes.filter(equal), inserts.filter(equal)
+        if len(deletes):
+            pairs = zip(deletes["seq"].to_pylist(), inserts["seq"].to_pylist(), strict=True)
+            yield KeyLinks(deletes["hash"], inserts["hash"], tuple(pairs))
+
+    def _same_but_for_the_key(self, deletes: pa.RecordBatch, inserts: pa.RecordBatch) -> pa.BooleanArray:
+        unlike = []
+        for i, name in enumerate(self._table.columns):
+            if name not in self._table.key:
+                has = [narrow(deletes[f"hb{i}"], pa.BooleanArray), narrow(inserts[f"ha{i}"], pa.BooleanArray)]
+                unlike.append(pc.invert(pc.and_(*has)))
+                unlike.append(
+                    differ(narrow(deletes[f"b{i}"], pa.StringArray), narrow(inserts[f"a{i}"], pa.StringArray))
+                )
+        if not unlike:  # the key is all that a row has
+            return pa.repeat(pa.scalar(False), len(deletes))
+        return pc.invert(any_of(unlike, len(deletes)))
+
+
+def same_moment(one: pa.RecordBatch, other: pa.RecordBatch) -> pa.BooleanArray:
+    """Return where two operations may be of one transaction: by its id, or by the time if neither has an id."""
+    ids = [each["tx"] for each in (one, other)]
+    times = [each["ts"] for each in (one, other)]
+    same_id = pc.fill_null(pc.equal(*ids), False)
+    same_time = pc.or_(pc.fill_null(pc.equal(*times), False), pc.and_(times[0].is_null(), times[1].is_null()))
+    return pc.or_(same_id, pc.and_(pc.and_(ids[0].is_null(), ids[1].is_null()), same_time))
+
+
+@dataclass(frozen=True)
+class LinkedKeys:
+    """The keys that some operation connects, in groups that have to be worked on together.
+
+    hashes  of the keys, without duplicates
+    groups  for each hash the number of its group
+    pairs   for the `seq` of each insert that is half of a key update, that of its delete
+    """
+
+    hashes: pa.Array[pa.UInt64Scalar]
+    groups: pa.Int32Array
+    pairs: Mapping[int, int]
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def group_of(self, hashes: pa.Array[pa.UInt64Scalar]) -> pa.Int32Array:
+        """Return the group of each key hash; null for keys that nothing connects."""
+        return self.groups.take(pc.index_in(hashes, value_set=self.hashes))
+
+
+def linked_keys(links: Iterable[KeyLinks], max_group_rows: int = 1) -> LinkedKeys:
+    """Return the groups of connected keys. Small groups share a number, up to `max_group_rows` keys."""
+    every = list(links)
+    old = pa.concat_arrays([pa.array([], _WORD), *(each.old for each in every)])
+    new = pa.concat_arrays([pa.array([], _WORD), *(each.new for each in every)])
+    codes = pa.concat_arrays([old, new]).dictionary_encode()
+    places = codes.indices.to_pylist()
+    count = len(codes.dictionary)
+    roots = _roots(count, zip(places[: len(old)], places[len(old) :], strict=True))
+    numbers = _packed(roots, max_group_rows)
+    pairs = {insert: delete for each in every for delete, insert in each.pairs}
+    return LinkedKeys(narrow(codes.dictionary, pa.UInt64Array), pa.array(numbers, pa.int32()), pairs)
+
+
+def _roots(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """Return the representative of the group of each of n numbers, where pairs of them are connected."""
+    parents = list(range(count))
+
+    def root(number: int) -> int:
+        while parents[number] != number:
+            parents[number] = parents[parents[number]]
+            number = parents[number]
+        return number
+
+    for one, other in pairs:
+        first, second = root(one), root(other)
+        if first != second:
+            parents[max(first, second)] = min(first, second)
+    return [root(number) for number in range(count)]
+
+
+def _packed(roots: Sequence[int], max_rows: int) -> list[int]:
+    """Number groups from 0; a number has as many groups as fit into `max_rows` keys, at least one."""
+    sizes: dict[int, int] = {}
+    for root in roots:
+        sizes[root] = sizes.get(root, 0) + 1
+    numbers: dict[int, int] = {}
+    number = filled = 0
+    for root, size in sizes.items():
+        if filled and filled + size > max_rows:
+            number, filled = number + 1, 0
+        numbers[root] = number
+        filled += size
+    return [numbers[root] for root in roots]

@@ -1,0 +1,200 @@
+"""What a consolidation writes beside rows: its manifest, and the summary on standard error."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ggfmt.commit.names import counted, folded, safe_name, stamp
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT
+from ggfmt.diagnostics.diagnostic import Span, without_credentials
+from ggfmt.frames.shapes import ddl_type
+from ggfmt.rows.answers import RowCounts, TableQuery
+from ggfmt.rows.query import CURRENT, DELETED, UNRESOLVED
+from ggfmt.rows.table_stats import TableStats
+from ggfmt.rows.tables import RowTable
+from ggfmt.rows.units import BaseFile
+from ggfmt.rows.writers import WrittenFile
+from ggfmt.scan.files import InputFile
+from ggfmt.scan.splits import ReadJob
+from ggfmt.version import VERSION
+
+if TYPE_CHECKING:
+    from ggfmt.rows.run import ConsolidationSettings
+
+
+@dataclass
+class TableResult:
+    """The rows of a table in staging.
+
+    files       of rows, with their bucket and the number of buckets
+    unresolved  files of unresolved operations
+    replaced    files of the base in the output that this run replaces
+    places      of the first unresolved operations, with the reason
+    """
+
+    query: TableQuery
+    stats: TableStats
+    buckets: int = 1
+    counts: RowCounts = field(default_factory=RowCounts)
+    files: list[tuple[int, WrittenFile]] = field(default_factory=list)
+    unresolved: list[WrittenFile] = field(default_factory=list)
+    replaced: list[BaseFile] = field(default_factory=list)
+    places: list[tuple[str, Span]] = field(default_factory=list)
+
+    @property
+    def table(self) -> RowTable:
+        return self.query.table
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file of rows, or of unresolved operations, and its name in the output. `bucket`: of its keys."""
+
+    result: TableResult
+    unresolved: bool
+    name: str
+    file: WrittenFile
+    bucket: int | None
+
+
+def table_directory(table: str) -> str:
+    """Return the directory for the rows of a table; no table has that of unresolved operations."""
+    return safe_name(table)
+
+
+def build_manifest(
+    run: str,
+    moment: datetime,
+    settings: ConsolidationSettings,
+    job: ReadJob,
+    inputs: Sequence[InputFile],
+    results: Sequence[TableResult],
+    published: Sequence[PublishedFile],
+    seconds: float,
+) -> dict[str, Any]:
+    """Return the manifest."""
+    query = settings.query
+    return {
+        "ggfmt": VERSION,
+        "layout": LAYOUT,
+        "versions": {"python": platform.python_version(), "pyarrow": pa.__version__},
+        "run": run,
+        "time": stamp(moment),
+        "mode": settings.mode,
+        CONSOLIDATION_MEMBER: {
+            "kind": query.kind,
+            "as_of": query.as_of,
+            "since": query.since,
+            "order": query.order,
+            "keep": sorted(query.keep),
+            "to": settings.to,
+            "base": None if settings.base is None else without_credentials(settings.base),
+        },
+        "input_format": job.input_format,
+        "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in inputs],
+        "tables": {result.table.name: _table(result) for result in results},
+        "seconds": round(seconds, 3),
+        "files": [_entry(item) for item in published],
+        "schemas": [],
+    }
+
+
+def _table(result: TableResult) -> dict[str, Any]:
+    table, stats, counts, query = result.table, result.stats, result.counts, result.query.query
+    return {
+        "key": list(table.key),
+        "columns": {name: ddl_type(table.types[name]) for name in result.query.columns},
+        "marks": list(query.metadata_columns),
+        "operations": dict(sorted(stats.operations.items())),
+        "order": str(result.query.ordering),
+        "rows": counts.states[CURRENT],
+        "deleted": counts.states[DELETED] if DELETED in query.keep else None,
+        "unresolved": counts.states[UNRESOLVED],
+        "defaults": counts.defaults.total() + counts.added.total(),
+        "unset": _unset(counts),
+        "buckets": result.buckets,
+        "without_time": stats.without_time,
+        "without_position": stats.without_position,
+        "first_time": _time(stats.first_time),
+        "last_time": _time(stats.last_time),
+        "first_position": stats.first_position,
+        "last_position": stats.last_position,
+    }
+
+
+def _unset(counts: RowCounts) -> dict[str, dict[str, int]]:
+    """Return by column how many values of current rows no operation set, by the cause."""
+    causes = {"not_in_insert": counts.defaults, "added_later": counts.added}
+    names = sorted({*counts.defaults, *counts.added})
+    return {name: {cause: count[name] for cause, count in causes.items() if count[name]} for name in names}
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(timezone.utc).isoformat(timespec="microseconds")
+
+
+def _entry(item: PublishedFile) -> dict[str, Any]:
+    entry: dict[str, Any] = {"path": item.name, "table": item.result.table.name, "rows": item.file.rows}
+    if item.unresolved:
+        entry["unresolved"] = entry.pop("rows")
+    elif item.bucket is not None:
+        entry["bucket"] = item.bucket
+    return entry | {"bytes": item.file.size, "sha256": item.file.sha256}
+
+
+def summary_lines(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the summary of a run: a line for each table."""
+    for name, table in document["tables"].items():
+        parts = [counted(table["rows"], "row")]
+        if table["deleted"]:
+            parts.append(f"{table['deleted']:,} deleted")
+        if table["unresolved"]:
+            parts.append(f"{table['unresolved']:,} unresolved")
+        if table["defaults"]:
+            columns = ", ".join(f"{column} {sum(causes.values()):,}" for column, causes in table["unset"].items())
+            parts.append(f"{counted(table['defaults'], 'value')} that no operation set ({columns})")
+        yield f"{name}: {', '.join(parts)}; in the order of {table['order']}"
+
+
+@dataclass(frozen=True)
+class PreviousResult:
+    """The result that a run merges into, by its manifest."""
+
+    document: Mapping[str, Any]
+
+    def last_parts(self) -> dict[str, int]:
+        """Return by directory, with case folded, the number of its last file."""
+        last: dict[str, int] = {}
+        for entry in self.document["files"]:
+            directory, _, name = entry["path"].rpartition("/")
+            key = folded(directory)
+            last[key] = max(last.get(key, -1), int(name.partition(".")[0].rpartition("-")[2]))
+        return last
+
+    def merged(self, document: dict[str, Any], results: Sequence[TableResult], gone: set[str]) -> dict[str, Any]:
+        """Return the manifest of a run with what stays of this one. `gone`: names of files that the run replaces."""
+        tables = dict(self.document["tables"])
+        removed: dict[str, int] = {}
+        for entry in self.document["files"]:
+            if entry["path"] in gone and "unresolved" not in entry:
+                removed[entry["table"]] = removed.get(entry["table"], 0) + entry["rows"]
+        for result in results:
+            name = result.table.name
+            table = document["tables"][name]
+            before = tables.get(name, {"rows": 0, "unresolved": 0, "defaults": 0, "unset": {}})
+            rows = before["rows"] - removed.get(name, 0) + table["rows"]
+            counts = {what: before[what] + table[what] for what in ("unresolved", "defaults")}
+            unset = {column: dict(causes) for column, causes in before["unset"].items()}
+            for column, causes in table["unset"].items():
+                own = unset.setdefault(column, {})
+                for cause, count in causes.items():
+                    own[cause] = own.get(cause, 0) + count
+            tables[name] = {**table, **counts, "rows": rows, "unset": unset}
+        stay = [entry for entry in self.document["files"] if entry["path"] not in gone]
+        return {**document, "tables": dict(sorted(tables.items())), "files": [*stay, *document["files"]]}

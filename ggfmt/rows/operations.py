@@ -1,0 +1,262 @@
+"""Operations of one table in columns, as they are staged: texts as read, and typed keys.
+
+A batch has these columns. `i` counts the columns of the table, `j` those that identify a row: its key,
+or all columns of a table without a key. In a table without a key, an update is a delete and an insert.
+
+    seq        int64   the place in the input (see `frames.batches`); `BASE_SEQ` for rows of a base snapshot
+    op         int8    `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`
+    ts         the time of the operation, null if the source has none
+    position   text, null if the source has none
+    tx         text, the source transaction, null if unknown
+    offset     int64   the byte at which the record starts in its file
+    keyed      bool    the images contain the whole key
+    hash       uint64  of the key after the operation
+    moves      bool    an update that changes the key
+    old_hash   uint64  of the key before the operation
+    k<j>       the key after the operation (of a delete, before it), typed
+    o<j>       the key before it, typed
+    b<i>, a<i> text    the value in the before and in the after image
+    hb<i>, ha<i> bool  the image exists and contains the column
+    u<i>       bool    the source has a value for the column that the after image does not show
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, nulls
+from ggfmt.columnar.hashes import row_hashes
+from ggfmt.columnar.images import differ
+from ggfmt.columnar.typed import as_text, typed_values
+from ggfmt.frames.batches import LocatedBatch
+from ggfmt.frames.shapes import INSTANT, TEXT
+from ggfmt.model.change import OP_TYPES, ImageColumn
+from ggfmt.rows.tables import RowTable
+
+INSERT: Final = 0
+UPDATE: Final = 1
+DELETE: Final = 2
+TRUNCATE: Final = 3
+BASE_SEQ: Final = -(1 << 61)
+
+_OPS = pa.array(OP_TYPES, TEXT)
+_BYTE, _LONG, _WORD, _BOOL = pa.int8(), pa.int64(), pa.uint64(), pa.bool_()
+_TRUE, _FALSE = pa.scalar(True), pa.scalar(False)
+_NO_TEXT = pa.scalar(None, TEXT)
+
+
+def staged_schema(table: RowTable) -> pa.Schema:
+    """Return the columns of the operations of a table."""
+    fields: list[tuple[str, pa.DataType]] = [
+        ("seq", _LONG),
+        ("op", _BYTE),
+        ("ts", INSTANT),
+        ("position", TEXT),
+        ("tx", TEXT),
+        ("offset", _LONG),
+        ("keyed", _BOOL),
+        ("hash", _WORD),
+        ("moves", _BOOL),
+        ("old_hash", _WORD),
+    ]
+    for j, name in enumerate(table.identity):
+        fields += [(f"k{j}", table.types[name]), (f"o{j}", table.types[name])]
+    for i in range(len(table.columns)):
+        fields += [(f"b{i}", TEXT), (f"hb{i}", _BOOL), (f"a{i}", TEXT), (f"ha{i}", _BOOL), (f"u{i}", _BOOL)]
+    return pa.schema(fields)
+
+
+@dataclass
+class _ImageParts:
+    """A column of one of the images of n operations: `values` where `present`."""
+
+    values: pa.StringArray
+    present: pa.BooleanArray
+
+
+def staged_operations(located: LocatedBatch, table: RowTable, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the operations of a batch in the columns of the module's docstring.
+
+    Raises: Abend GG530, with its place, for a key or a time that is no value of its type.
+    """
+    batch = located.batch
+    count = len(batch)
+    op = pc.cast(pc.index_in(batch.op, _OPS), _BYTE)
+    columns: dict[str, pa.Array[Any]] = {
+        "seq": located.seq,
+        "op": op,
+        "ts": located.op_ts,
+        "position": batch.position,
+        "tx": getattr(batch, "transaction", None) or nulls(count, TEXT),
+        "offset": located.offset,
+    }
+    places = {name: place for place, name in enumerate(batch.table.column_names)}
+    images: dict[str, tuple[_ImageParts, _ImageParts]] = {}
+    for i, name in enumerate(table.columns):
+        place = places.get(name)
+        before = _parts(None if place is None else batch.before.columns[place], batch.before.exists, count)
+        after = _parts(None if place is None else batch.after.columns[place], batch.after.exists, count)
+        images[name] = before, after
+        unavailable = None if place is None else getattr(batch.after.columns[place], "unavailable", None)
+        columns |= {
+            f"b{i}": before.values,
+            f"hb{i}": before.present,
+            f"a{i}": after.values,
+            f"ha{i}": after.present,
+            f"u{i}": pa.repeat(_FALSE, count) if unavailable is None else unavailable,
+        }
+    if table.key or not pc.equal(op, UPDATE).true_count:
+        columns |= _keys(located, table, images, op)
+        return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+    halves = []
+    for half in (DELETE, INSERT):
+        ops = pc.if_else(pc.equal(op, UPDATE), pa.scalar(half, _BYTE), op)
+        own = {**columns, "op": ops, **_keys(located, table, images, ops)}
+        rows = pc.or_(pc.equal(op, UPDATE), pa.repeat(pa.scalar(half == DELETE), count))
+        part = pa.RecordBatch.from_arrays([own[name] for name in schema.names], schema=schema)
+        halves.append(part.filter(rows))
+    return concatenated(halves, schema)
+
+
+def _parts(column: ImageColumn | None, exists: pa.BooleanArray | None, count: int) -> _ImageParts:
+    if column is None:
+        return _ImageParts(pa.nulls(count, TEXT), pa.repeat(_FALSE, count))
+    present = column.present
+    if present is None:
+        present = pa.repeat(_TRUE, count) if exists is None else exists
+    elif exists is not None:
+        present = pc.and_(present, exists)
+    return _ImageParts(column.values, present)
+
+
+def _keys(
+    located: LocatedBatch,
+    table: RowTable,
+    images: dict[str, tuple[_ImageParts, _ImageParts]],
+    op: pa.Array[Any],
+) -> dict[str, pa.Array[Any]]:
+    """Return the columns of the key. An update that shows the key in a single image has the same key before and
+    after."""
+    count = len(op)
+    inserts, deletes = pc.equal(op, INSERT), pc.equal(op, DELETE)
+    keyed = pa.repeat(_TRUE, count)
+    moves = pa.repeat(_FALSE, count)
+    columns: dict[str, pa.Array[Any]] = {}
+    for j, name in enumerate(table.identity):
+        before, after = images[name]
+        has_after = pc.and_not(after.present, deletes)
+        has_before = pc.and_not(before.present, inserts)
+        new = pc.if_else(has_after, after.values, pc.if_else(has_before, before.values, _NO_TEXT))
+        keyed = pc.and_(keyed, pc.or_(has_after, has_before))
+        typed = _typed(located, table, name, new)
+        old_typed = typed
+        both = pc.and_(has_after, has_before)
+        if both.true_count:
+            old = pc.if_else(both, before.values, new)
+            if pc.any(differ(narrow(old, pa.StringArray), narrow(new, pa.StringArray))).as_py():
+                old_typed = _typed(located, table, name, old)
+                moves = pc.or_(moves, _differ(old_typed, typed))
+        columns |= {f"k{j}": typed, f"o{j}": old_typed}
+    new_keys = [columns[f"k{j}"] for j in range(len(table.identity))]
+    moves = pc.and_(moves, keyed)
+    hashes: pa.Array[Any] = row_hashes(new_keys) if new_keys else nulls(count, _WORD)
+    old_hashes = hashes
+    if moves.true_count:
+        old_hashes = row_hashes([columns[f"o{j}"] for j in range(len(table.identity))])
+    return {"keyed": keyed, "hash": hashes, "moves": moves, "old_hash": old_hashes, **columns}
+
+
+def _differ(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArray:
+    """Return where two typed columns differ; NULL equals NULL."""
+    return pc.if_else(
+        pc.and_(one.is_valid(), other.is_valid()),
+        pc.fill_null(pc.not_equal(one, other), False),
+        pc.xor(one.is_valid(), other.is_valid()),
+    )
+
+
+def _typed(located: LocatedBatch, table: RowTable, name: str, texts: pa.StringArray) -> pa.Array[Any]:
+    values, wrong = typed_values(texts, table.types[name])
+    if wrong:
+        raise located.unshown(wrong[0], name, table.types[name], texts[wrong[0]].as_py())
+    return values
+
+
+def base_operations(rows: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows of a base snapshot, typed as the table, as inserts before all operations. Columns that the rows lack
+    are missing."""
+    count = len(rows)
+    columns: dict[str, pa.Array[Any]] = {
+        "seq": pa.repeat(pa.scalar(BASE_SEQ, _LONG), count),
+        "op": pa.repeat(pa.scalar(INSERT, _BYTE), count),
+        "keyed": pa.repeat(_TRUE, count),
+        "moves": pa.repeat(_FALSE, count),
+    }
+    for j, name in enumerate(table.identity):
+        columns |= dict.fromkeys((f"k{j}", f"o{j}"), rows.column(name))
+    keys = [columns[f"k{j}"] for j in range(len(table.identity))]
+    hashes: pa.Array[Any] = row_hashes(keys) if keys else nulls(count, _WORD)
+    columns |= {"hash": hashes, "old_hash": hashes}
+    for i, name in enumerate(table.columns):
+        there = name in rows.schema.names
+        columns[f"ha{i}"] = pa.repeat(pa.scalar(there), count)
+        columns[f"hb{i}"] = columns[f"u{i}"] = pa.repeat(_FALSE, count)
+        if there:
+            columns[f"a{i}"] = as_text(rows.column(name))
+    arrays = [columns[field.name] if field.name in columns else nulls(count, field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def truncate_operations(truncates: Sequence[Truncate], schema: pa.Schema) -> pa.RecordBatch:
+    """Return truncates as operations without images."""
+    count = len(truncates)
+    columns: dict[str, pa.Array[Any]] = {
+        "seq": pa.array([each.seq for each in truncates], _LONG),
+        "op": pa.repeat(pa.scalar(TRUNCATE, _BYTE), count),
+        "ts": pa.array([each.micros for each in truncates], _LONG).cast(INSTANT),
+        "position": pa.array([each.position for each in truncates], TEXT),
+        "tx": pa.array([each.tx for each in truncates], TEXT),
+    }
+    for name in ("keyed", "moves"):
+        columns[name] = pa.repeat(_FALSE, count)
+    arrays = []
+    for field in schema:
+        if field.name in columns:
+            arrays.append(columns[field.name])
+        elif field.type == _BOOL:
+            arrays.append(pa.repeat(_FALSE, count))
+        else:
+            arrays.append(nulls(count, field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@dataclass(frozen=True, order=True)
+class Truncate:
+    """A truncate of a table: it removes all rows at its place."""
+
+    seq: int
+    position: str | None = None
+    micros: int | None = None
+    tx: str | None = None
+
+
+def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    """Return batches of operations as one."""
+    parts = [batch for batch in batches if len(batch)]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return pa.RecordBatch.from_arrays([nulls(0, field.type) for field in schema], schema=schema)
+    columns = [pa.concat_arrays([part.column(place) for part in parts]) for place in range(len(schema))]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def any_of(masks: Sequence[pa.BooleanArray], count: int) -> pa.BooleanArray:
+    """Return where one of some masks of n rows is true."""
+    return reduce(pc.or_, masks, pa.repeat(_FALSE, count))

@@ -1,0 +1,161 @@
+"""The order of the operations of a table: by positions, or as in the input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings
+from ggfmt.rows.operations import BASE_SEQ
+from ggfmt.rows.positions import PositionKind
+from ggfmt.rows.query import RowQuery, parse_time, query_error
+from ggfmt.rows.table_stats import TableStats
+
+_LONG = pa.int64()
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """`by`: the kind of positions that orders operations; None: their order in the input."""
+
+    by: PositionKind | None
+
+    def __str__(self) -> str:
+        return "the input" if self.by is None else f"positions ({self.by.name})"
+
+    def sort(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return operations in order; rows of a base snapshot come first."""
+        if not len(batch):
+            return batch
+        keys = self._sort_columns(batch)
+        if len(keys) == 1 and _ascends(keys[0]):
+            return batch
+        if len(keys) == 2 and _ascends_strictly(keys[0]):
+            return batch
+        names = [f"s{place}" for place in range(len(keys))]
+        order = pc.sort_indices(pa.table(keys, names), sort_keys=[(name, "ascending") for name in names])
+        return batch.take(order)
+
+    def _sort_columns(self, batch: pa.RecordBatch) -> list[pa.Array[Any]]:
+        seq = batch["seq"]
+        if self.by is None:
+            return [seq]
+        columns = self.position_columns(batch)
+        phase = pc.not_equal(seq, BASE_SEQ)
+        base_rows = phase.true_count < len(phase)
+        return [*([pc.cast(phase, pa.int8())] if base_rows else []), *columns, seq]
+
+    def position_columns(self, batch: pa.RecordBatch) -> list[pa.Array[Any]]:
+        """Return columns that are the same for operations at the same position."""
+        assert self.by is not None
+        return self.by.sort_columns(as_strings(batch["position"]))
+
+    def up_to(self, batch: pa.RecordBatch, moment: str) -> pa.BooleanArray:
+        """Return which operations are not after a point in time. One without a time, and a row of a base, is not.
+
+        Raises: UsageError GG551 for a position where positions do not order the operations.
+        """
+        time = parse_time(moment)
+        base = pc.equal(batch["seq"], BASE_SEQ)
+        if time is not None:
+            return pc.or_(base, pc.fill_null(pc.less_equal(batch["ts"], pa.scalar(time, batch["ts"].type)), True))
+        check_moment(moment, self.by)
+        assert self.by is not None
+        bounds = self.by.sort_columns(pa.array([moment], pa.string()))
+        columns = self.position_columns(batch)
+        within: pa.BooleanArray | None = None
+        for column, bound in reversed(list(zip(columns, bounds, strict=True))):
+            less, equal = pc.less(column, bound[0]), pc.equal(column, bound[0])
+            within = pc.or_(less, equal if within is None else pc.and_(equal, within))
+        assert within is not None
+        return pc.or_(base, pc.fill_null(within, False))
+
+
+def _ascends(column: pa.Array[Any]) -> bool:
+    return pc.all(pc.less_equal(column.slice(0, len(column) - 1), column.slice(1)), min_count=0).as_py() is True
+
+
+def _ascends_strictly(column: pa.Array[Any]) -> bool:
+    return pc.all(pc.less(column.slice(0, len(column) - 1), column.slice(1)), min_count=0).as_py() is True
+
+
+def check_moment(moment: str, kind: PositionKind | None) -> None:
+    """Raises: UsageError GG551 for a position that cannot be compared with those of a table."""
+    if parse_time(moment) is not None:
+        return
+    if kind is None:
+        message = f"`{moment}` is no time, and positions of the table do not order its operations"
+        raise query_error(message, "give a time as `2026-01-31T12:00:00`")
+    if kind.value(moment) is None:
+        raise query_error(
+            f"`{moment}` is neither a time nor a position like those of the table ({kind.name})", kind.help
+        )
+
+
+def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
+    """Return what orders the operations of a table.
+
+    Raises: UsageError GG551 if positions are asked for and do not order the operations.
+    """
+    kind = stats.ordering.kind if stats.ordering.orders else None
+    bounds = [moment for moment in (query.as_of, query.since) if moment is not None and parse_time(moment) is None]
+    operations = stats.operations.total()
+    if not operations:
+        return Ordering(None)
+    if kind is None and (bounds or query.order == "position"):
+        lacking = stats.without_position
+        why = f"{lacking} operations have no position" if lacking else "the positions are of no kind that orders them"
+        if bounds:
+            raise query_error(f"`{bounds[0]}` is no time, and {why}", "give a time as `2026-01-31T12:00:00`")
+        raise query_error(f"positions do not order the operations: {why}", "leave `order` out")
+    for bound in bounds:
+        check_moment(bound, kind)
+    return Ordering(kind if bounds or query.order != "input" else None)
+
+
+def without_repeated(batch: pa.RecordBatch, ordering: Ordering, file_bits: int | None) -> pa.RecordBatch:
+    """Return operations, in order, without those that come again: at the same position, with the same images.
+
+    file_bits  in a table without a key, rows may be equal: as many stay as the file has that has most of them. None:
+               one stays
+    """
+    if ordering.by is None or len(batch) < 2:
+        return batch
+    columns = ordering.position_columns(batch)
+    count = len(batch) - 1
+    same = reduce(pc.and_, (pc.equal(column.slice(0, count), column.slice(1)) for column in columns))
+    same = pc.fill_null(same, False)
+    if not same.true_count:
+        return batch
+    no = pa.array([False])
+    again = pc.or_(pa.concat_arrays([no, same]), pa.concat_arrays([same, no]))
+    places = pc.cast(pc.indices_nonzero(again), _LONG)
+    some = batch.take(places)
+    position = {f"p{number}": column.take(places) for number, column in enumerate(columns)}
+    images = {
+        name: some[name] for name in batch.schema.names if name == "op" or (name[-1:].isdigit() and name[0] in "bahu")
+    }
+    rows = pa.table({**position, **images, "place": places})
+    by = [name for name in rows.column_names if name != "place"]
+    if file_bits is None:
+        kept = rows.group_by(by, use_threads=False).aggregate([("place", "min")])["place_min"]
+    else:
+        kept = _most_in_a_file(rows, by, pc.shift_right(some["seq"], pa.scalar(file_bits, _LONG)))
+    gone = pc.and_not(again, pc.is_in(pa.array(range(len(batch)), _LONG), value_set=kept))
+    return batch.filter(pc.invert(gone)) if gone.true_count else batch
+
+
+def _most_in_a_file(rows: pa.Table, by: list[str], files: pa.Array[Any]) -> pa.ChunkedArray[Any]:
+    """Return the places of the equal operations of the file that has most of them."""
+    listed = rows.append_column("file", files).group_by([*by, "file"], use_threads=False)
+    in_files = listed.aggregate([("place", "list"), ("place", "count")])
+    best: dict[tuple[Any, ...], tuple[int, list[int]]] = {}
+    for row in in_files.to_pylist():
+        key = tuple(row[name] for name in by)
+        if key not in best or row["place_count"] > best[key][0]:
+            best[key] = row["place_count"], row["place_list"]
+    return pa.chunked_array([pa.array([place for _, places in best.values() for place in places], _LONG)])

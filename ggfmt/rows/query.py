@@ -1,0 +1,95 @@
+"""What a consolidation is asked for: current rows, row history or net changes, and up to which point in time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Literal, get_args
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
+
+Kind = Literal["current", "history", "changes"]
+Order = Literal["auto", "position", "input"]
+ExtraRows = Literal["deleted", "unresolved"]
+
+CURRENT, DELETED, UNRESOLVED = "current", "deleted", "unresolved"
+
+# Metadata columns of results. Behind the columns of the table.
+STATE = "_state"
+OP = "_op"
+VALID_FROM_POSITION, VALID_FROM_TS = "_valid_from_position", "_valid_from_ts"
+VALID_TO_POSITION, VALID_TO_TS = "_valid_to_position", "_valid_to_ts"
+VALIDITY = (VALID_FROM_POSITION, VALID_FROM_TS, VALID_TO_POSITION, VALID_TO_TS)
+
+_LOOKS_LIKE_A_TIME = re.compile(r"\d{4}-\d{2}-\d{2}([T :].*)?")
+
+
+@dataclass(frozen=True)
+class RowQuery:
+    """The question to the operations of a table.
+
+    kind    `current` rows, `history` (every version of each row), or net `changes`
+    as_of   a time or a position as text: later operations do not count; None: all count
+    since   for `changes`, the earlier point in time; None: before all operations
+    order   by positions if they can be compared, or in the order of the input
+    keep    states of rows that the result contains besides current rows
+    """
+
+    kind: Kind = "current"
+    as_of: str | None = None
+    since: str | None = None
+    order: Order = "auto"
+    keep: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        _check("order", [self.order], get_args(Order))
+        _check("keep", self.keep, get_args(ExtraRows))
+        if self.since is not None and self.kind != "changes":
+            raise query_error("`since` is for net changes", "ask for changes, or leave `since` out")
+        if DELETED in self.keep and self.kind != "current":
+            help = "a history has the end of each row, and changes have deletes"
+            raise query_error(f"rows that were deleted are kept in current rows only, not in {self.kind}", help)
+        for moment in (self.as_of, self.since):
+            if moment is not None:
+                parse_time(moment)
+
+    @property
+    def metadata_columns(self) -> tuple[str, ...]:
+        """The columns behind those of the table."""
+        of_kind = {"current": (), "history": (*VALIDITY, OP), "changes": (OP,)}[self.kind]
+        return (*of_kind, STATE) if self.keep else of_kind
+
+    @property
+    def states(self) -> frozenset[str]:
+        """The states of rows that the result contains."""
+        return self.keep | {CURRENT}
+
+
+def _check(name: str, words: Collection[str], legal: tuple[str, ...]) -> None:
+    for word in sorted(words):
+        if word not in legal:
+            help = suggestion(word, legal) or f"legal values are {', '.join(f'`{value}`' for value in legal)}"
+            raise query_error(f"`{name}` cannot be `{word}`", help)
+
+
+def query_error(message: str, help: str | None = None) -> UsageError:
+    return UsageError(Diagnostic("GG551", message, help=help))
+
+
+def parse_time(moment: str) -> datetime | None:
+    """Return the time in a text; None if it is a position. A time without a zone is in UTC, as in frames, and a day means
+    its last microsecond.
+
+    Raises: UsageError GG551 for a text that looks like a time, but is not one.
+    """
+    if not _LOOKS_LIKE_A_TIME.fullmatch(moment):
+        return None
+    try:
+        time = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    except ValueError:
+        raise query_error(f"`{moment}` is no time", "give one as `2026-01-31T12:00:00`, or a position") from None
+    if len(moment) == len("2026-01-31"):
+        time = time.replace(hour=23, minute=59, second=59, microsecond=999999)
+    return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)

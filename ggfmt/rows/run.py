@@ -1,0 +1,479 @@
+"""`ggfmt consolidate` from end to end: operations are staged by bucket of their keys, tasks find the rows, and a commit
+publishes them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ggfmt import signals
+from ggfmt.commit.commit import CommitPart, StagedMove, commit, lock_all, write_error
+from ggfmt.commit.journal import read_document
+from ggfmt.commit.names import counted, folded
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
+from ggfmt.commit.store import FAILURES
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.java.text import visible
+from ggfmt.location import Location
+from ggfmt.options.value_types import Keys
+from ggfmt.rows.answers import TableQuery, check_keyless
+from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base, tables_by_name, warn_unresolved
+from ggfmt.rows.manifest import (
+    PreviousResult,
+    PublishedFile,
+    TableResult,
+    build_manifest,
+    summary_lines,
+    table_directory,
+)
+from ggfmt.rows.ordering import choose_ordering
+from ggfmt.rows.output import RowsDirectory
+from ggfmt.rows.query import UNRESOLVED, RowQuery, query_error
+from ggfmt.rows.staging import (
+    MAX_MEMORY_BYTES,
+    MemoryBudget,
+    RowSink,
+    StagedInput,
+    StagedPart,
+    StagedTable,
+    bucket_count,
+    buckets_of,
+    is_in_process,
+    stage_operations,
+)
+from ggfmt.rows.tables import RowTable, Types, epoch_at, of_base, with_base_columns
+from ggfmt.rows.units import (
+    BaseFile,
+    BaseTask,
+    Bucket,
+    Group,
+    TablePlan,
+    UnitResult,
+    answer_bucket,
+    answer_group,
+    extract_linked,
+    stage_base,
+)
+from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
+from ggfmt.scan.files import InputFile
+from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
+from ggfmt.scan.runner import Runner, warn_without_kernels
+from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
+
+MIN_DIGITS = 5
+MERGEABLE = ("parquet", "orc")
+UNIT_BYTES = 96 << 20  # of staged operations, for each file of rows
+MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
+_FINDING = "finding rows"  # a phase of its own
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsolidationSettings(ScanRequest):
+    """The settings of `ggfmt consolidate`."""
+
+    output: str
+    query: RowQuery = field(default_factory=RowQuery)
+    to: str = "parquet"
+    mode: str = "error"
+    strict: bool = False
+    base: str | None = None
+    checkpoint: str | None = None
+    settle: float | None = None
+    keys: Keys = ()
+    types: Types = ()
+
+
+def execute(
+    settings: ConsolidationSettings,
+    start: Callable[[], AbstractContextManager[Runner]],
+    progress: ProgressCallback | None = None,
+) -> dict[str, Any]:
+    """Run a consolidation; return its manifest. `start` starts the runner, after everything else has been checked.
+    `progress` is called with the state of the run.
+
+    Raises: Abend if the data prevented the commit, UsageError for invalid settings; KeyboardInterrupt, with a message,
+    if the run was interrupted before the commit; CommittedWithErrors if something failed after it.
+    """
+    try:
+        return _ConsolidationRun(settings, ProgressTracker(progress)).run(start)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{signals.interruption()}; nothing was committed") from None
+
+
+@dataclass(frozen=True)
+class _RowsTarget:
+    """The target that a checkpoint is bound to."""
+
+    root: Location
+    handler: str = "rows"
+
+
+class _ConsolidationRun:
+    def __init__(self, settings: ConsolidationSettings, tracker: ProgressTracker) -> None:
+        self._settings, self._tracker = settings, tracker
+        self._moment = now()
+        self._run = run_id(self._moment)
+        self._output = RowsDirectory(Location.of(settings.output))
+        self._base: BaseSnapshot | None = None
+        self._previous: PreviousResult | None = None
+
+    @property
+    def _staging(self) -> Location:
+        return self._output.staging(self._run)
+
+    def run(self, start: Callable[[], AbstractContextManager[Runner]]) -> dict[str, Any]:
+        started = time.perf_counter()
+        with ExitStack() as stack:
+            self._tracker.start_phase(LISTING)
+            settings = self._settings
+            checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, [self._output])
+            files = settings.list()
+            lock_all([self._output, *filter(None, [checkpoint])], self._run, stack)
+            if checkpoint is not None:
+                files = self._new(checkpoint, files)
+                if not files:
+                    return {} if self._previous is None else dict(self._previous.document)
+            scan = Scan(settings, files)
+            scan.open_all()
+            log.info("input format %s: %s", scan.input_format, visible(scan.reason))
+            replaced = [] if self._previous is not None else self._output.replaced(settings.mode)
+            self._base = self._read_base()
+            self._tracker.start_phase(STARTING)
+            runner = stack.enter_context(start())
+            try:
+                staged = self._stage(scan, runner)
+                self._tracker.start_phase(_FINDING)
+                results = self._results(staged, runner)
+            except Abend:
+                check_inputs_unchanged(scan.files)
+                raise
+            self._refuse_unresolved(results)
+            check_inputs_unchanged(scan.files)
+            self._tracker.start_phase(COMMITTING)
+            published = list(self._published(results))
+            seconds = time.perf_counter() - started
+            document = build_manifest(
+                self._run, self._moment, settings, staged.job, scan.files, results, published, seconds
+            )
+            summary = list(summary_lines(document))
+            if self._previous is not None:
+                root = self._output.root
+                again = [
+                    file.location.name_below(root) or file.location.address
+                    for result in results
+                    for file in result.replaced
+                ]
+                document = self._previous.merged(document, results, set(again))
+                replaced = [*again, *map(run_file, kept_runs(self._output.store))]
+            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], scan.inputs)]
+            self._commit(published, replaced, document, others)
+            signals.suspend()  # the rows are committed, and a signal cannot change that
+        for line in summary:
+            log.info("%s", visible(line))
+        return document
+
+    @property
+    def _target(self) -> _RowsTarget:
+        return _RowsTarget(self._output.root)
+
+    def _new(self, checkpoint: Checkpoint, files: Sequence[InputFile]) -> list[InputFile]:
+        """Return the files that no earlier run has read, and find the result to merge them into.
+
+        Raises: UsageError GG551 for rows that later changes cannot be merged into.
+        """
+        settings, query = self._settings, self._settings.query
+        if query != RowQuery(order=query.order) or settings.to not in MERGEABLE:
+            message = "`--checkpoint` is for current rows, as Parquet or ORC: changes are merged into them"
+            raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
+        if checkpoint.bind([self._target], [self._output], settings.mode) == "append":
+            self._previous = PreviousResult(read_document(self._output.store, MANIFEST) or {})
+        chosen = checkpoint.choose(files, settings.settle)
+        if not chosen.files:
+            log.info("nothing to do: %s", chosen)
+            checkpoint.record_renewed(self._run)
+        return chosen.files
+
+    def _read_base(self) -> BaseSnapshot | None:
+        settings = self._settings
+        if self._previous is not None:
+            to = self._previous.document[CONSOLIDATION_MEMBER]["to"]
+            if to != settings.to:
+                raise query_error(f"the rows in the output are `{to}`", f"give `--to {to}`")
+            return read_base(self._output.root.address) if self._previous.document["tables"] else None
+        if settings.base is None:
+            return None
+        base = read_base(settings.base)
+        warn_unresolved(base, self._output.root.address, settings.strict)
+        return base
+
+    def _stage(self, scan: Scan, runner: Runner) -> StagedInput:
+        settings = self._settings
+        base = self._base
+        keys = {} if base is None else base.keys
+        in_process = is_in_process(runner)
+        buckets = bucket_count(scan.size, 1 if in_process else runner.parallelism)
+        if base is not None:
+            buckets = max(buckets, *(table.bucket_count for table in base.tables.values()), 1)
+
+        def amend(table: RowTable) -> RowTable:
+            if base is None or table.defined:
+                return table
+            found = base.tables.get(table.name) or base.tables.get(table_directory(table.name))
+            return table if found is None else with_base_columns(table, found.types)
+
+        sink = RowSink(
+            self._staging.child("operations"), settings.keys, settings.types, keys, buckets, in_process, {}, amend
+        )
+        try:
+            warn_without_kernels()
+            return stage_operations(scan, sink, runner, self._tracker)
+        except OSError as error:
+            raise Abend(write_error(Location.of(settings.output), error)) from None
+
+    # Rows
+
+    def _results(self, staged: StagedInput, runner: Runner) -> list[TableResult]:
+        bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
+        names = sorted(staged.staged) if self._previous is not None else sorted({*staged.staged, *bases})
+        memory = MemoryBudget(MAX_MEMORY_BYTES) if is_in_process(runner) else None
+        work = [
+            _TableWork(self, staged, number, name, bases.get(name), memory, runner) for number, name in enumerate(names)
+        ]
+        for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
+            items = [(one, task, item) for one in work for task, item in step(one)]
+            plans = {one.number: one.plan for one in work}
+            calls = [_Call(one.number, task, item) for one, task, item in items]
+            # A plan may be large, so that each task gets it once, and not with each of its items.
+            done = runner.run(partial(_call, plans), calls)
+            for (one, _, item), result in zip(items, done, strict=True):
+                if result.error is not None:
+                    raise UsageError(result.error)
+                one.take(item, result)
+        return [one.result for one in work]
+
+    def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
+        """Raises: Abend GG570 with `--strict` if something is unresolved."""
+        if not self._settings.strict:
+            return
+        rows = sum(result.counts.states[UNRESOLVED] for result in results)
+        places = [
+            Diagnostic("GG570", f"unresolved: {reason}", place) for result in results for reason, place in result.places
+        ]
+        if rows or places:
+            message = f"{counted(rows, 'row')} cannot be decided"
+            help = "nothing was committed; without `--strict`, `_unresolved` has the operations of all of them"
+            raise Abend(Diagnostic("GG570", message, Span(file=self._settings.output), help), *places[:3])
+
+    def _published(self, results: Sequence[TableResult]) -> Iterator[PublishedFile]:
+        """Yield the new files of all tables, with their names in the output."""
+        to = self._settings.to
+        generic = "parquet" if to in ("parquet", "orc", "avro") else "json"
+        parts = {} if self._previous is None else self._previous.last_parts()
+        for result in results:
+            for bucket, file in result.files:
+                name = table_directory(result.table.name)
+                yield self._name(result, False, name, to, file, parts, bucket)
+            for file in result.unresolved:
+                yield self._name(result, True, "_unresolved", generic, file, parts, None)
+
+    def _name(
+        self,
+        result: TableResult,
+        unresolved: bool,
+        directory: str,
+        suffix: str,
+        file: Any,
+        parts: dict[str, int],
+        bucket: int | None,
+    ) -> PublishedFile:
+        number = parts[folded(directory)] = parts.get(folded(directory), -1) + 1
+        return PublishedFile(result, unresolved, f"{directory}/part-{number:0{MIN_DIGITS}d}.{suffix}", file, bucket)
+
+    def _commit(
+        self,
+        published: Sequence[PublishedFile],
+        replaced: Sequence[str],
+        document: dict[str, Any],
+        others: Sequence[CommitPart],
+    ) -> None:
+        part = CommitPart(self._output, deletes=list(replaced))
+        try:
+            for item in published:
+                source = item.file.location.name_below(self._output.root)
+                assert source is not None
+                part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+            text = as_bytes(document)
+            part.moves += self._output.stage([(run_file(self._run), text), (MANIFEST, text)])
+            commit(self._run, [part, *others])
+        except FAILURES as error:
+            raise Abend(write_error(self._output.root, error)) from None
+
+    @property
+    def settings(self) -> ConsolidationSettings:
+        return self._settings
+
+    @property
+    def staging(self) -> Location:
+        return self._staging
+
+    @property
+    def merges(self) -> bool:
+        return self._previous is not None
+
+
+Task = Callable[[TablePlan, Any, int], UnitResult]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A task for an item of the table with a number."""
+
+    table: int
+    task: Task
+    item: Any
+
+
+def _call(plans: Mapping[int, TablePlan], call: _Call, attempt: int) -> UnitResult:
+    return call.task(plans[call.table], call.item, attempt)
+
+
+class _TableWork:
+    """The steps that find the rows of a table. Each gives items for tasks, and takes what the tasks have found."""
+
+    def __init__(
+        self,
+        run: _ConsolidationRun,
+        staged: StagedInput,
+        number: int,
+        name: str,
+        base: BaseTable | None,
+        memory: MemoryBudget | None,
+        runner: Runner,
+    ) -> None:
+        self.number = number
+        settings = run.settings
+        self._base, self._merges = base, run.merges
+        self._staged = staged.staged.get(name, StagedTable())
+        table = staged.tables.get(name)
+        if table is None:
+            assert base is not None
+            table = of_base(name, base.key, base.types)
+        stats = self._staged.stats
+        check_keyless(settings.query, table, stats)
+        ordering = choose_ordering(settings.query, stats)
+        epoch = epoch_at(table, settings.query.as_of, stats.epoch_starts, ordering.by)
+        query = TableQuery(
+            settings.query, table, ordering, epoch, tuple(stats.truncates), staged.files, base is not None
+        )
+        linked = staged.links(name, ordering) if name in staged.staged and table.key else None
+        self.plan = TablePlan(
+            query,
+            number,
+            linked if linked is not None and len(linked) else None,
+            settings.to,
+            run.staging,
+            {} if base is None else base.types,
+            memory,
+        )
+        self._buckets = buckets_of(table, staged.buckets)
+        size = self._staged.size
+        if base is not None:
+            size += 4 * sum(int(file.info().size or 0) for file in base.files)
+        wanted = max(1, -(-size // UNIT_BYTES))
+        self._groups = min(self._buckets, 1 << (wanted - 1).bit_length())
+        self._aligned = self._is_aligned()
+        if self._aligned:
+            assert base is not None
+            self._groups = base.bucket_count
+        self._base_parts: list[StagedPart] = []
+        self._linked_parts: list[StagedPart] = []
+        self._results: list[StagedPart] = []
+        self.result = TableResult(query, stats, self._groups)
+
+    def _is_aligned(self) -> bool:
+        """Return whether the files of the base have the keys of buckets, so that only those that change are read."""
+        base, table = self._base, self.plan.table
+        if base is None or not self._merges or not base.bucket_count or self._staged.stats.truncates:
+            return False
+        columns = [(name, table.types[name]) for name in self.plan.query.columns]
+        crowded = self._groups > MAX_GROWTH * base.bucket_count
+        return bool(table.key) and list(base.types.items()) == columns and not crowded
+
+    def base_items(self) -> Iterator[tuple[Task, Any]]:
+        if self._base is None or self._aligned:
+            return
+        files = self._base_files()
+        if self._merges:
+            self.result.replaced = files
+        if not self._staged.stats.truncates:
+            for file in files:
+                yield stage_base, BaseTask(file, self._groups)
+
+    def _base_files(self) -> list[BaseFile]:
+        base = self._base
+        if base is None:
+            return []
+        return [BaseFile(location, base.suffix, base.bucket_of.get(location)) for location in base.files]
+
+    def link_items(self) -> Iterator[tuple[Task, Any]]:
+        if self.plan.linked is None:
+            return
+        for bucket in self._all_buckets():
+            yield extract_linked, bucket
+
+    def group_items(self) -> Iterator[tuple[Task, Any]]:
+        by_group: dict[int, list[StagedPart]] = {}
+        for part in self._linked_parts:
+            by_group.setdefault(part.bucket, []).append(part)
+        for number, parts in sorted(by_group.items()):
+            yield answer_group, Group(number, parts, self._groups)
+
+    def bucket_items(self) -> Iterator[tuple[Task, Any]]:
+        for bucket in self._all_buckets():
+            if self._aligned and not bucket.parts and not bucket.results:
+                continue
+            if self._aligned:
+                self.result.replaced += bucket.base_files
+            yield answer_bucket, bucket
+
+    def _all_buckets(self) -> list[Bucket]:
+        """The buckets, with what is known of them so far."""
+        files = self._base_files() if self._aligned else []
+        return [
+            Bucket(
+                number,
+                self._groups,
+                [part for part in self._staged.parts if part.bucket % self._groups == number],
+                [file for file in files if file.bucket == number],
+                [part for part in self._base_parts if part.bucket == number],
+                [part for part in self._results if part.bucket == number],
+            )
+            for number in range(self._groups)
+        ]
+
+    def take(self, item: Any, result: UnitResult) -> None:
+        if isinstance(item, BaseTask):
+            self._base_parts += result.rows
+        elif isinstance(item, Group):
+            self._results += result.rows
+            self._count(result)
+        elif result.file is None:
+            self._linked_parts += result.rows
+        else:
+            assert isinstance(item, Bucket)
+            self.result.files.append((item.number, result.file))
+            self._count(result)
+
+    def _count(self, result: UnitResult) -> None:
+        self.result.counts.add(result.counts)
+        if result.unresolved is not None:
+            self.result.unresolved.append(result.unresolved)
+        self.result.places += result.places

@@ -1,0 +1,409 @@
+"""The operations of all tables, read once: tasks read splits, and leave them by table and by bucket of their keys.
+
+A bucket has all operations of a key, so that buckets can be worked on one by one. Operations stay in memory as long as
+they are few and everything runs in this process. Otherwise they go to files of Arrow's IPC format, which a task of the
+next step reads by its buckets. Attempts of a task do not collide: the number of the attempt is in the names of files,
+and the outcome of the attempt that counts names its own.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.commit.store import Store
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
+from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, located_batches
+from ggfmt.java.text import visible
+from ggfmt.location import Location
+from ggfmt.options.value_types import Keys
+from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys
+from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
+from ggfmt.rows.ordering import Ordering
+from ggfmt.rows.table_stats import TableStats
+from ggfmt.rows.tables import RowTable, Types, tables_of
+from ggfmt.scan.files import InputFile
+from ggfmt.scan.progress import ProgressTracker
+from ggfmt.scan.runner import InProcess, Runner, warn_of_missing_kernels
+from ggfmt.scan.scan import DefinitionsNeeded, Scan
+from ggfmt.scan.splits import ReadJob, Split
+from ggfmt.sinks.messages.sink import TaskOutcome, in_task
+
+MAX_MEMORY_BYTES = 256 << 20  # of staged operations in this process
+MAX_BUFFERED_BYTES = 48 << 20  # of a task, before it writes
+MAX_OPEN_FILES = 128
+BUCKET_BYTES = 128 << 20  # of input files
+MAX_BUCKETS = 1024
+PAIR_FORMATS = ("debezium",)  # formats that write an update of a key as a delete and an insert
+
+log = logging.getLogger("ggfmt")
+
+
+@dataclass(frozen=True)
+class StagedPart:
+    """Operations of a table in one bucket: in memory, or the number `index` of the batches in a file."""
+
+    bucket: int
+    batch: pa.RecordBatch | None = None
+    file: Location | None = None
+    index: int = 0
+
+
+@dataclass
+class StagedTable:
+    """The operations of a table that a task has read. `first`, `last`: those at both ends of the split."""
+
+    parts: list[StagedPart] = field(default_factory=list)
+    size: int = 0
+    stats: TableStats = field(default_factory=TableStats)
+    first: pa.RecordBatch | None = None
+    last: pa.RecordBatch | None = None
+
+
+@dataclass
+class StagedSplit(TaskOutcome):
+    """The outcome of a task."""
+
+    tables: dict[str, StagedTable] = field(default_factory=dict)
+
+
+@dataclass
+class StagedInput:
+    """All operations of the input: by table its definition, its staged operations, and what connects its keys."""
+
+    job: ReadJob
+    tables: dict[str, RowTable]
+    staged: dict[str, StagedTable]
+    ends: dict[str, list[tuple[pa.RecordBatch, pa.RecordBatch]]]
+    buckets: int
+    files: tuple[str, ...]
+
+    def links(self, name: str, ordering: Ordering) -> LinkedKeys:
+        """Return the keys of a table that operations connect, also those of neighboring splits."""
+        table = self.tables[name]
+        ends = self.ends[name]
+        schema = staged_schema(table)
+        found: list[KeyLinks] = list(self.staged[name].stats.links)
+        if ordering.by is not None and len(ends) > 1:
+            firsts = concatenated([first for first, _ in ends], schema)
+            numbers = pa.array(range(len(ends)), pa.int64())
+            tagged = firsts.set_column(firsts.schema.get_field_index("offset"), "offset", numbers)
+            ends = [ends[number] for number in ordering.sort(tagged)["offset"].to_pylist()]
+        finder = LinkFinder(table, schema, in_pairs(self.job))
+        for (_, last), (first, _) in zip(ends, ends[1:], strict=False):
+            found += finder.pairs_in(concatenated([last, first], schema))
+        return linked_keys(found)
+
+
+def in_pairs(job: ReadJob) -> bool:
+    """Return whether the input format writes an update of a key as a delete and an insert."""
+    return job.input_format.startswith(PAIR_FORMATS)
+
+
+@dataclass
+class RowSink:
+    """Takes operations to staging. `directory` is for the sink alone, and tasks reach it.
+
+    buckets     into how many parts keys are divided
+    in_process  the tasks run in this process, so that operations may stay in memory
+    tables      by name, as the last task has them
+    """
+
+    directory: Location
+    keys: Keys = ()
+    types: Types = ()
+    known_keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    buckets: int = 1
+    in_process: bool = False
+    tables: dict[str, RowTable] = field(default_factory=dict)
+    amend: Callable[[RowTable], RowTable] = lambda table: table
+
+    def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
+        """Raises: UsageError GG551 as `tables_of`."""
+        try:
+            tables = tables_of(job, self.keys, self.types, self.known_keys)
+        except UsageError:
+            if job.settled:
+                raise
+            raise DefinitionsNeeded from None  # the rest of the data may have what is named
+        self.tables = {name: self.amend(table) for name, table in tables.items()}
+        memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
+        return SplitStager(job, self.tables, self.directory, self.buckets, memory).stage
+
+    def discard(self) -> None:
+        Store(self.directory).delete_tree("")
+
+
+@dataclass
+class MemoryBudget:
+    """How many bytes of staged operations may still stay in memory."""
+
+    left: int
+
+    def take(self, size: int) -> bool:
+        self.left -= size
+        return self.left >= 0
+
+
+def bucket_count(size: int, parallelism: int) -> int:
+    """Return the number of buckets for input files of some bytes: a power of two."""
+    wanted = max(-(-size // BUCKET_BYTES), parallelism if size > BUCKET_BYTES // 16 else 1)
+    return min(1 << (max(wanted, 1) - 1).bit_length(), MAX_BUCKETS)
+
+
+def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: ProgressTracker | None = None) -> StagedInput:
+    """Read all operations of a scan.
+
+    Raises: Abend for what cannot be read, UsageError GG551 as `tables_of`.
+    """
+    job, outcomes = scan.run(scan.job, sink, runner, tracker)
+    warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
+    for table in job.catalog.tables():
+        if table.full_name not in sink.tables and not job.catalog.trusted.get(table.full_name):
+            log.warning("table %s skipped: its columns are unknown", visible(table.full_name))
+    return merge_outcomes(job, sink.tables, outcomes, sink.buckets, scan.files)
+
+
+def merge_outcomes(
+    job: ReadJob,
+    tables: dict[str, RowTable],
+    outcomes: Iterable[TaskOutcome],
+    buckets: int,
+    files: Iterable[InputFile],
+) -> StagedInput:
+    """Return what tasks have staged, in the order of their splits."""
+    staged: dict[str, StagedTable] = {}
+    ends: dict[str, list[tuple[pa.RecordBatch, pa.RecordBatch]]] = {}
+    for outcome in outcomes:
+        assert isinstance(outcome, StagedSplit)
+        for name, part in outcome.tables.items():
+            whole = staged.setdefault(name, StagedTable())
+            whole.parts += part.parts
+            whole.size += part.size
+            whole.stats.merge(part.stats)
+            if part.first is not None and part.last is not None:
+                ends.setdefault(name, []).append((part.first, part.last))
+    for name in staged:
+        ends.setdefault(name, [])
+    names = tuple(file.shown for file in files)
+    return StagedInput(job, tables, dict(sorted(staged.items())), ends, buckets, names)
+
+
+@dataclass(frozen=True)
+class SplitStager:
+    """What all tasks have in common. They reach the `directory`; tables are numbered in it. Without one, they only gather
+    what the operations are like."""
+
+    job: ReadJob
+    tables: Mapping[str, RowTable]
+    directory: Location | None
+    buckets: int
+    memory: MemoryBudget | None = None
+
+    def stage(self, split: Split, attempt: int) -> TaskOutcome:
+        """Read one split. `attempt` is unique, so that attempts of one split do not collide."""
+        roots = [self.directory] if self.memory is None and self.directory is not None else []
+        return in_task(roots, split.ordinal, lambda: _StagingTask(self, split, attempt).run())
+
+
+class _StagingTask:
+    def __init__(self, stager: SplitStager, split: Split, attempt: int) -> None:
+        self._stager, self._split = stager, split
+        self._outcome = StagedSplit(split.ordinal)
+        self._schemas = {name: staged_schema(table) for name, table in stager.tables.items()}
+        self._finders = {
+            name: LinkFinder(table, self._schemas[name], in_pairs(stager.job))
+            for name, table in stager.tables.items()
+            if table.key
+        }
+        directories = {name: number for number, name in enumerate(stager.tables)}
+        stem = f"{split.ordinal:07d}-{attempt}"
+        self._files = (
+            None if stager.directory is None else BucketFiles(stager.directory, stem, directories, stager.memory)
+        )
+
+    def run(self) -> TaskOutcome:
+        outcome = self._outcome
+        try:
+            for located in located_batches(self._stager.job, self._split, self._stager.tables):
+                name = located.batch.table.full_name
+                self._add(name, staged_operations(located, self._stager.tables[name], self._schemas[name]))
+        except FrameBoundaryError as error:
+            outcome.crossed = error.input
+        except DiscoveryRequiredError:
+            outcome.undefined = True
+        except Abend as error:
+            outcome.abend = _with_type_option(error.diagnostics[0])
+        finally:
+            written = {} if self._files is None else self._files.close()
+        for name, (parts, size) in written.items():
+            outcome.tables[name].parts, outcome.tables[name].size = parts, size
+        for name, finder in self._finders.items():
+            if name in outcome.tables:
+                outcome.tables[name].first, outcome.tables[name].last = finder.first, finder.last
+        return outcome
+
+    def _add(self, name: str, batch: pa.RecordBatch) -> None:
+        table = self._stager.tables[name]
+        staged = self._outcome.tables.setdefault(name, StagedTable())
+        staged.stats.add(batch, table)
+        truncates = pc.equal(batch["op"], TRUNCATE)
+        if truncates.true_count:
+            batch = batch.filter(pc.invert(truncates))
+        if not len(batch):
+            return
+        finder = self._finders.get(name)
+        if finder is not None:
+            staged.stats.links += finder.add(batch)
+        if self._files is not None:
+            buckets = buckets_of(table, self._stager.buckets)
+            self._files.write(name, batch, None if buckets == 1 else bucket_numbers(batch, buckets))
+
+
+def _with_type_option(diagnostic: Diagnostic) -> Diagnostic:
+    """Return the diagnostic with the option of the command line that helps."""
+    if diagnostic.code != "GG530":
+        return diagnostic
+    place = diagnostic.span
+    help = f"give `--type '{place.table}.{place.field}=string'`" if place.field != "op_ts" else None
+    return replace(diagnostic, help=help)
+
+
+def buckets_of(table: RowTable, buckets: int) -> int:
+    """Return into how many buckets a table can be divided. Rows that differ in a column may become equal when it is
+    dropped, which matters in a table without a key."""
+    return buckets if table.key or len(table.epochs) == 1 else 1
+
+
+def bucket_numbers(batch: pa.RecordBatch, buckets: int) -> pa.Int32Array:
+    """Return the bucket of each row: the low bits of its column `hash`."""
+    bits = pc.bit_wise_and(pc.fill_null(batch["hash"], 0), pa.scalar(buckets - 1, pa.uint64()))
+    return pc.cast(bits, pa.int32())
+
+
+def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the rows of each number; all rows have 0 if there are no numbers."""
+    if numbers is None:
+        yield 0, batch
+        return
+    order = pc.array_sort_indices(numbers)
+    batch = batch.take(order)
+    counts = pc.value_counts(numbers.take(order))
+    start = 0
+    for number, count in zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True):
+        yield number, batch.slice(start, count)
+        start += count
+
+
+class BucketFiles:
+    """Staged operations of many tables, written at the same time: one file for each table, with a batch for each bucket.
+    Bytes that wait and files that are open are limited.
+
+    stem         the start of file names
+    directories  by table the number of its directory
+    memory       while it lasts, operations stay in memory
+    """
+
+    def __init__(
+        self, directory: Location, stem: str, directories: Mapping[str, int], memory: MemoryBudget | None = None
+    ) -> None:
+        self._directory, self._stem, self._directories = directory, stem, directories
+        self._memory = memory
+        self._open: OrderedDict[str, tuple[Location, pa.ipc.RecordBatchFileWriter, pa.NativeFile, list[int]]] = (
+            OrderedDict()
+        )
+        self._parts: dict[str, list[StagedPart]] = {}
+        self._waiting: dict[str, list[tuple[pa.RecordBatch, pa.Int32Array | None]]] = {}
+        self._sizes: dict[str, int] = {}
+        self._written: dict[str, int] = {}
+        self._files: dict[str, int] = {}
+
+    def write(self, table: str, batch: pa.RecordBatch, numbers: pa.Int32Array | None = None) -> None:
+        """Take rows of a table, with the bucket of each row (None: 0)."""
+        size = batch.nbytes
+        self._written[table] = self._written.get(table, 0) + size
+        if self._memory is not None and self._memory.take(size):
+            parts = self._parts.setdefault(table, [])
+            parts += [StagedPart(number, own) for number, own in split_by(batch, numbers)]
+            return
+        self._waiting.setdefault(table, []).append((batch, numbers))
+        self._sizes[table] = self._sizes.get(table, 0) + size
+        if sum(self._sizes.values()) >= MAX_BUFFERED_BYTES:
+            largest = sorted(self._sizes, key=lambda name: -self._sizes[name])
+            for name in largest[: 1 + len(largest) // 4]:
+                self._flush(name)
+
+    def close(self) -> dict[str, tuple[list[StagedPart], int]]:
+        """Return by table its parts, and their bytes in memory."""
+        for table in list(self._waiting):
+            self._flush(table)
+        while self._open:
+            self._close_oldest()
+        return {table: (parts, self._written[table]) for table, parts in self._parts.items()}
+
+    def _flush(self, table: str) -> None:
+        waiting = self._waiting.pop(table)
+        del self._sizes[table]
+        schema = waiting[0][0].schema
+        batch = concatenated((batch for batch, _ in waiting), schema)
+        numbers = None
+        if waiting[0][1] is not None:
+            numbers = pa.concat_arrays([own for _, own in waiting if own is not None])
+        location, writer, _, count = self._writer(table, schema)
+        parts = self._parts.setdefault(table, [])
+        for number, own in split_by(batch, numbers):
+            writer.write_batch(own)
+            parts.append(StagedPart(number, None, location, count[0]))
+            count[0] += 1
+
+    def _writer(
+        self, table: str, schema: pa.Schema
+    ) -> tuple[Location, pa.ipc.RecordBatchFileWriter, pa.NativeFile, list[int]]:
+        found = self._open.get(table)
+        if found is not None:
+            self._open.move_to_end(table)
+            return found
+        if len(self._open) == MAX_OPEN_FILES:
+            self._close_oldest()
+        number = self._files[table] = self._files.get(table, -1) + 1
+        location = self._directory.child(f"{self._directories[table]:05d}", f"{self._stem}-{number}.arrow")
+        fs, inner = location.file_system()
+        if location.is_local:
+            fs.create_dir(inner.rpartition("/")[0])
+        stream = fs.open_output_stream(inner)
+        options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
+        self._open[table] = location, pa.ipc.new_file(stream, schema, options=options), stream, [0]
+        return self._open[table]
+
+    def _close_oldest(self) -> None:
+        _, (_, writer, stream, _) = self._open.popitem(last=False)
+        writer.close()
+        stream.close()
+
+
+def load(parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
+    """Yield the operations of some parts."""
+    by_file: dict[Location, list[int]] = {}
+    for part in parts:
+        if part.batch is not None:
+            yield part.batch
+        else:
+            assert part.file is not None
+            by_file.setdefault(part.file, []).append(part.index)
+    for file, indices in by_file.items():
+        with file.open_file() as stream, pa.ipc.open_file(stream) as reader:
+            for index in sorted(indices):
+                yield reader.get_batch(index)
+
+
+def is_in_process(runner: Runner) -> bool:
+    return isinstance(runner, InProcess)
+
+
+def parts_of(staged: StagedTable, buckets: Collection[int]) -> list[StagedPart]:
+    return [part for part in staged.parts if part.bucket in buckets]

@@ -1,0 +1,166 @@
+"""Facts about the operations of a table, gathered while they are staged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, counts_by_value, narrow, non_null_values
+from ggfmt.diagnostics.diagnostic import Span
+from ggfmt.rows.key_updates import KeyLinks
+from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE, Truncate, any_of
+from ggfmt.rows.positions import PositionKind, common_kind, kind_of
+from ggfmt.rows.tables import RowTable
+
+_NAMES = {INSERT: "I", UPDATE: "U", DELETE: "D", TRUNCATE: "T"}
+
+
+@dataclass
+class PositionStats:
+    """The kind of the positions so far. `orders` is False once they cannot be compared."""
+
+    kind: PositionKind | None = None
+    family: str = ""
+    orders: bool = True
+
+    def add(self, positions: pa.StringArray) -> None:
+        if not self.orders or not len(positions):
+            return
+        if positions.null_count:
+            self.orders = False
+            return
+        own = self.kind
+        kind = own if own is not None and own.fits_all(positions) else kind_of(lambda kind: kind.fits_all(positions))
+        families = () if kind is None else kind.families(positions)
+        self.merge(PositionStats(kind, families[0] if families else "", len(families) == 1))
+
+    def merge(self, later: PositionStats) -> None:
+        """Add positions that come later in the input."""
+        if later.orders and later.kind is None:
+            return
+        if self.orders and self.kind is None:
+            self.kind, self.family, self.orders = later.kind, later.family, later.orders
+            return
+        kind = common_kind([self.kind, later.kind])
+        self.orders &= later.orders and kind is not None and self.family == later.family
+        self.kind = kind
+
+
+@dataclass
+class TableStats:
+    """What the operations of a table are like.
+
+    operations         counts by type
+    truncates          in input order
+    without_position   number of operations without a position; `without_time`, `without_key` alike
+    first_time, last_time          the earliest and the latest, in UTC
+    first_position, last_position  in input order
+    ordering           the kind of positions
+    epoch_starts       by epoch with operations the position and the time, in microseconds, of the first
+    links              keys that an operation, or a pair of operations, connects
+    incomplete         the place of an operation without whole images, in a table without a key
+    """
+
+    operations: Counter[str] = field(default_factory=Counter)
+    truncates: list[Truncate] = field(default_factory=list)
+    without_position: int = 0
+    without_time: int = 0
+    without_key: int = 0
+    first_time: datetime | None = None
+    last_time: datetime | None = None
+    first_position: str | None = None
+    last_position: str | None = None
+    ordering: PositionStats = field(default_factory=PositionStats)
+    epoch_starts: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
+    links: list[KeyLinks] = field(default_factory=list)
+    incomplete: Span | None = None
+
+    def add(self, batch: pa.RecordBatch, table: RowTable) -> None:
+        """Add a batch of staged operations, with truncates, that come later in the input."""
+        ops, times, positions = batch["op"], batch["ts"], as_strings(batch["position"])
+        counts = counts_by_value(ops)
+        found = TableStats(
+            Counter({_NAMES[int(op)]: count for op, count in counts.items()}),
+            without_position=positions.null_count,
+            without_time=times.null_count,
+        )
+        if table.key:
+            unkeyed = pc.and_not(pc.not_equal(ops, TRUNCATE), narrow(batch["keyed"], pa.BooleanArray))
+            found.without_key = unkeyed.true_count
+        else:
+            found.incomplete = _incomplete(batch, table)
+        if counts.get(TRUNCATE):
+            rows = batch.filter(pc.equal(ops, TRUNCATE))
+            micros = rows["ts"].cast(pa.int64())
+            columns = (rows["seq"], rows["position"], micros, rows["tx"])
+            found.truncates = [Truncate(*values) for values in zip(*(c.to_pylist() for c in columns), strict=True)]
+        if times.null_count < len(times):
+            ends = pc.min_max(times)
+            found.first_time, found.last_time = ends["min"].as_py(), ends["max"].as_py()
+        if positions.null_count < len(positions):
+            known = positions.drop_null()
+            found.first_position, found.last_position = known[0].as_py(), known[-1].as_py()
+        self.ordering.add(positions)
+        self._add_epochs(batch, table)
+        self._add_counts(found)
+
+    def _add_epochs(self, batch: pa.RecordBatch, table: RowTable) -> None:
+        if len(table.epochs) == 1:
+            return
+        seqs = batch["seq"]
+        for number, epoch in enumerate(table.epochs):
+            stop = table.epochs[number + 1].start if number + 1 < len(table.epochs) else 1 << 62
+            within = pc.and_(pc.greater_equal(seqs, epoch.start), pc.less(seqs, stop))
+            if number not in self.epoch_starts and within.true_count:
+                place = pc.index(within, True).as_py()
+                micros = batch["ts"].cast(pa.int64())[place].as_py()
+                self.epoch_starts[number] = batch["position"][place].as_py(), micros
+
+    def merge(self, later: TableStats) -> None:
+        """Add operations that come later in the input."""
+        self.ordering.merge(later.ordering)
+        self.epoch_starts = {**later.epoch_starts, **self.epoch_starts}
+        self.links += later.links
+        self._add_counts(later)
+
+    def _add_counts(self, later: TableStats) -> None:
+        self.operations.update(later.operations)
+        self.truncates += later.truncates
+        self.without_position += later.without_position
+        self.without_time += later.without_time
+        self.without_key += later.without_key
+        firsts = [time for time in (self.first_time, later.first_time) if time is not None]
+        lasts = [time for time in (self.last_time, later.last_time) if time is not None]
+        self.first_time, self.last_time = min(firsts, default=None), max(lasts, default=None)
+        if self.first_position is None:
+            self.first_position = later.first_position
+        if later.last_position is not None:
+            self.last_position = later.last_position
+        if self.incomplete is None:
+            self.incomplete = later.incomplete
+
+
+def _incomplete(batch: pa.RecordBatch, table: RowTable) -> Span | None:
+    """Return the place of the first operation that does not show the whole row before and after it."""
+    ops, seqs = batch["op"], batch["seq"]
+    lacking = []
+    for i, name in enumerate(table.columns):
+        arrivals = table.arrivals(name)
+        exists = pa.repeat(pa.scalar(False), len(batch))
+        for number, epoch in enumerate(table.epochs):
+            stop = table.epochs[number + 1].start if number + 1 < len(table.epochs) else 1 << 62
+            if arrivals[number] is not None:
+                exists = pc.or_(exists, pc.and_(pc.greater_equal(seqs, epoch.start), pc.less(seqs, stop)))
+        before, after = (narrow(batch[f"{image}{i}"], pa.BooleanArray) for image in ("hb", "ha"))
+        no_before = pc.and_not(pc.is_in(ops, value_set=pa.array([UPDATE, DELETE], pa.int8())), before)
+        no_after = pc.and_not(pc.is_in(ops, value_set=pa.array([UPDATE, INSERT], pa.int8())), after)
+        lacking.append(pc.and_(exists, pc.or_(no_before, no_after)))
+    rows = non_null_values(pc.indices_nonzero(any_of(lacking, len(batch))))
+    if not rows:
+        return None
+    row = batch.slice(rows[0], 1)
+    return Span(table=table.name, offset=row["offset"][0].as_py(), position=row["position"][0].as_py())

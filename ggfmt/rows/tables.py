@@ -1,0 +1,214 @@
+"""The tables of an input: their columns at every place of the input, their keys, and the types of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from fnmatch import fnmatchcase
+
+import pyarrow as pa
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
+from ggfmt.frames.batches import FILE_BITS
+from ggfmt.frames.plan import merge_tables
+from ggfmt.frames.shapes import MAX_DIGITS, SCALARS, column_type
+from ggfmt.model.table import Column, TableDef
+from ggfmt.options.value_types import Keys, keys_of
+from ggfmt.rows.positions import PositionKind
+from ggfmt.rows.query import parse_time, query_error
+from ggfmt.scan.splits import ReadJob
+
+EVERY_TABLE = "*"  # in keys
+
+_UNIX = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_START = -(1 << 62)  # the `seq` before that of every operation
+
+_DECIMAL = re.compile(r"decimal\( *([0-9]{1,2}) *, *([0-9]{1,2}) *\)")
+_BY_NAME = {name: type for type, name in SCALARS.items()}
+
+Types = Sequence[tuple[str, str]]  # patterns of `TABLE.COLUMN`, and names of types
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A stretch of the input in which a table has the same columns. `start`: the `seq` from which on it has them."""
+
+    start: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RowTable:
+    """A table of the input.
+
+    definition  with the columns of all definitions in the input, in order of appearance, and with the key
+    epochs      the columns at every place of the input, in input order; at least one
+    types       the type of each column in a result
+    defined     the user or a metadata record defines the columns; otherwise they were found in the data
+    """
+
+    definition: TableDef
+    epochs: tuple[Epoch, ...]
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    defined: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.definition.full_name
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.definition.primary_keys
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns that identify a row: the key, or all columns of a table without a key."""
+        return self.key or self.columns
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns that the table ever has in the input."""
+        return self.definition.column_names
+
+    def schema_of(self, columns: Sequence[str]) -> pa.Schema:
+        return pa.schema([pa.field(name, self.types[name]) for name in columns])
+
+    def arrivals(self, name: str) -> list[int | None]:
+        """Return for each epoch the `seq` since which the table has a column, None where it lacks the column. A column
+        that was dropped and added again is a new one."""
+        found: list[int | None] = []
+        last: int | None = None
+        for epoch in self.epochs:
+            last = (epoch.start if last is None else last) if name in epoch.columns else None
+            found.append(last)
+        return found
+
+
+def tables_of(
+    job: ReadJob, keys: Keys = (), types: Types = (), known_keys: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, RowTable]:
+    """Return all known tables in the order of their names. `known_keys`: the keys of tables for which neither `keys`
+    nor a definition has one.
+
+    Raises: UsageError GG551 for a key with an unknown column, for an unknown type, and for a pattern without a column.
+    """
+    chosen = [(pattern, type_named(name)) for pattern, name in types]
+    known = [*(table for table in job.catalog.tables() if table.columns), *(event.table for event in job.events)]
+    by_name: dict[str, list[TableDef]] = {}
+    for definition in known:
+        by_name.setdefault(definition.full_name, []).append(definition)
+    tables = {}
+    for name in sorted(by_name):
+        table = _table(job, by_name[name], keys, chosen)
+        key = (known_keys or {}).get(name)
+        if key and not table.key:
+            table = replace(table, definition=with_key(table.definition, key))
+        tables[name] = table
+    if tables:
+        _check_patterns(tables, chosen)
+    return tables
+
+
+def _table(
+    job: ReadJob, definitions: Sequence[TableDef], keys: Keys, types: Sequence[tuple[str, pa.DataType]]
+) -> RowTable:
+    name = definitions[0].full_name
+    first = job.catalog.get(name)
+    epochs = [] if first is None or not first.columns else [Epoch(_START, first.column_names)]
+    last = first
+    for event in job.events:
+        if event.table.full_name == name:
+            last = event.table
+            place = (event.input << FILE_BITS) + event.line
+            epochs.append(Epoch(place if epochs else _START, event.table.column_names))
+    assert last is not None
+    columns = (replace(column, key=0) for column in merge_tables(definitions).columns)
+    table = TableDef(name, tuple(columns)).with_keys(last.primary_keys)
+    by_column = {
+        column.name: next(
+            (type for pattern, type in reversed(types) if fnmatchcase(f"{name}.{column.name}", pattern)),
+            column_type(column.type),
+        )
+        for column in table.columns
+    }
+    chosen = keys_of(name, keys) or keys_of(EVERY_TABLE, keys)
+    defined = name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
+    return RowTable(with_key(table, chosen) if chosen else table, tuple(epochs), by_column, defined)
+
+
+def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
+    """The table with a key of some columns; UsageError GG551 for a column that it does not have."""
+    keyed = table.with_keys(names)
+    lacking = keyed.not_in_key(names)
+    if lacking:
+        message = f"`primaryKeys` names `{lacking[0]}`, which is no column of the table"
+        help = f"its columns are {', '.join(f'`{name}`' for name in table.column_names)}"
+        raise UsageError(Diagnostic("GG551", message, Span(table=table.full_name), help))
+    return keyed
+
+
+def type_named(name: str) -> pa.DataType:
+    """A type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
+    found = _DECIMAL.fullmatch(name)
+    if found is not None and 1 <= int(found[1]) <= MAX_DIGITS and int(found[2]) <= int(found[1]):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    if name not in _BY_NAME:
+        legal = ", ".join(f"`{known}`" for known in _BY_NAME)
+        raise UsageError(
+            Diagnostic("GG551", f"`{name}` is no type of a column", help=f"give {legal} or `decimal(P,S)`")
+        )
+    return _BY_NAME[name]
+
+
+def _check_patterns(tables: Mapping[str, RowTable], types: Sequence[tuple[str, pa.DataType]]) -> None:
+    columns = [f"{table.name}.{name}" for table in tables.values() for name in table.types]
+    for pattern, _ in types:
+        if not any(fnmatchcase(column, pattern) for column in columns):
+            message = f"no column is `{pattern}`, which is to have a type"
+            help = suggestion(pattern, columns) or "give TABLE.COLUMN, such as `S.ORDERS.PRICE` or `*.PRICE`"
+            raise query_error(message, help)
+
+
+def with_base_columns(table: RowTable, types: Mapping[str, pa.DataType]) -> RowTable:
+    """Return a table that was found in data with the columns of a base snapshot first: data may show changed columns
+    alone."""
+    own = {column.name: column for column in table.definition.columns}
+    columns = tuple(({name: own.get(name, Column(name)) for name in types} | own).values())
+    definition = replace(table.definition, columns=columns)
+    epochs = tuple(Epoch(epoch.start, definition.column_names) for epoch in table.epochs)
+    return replace(table, definition=definition, epochs=epochs, types={**types, **table.types})
+
+
+def of_base(name: str, key: Sequence[str], types: Mapping[str, pa.DataType]) -> RowTable:
+    """Return a table of which there are no operations."""
+    definition = TableDef(name, tuple(map(Column, types))).with_keys(key)
+    return RowTable(definition, (Epoch(_START, definition.column_names),), types)
+
+
+def epoch_at(
+    table: RowTable, moment: str | None, starts: Mapping[int, tuple[str | None, int | None]], kind: PositionKind | None
+) -> int:
+    """Return the number of the epoch in force at a point in time (None: at the end).
+
+    starts  by epoch the position and the time, in microseconds, of its first operation
+    """
+    last = len(table.epochs) - 1
+    if moment is None or not last:
+        return last
+    time = parse_time(moment)
+    found = 0
+    for number in range(len(table.epochs)):
+        position, micros = starts.get(number, (None, None))
+        if number not in starts:
+            continue
+        if time is not None:
+            begun = micros is None or micros <= (time - _UNIX) // timedelta(microseconds=1)
+        else:
+            assert kind is not None and position is not None
+            place, bound = kind.value(position), kind.value(moment)
+            begun = place is not None and bound is not None and place <= bound
+        if begun:
+            found = number
+    return found

@@ -1,0 +1,357 @@
+"""Tasks that make rows of staged operations, a bucket of keys at a time.
+
+1. `stage_base` reads a file of a base snapshot whose rows are not in the buckets of this run.
+2. Where operations connect keys, `extract_linked` collects the operations of connected keys from a bucket, and
+   `answer_group` finds the rows of connected keys.
+3. `answer_bucket` finds the other rows of a bucket, and writes all of them to a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, nulls
+from ggfmt.columnar.hashes import row_hashes
+from ggfmt.columnar.typed import as_text, typed_values
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.frames.batches import FILE_BITS
+from ggfmt.frames.images import image_maps
+from ggfmt.frames.shapes import GENERIC, TEXT, ddl_type
+from ggfmt.java.text import visible
+from ggfmt.location import Location
+from ggfmt.model.change import Image, ImageColumn
+from ggfmt.rows.answers import REASON, RowCounts, TableQuery, UnitAnswer, answer
+from ggfmt.rows.key_updates import LinkedKeys
+from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, staged_schema
+from ggfmt.rows.query import CURRENT
+from ggfmt.rows.readers import read_rows
+from ggfmt.rows.staging import BucketFiles, MemoryBudget, StagedPart, bucket_numbers, load
+from ggfmt.rows.tables import RowTable
+from ggfmt.rows.writers import WrittenFile, write_rows
+
+UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
+MAX_PLACES = 3  # of unresolved operations, in an error
+_HASH = pa.field("hash", pa.uint64())
+_SHOWN = 40
+_OPS = pa.array(["I", "U", "D", "T"], TEXT)
+
+
+@dataclass(frozen=True)
+class BaseFile:
+    """A file of rows of a base snapshot. `bucket`: the bucket of its keys, if an earlier run has divided them."""
+
+    location: Location
+    suffix: str
+    bucket: int | None = None
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """How the rows of a table are found and written.
+
+    query      what is asked
+    number     of the table among all
+    linked     keys that operations connect
+    to         the format of rows
+    directory  for files, which tasks reach
+    base_types  of columns of the base snapshot
+    memory     while it lasts, results that other tasks need stay in memory
+    """
+
+    query: TableQuery
+    number: int
+    linked: LinkedKeys | None
+    to: str
+    directory: Location
+    base_types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    memory: MemoryBudget | None = None
+
+    @property
+    def table(self) -> RowTable:
+        return self.query.table
+
+    def files(self, what: str, stem: str) -> BucketFiles:
+        return BucketFiles(self.directory.child(what), stem, {self.table.name: self.number}, self.memory)
+
+
+@dataclass
+class UnitResult:
+    """What a task has found. `rows`: parts with rows for the buckets they belong to; `places`: of the first unresolved
+    operations."""
+
+    rows: list[StagedPart] = field(default_factory=list)
+    file: WrittenFile | None = None
+    unresolved: WrittenFile | None = None
+    counts: RowCounts = field(default_factory=RowCounts)
+    places: list[tuple[str, Span]] = field(default_factory=list)
+    error: Diagnostic | None = None
+
+
+def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a base file with the columns and types of a table, and with the hash of their keys.
+
+    Raises: UsageError GG551 for rows without the key, and for a column whose type cannot hold all of its values.
+    """
+    wanted = {**types, **{name: table.types[name] for name in table.columns}} if file.suffix in ("csv", "json") else {}
+    for batch in read_rows(file.location, file.suffix, wanted, table.name):
+        names = [name for name in table.columns if name in batch.schema.names]
+        lacking = [name for name in table.identity if name not in names]
+        if lacking and table.key:
+            message = f"the base has no column `{lacking[0]}`, which is in the key of `{table.name}`"
+            raise UsageError(Diagnostic("GG551", message, Span(file=file.location.shown, table=table.name)))
+        columns = [_as_type(batch[name], table.types[name], name, table, file) for name in names]
+        rows = pa.RecordBatch.from_arrays(columns, schema=table.schema_of(names))
+        identity = [rows[name] if name in names else nulls(len(rows), table.types[name]) for name in table.identity]
+        yield pa.RecordBatch.from_arrays([*rows.columns, row_hashes(identity)], schema=rows.schema.append(_HASH))
+
+
+def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTable, file: BaseFile) -> pa.Array[Any]:
+    if column.type == type:
+        return column
+    place = Span(file=file.location.shown, table=table.name, field=name)
+    if not can_hold(type, column.type):
+        message = f"`{name}` is `{ddl_type(column.type)}` in the base and `{ddl_type(type)}` in the operations"
+        help = "cast it to that type, or give the operations another with `types`"
+        raise UsageError(Diagnostic("GG551", message, place, help))
+    texts = as_text(column)
+    values, wrong = typed_values(texts, type)
+    if wrong:
+        text = texts[wrong[0]].as_py()
+        shown = visible(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+        help = f"give `--type '{table.name}.{name}=string'`"
+        raise UsageError(Diagnostic("GG551", f"`{shown}` is no value of the type `{ddl_type(type)}`", place, help))
+    return values
+
+
+def can_hold(type: pa.DataType, other: pa.DataType) -> bool:
+    """Return whether a type has all values of another."""
+    types = pa.types
+    if types.is_string(type) or type == other or types.is_null(other):
+        return True
+    if types.is_decimal(type):
+        if types.is_decimal(other):
+            digits = type.precision - type.scale >= other.precision - other.scale
+            return digits and type.scale >= other.scale
+        digits_of = {8: 3, 16: 5, 32: 10, 64: 19}
+        return types.is_integer(other) and type.precision - type.scale >= digits_of[other.bit_width]
+    if types.is_integer(type) and types.is_integer(other):
+        return other.bit_width < type.bit_width
+    return types.is_float64(type) and types.is_float32(other)
+
+
+@dataclass(frozen=True)
+class BaseTask:
+    """A base file whose rows go to buckets."""
+
+    file: BaseFile
+    buckets: int
+
+
+def stage_base(plan: TablePlan, task: BaseTask, attempt: int) -> UnitResult:
+    """Leave the rows of a base file by bucket."""
+    files = plan.files("base", f"{attempt}")
+    try:
+        for rows in base_rows(task.file, plan.table, plan.base_types):
+            files.write(plan.table.name, rows, bucket_numbers(rows, task.buckets) if task.buckets > 1 else None)
+    except UsageError as error:
+        return UnitResult(error=error.diagnostics[0])
+    finally:
+        written = files.close()
+    parts, _ = written.get(plan.table.name, ([], 0))
+    return UnitResult(rows=parts)
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A bucket of a table.
+
+    number, of  its keys are those whose hash modulo `of` is `number`
+    parts       its operations
+    base        rows of the base snapshot, in files of this bucket or staged
+    results     rows of connected keys, which `answer_group` found
+    """
+
+    number: int
+    of: int
+    parts: Sequence[StagedPart]
+    base_files: Sequence[BaseFile] = ()
+    base_parts: Sequence[StagedPart] = ()
+    results: Sequence[StagedPart] = ()
+
+
+def _base_of(plan: TablePlan, bucket: Bucket) -> Iterator[pa.RecordBatch]:
+    for file in bucket.base_files:
+        yield from base_rows(file, plan.table, plan.base_types)
+    yield from load(bucket.base_parts)
+
+
+def extract_linked(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
+    """Leave the operations of connected keys in a bucket by the group of their keys; rows of the base as inserts."""
+    linked, table = plan.linked, plan.table
+    assert linked is not None
+    schema = staged_schema(table)
+    files = plan.files("linked", f"{bucket.number}-{attempt}")
+    try:
+        operations = load(bucket.parts)
+        rows = (base_operations(rows, table, schema) for rows in _base_of(plan, bucket) if len(rows))
+        for batches in (rows, operations):
+            for batch in batches:
+                groups = linked.group_of(batch["hash"])
+                wanted = groups.is_valid()
+                if wanted.true_count:
+                    files.write(table.name, batch.filter(wanted), groups.filter(wanted))
+    except UsageError as error:
+        return UnitResult(error=error.diagnostics[0])
+    finally:
+        written = files.close()
+    parts, _ = written.get(table.name, ([], 0))
+    return UnitResult(rows=parts)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Operations of connected keys. `buckets`: of the results."""
+
+    number: int
+    parts: Sequence[StagedPart]
+    buckets: int
+
+
+def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
+    """Find the rows of connected keys, and leave them by bucket."""
+    assert plan.linked is not None
+    found = answer(plan.query, list(load(group.parts)), plan.linked.pairs)
+    files = plan.files("results", f"{group.number}-{attempt}")
+    rows = found.rows
+    hashes = row_hashes([rows[name] for name in plan.table.key])
+    tagged = pa.RecordBatch.from_arrays([*rows.columns, hashes], schema=rows.schema.append(_HASH))
+    files.write(plan.table.name, tagged, bucket_numbers(tagged, group.buckets) if group.buckets > 1 else None)
+    parts, _ = files.close().get(plan.table.name, ([], 0))
+    result = UnitResult(rows=parts, counts=found.counts)
+    _add_unresolved(plan, found, result, f"g{group.number}-{attempt}")
+    return result
+
+
+def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
+    """Find the rows of a bucket but those of connected keys, and write all of them."""
+    try:
+        return _answer_bucket(plan, bucket, attempt)
+    except UsageError as error:
+        return UnitResult(error=error.diagnostics[0])
+
+
+def _answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
+    query, table = plan.query, plan.table
+    schema = staged_schema(table)
+    operations = [_unlinked(batch, plan.linked) for batch in load(bucket.parts)]
+    base = [_unlinked(batch, plan.linked) for batch in _base_of(plan, bucket)]
+    counts = RowCounts()
+    kept: list[pa.RecordBatch] = []
+    changed = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in operations)])
+    for rows in base:
+        if query.query.kind == "current" and not query.truncates and table.key:
+            is_changed = pc.is_in(rows["hash"], value_set=changed)
+            unchanged = rows.filter(pc.invert(is_changed))
+            if len(unchanged):
+                kept.append(_as_result(unchanged, query))
+                counts.add(_counts_of(unchanged, query))
+            rows = rows.filter(is_changed)
+        if len(rows):
+            operations.append(base_operations(rows, table, schema))
+    found = answer(query, operations)
+    counts.add(found.counts)
+    results = [batch.select(query.schema.names) for batch in load(bucket.results)]
+    target = plan.directory.child("rows", f"{plan.number:05d}-{bucket.number:05d}-{attempt}")
+    every = [batch for batch in (*kept, found.rows, *results) if len(batch)]
+    result = UnitResult(file=write_file(target, plan.to, table.name, query.schema, every), counts=counts)
+    _add_unresolved(plan, found, result, f"b{bucket.number}-{attempt}")
+    return result
+
+
+def write_file(
+    target: Location, to: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> WrittenFile:
+    fs, inner = target.file_system()
+    if target.is_local:
+        fs.create_dir(inner.rpartition("/")[0])
+    return write_rows(target, to, table, schema, batches)
+
+
+def _unlinked(batch: pa.RecordBatch, linked: LinkedKeys | None) -> pa.RecordBatch:
+    """Return the rows of keys that nothing connects to others."""
+    if linked is None:
+        return batch
+    found = pc.is_in(batch["hash"], value_set=linked.hashes)
+    return batch.filter(pc.invert(found)) if found.true_count else batch
+
+
+def _as_result(rows: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:
+    """Return rows of the base that stay as they are, with the columns of the result."""
+    arrays = []
+    for column in query.schema:
+        if column.name in rows.schema.names and column.name in query.columns:
+            arrays.append(rows[column.name])
+        elif column.name in query.columns:
+            arrays.append(nulls(len(rows), column.type))
+        else:
+            arrays.append(pa.repeat(pa.scalar(CURRENT, TEXT), len(rows)))
+    return pa.RecordBatch.from_arrays(arrays, schema=query.schema)
+
+
+def _counts_of(rows: pa.RecordBatch, query: TableQuery) -> RowCounts:
+    counts = RowCounts()
+    counts.states[CURRENT] = len(rows)
+    for name in query.columns:
+        if name not in rows.schema.names:
+            counts.defaults[name] += len(rows)
+    return counts
+
+
+def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str) -> None:
+    """Write the operations of unresolved rows in the generic shape of frames."""
+    operations = found.unresolved
+    if not len(operations):
+        return
+    rows = generic_operations(operations, plan.query)
+    for row in rows.slice(0, MAX_PLACES).to_pylist():
+        place = Span(file=row["file"], offset=row["offset"], table=plan.table.name, position=row["position"])
+        result.places.append((row[REASON], place))
+    to = "json" if plan.to in ("csv", "json") else "parquet"
+    target = plan.directory.child("unresolved", f"{plan.number:05d}-{stem}")
+    result.unresolved = write_file(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows])
+
+
+def generic_operations(operations: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:
+    """Return unresolved operations as those of all tables: with images as maps from column to text."""
+    table, count = query.table, len(operations)
+    op = operations["op"]
+    images = {}
+    for image, prefix, of_op in (("before", "b", DELETE), ("after", "a", INSERT)):
+        columns = []
+        shown = pc.or_(pc.equal(op, of_op), pc.and_(pc.equal(op, UPDATE), pa.repeat(pa.scalar(prefix == "a"), count)))
+        for i in range(len(table.columns)):
+            present = narrow(operations[f"h{prefix}{i}"], pa.BooleanArray)
+            columns.append(ImageColumn(narrow(operations[f"{prefix}{i}"], pa.StringArray), present))
+            shown = pc.or_(shown, present)
+        images[image] = image_maps(Image(tuple(columns), shown), table.columns, count)
+    if not table.key:  # an update there is a delete and an insert with both images
+        both = pc.and_(images["before"].is_valid(), images["after"].is_valid())
+        op = pc.if_else(both, pa.scalar(UPDATE, op.type), op)
+    numbers = pc.cast(pc.shift_right(operations["seq"], pa.scalar(FILE_BITS, pa.int64())), pa.int64())
+    known = {
+        REASON: operations[REASON],
+        "table": pa.repeat(pa.scalar(table.name, TEXT), count),
+        "op_type": _OPS.take(op),
+        "op_ts": operations["ts"],
+        "position": operations["position"],
+        "file": pa.array([query.files[number] for number in numbers.to_pylist()], TEXT),
+        "offset": operations["offset"],
+        "seq": operations["seq"],
+        **images,
+    }
+    return pa.RecordBatch.from_arrays([known[column.name] for column in UNRESOLVED_SCHEMA], schema=UNRESOLVED_SCHEMA)
