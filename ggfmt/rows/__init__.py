@@ -1,0 +1,1 @@
+"""The rows of tables: what changes make of them, and the files that hold them."""
