@@ -75,7 +75,8 @@ LIBRARIES: dict[str, set[str]] = {
         "rows.writers",
         *DEBEZIUM_AVRO,
     },
-    "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"},
+    "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"}
+    | {"rows.readers"},
     "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}
     | {"spark.attached", "comparison", "consolidation", "rows"},
 }
