@@ -46,6 +46,7 @@ LAYERS["comparison"] = LAYERS["sinks"] | {"sinks"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
 LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
 LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
+LAYERS["rows"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs"}
 LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "consolidation"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs"}
@@ -71,11 +72,13 @@ LIBRARIES: dict[str, set[str]] = {
         "formats.qlik.avro_read",
         "comparison.files",
         "consolidation.conversion",
+        "rows.writers",
         *DEBEZIUM_AVRO,
     },
-    "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"},
+    "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"}
+    | {"rows.readers"},
     "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}
-    | {"spark.attached", "comparison", "consolidation"},
+    | {"spark.attached", "comparison", "consolidation", "rows"},
 }
 
 # Folders of tests/ that mirror no package.

@@ -1,0 +1,382 @@
+"""Writers of row files: Parquet, ORC, CSV, JSON lines and Avro.
+
+Every writer writes its file from start to end, so that size and digest are known when the file is complete.
+"""
+
+from __future__ import annotations
+
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, BinaryIO, cast
+
+import fastavro
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as parquet
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_string_maps, as_strings, non_null_values
+from ggfmt.columnar.json_text import json_strings
+from ggfmt.columnar.pieces import (
+    JACKSON_ESCAPES,
+    Conditional,
+    Encoding,
+    Piece,
+    Repeated,
+    Text,
+    escape_json_text,
+    join,
+    text_buffer,
+)
+from ggfmt.columnar.typed import as_text
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.location import Location
+from ggfmt.rows.orc_tail import TAIL_BYTES, with_calendar
+
+_TEXT = pa.string()
+_SLICE_ROWS, _SLICE_BYTES = 1 << 16, 32 << 20  # of a batch, to write at once: texts of 32 MiB can be escaped to 192 MiB
+_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 64 << 20  # of a row group of Parquet, in memory
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A complete file: its rows, its size in bytes, and the SHA-256 of its bytes in hexadecimal digits."""
+
+    location: Location
+    rows: int
+    size: int
+    sha256: str
+
+
+class RowWriter(ABC):
+    """Writes the rows of one table to a stream. The caller closes the stream.
+
+    `schema` has nullable columns. The table is named in errors, and in files that can hold a name.
+    """
+
+    def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
+        self.out = out
+        self.schema = schema
+        self.table = table
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write rows. A batch has at least one row, and at most 65,536."""
+
+    def close(self) -> None:
+        """Write what follows the rows."""
+        self.out.flush()
+
+
+def write_rows(
+    target: Location, to: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> WrittenFile:
+    """Write the rows of a table to a new file. Without rows, the file has the columns only.
+
+    An error leaves an incomplete file.
+
+    Args:
+        to: a key of `WRITERS`.
+        schema: names and types of the columns; all of them may be NULL.
+    Raises:
+        Abend: GG206 for the name of a column that Avro does not allow.
+        UsageError: GG551 for a value that the format cannot hold.
+        OSError: The file system fails.
+        ValueError: A batch has other columns than the schema.
+    """
+    schema = pa.schema([pa.field(field.name, field.type) for field in schema])
+    if target.is_local and (parent := target.parent) is not None:
+        fs, inner = parent.file_system()
+        fs.create_dir(inner)
+    rows = 0
+    with target.create() as stream:
+        out = _HashingStream(stream)
+        try:
+            writer = WRITERS[to](cast(BinaryIO, out), schema, table)
+            for batch in batches:
+                rows += len(batch)
+                for part in _slices(_checked(batch, schema)):
+                    writer.write(part)
+            writer.close()
+        except BaseException:
+            out.discards = True
+            raise
+    return WrittenFile(target, rows, out.size, out.digest.hexdigest())
+
+
+def _checked(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch with the fields of the schema, which differ in metadata and in what may be NULL only."""
+    if batch.schema.names != schema.names or batch.schema.types != schema.types:
+        raise ValueError(f"the batch has the columns {batch.schema}, and the file {schema}")
+    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a batch in parts of limited size; none for a batch without rows."""
+    count = len(batch)
+    step = max(1, min(_SLICE_ROWS, count * _SLICE_BYTES // max(batch.nbytes, 1)))
+    for start in range(0, count, step):
+        yield batch.slice(start, step)
+
+
+class _HashingStream(io.RawIOBase):
+    """Passes bytes on to a stream, and computes their number and their digest.
+
+    `discards`: drops the bytes instead. Arrow's writers write the end of a file when they are deleted, also after an
+    error.
+    """
+
+    def __init__(self, stream: pa.NativeFile) -> None:
+        super().__init__()
+        self._stream = stream
+        self.digest = sha256()
+        self.size = 0
+        self.discards = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        view = memoryview(data)
+        self.digest.update(view)
+        self.size += view.nbytes
+        if not self.discards:
+            self._stream.write(data)
+        return view.nbytes
+
+    def tell(self) -> int:
+        return self.size
+
+
+class _ParquetWriter(RowWriter):
+    """Parquet. Compared with snappy, zstd makes files of orders 30 % smaller, and writing them takes 10 % longer.
+
+    Each row group has about 64 MiB of values: a row group for each batch would be too small for readers.
+    """
+
+    def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
+        super().__init__(out, schema, table)
+        self._writer = parquet.ParquetWriter(out, schema, compression="zstd", compression_level=1, store_schema=False)
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = self._pending_bytes = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._pending.append(batch)
+        self._pending_rows += len(batch)
+        self._pending_bytes += batch.nbytes
+        if self._pending_rows >= _GROUP_ROWS or self._pending_bytes >= _GROUP_BYTES:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._pending:
+            self._writer.write_table(pa.Table.from_batches(self._pending, self.schema), self._pending_rows)
+        self._pending = []
+        self._pending_rows = self._pending_bytes = 0
+
+
+_SPARK_TYPE = b"spark.sql.catalyst.type"  # an attribute of ORC columns, which Spark reads
+
+
+class _OrcWriter(RowWriter):
+    """ORC, as Spark writes it: times without a zone are microseconds in a column of integers with an attribute. Times
+    with a zone are instants, which do not depend on the time zones of writer and reader."""
+
+    def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
+        super().__init__(out, schema, table)
+        self._stored = pa.schema([_orc_field(field) for field in schema])
+        # If a stream fails while the writer is closed, the ORC library ends the process. A buffer in memory does not
+        # fail, and no signal interrupts it, as it could a stream in Python.
+        self._buffer = io.BytesIO()
+        self._tail = b""
+        self._writer = orc.ORCWriter(pa.PythonFile(self._buffer, "w"), compression="ZSTD")
+        self._writer.write(self._stored.empty_table())
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        columns = []
+        for values, field, stored in zip(batch.columns, self.schema, self._stored, strict=True):
+            if pa.types.is_timestamp(field.type) and field.type.tz is not None:
+                self._check_fractions(values, field.name)
+            columns.append(values.cast(stored.type))
+        self._writer.write(pa.Table.from_arrays(columns, schema=self._stored))
+        self._pass_on()
+
+    def close(self) -> None:
+        self._writer.close()
+        self._pass_on()
+        self.out.write(with_calendar(self._tail))
+
+    def _pass_on(self) -> None:
+        """Write what is in the buffer, except the tail of the file, which gets the calendar."""
+        data = self._tail + self._buffer.getvalue()
+        self._buffer.seek(0)
+        self._buffer.truncate()
+        self._tail = data[-TAIL_BYTES:]
+        if len(data) > TAIL_BYTES:
+            self.out.write(data[:-TAIL_BYTES])
+
+    def _check_fractions(self, values: pa.Array[Any], name: str) -> None:
+        """UsageError GG551 for a time before 1970 with a fraction of a second: Arrow would write a negative number of
+        nanoseconds, which other readers take for another time or refuse."""
+        micros = pc.cast(values, pa.int64())
+        whole = pc.equal(pc.multiply(pc.divide(micros, 1_000_000), 1_000_000), micros)
+        wrong = pc.and_not(pc.less(micros, 0), whole)
+        if pc.any(wrong, min_count=0).as_py():
+            text = as_text(values.filter(wrong))[0].as_py()
+            message = f"`{text}` is before 1970 and has a fraction of a second, which Arrow cannot write to ORC"
+            place = Span(table=self.table, field=name)
+            raise UsageError(Diagnostic("GG551", message, place, "write the rows with `--to parquet`"))
+
+
+def _orc_field(field: pa.Field[Any]) -> pa.Field[Any]:
+    if pa.types.is_timestamp(field.type) and field.type.tz is None:
+        return pa.field(field.name, pa.int64(), metadata={_SPARK_TYPE: b"timestamp_ntz"})
+    return field
+
+
+_TO_BE_QUOTED = r'[",\r\n]|^$|^\s|\s$'
+
+
+class _CsvWriter(RowWriter):
+    """CSV as RFC 4180 has it, with line feeds: NULL is an empty field, an empty text is `""`."""
+
+    def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
+        super().__init__(out, schema, table)
+        self._write([pa.array([name], _TEXT) for name in schema.names])
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._write(list(map(as_text, batch.columns)))
+
+    def _write(self, columns: list[pa.StringArray]) -> None:
+        pieces: list[Piece] = []
+        for texts in columns:
+            pieces += ["," if pieces else "", _quoted(texts)]
+        self.out.write(text_buffer(join([*pieces, "\n"])))
+
+
+def _quoted(texts: pa.StringArray) -> Piece:
+    plain = Text(texts, null="")
+    quoted = pc.fill_null(pc.match_substring_regex(texts, _TO_BE_QUOTED), False)
+    if not quoted.true_count:
+        return plain
+    return Conditional(quoted, [Text(texts, Encoding.DOUBLED, "", '"', '"')], [plain])
+
+
+class _JsonWriter(RowWriter):
+    """JSON lines, with members for NULL. Decimals are numbers with all their digits. Texts are escaped as by Spark."""
+
+    def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
+        super().__init__(out, schema, table)
+        labels = [f"{escape_json_text(name, JACKSON_ESCAPES)}:" for name in schema.names]
+        self._labels = [f"{',' if index else '{'}{label}" for index, label in enumerate(labels)]
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        pieces: list[Piece] = []
+        for label, values in zip(self._labels, batch.columns, strict=True):
+            pieces += [label, *_json_pieces(values)]
+        self.out.write(text_buffer(join([*pieces, "}\n"], len(batch))))
+
+
+def _json_pieces(values: pa.Array[Any]) -> list[Piece]:
+    """Return the pieces of n JSON values."""
+    types, type = pa.types, values.type
+    if types.is_map(type):
+        return _json_maps(values)
+    texts = as_text(values)
+    if types.is_floating(type):
+        return [_json_floats(values, texts)]
+    if types.is_timestamp(type):
+        texts = pc.replace_substring(texts, " ", "T")
+        return [Text(texts, null="null", lead='"', tail='"' if type.tz is None else 'Z"')]
+    if types.is_date(type):
+        return [Text(texts, null="null", lead='"', tail='"')]
+    if types.is_boolean(type) or types.is_integer(type) or types.is_decimal(type):
+        return [Text(texts, null="null")]
+    return [json_strings(texts, Encoding.JACKSON)]
+
+
+def _json_floats(values: pa.Array[Any], texts: pa.StringArray) -> Piece:
+    """Return floats as numbers that have a point or an exponent, so that no reader takes them for integers. NaN and
+    the infinities are strings."""
+    whole = pc.fill_null(pc.match_substring_regex(texts, "^-?[0-9]+$"), False)
+    number = Conditional(whole, [Text(texts, null="null", tail=".0")], [Text(texts, null="null")])
+    odd = pc.invert(pc.fill_null(pc.is_finite(values), True))
+    return Conditional(odd, [Text(texts, null="null", lead='"', tail='"')], [number]) if odd.true_count else number
+
+
+def _json_maps(values: pa.Array[Any]) -> list[Piece]:
+    """Return n maps of texts as objects."""
+    maps = as_string_maps(values)
+    names = json_strings(as_strings(maps.keys), Encoding.JACKSON)
+    items = json_strings(as_strings(maps.items), Encoding.JACKSON)
+    objects: list[Piece] = ["{", Repeated(maps, [names, ":", items], ","), "}"]
+    return [Conditional(maps.is_valid(), objects, ["null"])] if maps.null_count else objects
+
+
+_AVRO_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+_AVRO_TYPES: dict[pa.DataType, Any] = {
+    _TEXT: "string",
+    pa.bool_(): "boolean",
+    pa.int8(): "int",
+    pa.int16(): "int",
+    pa.int32(): "int",
+    pa.int64(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.date32(): {"type": "int", "logicalType": "date"},
+    pa.timestamp("us", "UTC"): {"type": "long", "logicalType": "timestamp-micros"},
+    pa.timestamp("us"): {"type": "long", "logicalType": "local-timestamp-micros"},
+}
+
+
+class _AvroWriter(RowWriter):
+    """A container of Avro."""
+
+    def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
+        super().__init__(out, schema, table)
+        self._writer = fastavro.write.Writer(out, avro_schema(schema, table), codec="deflate")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        for row in batch.to_pylist(maps_as_pydicts="strict"):
+            self._writer.write(row)
+
+    def close(self) -> None:
+        self._writer.flush()
+
+
+def avro_schema(schema: pa.Schema, table: str) -> dict[str, Any]:
+    """Return the Avro schema of rows: each field a union with null.
+
+    Raises:
+        Abend: GG206 for a column whose name Avro does not allow.
+    """
+    allowed = non_null_values(pc.match_substring_regex(pa.array(schema.names, _TEXT), _AVRO_NAME))
+    wrong = [name for name, fits in zip(schema.names, allowed, strict=True) if not fits]
+    if wrong:
+        help = "write the rows with `--to parquet`, or rename the column in the definitions"
+        raise Abend(Diagnostic("GG206", "Avro has no such names", Span(table=table, field=wrong[0]), help))
+    fields = [{"name": field.name, "type": ["null", _avro_type(field.type)], "default": None} for field in schema]
+    return {"type": "record", "name": "row", "namespace": "ggfmt", "doc": table, "fields": fields}
+
+
+def _avro_type(type: pa.DataType) -> Any:
+    if pa.types.is_decimal(type):
+        return {"type": "bytes", "logicalType": "decimal", "precision": type.precision, "scale": type.scale}
+    if pa.types.is_map(type):
+        return {"type": "map", "values": ["null", "string"]}
+    return _AVRO_TYPES[type]
+
+
+WRITERS: Mapping[str, type[RowWriter]] = {
+    "parquet": _ParquetWriter,
+    "orc": _OrcWriter,
+    "csv": _CsvWriter,
+    "json": _JsonWriter,
+    "avro": _AvroWriter,
+}
