@@ -110,7 +110,7 @@ def located_batches(job: ReadJob, split: Split, tables: Collection[str]) -> Iter
     Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
     another way.
     """
-    frames = _Frames(job, split, Projection())
+    frames = _Frames(job, split, Projection(transactions=True))
     for batch in frames.batches():
         if batch.table.full_name in tables and len(batch):
             yield frames.locate(batch, None)

@@ -69,6 +69,7 @@ class TableQuery:
     truncates  of all operations of the table
     files      the names of the input files, by number
     complete   a base snapshot is known
+    in_pairs   the format writes an update of a key as a delete and an insert
     """
 
     query: RowQuery
@@ -78,6 +79,7 @@ class TableQuery:
     truncates: tuple[Truncate, ...] = ()
     files: Sequence[str] = ()
     complete: bool = False
+    in_pairs: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -120,20 +122,20 @@ class UnitAnswer:
     unresolved: pa.RecordBatch
 
 
-def answer(query: TableQuery, batches: Sequence[pa.RecordBatch], pairs: Mapping[int, int] | None = None) -> UnitAnswer:
+def answer(query: TableQuery, batches: Sequence[pa.RecordBatch], linked: bool = False) -> UnitAnswer:
     """Return the answer for the rows of some operations.
 
     batches  all operations of these rows, with rows of the base as inserts, in any order
-    pairs    if operations change keys: by `seq` of an insert that of the delete that is the other half of a key update
+    linked   operations change keys, and all operations of the keys that they connect are there
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
-    return _Unit(query, batches, pairs).answer()
+    return _Unit(query, batches, linked).answer()
 
 
 class _Unit:
-    def __init__(self, query: TableQuery, batches: Sequence[pa.RecordBatch], pairs: Mapping[int, int] | None) -> None:
-        self._query, self._table, self._pairs = query, query.table, pairs
+    def __init__(self, query: TableQuery, batches: Sequence[pa.RecordBatch], linked: bool) -> None:
+        self._query, self._table, self._linked = query, query.table, linked
         self._schema = staged_schema(self._table)
         operations = concatenated(batches, self._schema)
         truncates = truncate_operations(query.truncates, self._schema)
@@ -173,7 +175,7 @@ class _Unit:
             batch, truncates, epochs = batch.filter(keyed), truncates.filter(keyed), epochs.filter(keyed)
         cuts = batch.filter(truncates)
         identities: Identities | None = None
-        if self._pairs is None:
+        if not self._linked:
             batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))
             groups = key_codes([batch[f"k{j}"] for j in range(len(self._table.key))])
         else:

@@ -32,6 +32,7 @@ from ggfmt.rows.staging import (
     bucket_count,
     bucket_numbers,
     buckets_of,
+    in_pairs,
     merge_outcomes,
     split_by,
 )
@@ -101,7 +102,9 @@ def rows_frame(
     ordering = choose_ordering(query, staged.stats)
     epoch = epoch_at(table, query.as_of, staged.stats.epoch_starts, ordering.by)
     files = found.files
-    wanted = TableQuery(query, table, ordering, epoch, tuple(staged.stats.truncates), files, base is not None)
+    wanted = TableQuery(
+        query, table, ordering, epoch, tuple(staged.stats.truncates), files, base is not None, in_pairs(plan.job)
+    )
     for column in wanted.query.metadata_columns:
         if column in wanted.columns:
             message = f"`{name}` has a column `{column}`, as a metadata column of the result is called"
@@ -232,8 +235,7 @@ def _answer(plan: FramePlan) -> Callable[[pa.Table], pa.Table]:
         for blob in group.column("blob"):
             with pa.ipc.open_stream(blob.as_buffer()) as reader:
                 batches += list(reader)
-        pairs = plan.linked.pairs if plan.linked is not None and unit >= plan.buckets else None
-        found = answer(plan.query, batches, pairs)
+        found = answer(plan.query, batches, linked=unit >= plan.buckets)
         if plan.strict and len(found.unresolved):
             raise ValueError(f"a row is unresolved: {found.unresolved['reason'][0].as_py()}")
         return pa.Table.from_batches([found.rows], found.rows.schema)

@@ -118,17 +118,17 @@ def assign_identities(
     table: RowTable,
     old_keys: Sequence[int],
     new_keys: Sequence[int],
-    pairs: Mapping[int, int],
+    halves: Mapping[int, int],
     complete: bool,
 ) -> Identities:
     """Return the row of each operation.
 
     batch     operations in order, with truncates, of which every key that they connect is there
     old_keys, new_keys  by operation the code of its key before and after it
-    pairs     by `seq` of an insert that of its delete, where both are one key update
+    halves    by operation that is the insert of a key update, its delete
     complete  a base snapshot is known, so that a key without a row is free
     """
-    return _Pass(batch, table, old_keys, new_keys, pairs, complete).run()
+    return _Pass(batch, table, old_keys, new_keys, halves, complete).run()
 
 
 class _Pass:
@@ -138,7 +138,7 @@ class _Pass:
         table: RowTable,
         old_keys: Sequence[int],
         new_keys: Sequence[int],
-        pairs: Mapping[int, int],
+        halves: Mapping[int, int],
         complete: bool,
     ) -> None:
         self._ops = batch["op"].to_pylist()
@@ -159,14 +159,8 @@ class _Pass:
         self._rows_at: dict[int, list[_Row]] = {}
         self._crowded: set[int] = set()
         self._count = 0
-        self._found = Identities()
+        self._found = Identities(halves=dict(halves))
         self._halves = self._found.halves
-        if pairs:
-            seqs = batch["seq"].to_pylist()
-            places: dict[int, int] = {seq: place for place, seq in enumerate(seqs)}
-            for insert, delete in pairs.items():
-                if insert in places and places.get(delete, len(seqs)) < places[insert]:
-                    self._halves[places[insert]] = places[delete]
         self._deletes = set(self._halves.values())
 
     @property

@@ -8,7 +8,7 @@ different keys. In other sources such neighbors are one key update only if they 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -19,17 +19,15 @@ from ggfmt.columnar.images import differ
 from ggfmt.rows.operations import DELETE, INSERT, any_of, concatenated
 from ggfmt.rows.tables import RowTable
 
-_WORD = pa.uint64()
+_LONG, _WORD = pa.int64(), pa.uint64()
 
 
 @dataclass(frozen=True)
 class KeyLinks:
-    """Pairs of key hashes that operations connect. `pairs`: the `seq` of a delete and of the insert that together are a
-    key update."""
+    """Pairs of key hashes that operations connect."""
 
     old: pa.Array[pa.UInt64Scalar]
     new: pa.Array[pa.UInt64Scalar]
-    pairs: tuple[tuple[int, int], ...] = ()
 
 
 class LinkFinder:
@@ -50,36 +48,36 @@ class LinkFinder:
         if moves.true_count:
             yield KeyLinks(batch["old_hash"].filter(moves), batch["hash"].filter(moves))
         if self.last is not None:
-            yield from self.pairs_in(concatenated([self.last, batch.slice(0, 1)], self._schema))
-        yield from self.pairs_in(batch)
+            yield from self.links_in(concatenated([self.last, batch.slice(0, 1)], self._schema))
+        yield from self.links_in(batch)
         # Copies: a slice would keep, and send, the whole batch.
         self.first = batch.take(pa.array([0])) if self.first is None else self.first
         self.last = batch.take(pa.array([len(batch) - 1]))
 
-    def pairs_in(self, batch: pa.RecordBatch) -> Iterator[KeyLinks]:
-        """Yield the deletes and inserts next to each other that are one key update."""
+    def links_in(self, batch: pa.RecordBatch) -> Iterator[KeyLinks]:
+        """Yield the links of deletes and inserts next to each other."""
+        first = self.pairs_in(batch)
+        if len(first):
+            yield KeyLinks(batch["hash"].take(first), batch["hash"].take(pc.add(first, 1)))
+
+    def pairs_in(self, batch: pa.RecordBatch) -> pa.Int64Array:
+        """Return the places of deletes that are one key update with the insert behind them."""
         count = len(batch) - 1
+        nothing: pa.Int64Array = pa.array([], _LONG)
         if count < 1:
-            return
-        ops = batch["op"]
+            return nothing
+        ops, hashes = batch["op"], batch["hash"]
+        keyed = narrow(batch["keyed"], pa.BooleanArray)
         hits = pc.and_(pc.equal(ops.slice(0, count), DELETE), pc.equal(ops.slice(1), INSERT))
         if not hits.true_count:
-            return
-        for name in ("hash", "keyed"):
-            column = batch[name]
-            same = pc.equal(column.slice(0, count), column.slice(1))
-            hits = pc.and_not(hits, same) if name == "hash" else pc.and_(hits, same)
-        hits = pc.and_(hits, narrow(batch["keyed"].slice(1), pa.BooleanArray))
-        first = pc.indices_nonzero(pc.and_(hits, same_moment(batch.slice(0, count), batch.slice(1))))
-        if not len(first):
-            return
-        deletes, inserts = batch.take(first), batch.take(pc.add(first, pa.scalar(1, _WORD)))
-        if not self._in_pairs:
-            equal = self._same_but_for_the_key(deletes, inserts)
-            deletes, inserts = deletes.filter(equal), inserts.filter(equal)
-        if len(deletes):
-            pairs = zip(deletes["seq"].to_pylist(), inserts["seq"].to_pylist(), strict=True)
-            yield KeyLinks(deletes["hash"], inserts["hash"], tuple(pairs))
+            return nothing
+        hits = pc.and_not(hits, pc.fill_null(pc.equal(hashes.slice(0, count), hashes.slice(1)), True))
+        hits = pc.and_(hits, pc.and_(keyed.slice(0, count), keyed.slice(1)))
+        hits = pc.and_(hits, same_moment(batch.slice(0, count), batch.slice(1)))
+        first = pc.cast(pc.indices_nonzero(hits), _LONG)
+        if self._in_pairs or not len(first):
+            return first
+        return first.filter(self._same_but_for_the_key(batch.take(first), batch.take(pc.add(first, 1))))
 
     def _same_but_for_the_key(self, deletes: pa.RecordBatch, inserts: pa.RecordBatch) -> pa.BooleanArray:
         unlike = []
@@ -110,12 +108,10 @@ class LinkedKeys:
 
     hashes  of the keys, without duplicates
     groups  for each hash the number of its group
-    pairs   for the `seq` of each insert that is half of a key update, that of its delete
     """
 
     hashes: pa.Array[pa.UInt64Scalar]
     groups: pa.Int32Array
-    pairs: Mapping[int, int]
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -135,8 +131,7 @@ def linked_keys(links: Iterable[KeyLinks], max_group_rows: int = 1) -> LinkedKey
     count = len(codes.dictionary)
     roots = _roots(count, zip(places[: len(old)], places[len(old) :], strict=True))
     numbers = _packed(roots, max_group_rows)
-    pairs = {insert: delete for each in every for delete, insert in each.pairs}
-    return LinkedKeys(narrow(codes.dictionary, pa.UInt64Array), pa.array(numbers, pa.int32()), pairs)
+    return LinkedKeys(narrow(codes.dictionary, pa.UInt64Array), pa.array(numbers, pa.int32()))
 
 
 def _roots(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:

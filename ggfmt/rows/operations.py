@@ -93,7 +93,7 @@ def staged_operations(located: LocatedBatch, table: RowTable, schema: pa.Schema)
         "op": op,
         "ts": located.op_ts,
         "position": batch.position,
-        "tx": getattr(batch, "transaction", None) or nulls(count, TEXT),
+        "tx": nulls(count, TEXT) if batch.transaction is None else batch.transaction,
         "offset": located.offset,
     }
     places = {name: place for place, name in enumerate(batch.table.column_names)}
@@ -103,7 +103,7 @@ def staged_operations(located: LocatedBatch, table: RowTable, schema: pa.Schema)
         before = _parts(None if place is None else batch.before.columns[place], batch.before.exists, count)
         after = _parts(None if place is None else batch.after.columns[place], batch.after.exists, count)
         images[name] = before, after
-        unavailable = None if place is None else getattr(batch.after.columns[place], "unavailable", None)
+        unavailable = None if place is None else batch.after.columns[place].unavailable
         columns |= {
             f"b{i}": before.values,
             f"hb{i}": before.present,

@@ -43,6 +43,7 @@ from ggfmt.rows.staging import (
     StagedTable,
     bucket_count,
     buckets_of,
+    in_pairs,
     is_in_process,
     stage_operations,
 )
@@ -371,7 +372,7 @@ class _TableWork:
         ordering = choose_ordering(settings.query, stats)
         epoch = epoch_at(table, settings.query.as_of, stats.epoch_starts, ordering.by)
         query = TableQuery(
-            settings.query, table, ordering, epoch, tuple(stats.truncates), staged.files, base is not None
+            settings.query, table, ordering, epoch, tuple(stats.truncates), staged.files, True, in_pairs(staged.job)
         )
         linked = staged.links(name, ordering) if name in staged.staged and table.key else None
         self.plan = TablePlan(

@@ -96,7 +96,7 @@ class StagedInput:
             ends = [ends[number] for number in ordering.sort(tagged)["offset"].to_pylist()]
         finder = LinkFinder(table, schema, in_pairs(self.job))
         for (_, last), (first, _) in zip(ends, ends[1:], strict=False):
-            found += finder.pairs_in(concatenated([last, first], schema))
+            found += finder.links_in(concatenated([last, first], schema))
         return linked_keys(found)
 
 

@@ -225,7 +225,7 @@ class Group:
 def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
     """Find the rows of connected keys, and leave them by bucket."""
     assert plan.linked is not None
-    found = answer(plan.query, list(load(group.parts)), plan.linked.pairs)
+    found = answer(plan.query, list(load(group.parts)), linked=True)
     files = plan.files("results", f"{group.number}-{attempt}")
     rows = found.rows
     hashes = row_hashes([rows[name] for name in plan.table.key])
