@@ -34,6 +34,7 @@ class FaultyEngine(ModelEngine):
     """The model with a fault in what it reads."""
 
     def __init__(self, fault: str) -> None:
+        super().__init__()
         self._fault = fault
 
     def current(self, files: Sequence[File], folder: Path, second: int | None = None) -> Answer:
@@ -41,8 +42,9 @@ class FaultyEngine(ModelEngine):
         return super().current(read, folder, second)
 
 
-def test_the_model_has_the_rows_of_sqlite() -> None:
-    report = prove(ModelEngine(), range(600), seed=7)
+@pytest.mark.parametrize("knows_start", [True, False])
+def test_the_model_has_the_rows_of_sqlite(knows_start: bool) -> None:
+    report = prove(ModelEngine(knows_start), range(600), seed=7)
     assert not report.is_wrong, "\n".join(report.lines(show=False))
     counts = {(check, word): count for (check, word, _), count in report.counts.items()}
     assert counts["rows", "right"] > 450

@@ -197,7 +197,7 @@ class Model:
         self.columns, self.key, self.complete = tuple(columns), tuple(key), complete
         self.rows: defaultdict[Key, list[TableRow]] = defaultdict(list)  # the row that came first is the first
         self.crowded: set[Key] = set()  # keys with several rows
-        self.lost: list[tuple[str, Image]] = []
+        self.lost: list[tuple[str, Image, Change | None]] = []
         self.versions: list[Version] = []
         self._last: Change | None = None
         for values in base:
@@ -230,7 +230,7 @@ class Model:
         after = item.after or {}
         key = key_of(after, self.key)
         if key is None:
-            self.lost.append((NO_KEY, after))
+            self.lost.append((NO_KEY, after, item))
             return
         # With ids of transactions, the insert may come before the delete of the other row: constraints are deferred.
         # Without, the insert begins the row anew, unless a before image shows that it is of the other row.
@@ -238,14 +238,20 @@ class Model:
             for row in self.rows.get(key, ()):
                 self._end(row, item)
                 row.replaced = True
+        # The key is free, so that no row of an earlier collision is left there.
+        self.lost = [lost for lost in self.lost if not self._is_settled(lost, key, item)]
         values = {name: after.get(name) for name in self.columns}
         values = {name: UNKNOWN if value is UNAVAILABLE else value for name, value in values.items()}
         self._put(key, TableRow(values, item), item)
 
+    def _is_settled(self, lost: tuple[str, Image, Change | None], key: Key, insert: Change) -> bool:
+        reason, image, item = lost
+        return reason == COLLISION and key_of(image, self.key) == key and not may_share_transaction(insert, item)
+
     def _delete(self, item: Change) -> None:
         key = key_of(item.before, self.key)
         if key is None:
-            self.lost.append((NO_KEY, item.before or {}))
+            self.lost.append((NO_KEY, item.before or {}, item))
             return
         row = self._take(key, item)
         if row is not None:
@@ -256,7 +262,7 @@ class Model:
         old, new = key_of(before, self.key), key_of({**before, **_available(after)}, self.key)
         old = new if old is None else old
         if old is None or new is None:
-            self.lost.append((NO_KEY, before or after))
+            self.lost.append((NO_KEY, before or after, item))
             return
         row = self._take(old, item)
         if row is None:
@@ -296,7 +302,7 @@ class Model:
             if not _agrees(found, item.before):
                 found, rest = None, rows
             elif self._leaves(key, item) and not set(self.columns) <= set(_available(item.before or {})):
-                self.lost.append((COLLISION, dict(found.values)))
+                self.lost.append((COLLISION, dict(found.values), item))
                 found.doubt, rest = COLLISION, []
         self.rows[key] = rest
         if len(rest) < 2 and not any(row.replaced for row in rest):
@@ -320,7 +326,7 @@ class Model:
             for row in rows[:-1]:
                 assert rows[-1].arrival is not None
                 if rows[-1].arrival.op != "I":  # an insert begins the row anew: the files lack the delete
-                    self.lost.append((OVERTAKEN, row.values))
+                    self.lost.append((OVERTAKEN, row.values, rows[-1].arrival))
                 self._end(row, rows[-1].arrival)
             for row in rows:
                 row.arrival = None
@@ -337,7 +343,7 @@ class Model:
     def finish(self) -> Outcome:
         self.end_transaction()
         found = Outcome(self.columns, versions=self.versions)
-        found.unresolved = list(self.lost)
+        found.unresolved = [(reason, image) for reason, image, _ in self.lost]
         for row in self._all():
             doubt = _doubt(row)
             if doubt is None:

@@ -43,6 +43,8 @@ class Recording:
     times          commit: each transaction has a second of its own. coarse: several share one. none: no times
     described      records describe the columns: metadata records of GoldenGate, schemas of Debezium
     numbers        integers are JSON numbers
+    own_member     the id of a transaction is in `source.txId` (Debezium) or the token `TRANID`; otherwise in
+                   `transaction.id` or the token `6`
     """
 
     form: str
@@ -51,6 +53,7 @@ class Recording:
     times: str
     described: bool
     numbers: bool
+    own_member: bool = True
 
     @property
     def is_debezium(self) -> bool:
@@ -343,6 +346,7 @@ def history(seed: int, number: int) -> History | None:
         random.choice(("commit", "commit", "coarse", "none")),
         late or alters or random.random() < 0.3,
         not text_keys and random.random() < 0.5,
+        random.random() < 0.5,
     )
     database = _Database(random, key, columns, text_keys)
     log, states = _happen(random, database, deferred, alters)
@@ -499,7 +503,7 @@ def _goldengate(one: History, item: Change) -> dict[str, Any]:
     if item.position is not None:
         found["pos"] = f"{item.position:020d}"
     if item.transaction is not None:
-        found["tokens"] = {"TRANID": item.transaction}
+        found["tokens"] = {"TRANID" if one.recording.own_member else "6": item.transaction}
     if one.key:
         found["primary_keys"] = list(one.key)
     images = (("before", _json(one, item.before)), ("after", _json(one, item.after)))
@@ -513,10 +517,12 @@ def _debezium(one: History, item: Change, columns: Sequence[str]) -> dict[str, A
         source["ts_ms"] = (START - 40 + item.second) * 1000  # 12:26:00
     if item.position is not None:
         source["lsn"] = item.position
-    if item.transaction is not None:
+    if item.transaction is not None and one.recording.own_member:
         source["txId"] = int(item.transaction[2:])
     op = {"I": "c", "U": "u", "D": "d", "T": "t"}[item.op]
     payload = {"before": _json(one, item.before), "after": _json(one, item.after), "source": source, "op": op}
+    if item.transaction is not None and not one.recording.own_member:
+        payload["transaction"] = {"id": item.transaction, "total_order": 1, "data_collection_order": 1}
     if not one.recording.described:
         return payload
 

@@ -1,11 +1,13 @@
 """Compare the rows of `ggfmt consolidate` with SQLite, on random histories.
 
 usage: python tests/tools/prove_rows.py [--histories N] [--seed N] [--engine ggfmt|model] [--master URL]
-                                        [--tables N] [--only NUMBER ...] [--current] [--show] [--kinds]
+                                        [--unknown-start] [--tables N] [--only NUMBER ...] [--current]
+                                        [--show] [--kinds]
 
 Each history is a table in SQLite, a few transactions, and the records that a source writes of them
 (`tests/support/sql_histories.py`). Some hundred of them are the tables of one run of `ggfmt.consolidate`. The engine
-`model` is the sequential model of the tests (`tests/support/rows_oracle.py`) and needs no files.
+`model` is the sequential model of the tests (`tests/support/rows_oracle.py`) and needs no files. With `--unknown-start`
+the model does not know whether rows were there before the files.
 
 Each history gets a verdict:
 
@@ -251,6 +253,9 @@ def main() -> int:
     parser.add_argument("--histories", type=int, default=20_000, help="how many (default 20,000)")
     parser.add_argument("--seed", type=int, default=1, help="of all that is random (default 1)")
     parser.add_argument("--engine", choices=("ggfmt", "model"), default="ggfmt", help="default: ggfmt")
+    parser.add_argument(
+        "--unknown-start", action="store_true", help="the model does not know whether files begin in the middle"
+    )
     parser.add_argument("--master", default="none", help="of `ggfmt.consolidate` (default none)")
     parser.add_argument("--tables", type=int, default=300, help="in one run (default 300)")
     parser.add_argument("--only", type=int, nargs="+", help="histories by number")
@@ -259,7 +264,11 @@ def main() -> int:
     parser.add_argument("--kinds", action="store_true", help="count verdicts by kind of history")
     options = parser.parse_args()
     started = time.monotonic()
-    engine: Engine = ModelEngine() if options.engine == "model" else GgfmtEngine(options.master, options.seed)
+    engine: Engine = (
+        ModelEngine(not options.unknown_start)
+        if options.engine == "model"
+        else GgfmtEngine(options.master, options.seed)
+    )
     numbers = options.only or range(options.histories)
     report = prove(engine, numbers, options.seed, options.tables, not options.current)
     for line in report.lines(options.show):

@@ -26,7 +26,8 @@ RIGHT, UNRESOLVED, GUESSED, WRONG = "right", "unresolved", "guessed", "wrong"
 
 BEGINS_LATE = "begins in the middle"
 TWO_ROWS = "nothing distinguishes two rows at one key"
-WHOLE_TRANSACTION = "begins in the middle, and the rest of a transaction decides"
+MAY_BEGIN_LATE = "nothing says that the files do not begin in the middle"
+LOOK_AHEAD = "may begin in the middle, and only later operations decide"
 NOT_JUDGED = "too many interpretations to judge"
 
 
@@ -63,7 +64,13 @@ def _tables(files: Iterable[File]) -> dict[str, History]:
 
 
 class ModelEngine:
-    """The sequential model; files are not written."""
+    """The sequential model; files are not written. `knows_start`: it knows whether files begin in the middle."""
+
+    def __init__(self, knows_start: bool = True) -> None:
+        self._knows_start = knows_start
+
+    def _outcome(self, one: History, changes: Sequence[Change]) -> Outcome:
+        return model(one, changes, complete=self._knows_start and not one.is_late)
 
     def current(self, files: Sequence[File], folder: Path, second: int | None = None) -> Answer:
         changes = delivered(files)
@@ -71,7 +78,7 @@ class ModelEngine:
         for name, one in _tables(files).items():
             items = changes[name] if second is None else until(changes[name], second)
             if any(item.op != "C" for item in items):
-                self._add(found, one, model(one, items))
+                self._add(found, one, self._outcome(one, items))
         return found
 
     @staticmethod
@@ -103,7 +110,7 @@ class ModelEngine:
             return None if item is None else str(item.second)
 
         for name, one in _tables(files).items():
-            outcome = model(one, changes[name])
+            outcome = self._outcome(one, changes[name])
             self._add(found, one, outcome)
             found.rows[name] = [
                 {**version.values, "_from": second_of(version.start), "_to": second_of(version.end)}
@@ -127,8 +134,8 @@ class ModelEngine:
         return now
 
 
-def model(one: History, changes: Sequence[Change]) -> Outcome:
-    return consolidate(changes, one.columns, one.key, complete=not one.is_late)
+def model(one: History, changes: Sequence[Change], complete: bool) -> Outcome:
+    return consolidate(changes, one.columns, one.key, complete=complete)
 
 
 class GgfmtEngine:
@@ -266,8 +273,9 @@ def judge(one: History, changes: Sequence[Change], state: State, answer: Answer)
     for key in missing:
         if possible.is_certain(key) and possible.may_have(key, needed[key]):
             word = "withheld" if key in of_lost else "missing"
-            if not complete and key not in {_key(row, one) for row in model(one, changes).rows}:
-                return Verdict(UNRESOLVED, WHOLE_TRANSACTION)
+            excuse = _excuse(one, changes, key) if key in of_lost else None
+            if excuse is not None:
+                return Verdict(UNRESOLVED, excuse)
             return Verdict(WRONG, f"a row that is certain is {word}", str(needed[key]))
         if key not in of_lost and not other and possible.may_have(key, None):
             return Verdict(GUESSED, TWO_ROWS, f"no row for {needed[key]}")
@@ -275,9 +283,26 @@ def judge(one: History, changes: Sequence[Change], state: State, answer: Answer)
             return Verdict(WRONG, "a row is neither shown nor unresolved", str(needed[key]))
     if other:
         return Verdict(GUESSED, TWO_ROWS, "; ".join(f"{row} for {expected.get(key)}" for key, row in other.items()))
-    if possible.all_certain:
+    excuses = {_excuse(one, changes, key) for key in of_lost if key is not None}
+    if possible.all_certain and excuses <= {None}:
         return Verdict(WRONG, "unresolved, but everything is certain", str(lost))
+    if possible.all_certain:
+        return Verdict(UNRESOLVED, sorted(excuse for excuse in excuses if excuse is not None)[0])
     return Verdict(UNRESOLVED, reason)
+
+
+def _excuse(one: History, changes: Sequence[Change], key: Key) -> str | None:
+    """Why an engine may withhold a row that is certain: nothing says that the files do not begin in the middle, or only
+    later operations decide, and the model does not look ahead either. None: it has to show the row."""
+    possible = interpret(changes, one.columns, one.key, complete=False)
+    if possible is None:
+        return NOT_JUDGED
+    if not possible.is_certain(key) and not one.is_late:
+        return MAY_BEGIN_LATE
+    outcome = model(one, changes, complete=False)
+    shown = {_key(row, one) for row in outcome.rows}
+    lost = {key_of(image, one.key) for _, image in outcome.unresolved}
+    return LOOK_AHEAD if key not in shown or key in lost else None
 
 
 def _judge_without_key(
@@ -312,8 +337,9 @@ def _part(row: Image, names: Iterable[str]) -> Row:
 
 
 def is_certain(one: History, changes: Sequence[Change]) -> bool:
-    """Whether the files leave no doubt about the table."""
-    if one.is_late:
+    """Whether the files leave no doubt about the table, also for a reader that does not know whether rows were there
+    before."""
+    if one.is_late or (one.key and model(one, changes, complete=False).unresolved):
         return False
     possible = interpret(changes, one.columns, one.key, True) if one.key else None
     return not one.key or (possible is not None and possible.all_certain)
