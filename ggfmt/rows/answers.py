@@ -12,12 +12,13 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import counts_by_value, narrow, nulls
 from ggfmt.columnar.typed import typed_values
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.frames.shapes import INSTANT, TEXT, ddl_type
 from ggfmt.java.text import visible
-from ggfmt.rows.fold import NEVER_SEEN, NO_KEY, OVERTAKEN, Fold, RowStates, key_codes
+from ggfmt.rows.fold import COLLISION, NEVER_SEEN, NO_KEY, OVERTAKEN, Fold, RowStates, key_codes
 from ggfmt.rows.identities import Identities, assign_identities
+from ggfmt.rows.key_updates import LinkFinder
 from ggfmt.rows.operations import (
     BASE_SEQ,
     DELETE,
@@ -142,6 +143,7 @@ class _Unit:
         every = query.ordering.sort(concatenated([operations, truncates], self._schema))
         self._every = without_repeated(every, query.ordering, None if self._table.key else FILE_BITS)
         self._unresolved: list[tuple[str, pa.RecordBatch]] = []
+        self._collisions = 0
 
     def answer(self) -> UnitAnswer:
         query = self._query.query
@@ -180,8 +182,10 @@ class _Unit:
             groups = key_codes([batch[f"k{j}"] for j in range(len(self._table.key))])
         else:
             new, old = self._codes(batch)
-            complete = self._query.complete
-            identities = assign_identities(batch, self._table, old.to_pylist(), new.to_pylist(), self._pairs, complete)
+            finder = LinkFinder(self._table, self._schema, self._query.in_pairs)
+            halves = {place + 1: place for place in finder.pairs_in(batch).to_pylist()}
+            keys = old.to_pylist(), new.to_pylist()
+            identities = assign_identities(batch, self._table, *keys, halves, self._query.complete)
             identities, rows = _without_truncates(identities, truncates)
             batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))
             groups = rows
@@ -204,6 +208,7 @@ class _Unit:
         columns = query.table.epochs[query.epoch].columns
         states = fold.states(places, columns, query.epoch)
         self._list_unresolved(state, places, states)
+        self._list_collided(state, places.filter(states.reasons.is_valid()))
         return states
 
     def _current(self, state: _State) -> tuple[pa.RecordBatch, RowCounts]:
@@ -222,6 +227,7 @@ class _Unit:
             overtaken = fold.states(state.overtaken_places, query.columns, query.epoch)
             count = len(state.overtaken_places)
             parts.append(self._rows(fold, overtaken, pa.repeat(pa.scalar(UNRESOLVED, TEXT), count)))
+        counts.states[UNRESOLVED] += self._collisions
         counts.states[UNRESOLVED] += 0 if state.overtaken_places is None else len(state.overtaken_places)
         return concatenated(parts, query.schema), counts
 
@@ -264,6 +270,18 @@ class _Unit:
         if state.unkeyed is not None and len(state.unkeyed):
             self._unresolved.append((NO_KEY, state.unkeyed))
             state.unkeyed = None
+
+    def _list_collided(self, state: _State, unresolved: pa.Int64Array) -> None:
+        """Note the operations of rows that may have met another one, unless the row is unresolved itself."""
+        found, fold = state.identities, state.fold
+        if found is None or not found.collided:
+            return
+        known = set(fold.groups_at(unresolved).to_pylist())
+        for row, operation in found.collided:
+            if row not in known:
+                self._collisions += 1
+                own = pc.equal(fold.groups.slice(0, operation + 1), row)
+                self._unresolved.append((COLLISION, fold.batch.slice(0, operation + 1).filter(own)))
 
     def _list(self, reason: str, state: _State, places: pa.Int64Array) -> None:
         """Note the operations of the rows at some places, since the row began."""

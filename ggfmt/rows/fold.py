@@ -91,7 +91,7 @@ class Fold:
         self.order = pc.cast(pc.array_sort_indices(codes), _LONG)  # a stable sort
         self._codes = codes.take(self.order)
         self.epochs_in_order = epochs.take(self.order)
-        self._groups = groups
+        self.groups = groups
         self._every = pa.array(range(self.count), _LONG)
         self._op = batch["op"].take(self.order)
 
@@ -163,7 +163,7 @@ class Fold:
 
     def groups_at(self, places: pa.Int64Array) -> pa.Int64Array:
         """Return the numbers of the rows at some places."""
-        return self._groups.take(self.order.take(places))
+        return self.groups.take(self.order.take(places))
 
     def operations_of(self, places: pa.Int64Array) -> pa.RecordBatch:
         """Return the operations of the rows whose last operations are at some places, since the rows began, in order."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from ggfmt.arrow.arrays import memory, narrow
+from ggfmt.arrow.arrays import memory
 from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE
 from ggfmt.rows.tables import RowTable
 
@@ -30,7 +30,8 @@ class Identities:
     doubtful   operations after which it is not certain which of two rows has the values
     ended      by row the operation of another row that took its key
     overtaken  rows that lost their key to another one, so that it is not certain what became of them
-    collided   rows whose values are uncertain, with the operation up to which they had them
+    collided   rows, with the operation, where another row may have been at their key: it is not certain which of the two
+               the operation is for
     """
 
     groups: list[int] = field(default_factory=list)
@@ -44,12 +45,13 @@ class Identities:
 @dataclass(slots=True)
 class _Row:
     """A row during the pass. `arrived`: the operation that brought it to a key where another row was; `moved`: the
-    operation that brought it to a key of which nothing was known."""
+    operation that brought it to a key of which nothing was known; `replaced`: an insert has taken its key."""
 
     number: int
     operations: list[int]
     arrived: int | None = None
     moved: int | None = None
+    replaced: bool = False
 
 
 class _Values:
@@ -152,12 +154,10 @@ class _Pass:
             (transaction, None if transaction >= 0 else time)
             for transaction, time in zip(transactions, times, strict=True)
         ]
-        self._deferred = [
-            transaction >= 0 and positioned
-            for transaction, positioned in zip(transactions, batch["position"].is_valid().to_pylist(), strict=True)
-        ]
+        self._has_transaction = [transaction >= 0 for transaction in transactions]
         self._rows_at: dict[int, list[_Row]] = {}
         self._crowded: set[int] = set()
+        self._collisions: list[tuple[int, int, int]] = []  # keys, rows and operations
         self._count = 0
         self._found = Identities(halves=dict(halves))
         self._halves = self._found.halves
@@ -176,7 +176,7 @@ class _Pass:
             if op == TRUNCATE:
                 self._settle()
                 self._rows_at.clear()
-                self._crowded.clear()
+                self._collisions.clear()
                 self._complete = True
                 groups.append(-1)
                 continue
@@ -193,13 +193,14 @@ class _Pass:
             elif op == INSERT:
                 row = self._insert(operation, self._new[operation])
             elif op == DELETE:
-                row = self._take(self._old[operation], operation, operation) or self._unknown_row()
+                row = self._take(self._old[operation], operation, operation, None) or self._unknown_row()
             else:
                 assert op == UPDATE
                 row = self._update(operation, self._old[operation], self._new[operation], operation)
             row.operations.append(operation)
             groups.append(row.number)
         self._settle()
+        self._found.collided = [(row, operation) for _, row, operation in self._collisions]
         return self._found
 
     def _unknown_row(self) -> _Row:
@@ -207,51 +208,67 @@ class _Pass:
         return _Row(self._count - 1, [])
 
     def _insert(self, operation: int, key: int) -> _Row:
-        if not self._deferred[operation]:
-            # Otherwise it may come before the delete of the row there, if constraints are deferred.
-            for row in self._rows_at.pop(key, ()):
-                self._found.ended[row.number] = operation
-            self._crowded.discard(key)
+        if not self._has_transaction[operation]:
+            # The insert begins the row anew, unless a before image shows later that the row there is another one. With
+            # ids of transactions it may come before the delete of the other row: constraints are deferred.
+            for row in self._rows_at.get(key, ()):
+                self._found.ended.setdefault(row.number, operation)
+                row.replaced = True
+        # The key is free, so that no row of an earlier collision is left there.
+        self._collisions = [
+            each for each in self._collisions if each[0] != key or self._same_moment(operation, each[2])
+        ]
         row = self._unknown_row()
-        self._put(key, row, operation, False)
+        self._put(key, row, operation)
         return row
 
     def _update(self, operation: int, old: int, new: int, before: int) -> _Row:
-        row = self._take(old, operation, before) or self._unknown_row()
-        self._put(new, row, operation, old != new)
+        row = self._take(old, operation, before, new) or self._unknown_row()
+        if new != old:
+            row.moved = None if self._complete or new in self._rows_at else operation
+        self._put(new, row, operation)
         return row
 
-    def _put(self, key: int, row: _Row, operation: int, moves: bool) -> None:
-        row.moved = operation if moves and not self._complete and key not in self._rows_at else None
+    def _put(self, key: int, row: _Row, operation: int) -> None:
         rows = self._rows_at.setdefault(key, [])
         row.arrived = operation if rows else None
         rows.append(row)
         if len(rows) > 1:
             self._crowded.add(key)
 
-    def _take(self, key: int, operation: int, before: int) -> _Row | None:
+    def _take(self, key: int, operation: int, before: int, new: int | None) -> _Row | None:
         """Return the row that an operation of a key is for, and remove it from the key; None for a row that no
-        operation has shown. `before`: the operation with its before image."""
+        operation has shown.
+
+        before  the operation with the before image
+        new     the key of the row after the operation; None for a delete
+        """
         rows = self._rows_at.get(key, [])
         row = rows[0] if rows else None
         if len(rows) > 1:
-            fitting = [each for each in rows if self._values.fit(each, before, self._halves)]
-            row = (fitting or rows)[0]
-            stays = self._ops[operation] == UPDATE and self._new[operation] == key
-            if len(fitting) > 1 and stays:
+            fits = [self._values.fit(each, before, self._halves) for each in rows]
+            current = [each for each in rows if not each.replaced]
+            fitting = [each for each, is_fit in zip(rows, fits, strict=True) if is_fit and not each.replaced]
+            replaced = [each for each, is_fit in zip(rows, fits, strict=True) if is_fit and each.replaced]
+            # The first: one statement updates a row once, so that a row which it moved here is not meant.
+            row = (fitting or replaced or current or rows)[0]
+            if len(fitting) > 1 and new == key:
                 self._found.doubtful.add(operation)  # which of them it changes is unknown
         rest = [each for each in rows if each is not row]
         if len(rows) == 1 and row is not None and self._same_moment(operation, row.moved):
             # It came to this key in this transaction. Whether another row was here is unknown.
             if not self._values.fit(row, before, self._halves):
                 row, rest = None, rows
-            elif not self._values.is_whole(before):
+            elif new != key and not self._values.is_whole(before):
                 self._found.doubtful.add(operation)
-                self._found.collided.append((row.number, operation))
+                self._collisions.append((key, row.number, operation))
                 rest = []
         self._rows_at[key] = rest  # an empty list: nothing is there, and that is known
-        if len(rest) < 2:
+        if len(rest) < 2 and not any(each.replaced for each in rest):
             self._crowded.discard(key)
+        if row is not None and row.replaced:
+            row.replaced = False
+            del self._found.ended[row.number]
         return row
 
     def _same_moment(self, operation: int, other: int | None) -> bool:
@@ -260,17 +277,15 @@ class _Pass:
     def _settle(self) -> None:
         """A transaction is over: the row that came last is left at each key."""
         for key in self._crowded:
-            *earlier, last = self._rows_at[key]
-            assert last.arrived is not None
-            inserted = self._ops[last.arrived] == INSERT and last.arrived not in self._halves
-            for row in earlier:
-                self._found.ended[row.number] = last.arrived
-                if not inserted:  # an insert begins a row anew: the delete before it is not in the input
+            rows = [row for row in self._rows_at[key] if not row.replaced]
+            for row in rows[:-1]:
+                arrived = rows[-1].arrived
+                assert arrived is not None
+                self._found.ended[row.number] = arrived
+                if self._ops[arrived] != INSERT or arrived in self._halves:
+                    # An insert begins a row anew: the delete before it is not in the input.
                     self._found.overtaken.add(row.number)
-            last.arrived = None
-            self._rows_at[key] = [last]
+            for row in rows:
+                row.arrived = None
+            self._rows_at[key] = rows[-1:]
         self._crowded.clear()
-
-
-def as_groups(groups: Sequence[int]) -> pa.Int64Array:
-    return narrow(pa.array(groups, pa.int64()), pa.Int64Array)

@@ -372,7 +372,14 @@ class _TableWork:
         ordering = choose_ordering(settings.query, stats)
         epoch = epoch_at(table, settings.query.as_of, stats.epoch_starts, ordering.by)
         query = TableQuery(
-            settings.query, table, ordering, epoch, tuple(stats.truncates), staged.files, True, in_pairs(staged.job)
+            settings.query,
+            table,
+            ordering,
+            epoch,
+            tuple(stats.truncates),
+            staged.files,
+            base is not None,
+            in_pairs(staged.job),
         )
         linked = staged.links(name, ordering) if name in staged.staged and table.key else None
         self.plan = TablePlan(
