@@ -1,7 +1,7 @@
-"""Messages of the Kafka Connect handler, read: with a schema beside them or without one, of operations or of rows.
+"""Reader of messages of the Kafka Connect handler: operations or rows, with or without a schema.
 
-A message is of an operation if its fields end with `before` and `after`. What else it has, from its start on and in the
-order of the handler, are its metadata; the rest of a row are its columns.
+A message with the last fields `before` and `after` is an operation. Its metadata are the other fields. In a row, the
+metadata are the first fields, in the order of the handler, and the rest are columns.
 """
 
 from __future__ import annotations
@@ -94,8 +94,9 @@ class KafkaConnect(Dialect):
         return (Change(table, op, metadata.op_ts(), metadata.position(), before, after, tokens, described),)
 
     def _metadata(self, names: Mapping[str, Any]) -> tuple[MetaColumn, ...]:
-        """The metadata fields of a message: those of the template in the options, else those of the fixed
-        ones that stand first, in their order."""
+        """Return the metadata fields of a message: those of the template in the options, or else the fixed ones
+        at its start, in their order.
+        """
         template = self.options.meta_columns_template
         if template is not None:
             return tuple(column for column in template if column.name in names)
@@ -110,7 +111,7 @@ class KafkaConnect(Dialect):
         return tuple(found)
 
     def _op(self, metadata: _Metadata, table: str) -> str | None:
-        """The operation; None if the message has no place for it."""
+        """Return the operation; None if the message has no field for it."""
         word = metadata.text(metadata.roles.op)
         if word is None:
             return None
@@ -214,7 +215,7 @@ _FIXED = KafkaConnectOptions(include_primary_keys=True).metadata(Context(include
 
 
 def _is_by_image(row: Mapping[str, Raw]) -> bool:
-    """Whether a message without a schema has images: JSON objects or null, and nothing else behind its metadata."""
+    """Return whether a message without a schema has images: after its metadata, only JSON objects or null."""
     if tuple(row) != _IMAGES:
         return False
     images = map(non_null, row.values())
@@ -222,14 +223,17 @@ def _is_by_image(row: Mapping[str, Raw]) -> bool:
 
 
 def _op_of_images(before: Raw | None, after: Raw | None) -> str:
-    """The operation of a message that does not name it, by the images that it has."""
+    """Infer the operation of a message without an operation type from its images."""
     if before is None:
         return "T" if after is None else "I"
     return "D" if after is None else "U"
 
 
 def _without_missing(image: Raw, flags: frozenset[str] | None) -> Raw:
-    """The image less the flags, and less the columns that these say are missing; `flags` None: there is no schema."""
+    """Return the image without the flags and the columns that they mark as missing.
+
+    `flags` None: there is no schema.
+    """
     if flags is not None and not flags:
         return image
     if FLAG.encode() not in bytes(image):
