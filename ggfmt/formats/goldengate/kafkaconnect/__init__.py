@@ -1,8 +1,8 @@
 """The messages of GoldenGate's Kafka Connect handler in Kafka's JSON converter: `kafkaconnect_json`.
 
 * Handlers of `type=kafkaconnect` have no formatter, and write these messages without a `format`. The properties belong
-  to the handler: `gg.handler.<name>.messageFormatting` and so on. In GoldenGate, the file of the Kafka producer tells
-  the converter whether to write schemas; ggfmt has the property `schemasEnable`.
+  to the handler: `gg.handler.<name>.messageFormatting` and so on. In GoldenGate, the file of the Kafka producer says
+  whether the converter writes schemas; ggfmt has the property `schemasEnable`.
 * A message is a Connect struct with all of its fields: an insert has a null `before`, a delete a null `after`, and a
   missing column is null like NULL.
 * Operation messages have both images; row messages have the columns beside the metadata. Up to release 19.1 the
@@ -29,6 +29,7 @@ from ggfmt.formats.goldengate.options import (
     op_key_option,
     pk_update_option,
 )
+from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.records.options import primary_keys_option
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
@@ -37,7 +38,6 @@ from ggfmt.options.value_types import Bool, Choice, Int, Text
 HANDLER_TYPE = "kafkaconnect"
 ROW, OP = "row", "op"
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
-FLAG = "_isMissing"  # ends the name of the field that is true if a column is missing
 _LAST_FIXED = "19.1"
 
 
@@ -86,7 +86,7 @@ class KafkaConnectOptions(Options):
     include_is_missing_fields: bool = option(
         Bool(),
         False,
-        f"Write a field `<column>{FLAG}` after each column: true if the column is missing, not NULL.",
+        f"Write a field `<column>{MISSING_SUFFIX}` after each column: true if the column is missing, not NULL.",
     )
     enable_nonnullable: bool = option(
         Bool(), False, "Write columns that cannot be NULL as such into schemas; a message that lacks one is a reject."

@@ -18,9 +18,10 @@ from msgspec import Raw
 from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema
 from ggfmt.formats.connect.values import read_as
-from ggfmt.formats.goldengate.kafkaconnect import FLAG, INSERT, REFUSE, KafkaConnectOptions
+from ggfmt.formats.goldengate.kafkaconnect import INSERT, REFUSE, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, non_null
 from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
@@ -155,7 +156,7 @@ class KafkaConnect(Dialect):
         flags = frozenset(
             name
             for name, field in rest.items()
-            if name.endswith(FLAG) and name[: -len(FLAG)] in rest and field.type == "boolean"
+            if name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in rest and field.type == "boolean"
         )
         columns, converts = [], []
         for name, field in rest.items():
@@ -236,16 +237,18 @@ def _without_missing(image: Raw, flags: frozenset[str] | None) -> Raw:
     """
     if flags is not None and not flags:
         return image
-    if FLAG.encode() not in bytes(image):
+    if MISSING_SUFFIX.encode() not in bytes(image):
         return image
     members = decoded(raw_members, image, "an image is no object")
     if flags is None:
         flags = frozenset(
             name
             for name, value in members.items()
-            if name.endswith(FLAG) and name[: -len(FLAG)] in members and bytes(value) in (b"true", b"false")
+            if name.endswith(MISSING_SUFFIX)
+            and name.removesuffix(MISSING_SUFFIX) in members
+            and bytes(value) in (b"true", b"false")
         )
-    missing = {name[: -len(FLAG)] for name in flags if bytes(members.get(name, ABSENT)) == b"true"}
+    missing = {name.removesuffix(MISSING_SUFFIX) for name in flags if bytes(members.get(name, ABSENT)) == b"true"}
     kept = {name: value for name, value in members.items() if name not in flags and name not in missing}
     return Raw(msgspec.json.encode(kept))
 

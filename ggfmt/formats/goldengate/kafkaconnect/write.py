@@ -24,9 +24,10 @@ from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
 from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, TextFraming, WriteSupport
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
-from ggfmt.formats.goldengate.kafkaconnect import FLAG, OP, KafkaConnectOptions
+from ggfmt.formats.goldengate.kafkaconnect import OP, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, row_projection
 from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.records.formatter import COMPACT, missing_from
@@ -218,7 +219,7 @@ class KafkaConnectFormatter(Formatter):
             head, *rest = type.schema.items()
             fields.append((column.name, dict([head, ("optional", not required), *rest]), type.values))
             if self._options.include_is_missing_fields:
-                fields.append((f"{column.name}{FLAG}", _FLAG_SCHEMA, lambda values: (values, [])))
+                fields.append((f"{column.name}{MISSING_SUFFIX}", _FLAG_SCHEMA, lambda values: (values, [])))
         return fields
 
     def _schema(self, columns: Sequence[dict[str, Any]]) -> dict[str, Any]:
