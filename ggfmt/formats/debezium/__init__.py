@@ -196,7 +196,7 @@ class DebeziumAvroOptions(EventOptions):
             }
         ),
         CONTAINER,
-        "How messages lie in a file that is written; of one that is read, the first bytes tell.",
+        "How to arrange messages in output files; for input files, ggfmt detects it by the first bytes.",
     )
     schema_registry_directory: str = option(
         Text(),

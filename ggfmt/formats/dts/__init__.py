@@ -52,7 +52,7 @@ class DtsOptions(DialectOptions):
             }
         ),
         LENGTH_PREFIXED,
-        "How records lie in a file that is written; of one that is read, the first bytes tell.",
+        "How to arrange records in output files; for input files, ggfmt detects it by the first bytes.",
     )
     source_type: str = option(
         Choice(

@@ -175,7 +175,7 @@ class Dialect(ABC):
     with_tokens  the caller requested tokens
     members    the number of operations by undeclared member: how many operations had the member in their record
     keys       the names of key columns by table, from records that contain a key but no definition
-    told       the number of operations by table and key columns, from records that contain a key but no definition
+    key_counts  the number of operations by table and key columns, from records that contain a key but no definition
     learned    facts from records, besides tables, without which other records in any split cannot be understood
     lacking    the dialect found records that need facts from other records. Discovery then runs once more, with all
                learned facts as `source.facts`.
@@ -206,7 +206,7 @@ class Dialect(ABC):
         self.options = source.options
         self.with_tokens = with_tokens
         self.keys: dict[str, tuple[str, ...]] = {}
-        self.told: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        self.key_counts: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.learned: dict[Any, Any] = dict(source.facts)
         self.members: Counter[str] = Counter()
         self.lacking = False
@@ -252,7 +252,7 @@ class Dialect(ABC):
         Also count the operations by table and key.
         """
         self.keys.setdefault(table, keys)
-        self.told[table, keys] += operations
+        self.key_counts[table, keys] += operations
 
     def described(
         self,

@@ -462,7 +462,7 @@ class DialectReader(ScanningReader[DialectTable]):
         definition = table.definition
         if not self._dialect.scannable(definition):
             return
-        if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.told):
+        if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.key_counts):
             return  # the exact reader must count the operations with a key that is not in the columns
         self._bind_table(identity, definition, self._dialect.states(record, definition))
 
@@ -527,7 +527,7 @@ class DialectReader(ScanningReader[DialectTable]):
 
     def flush(self) -> Iterator[Event]:
         yield from super().flush()
-        for name in {name for name, _ in self._dialect.told}:
+        for name in {name for name, _ in self._dialect.key_counts}:
             self._remark_told(name)
 
     def _prepare(self, item: Change | RecordSchema, ordinal: int) -> Generator[Event, None, bool]:
@@ -687,8 +687,8 @@ class DialectReader(ScanningReader[DialectTable]):
         Call this before the definition changes, and at the end of the input.
         """
         definition = self.catalog.get(table)
-        for name, keys in [told for told in self._dialect.told if told[0] == table]:
-            operations = self._dialect.told.pop((name, keys))
+        for name, keys in [key for key in self._dialect.key_counts if key[0] == table]:
+            operations = self._dialect.key_counts.pop((name, keys))
             if definition is not None:
                 self._remark_key(definition, keys, operations)
 
