@@ -104,6 +104,7 @@ class OperationJson(Dialect):
     schema_kind = "object metadata"
     in_bulk = True
     scanned = True
+    discovery_scanned = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -341,7 +342,9 @@ class OperationJson(Dialect):
     def first_grammar(self) -> Grammar:
         return self._make_grammar("table", [])
 
-    def grammar(self, record: OperationRecord) -> Grammar | None:
+    def grammar(self, record: OperationRecord | OtherRecord) -> Grammar | None:
+        if isinstance(record, OtherRecord):
+            return None
         unknown = self.decoder.learned()
         if unknown is None or len(unknown) > _MAX_NOTES:
             return None
@@ -350,8 +353,8 @@ class OperationJson(Dialect):
 
     def _make_grammar(self, tag: str, unknown: Sequence[str]) -> Grammar:
         """The grammar of records that name their table by `tag`, with some unknown members."""
-        provisional = self.catalog is not None and self.catalog.provisional
-        key = tag, provisional, *unknown
+        keys_count = self.catalog is None or self.catalog.provisional  # a key that no record had before is news
+        key = tag, keys_count, *unknown
         grammar = self._grammars.get(key)
         if grammar is not None:  # the reader compares the grammars of all odd records with that of its scanner
             return grammar
@@ -361,7 +364,7 @@ class OperationJson(Dialect):
             roles.slot(roles.STRING | roles.NULL).named("op_ts"),
             roles.skip().named("current_ts"),
             roles.slot(roles.STRING | roles.INTEGER | roles.NULL).named("pos"),
-            (roles.identity() if provisional else roles.skip()).named("primary_keys"),
+            (roles.identity() if keys_count else roles.skip()).named("primary_keys"),
             roles.tokens().named("tokens"),
             roles.before().named("before"),
             roles.after().named("after"),
