@@ -54,7 +54,7 @@ from ggfmt.formats.records.rows import (
     key_updates,
     keys_alone,
 )
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner, places_of
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner, pause_after, places_of
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.java.text import visible
 from ggfmt.kernels import REFUSALS, native
@@ -74,10 +74,6 @@ _TWICE = "with a column twice in an image, of which the last one counts"
 # Readers of JSON records with a native scanner. The scanner takes regular records, and the exact reader takes odd ones.
 # The reader buffers the operations of both, and merges them into one batch in the order of the records.
 # Without kernels, or while many records are odd, the exact reader takes all records.
-
-_FEW = 16  # up to so many odd records of a chunk do not pause the scanner
-_MANY = 4  # if more than one of so many records is odd, the exact reader is faster
-_PAUSE = 16  # length of a pause of the scanner, in chunks
 
 
 class ScanningReader(BatchingReader[Table]):
@@ -160,8 +156,7 @@ class ScanningReader(BatchingReader[Table]):
             place = found.end
         else:
             yield from self._rest(chunk, places, place, first)
-        if odd > _FEW and odd * _MANY > self.ordinal - first:
-            self._pause = _PAUSE
+        self._pause = self._pause or pause_after(odd, self.ordinal - first)
 
     def _rest(self, chunk: Chunk, places: array[int] | None, place: int, first: int) -> Iterator[Event]:
         """Decode the rest of a chunk exactly, after a record turned off the scanner."""

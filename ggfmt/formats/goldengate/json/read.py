@@ -45,6 +45,7 @@ OP_NAMES = (*OP_TYPES, *OP_WORDS)
 _ONE_LETTER = frozenset(OP_TYPES)
 _RAW_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE, Kind.BOOLEAN})
 _NULL = Raw(b"null")  # the default of members: the identity of this object distinguishes an absent member from null
+_NO_COLUMN: tuple[int, frozenset[type]] = (-1, frozenset())
 _MAX_NOTES = 24  # maximum number of unknown members with a place in the scanner
 
 _decode_name = msgspec.json.Decoder(str).decode
@@ -102,10 +103,12 @@ class OperationJson(Dialect):
     schema_kind = "object metadata"
     in_bulk = True
     scanned = True
+    discovery_scanned = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._rows: dict[str, JsonRows] = {}
+        self._checks: dict[str, tuple[TableDef, dict[str, tuple[int, frozenset[type]]]]] = {}
         self._named_twice = False
 
     @staticmethod
@@ -131,7 +134,7 @@ class OperationJson(Dialect):
             self._learn_keys(name, [record])
             before, after = non_null(record.before), non_null(record.after)
             return (Change(name, record.op_type[0], record.op_ts, position, before, after, {}),)
-        if self.catalog.provisional and _contradicts(name, record, self.catalog):
+        if self.catalog.provisional and self._contradicts(name, record, self.catalog):
             return UnknownTable.named("?")
         return self._change(name, record, position, self.catalog)
 
@@ -203,7 +206,7 @@ class OperationJson(Dialect):
             operation = OperationRecord(kind, table=name, primary_keys=keys, before=before, after=after)
             if self.catalog is None:
                 return self.changes(operation)
-            if _contradicts(name, operation, self.catalog):
+            if self._contradicts(name, operation, self.catalog):
                 return UnknownTable.named("?")
         return _mistake(members, here)
 
@@ -228,6 +231,40 @@ class OperationJson(Dialect):
             raw = (column.name for column in definition.columns if column.type.kind in _RAW_KINDS)
             rows = self._rows[definition.full_name] = JsonRows(definition, raw)
         return rows
+
+    def _contradicts(self, name: str, record: OperationRecord, catalog: Catalog) -> bool:
+        """Return whether discovery may find something in a record that the known definitions lack.
+
+        The record must also have the columns in the same order. Then the result does not depend on which records
+        discovery inspects.
+        """
+        definition = catalog.get(name)
+        if definition is None:
+            return name_problem(name) is None
+        if record.primary_keys is not _NULL:
+            keys = named_keys(record.primary_keys)
+            if keys and keys != definition.primary_keys:
+                return True
+        columns = self._checks_of(definition)
+        for data in (record.before, record.after):
+            image = None if data is _NULL else decode(data)
+            if isinstance(image, dict):
+                last = -1
+                for column, value in image.items():
+                    place, classes = columns.get(column, _NO_COLUMN)
+                    if place < last or value.__class__ not in classes:
+                        return True
+                    last = place
+        return False
+
+    def _checks_of(self, definition: TableDef) -> dict[str, tuple[int, frozenset[type]]]:
+        """Return by column of a definition its place, and the classes of decoded values that its type may come from."""
+        known, columns = self._checks.get(definition.full_name, (None, {}))
+        if known is not definition:
+            every = enumerate(definition.columns)
+            columns = {column.name: (place, _classes(column.type)) for place, column in every}
+            self._checks[definition.full_name] = definition, columns
+        return columns
 
     def _tokens(self, records: Sequence[OperationRecord]) -> list[dict[str, str]]:
         """Return the tokens of records. Raises: ValueError or RecursionError if a record's tokens are not an object."""
@@ -307,29 +344,36 @@ class OperationJson(Dialect):
     def first_grammar(self) -> Grammar:
         return self._make_grammar("table", [])
 
-    def grammar(self, record: OperationRecord) -> Grammar | None:
+    def grammar(self, record: OperationRecord | OtherRecord) -> Grammar | None:
+        if isinstance(record, OtherRecord):
+            return None
         unknown = self.decoder.learned()
         if unknown is None or len(unknown) > _MAX_NOTES:
             return None
         tag = "qual_table" if record.table is UNSET else "table"
         return self._make_grammar(tag, [*unknown, *["qual_table"] * (self._named_twice and tag == "table")])
 
-    def _make_grammar(self, tag: str, unknown: Iterable[str]) -> Grammar:
+    def _make_grammar(self, tag: str, unknown: Sequence[str]) -> Grammar:
         """Return the grammar of records whose table is in the member `tag`, with some unknown members."""
-        provisional = self.catalog is not None and self.catalog.provisional
+        keys_count = self.catalog is None or self.catalog.provisional  # a key that no record had before is news
+        key = tag, keys_count, *unknown
+        grammar = self._grammars.get(key)
+        if grammar is not None:  # the reader compares the grammars of all odd records with that of its scanner
+            return grammar
         members = (
             roles.identity(required=True).named(tag),
             roles.op().named("op_type"),
             roles.slot(roles.STRING | roles.NULL).named("op_ts"),
             roles.skip().named("current_ts"),
             roles.slot(roles.STRING | roles.INTEGER | roles.NULL).named("pos"),
-            (roles.identity() if provisional else roles.skip()).named("primary_keys"),
+            (roles.identity() if keys_count else roles.skip()).named("primary_keys"),
             roles.tokens().named("tokens"),
             roles.before().named("before"),
             roles.after().named("after"),
             *map(roles.note, unknown),
         )
-        return Grammar(members, {name: name[0] for name in OP_NAMES})
+        grammar = self._grammars[key] = Grammar(members, {name: name[0] for name in OP_NAMES})
+        return grammar
 
     def identified(self, identity: bytes) -> TableDef | None:
         named, keys, *_ = (*identity.split(b"\0"), b"")
@@ -373,42 +417,19 @@ def _without_empty(op: str, without: str, image: Any, empty: Any) -> Any:
     return None if op in without and image == empty else image
 
 
+def _classes(kind: SqlType) -> frozenset[type]:
+    """Return the classes of decoded JSON values from which discovery may have inferred a type."""
+    return frozenset(
+        each
+        for each, shown in JSON_TYPES.items()
+        if shown == UNKNOWN or (shown != MIXED and SQL_TYPES.get(shown, STRING) == kind)
+    )
+
+
 def _contradict(ops: Iterable[str], befores: Iterable[Any], afters: Iterable[Any]) -> bool:
     """Return whether the images of an operation contradict its type."""
     kinds = set(zip(ops, [image is None for image in befores], [image is None for image in afters], strict=True))
     return any(contradiction(op, not no_before, not no_after) for op, no_before, no_after in kinds)
-
-
-def _contradicts(name: str, record: OperationRecord, catalog: Catalog) -> bool:
-    """Return whether discovery may find something in a record that the known definitions lack.
-
-    The record must also have the columns in the same order. Then the result does not depend on which records discovery
-    inspects.
-    """
-    if name_problem(name) is not None:
-        return False
-    definition = catalog.get(name)
-    if definition is None:
-        return True
-    keys = named_keys(record.primary_keys)
-    if keys and keys != definition.primary_keys:
-        return True
-    places = {column.name: place for place, column in enumerate(definition.columns)}
-    for image in (decode(record.before), decode(record.after)):
-        if isinstance(image, dict):
-            order = [places.get(column, -1) for column in image]
-            if -1 in order or order != sorted(order):
-                return True
-            types = (definition.columns[place].type for place in order)
-            if any(not _fits(value, type) for value, type in zip(image.values(), types, strict=True)):
-                return True
-    return False
-
-
-def _fits(value: Any, type: SqlType) -> bool:
-    """Return whether discovery may give a column with such a value this type."""
-    shown = JSON_TYPES.get(value.__class__, MIXED)
-    return shown == UNKNOWN or (shown != MIXED and SQL_TYPES.get(shown, STRING) == type)
 
 
 class JsonReader(DialectReader):
