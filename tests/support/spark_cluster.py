@@ -61,7 +61,7 @@ def connect_server(directory: Path, master: str = "local[2]", **environment: str
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"{_quick()} -Djava.io.tmpdir={directory}",
+        "spark.driver.extraJavaOptions": f"{quick_java()} -Djava.io.tmpdir={directory}",
         "spark.executor.memory": "512m",
         "spark.ui.enabled": "false",
     }
@@ -99,7 +99,7 @@ def _daemon(
         "JAVA_HOME": str(tolerant_home(find_java(), directory)),
         "SPARK_LOCAL_IP": address,
         "SPARK_LOCAL_DIRS": str(directory),
-        "SPARK_DAEMON_JAVA_OPTS": f"{_quick()} -Djava.io.tmpdir={directory}",
+        "SPARK_DAEMON_JAVA_OPTS": f"{quick_java()} -Djava.io.tmpdir={directory}",
     }
     with log.open("wb") as output:
         return subprocess.Popen(
@@ -115,10 +115,10 @@ def _daemon(
 
 def quick_executors() -> tuple[str, str]:
     """The setting with which executors start soonest."""
-    return "spark.executor.extraJavaOptions", _quick()
+    return "spark.executor.extraJavaOptions", quick_java()
 
 
-def _quick() -> str:
+def quick_java() -> str:
     """How a JVM of Spark starts soonest: with the archive of its classes, if `ggfmt doctor` has made it."""
     archive = class_archive(find_java(), spark_home())
     option = archive.option if archive is not None else None
