@@ -97,7 +97,8 @@ def complete_before_images(before: Image, after: Image, op: pa.StringArray) -> I
         values = pc.if_else(unchanged, new.values, old.values)
         present = pc.or_(old.present, and_present(unchanged, new))
         json = either(unchanged, new.json, old.json)
-        columns.append(ImageColumn(values, None if present.true_count == len(present) else present, json=json))
+        unavailable = either(unchanged, new.unavailable, old.unavailable)
+        columns.append(ImageColumn(values, unless_all(present), json=json, unavailable=unavailable))
     return Image(tuple(columns), before.exists)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_strings, string_maps
 from ggfmt.columnar.pieces import Conditional, Equals, Piece, Repeated
-from ggfmt.model.change import OP_TYPES
+from ggfmt.model.change import OP_TYPES, without_empty
 
 _STRING = pa.string()
 _OP_TYPES = pa.array(OP_TYPES, _STRING)
@@ -63,6 +63,11 @@ def token(tokens: StringMapArray | None, name: str, rows: int) -> pa.StringArray
     if tokens is None:
         return pa.nulls(rows, pa.string())
     return as_strings(pc.map_lookup(tokens, pa.scalar(name, pa.string()), "first"))
+
+
+def first_token(tokens: StringMapArray, names: Sequence[str]) -> pa.StringArray:
+    """Return of each operation the first of some tokens that is not empty, or NULL; `names` has at least one name."""
+    return pc.coalesce(*(without_empty(token(tokens, name, len(tokens))) for name in names))
 
 
 def with_common(tokens: StringMapArray, common: Mapping[str, str]) -> StringMapArray:

@@ -202,7 +202,8 @@ def _replace_image(image: Image, table: TableDef, of: Mapping[int, Sequence[Repl
             with _limited(replacement.regex, replacement.key, "the values of a column", place):
                 values = replace_values(values, replacement)
         if values is not image.columns[index].values:
-            columns[index] = ImageColumn(values, image.columns[index].present)
+            old = image.columns[index]
+            columns[index] = ImageColumn(values, old.present, unavailable=old.unavailable)
     changed = any(new is not old for new, old in zip(columns, image.columns, strict=True))
     return replace(image, columns=tuple(columns)) if changed else image
 

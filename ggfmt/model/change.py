@@ -44,15 +44,21 @@ class ImageColumn:
 
     Where `json` is true, the source had a JSON value other than a string, such as an object, and the text is that
     value. None: nowhere. A JSON format may write the value as it was, even if the column holds texts.
+
+    Where `unavailable` is true, the source says that the row has a value which the message does not show; `present` is
+    false there. None: nowhere.
     """
 
     values: pa.StringArray
     present: pa.BooleanArray | None = None
     json: pa.BooleanArray | None = field(default=None, kw_only=True)
+    unavailable: pa.BooleanArray | None = field(default=None, kw_only=True)
 
     def take(self, indices: pa.Array[Any]) -> ImageColumn:
-        present, json = (None if mask is None else mask.take(indices) for mask in (self.present, self.json))
-        return ImageColumn(self.values.take(indices), present, json=json)
+        present, json, unavailable = (
+            None if mask is None else mask.take(indices) for mask in (self.present, self.json, self.unavailable)
+        )
+        return ImageColumn(self.values.take(indices), present, json=json, unavailable=unavailable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +92,8 @@ class ChangeBatch:
     ordinal   n int64: the number of each operation's record in the split, counted from 0
     key_update  n booleans, true where an update changes the primary key, if the reader decided that; None: a comparison
               of the images decides
+    transaction  n texts: the id of each operation's transaction in the source, null if the source has none; an empty
+              text becomes null. None: the format has no such ids, or no one requested them
     """
 
     table: TableDef
@@ -97,11 +105,12 @@ class ChangeBatch:
     ordinal: pa.Int64Array
     tokens: StringMapArray | None = None
     key_update: pa.BooleanArray | None = None
+    transaction: pa.StringArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("op_ts", "position"):
+        for name in ("op_ts", "position", "transaction"):
             texts = getattr(self, name)
-            given = without_empty(texts)
+            given = None if texts is None else without_empty(texts)
             if given is not texts:
                 object.__setattr__(self, name, given)
 
@@ -123,6 +132,7 @@ class ChangeBatch:
             ordinal=self.ordinal.take(indices),
             tokens=None if self.tokens is None else self.tokens.take(indices),
             key_update=None if self.key_update is None else self.key_update.take(indices),
+            transaction=None if self.transaction is None else self.transaction.take(indices),
         )
 
     def row_image(self) -> Image:
@@ -146,7 +156,9 @@ class ChangeBatch:
                     everywhere if new.present is None else new.present,
                 )
             json = either(delete, old.json, new.json)
-            columns.append(ImageColumn(pc.if_else(delete, old.values, new.values), present, json=json))
+            unavailable = either(delete, old.unavailable, new.unavailable)
+            values = pc.if_else(delete, old.values, new.values)
+            columns.append(ImageColumn(values, present, json=json, unavailable=unavailable))
         exists = pc.if_else(delete, self.before.exists_mask(count), self.after.exists_mask(count))
         return Image(tuple(columns), exists)
 
@@ -172,6 +184,7 @@ def merge_in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
         ordinal=ordinal,
         tokens=_tokens_of(batches),
         key_update=key_update,
+        transaction=_transactions_of(batches),
     )
     if all(one.ordinal[-1].as_py() < next.ordinal[0].as_py() for one, next in pairwise(batches)):
         return together
@@ -184,6 +197,7 @@ def _images_of(images: Sequence[Image], batches: Sequence[ChangeBatch]) -> Image
             pa.concat_arrays([column.values for column in same]),
             _masks([column.present for column in same], batches, True),
             json=_masks([column.json for column in same], batches, False),
+            unavailable=_masks([column.unavailable for column in same], batches, False),
         )
         for same in zip(*(image.columns for image in images), strict=True)
     )
@@ -195,6 +209,15 @@ def _tokens_of(batches: Sequence[ChangeBatch]) -> StringMapArray | None:
     if all(batch.tokens is None for batch in batches):
         return None
     return pa.concat_arrays([no_tokens(len(batch)) if batch.tokens is None else batch.tokens for batch in batches])
+
+
+def _transactions_of(batches: Sequence[ChangeBatch]) -> pa.StringArray | None:
+    """Return the transaction ids of all batches; a batch without ids has nulls."""
+    if all(batch.transaction is None for batch in batches):
+        return None
+    return pa.concat_arrays(
+        [pa.nulls(len(batch), pa.string()) if batch.transaction is None else batch.transaction for batch in batches]
+    )
 
 
 def no_tokens(rows: int) -> StringMapArray:

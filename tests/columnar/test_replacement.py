@@ -162,11 +162,13 @@ def test_shared_columns_stay_shared() -> None:
 
 
 def test_what_a_missing_value_hides_does_not_matter() -> None:
-    column = ImageColumn(pa.array([GARBAGE, "|"]), pa.array([False, True]))
+    unavailable = pa.array([True, False])
+    column = ImageColumn(pa.array([GARBAGE, "|"]), pa.array([False, True]), unavailable=unavailable)
     batch = batch_of(Image((column,), pa.array([False, False])), Image((column,)), "II", one_table(2, "A"))
     replaced = replaced_content(batch, pair("[|]", "-")).after.columns[0]
     assert replaced.values[1].as_py() == "-"
     assert replaced.present is column.present
+    assert replaced.unavailable is unavailable
 
 
 def test_a_key_update_is_one_by_the_values_of_the_source() -> None:

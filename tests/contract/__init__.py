@@ -95,6 +95,7 @@ class Contract:
     shown     of a case, the operations as they are read back: less what the format does not show
     table     of a case, the definition that is read back; `told` picks what of it messages tell. That columns are
               among those of the definition is asked in any case
+    transactions  the names of the tokens that are ids of transactions too; the first one that is not empty counts
     truncates  a truncate has a form
     records   messages as they stand between `frame`s, by hand: the first `base` of them tell how the others are to be
               understood. Together, after `head`, they are a file
@@ -112,6 +113,7 @@ class Contract:
     records: Sequence[bytes]
     told: Callable[[Case, TableDef], Any] = nothing
     table: Callable[[Case], TableDef] = as_it_is
+    transactions: Sequence[str] = ()
     truncates: bool = True
     base: int = 0
     head: bytes = b""

@@ -116,6 +116,7 @@ def _contract(name: str) -> Contract:
     return Contract(
         cases(name),
         rows if name.startswith("avro_row") else whole_operations,
+        transactions=("xid", "6"),
         told=told_by_containers if container else whole,
         records=records,
         head=head,

@@ -62,6 +62,7 @@ CONTRACTS = {
     "canal_json": Contract(
         cases(),
         shown,
+        transactions=("gtid",),
         told=names_and_keys,
         records=lines(
             message("INSERT", [ROW]),

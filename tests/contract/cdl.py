@@ -106,6 +106,7 @@ CONTRACTS = {
     "cdl_json": Contract(
         cases(),
         shown,
+        transactions=("txId",),
         told=names_kinds_and_keys,
         table=read_as,
         truncates=False,

@@ -137,6 +137,7 @@ CONTRACTS = {
     "debezium_json": Contract(
         cases(),
         shown,
+        transactions=("txId", "transaction.id", "gtid"),
         told=kinds,
         table=read_as,
         records=lines(
@@ -219,6 +220,7 @@ def _file(operations: list[PlainOperation]) -> bytes:
 CONTRACTS["debezium_avro"] = Contract(
     avro_cases(),
     avro_shown,
+    transactions=("transaction.id",),  # all other tokens are in the map of ggfmt
     told=kinds_of_columns,
     table=read_as,
     records=[_file([item]).removeprefix(_file([])) for item in _STORY],

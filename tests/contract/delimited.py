@@ -98,6 +98,7 @@ CONTRACTS = {
     "delimitedtext": Contract(
         cases(by_image=False),
         shown,
+        transactions=("xid", "6"),
         told=whole,
         records=["I|GG.T|t|c|p|R=A,L=b|1|é".encode(), b"U|GG.T|t|c|p||1|NULL", b"D|GG.T|t|c|p|||2", b"T|GG.T|t|c|p|||"],
         told_of_records={"fieldDelimiter": "|", "encoding": "UTF-8"},
@@ -107,6 +108,7 @@ CONTRACTS = {
     "delimitedtext_op": Contract(
         cases(by_image=True),
         op_shown,
+        transactions=("xid", "6"),
         told=whole,
         records=[
             "I|GG.T|t|c|p|R=A,L=b||1||é".encode(),

@@ -88,6 +88,7 @@ CONTRACTS = {
     "dms_json": Contract(
         cases(),
         shown,
+        transactions=("transaction-id",),
         made=made,
         records=lines(
             control("create-table", TABLE_DEF),

@@ -208,6 +208,7 @@ CONTRACTS = {
     "dts_avro": Contract(
         cases(),
         shown,
+        transactions=("sourceTxid",),
         told=names_kinds_and_keys,
         table=read_as,
         records=list(map(datum, story())),

@@ -91,6 +91,7 @@ CONTRACTS = {
     "json": Contract(
         cases(by_row=False),
         lambda case: [as_written(item) for item in case.operations],
+        transactions=("xid", "6"),
         records=[
             line(ID=1, NAME="a", FLAG=True),
             line(op="U", ID=2, NAME=None, more=',"before":{"ID":1},"primary_keys":["ID"],"tokens":{"R":"A"}'),
@@ -105,6 +106,7 @@ CONTRACTS = {
     "json_row": Contract(
         cases(by_row=True),
         rows,
+        transactions=("xid", "6"),
         records=[
             row(ID=1, NAME="a", FLAG=True),
             row(op="U", more=',"primary_keys":["ID"],"tokens":{"R":"A"}', ID=2, NAME=None),

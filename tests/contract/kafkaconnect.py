@@ -118,6 +118,7 @@ CONTRACTS = {
     "kafkaconnect_json": Contract(
         cases(),
         shown,
+        transactions=("xid", "6"),
         told=told,
         records=lines(*GOOD).splitlines(),
         base=2,

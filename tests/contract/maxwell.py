@@ -97,6 +97,7 @@ CONTRACTS = {
     "maxwell_json": Contract(
         cases(),
         shown,
+        transactions=("xid",),
         truncates=False,
         records=lines(
             statement(),

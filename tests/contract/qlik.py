@@ -154,6 +154,7 @@ CONTRACTS = {
     "qlik_json": Contract(
         json_cases(),
         shown,
+        transactions=("transactionId",),
         told=names_and_keys,
         truncates=False,
         records=lines(
@@ -176,6 +177,7 @@ CONTRACTS = {
     "qlik_avro": Contract(
         avro_cases(),
         shown,
+        transactions=("transactionId",),
         told=names_and_keys,
         truncates=False,
         records=[

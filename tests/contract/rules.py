@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,6 +22,7 @@ from dialects import DATA, EVERYTHING, NOW, Read, chunk_bytes, discover, read, t
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import PlainOperation, row_image
+from scanners import without_kernels
 from strategies import examples, make_batch, slice_batch
 
 from contract import Case, Contract, contract_of
@@ -282,6 +284,42 @@ def projections(contract: Contract) -> None:
 
 def _row(item: PlainOperation) -> tuple[Any, ...]:
     return item.op, item.op_ts, item.pos, dict(row_image(item))
+
+
+@rule()
+def transactions(contract: Contract) -> None:
+    """Operations have the ids of their transactions if these are requested, with kernels and without, and nothing else
+    changes."""
+
+    @examples(60)
+    @given(contract.cases, st.lists(st.sampled_from([None, "7", "18"]), min_size=1, max_size=4), st.booleans())
+    def have_their_ids(case: Case, ids: Sequence[str | None], row_only: bool) -> None:
+        case = _with_transactions(contract, case, ids)
+        data = file_of(contract, case)
+        full = read_case(contract, case, data)
+        expected = replace(full, transactions=[_transaction(contract, item) for item in full.plain])
+        asked = replace(EVERYTHING, transactions=True)
+        assert read_case(contract, case, data, projection=asked) == expected
+        narrow = read_case(contract, case, data, projection=Projection(row_only=row_only, transactions=True))
+        assert narrow.transactions == expected.transactions
+        assert not any(item.tokens for item in narrow.plain)
+        with without_kernels():
+            assert read_case(contract, case, data, projection=asked) == expected
+
+    have_their_ids()
+
+
+def _with_transactions(contract: Contract, case: Case, ids: Iterable[str | None]) -> Case:
+    """The case with one of the ids in each operation, as the token that counts last; None adds no token."""
+    operations = [
+        item if text is None else replace(item, tokens={**item.tokens, contract.transactions[-1]: text})
+        for item, text in zip(case.operations, cycle(ids if contract.transactions else [None]), strict=False)
+    ]
+    return replace(case, changes=replace(case.changes, operations=operations))
+
+
+def _transaction(contract: Contract, item: PlainOperation) -> str | None:
+    return next((text for name in contract.transactions if (text := item.tokens.get(name))), None)
 
 
 @rule()

@@ -67,6 +67,7 @@ CONTRACTS = {
     "shareplex_json": Contract(
         cases(),
         shown,
+        transactions=("trans",),
         records=lines(
             message("ins", ROW, scn="1"),
             message("upd", {"NAME": "b"}, ROW),

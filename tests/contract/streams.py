@@ -77,6 +77,7 @@ CONTRACTS = {
     "goldengate_streams_json": Contract(
         cases(),
         shown,
+        transactions=("xid",),
         told=whole,
         table=read_as,
         records=lines(

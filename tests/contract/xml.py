@@ -82,6 +82,7 @@ CONTRACTS = {
     "xml": Contract(
         cases(),
         lambda case: [as_written(item) for item in case.operations],
+        transactions=("xid", "6"),
         told=column_names,
         records=[
             record.rstrip()

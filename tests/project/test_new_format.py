@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from dialects import lines, read
+from dialects import lines, read, transactions_of
 from places import ROOT
 from scanners import operations_taken, without_kernels
 
@@ -219,3 +219,4 @@ def test_one_declaration_of_a_record_serves_the_exact_reader_and_the_scanner(toy
     with without_kernels():
         exact = read(toy_rows, data)
     assert (exact.plain, exact.reasons) == (found.plain, found.reasons)
+    assert transactions_of(toy_rows, data) == ["7", None, None, None]

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from oracle import PlainOperation
 from places import SHARED_DATA
+from scanners import without_kernels
 from strategies import Changes, make_batch, plain_operations
 
 from ggfmt.columnar.images import key_updates
@@ -21,7 +22,7 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Layout, Reject, Remark, SchemaChange
-from ggfmt.model.change import ChangeBatch
+from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import Catalog, TableDef
 
 DATA = SHARED_DATA
@@ -54,13 +55,15 @@ def chunk_bytes(count: int) -> Iterator[None]:
 
 @dataclass
 class Read:
-    """What was read, in order: operations with their tables, the places of their records and whether they change the
-    key; rejects, definitions, other records by kind, unknown members by name, remarks. Rejects have no ordinals, which
-    start anew in each split."""
+    """What was read, in order: operations with their tables, the places of their records, whether they change the key,
+    the ids of their transactions and the names of the unavailable columns of both images; rejects, definitions, other
+    records by kind, unknown members by name, remarks. Rejects have no ordinals, which start anew in each split."""
 
     operations: list[tuple[TableDef, PlainOperation]] = field(default_factory=list)
     places: list[tuple[int, int]] = field(default_factory=list)
     key_updates: list[bool] = field(default_factory=list)
+    transactions: list[str | None] = field(default_factory=list)
+    unavailable: list[tuple[set[str], set[str]]] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
     definitions: list[SchemaChange] = field(default_factory=list)
     others: dict[str, int] = field(default_factory=dict)
@@ -146,18 +149,22 @@ def read(
     for start, length in _splits(layout, data, size):
         here = catalog.with_tables(event.table for event in events if event.line < start)
         reader = FORMATS[name].read_support.by(source).reader(here, projection, source)
-        taken: list[tuple[int, int, TableDef, PlainOperation, tuple[int, int], bool]] = []
+        taken: list[tuple[int, int, TableDef, PlainOperation, tuple[int, int], bool, str | None, _Unavailable]] = []
 
         def take(event: ChangeBatch | Reject | SchemaChange, reader: Any = reader, taken: Any = taken) -> None:
             if isinstance(event, ChangeBatch):
                 changed = key_updates(event)
+                ids = event.transaction
+                assert ids is None or projection.transactions, "no one requested the ids of transactions"
                 for row, operation in enumerate(plain_operations(event)):
                     ordinal = event.ordinal[row].as_py()
                     chunk, first, last = reader.locate(ordinal)
                     assert chunk.data[first:last] == data[chunk.offset + first : chunk.offset + last]
                     place = chunk.offset + first, chunk.offset + last
                     update = changed is not None and changed[row].as_py()
-                    taken.append((ordinal, len(taken), event.table, operation, place, update))
+                    transaction = None if ids is None else ids[row].as_py()
+                    hidden = _unavailable(event, event.before, row), _unavailable(event, event.after, row)
+                    taken.append((ordinal, len(taken), event.table, operation, place, update, transaction, hidden))
             elif isinstance(event, Reject):
                 span = event.diagnostic.span
                 assert span.file == FILE
@@ -173,10 +180,12 @@ def read(
                 take(event)
         for event in reader.flush():
             take(event)
-        for _, _, table, operation, place, update in sorted(taken, key=lambda item: item[:2]):
+        for _, _, table, operation, place, update, transaction, hidden in sorted(taken, key=lambda item: item[:2]):
             result.operations.append((table, operation))
             result.places.append(place)
             result.key_updates.append(update)
+            result.transactions.append(transaction)
+            result.unavailable.append(hidden)
         for total, counts in ((result.others, reader.others), (result.members, reader.members)):
             for kind, count in counts.items():
                 total[kind] = total.get(kind, 0) + count
@@ -184,6 +193,31 @@ def read(
             result.remarks[remark] = result.remarks.get(remark, 0) + count
     result.rejects.sort(key=lambda reject: reject.diagnostic.span.offset or 0)
     return result
+
+
+_Unavailable = tuple[set[str], set[str]]
+
+
+def _unavailable(batch: ChangeBatch, image: Image, row: int) -> set[str]:
+    """The unavailable columns of the image of an operation."""
+    names = set()
+    if image.exists is None or image.exists[row].as_py():
+        for name, column in zip(batch.table.column_names, image.columns, strict=True):
+            if column.unavailable is not None and column.unavailable[row].as_py():
+                assert column.present is not None
+                assert not column.present[row].as_py()
+                names.add(name)
+    return names
+
+
+def transactions_of(
+    name: str, data: bytes, source: WriterSettings | None = None, trusted: Mapping[str, TableDef] = {}
+) -> list[str | None]:
+    """The ids of the transactions of a file's operations, which are the same with kernels and without."""
+    found = read(name, data, source, trusted=trusted, projection=Projection(transactions=True))
+    with without_kernels():
+        assert read(name, data, source, trusted=trusted, projection=Projection(transactions=True)) == found
+    return found.transactions
 
 
 def written(

@@ -94,12 +94,14 @@ class Projection:
     row_only   the before image of an update is needed only to detect primary key updates
     in_order   tables share a file, so that the reader must not hold back an operation at the end of a chunk or at a
                schema change
+    transactions  batches have the ids of transactions, if the format has them
     """
 
     row_only: bool = False
     key_updates: bool = False
     tokens: bool = False
     in_order: bool = False
+    transactions: bool = False
 
     def __or__(self, other: Projection) -> Projection:
         return Projection(
@@ -107,6 +109,7 @@ class Projection:
             self.key_updates or other.key_updates,
             self.tokens or other.tokens,
             self.in_order or other.in_order,
+            self.transactions or other.transactions,
         )
 
 

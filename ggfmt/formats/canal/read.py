@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -28,6 +28,8 @@ from ggfmt.model.table import Column, Kind, TableDef, join_name
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": "I"}
 _TRUNCATE = re.compile(r"\s*truncate\b", re.IGNORECASE)
 _types = msgspec.json.Decoder(dict[str, str]).decode
+
+_Head: TypeAlias = tuple[int | None, str | None, dict[str, str], str | None]
 
 
 def _base64(text: str) -> str:
@@ -72,6 +74,7 @@ class Canal(Dialect):
     scanned = True
     ops: ClassVar[roles.Ops] = {**_OPS, "INIT": roles.OpToken("I", "snapshot", "true", rank=2)}
     row_token = "row"
+    transaction_members = ("gtid",)
     overlay = True
     ordered = False
     by_kind = _BY_KIND
@@ -144,8 +147,8 @@ class Canal(Dialect):
             return f"ddl {kind.lower()}" if kind not in ("DDL", "INIT_DDL") else "ddl"
         raise no_op("type", kind, _OPS, more=" and those of statements")
 
-    def _head(self, record: CanalRecord) -> tuple[int | None, str | None, dict[str, str]]:
-        """Time, position and tokens of all rows of a message."""
+    def _head(self, record: CanalRecord) -> _Head:
+        """Time, position and tokens of all rows of a message, and the id of their transaction."""
         op_ts = None if record.es in (None, "") else _millis(record.es) * 1000
         identity = None if record.id is None else str(record.id)
         tokens: dict[str, str] = {}
@@ -155,21 +158,21 @@ class Canal(Dialect):
                 tokens["snapshot"] = "true"
             if record.tidb is not None:
                 tokens |= roles.tokens_of(Tidb, record.tidb)
-        return op_ts, record.gtid or identity, tokens
+        return op_ts, record.gtid or identity, tokens, record.gtid if self.with_transactions else None
 
     @staticmethod
     def _change(
         table: str,
         op: str,
-        head: tuple[int | None, str | None, dict[str, str]],
+        head: _Head,
         before: Raw | None,
         after: Raw | None,
         record_schema: RecordSchema | None,
         row: int | None = None,
     ) -> Change:
-        op_ts, position, tokens = head
+        op_ts, position, tokens, transaction = head
         own = tokens if row is None else {**tokens, "row": str(row)}
-        return Change(table, op, op_ts, position, before, after, own, record_schema)
+        return Change(table, op, op_ts, position, before, after, own, record_schema, transaction)
 
     def _table(self, record: CanalRecord) -> str:
         if not record.table:

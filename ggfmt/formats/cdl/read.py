@@ -98,6 +98,7 @@ class _Schema:
 class Cdl(Dialect):
     record = CdlRecord
     scanned = True
+    transaction_tokens = ("txId",)
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)

@@ -51,7 +51,16 @@ class Envelope(msgspec.Struct, gc=False):
     ts_ms: Annotated[Raw, roles.skip()] = ABSENT
     ts_us: Annotated[Raw, roles.skip()] = ABSENT
     ts_ns: Annotated[Raw, roles.skip()] = ABSENT
-    transaction: Annotated[Raw, roles.enter(required=False, others=roles.Token(2, "transaction."))] = ABSENT
+    transaction: Annotated[
+        Raw,
+        roles.enter(
+            sources.ScannedTransaction,
+            required=False,
+            others=roles.Token(2, "transaction."),
+            when=roles.TRANSACTIONS,
+        ),
+        roles.enter(required=False, others=roles.Token(2, "transaction.")),
+    ] = ABSENT
 
 
 class DebeziumRecord(Envelope, gc=False, rename={"raw": "\x7fraw"}):
@@ -173,6 +182,7 @@ _NO_SCHEMA = Schema(None, None)
 class Debezium(Dialect):
     record = DebeziumRecord
     scanned = True
+    transaction_members = sources.TRANSACTION_MEMBERS
     ops: ClassVar[roles.Ops] = {
         "c": "I",
         "r": roles.OpToken("I", "snapshot", "true", rank=3),
@@ -296,6 +306,11 @@ class Debezium(Dialect):
                 tokens |= sources.transaction_tokens(transaction)
             if code == _READ:
                 tokens.setdefault("snapshot", "true")
+        transaction_id = None
+        if self.with_transactions:
+            inner = non_null(record.transaction)
+            members = {} if block is None else raw_members(block)
+            transaction_id = sources.transaction_id(members, ABSENT if inner is None else sources.id_in(inner))
         return [
             Change(
                 table,
@@ -306,6 +321,7 @@ class Debezium(Dialect):
                 after,
                 tokens,
                 self._describe(table, schema),
+                transaction_id,
             )
         ]
 
@@ -361,10 +377,12 @@ class Debezium(Dialect):
             tokens = sources.flattened_tokens(block, sources.database_in_name(source, self.options))
             if code == _READ:
                 tokens.setdefault("snapshot", "true")
+        transaction_id = None
+        if self.with_transactions:
+            transaction_id = sources.transaction_id(block, block.get("transaction_id", ABSENT))
         record_schema = self._describe(table, schema, ("__deleted", prefix) if prefix else ("__deleted",))
-        return [
-            Change(table, op, sources.op_micros(source), sources.position(source), before, after, tokens, record_schema)
-        ]
+        op_ts, position = sources.op_micros(source), sources.position(source)
+        return [Change(table, op, op_ts, position, before, after, tokens, record_schema, transaction_id)]
 
     def _schema_change(self, raw: Raw) -> Meaning:
         change = decoded(_schema_change, raw, "`tableChanges` are not as Debezium makes them")

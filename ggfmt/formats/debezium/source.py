@@ -78,13 +78,31 @@ class ScannedSource(SourceBlock, gc=False):
     version: Annotated[Raw, roles.skip()] = ABSENT
     ts_ns: Annotated[Raw, roles.skip()] = ABSENT
     tokens: Annotated[dict[str, str] | None, roles.tokens(roles.STRING, rank=1)] = None
+    txId: Annotated[Any, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
+    gtid: Annotated[Any, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
 
+
+class ScannedTransaction(msgspec.Struct, gc=False):
+    """The member `transaction` as the scanner takes it if the caller requested ids of transactions."""
+
+    id: Annotated[Any, roles.transaction(_SCALAR), roles.Token(2, "transaction.id")] = None
+
+
+# The members of a source block, and of `transaction`, with the id of the transaction, in their order of precedence. The
+# PostgreSQL connector writes `transaction.id` with the position of each change in it, so that changes of a transaction
+# have different ids: `txId` comes first.
+TRANSACTION_MEMBERS = ("txId", "id", "gtid", "server_transaction_id")
+_IN_TRANSACTION = "id"
 
 NO_SOURCE = SourceBlock()
 # Parts of positions, in addition to `position`; they are tokens too.
 _PARTS = roles.token_names(SourceBlock)
 # The members that are not tokens: the version of the connector, the name of the table, the position, and times.
-_STRUCTURE = frozenset(ScannedSource.__struct_fields__) - {*roles.token_names(ScannedSource), "db"}
+_STRUCTURE = frozenset(ScannedSource.__struct_fields__) - {
+    *roles.token_names(ScannedSource),
+    "db",
+    *TRANSACTION_MEMBERS,
+}
 
 decode = msgspec.json.Decoder(SourceBlock).decode
 _texts = msgspec.json.Decoder(dict[str, str]).decode
@@ -210,6 +228,17 @@ def transaction_tokens(transaction: Raw) -> dict[str, str]:
     """Return the tokens in the member `transaction`."""
     texts = decoded(raw_texts, transaction, "`transaction` is no object")
     return {f"transaction.{name}": text for name, text in texts.items() if text is not None}
+
+
+def transaction_id(source: Mapping[str, Raw], own: Raw) -> str | None:
+    """Return the transaction id of a change. `own`: the `id` in its `transaction`, `ABSENT` if there is none."""
+    members = {name: source.get(name, ABSENT) for name in TRANSACTION_MEMBERS} | {_IN_TRANSACTION: own}
+    return next((text for value in members.values() if value is not ABSENT and (text := raw_text(value))), None)
+
+
+def id_in(transaction: Raw) -> Raw:
+    """Return the `id` in a member `transaction`; `ABSENT` if there is none."""
+    return decoded(raw_members, transaction, "`transaction` is no object").get(_IN_TRANSACTION, ABSENT)
 
 
 # Source blocks from the scanner, one column at a time

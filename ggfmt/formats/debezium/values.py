@@ -239,7 +239,7 @@ def placeholder_forms(option: str) -> pa.StringArray:
 
 
 class ValueDecoding:
-    """Decoder of the columns of images: unavailable values become missing, and others go through a kernel.
+    """Decoder of the columns of images: unavailable values become missing and are marked, others go through a kernel.
 
     `quoted` is the kernel for values that were JSON strings, `plain` for all others; None keeps the values as they are.
     `help` says what to do about wrong values.
@@ -261,7 +261,7 @@ class ValueDecoding:
             there = pc.invert(unavailable)
             present = there if present is None else pc.and_(present, there)
         texts, bad = self._texts(values, column)
-        return ImageColumn(texts, present), bad
+        return ImageColumn(texts, present, unavailable=unavailable if unavailable.true_count else None), bad
 
     def _texts(self, values: pa.StringArray, column: ImageColumn) -> Converted:
         if self._quoted is self._plain:

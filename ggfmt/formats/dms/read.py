@@ -66,6 +66,7 @@ _control = msgspec.json.Decoder(DmsControl).decode
 
 class Dms(Dialect):
     record = dict[str, Raw]
+    transaction_tokens = ("transaction-id",)
     partial_before = True
     keeps_json = frozenset({Kind.STRING})
 

@@ -32,7 +32,7 @@ from ggfmt.formats.dts.charsets import MYSQL_CHARSETS, decoder
 from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
 from ggfmt.formats.dts.decode import Cell, Decoder, DtsRecord, MalformedRecordError, RowFields
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
-from ggfmt.formats.dts.tokens import WORDS, tokens_of
+from ggfmt.formats.dts.tokens import TRANSACTION, WORDS, tokens_of
 from ggfmt.formats.dts.types import ORACLE, TypeHint, hint_of
 from ggfmt.formats.records import scanner
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, classify_records
@@ -241,6 +241,8 @@ class Dts(Dialect):
 
     Discovery collects the kinds of columns that values show: the keys are a table, a column and a kind.
     """
+
+    transaction_tokens = (TRANSACTION,)
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -578,7 +580,7 @@ class DtsReader(DialectReader):
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._scan = make_scan(projection)
+        self._scan = make_scan(replace(projection, tokens=self.reads_tokens))
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         if self._scan is None:

@@ -110,6 +110,10 @@ _KEYWORDS = (
 )
 KEYWORDS = {keyword.name: keyword for keyword in _KEYWORDS}
 
+# The tokens of GoldenGate with the id of the transaction. A metadata column `${xid}` is read as the token `xid`, and
+# GoldenGate names its token TRANID `6`.
+TRANSACTION_TOKENS = ("xid", "6")
+
 # Keywords whose values come from tokens, which the reader must decode.
 _OF_TOKENS = frozenset({ALL_TOKENS, "token", *(keyword.name for keyword in _KEYWORDS if keyword.tokens)})
 

@@ -37,7 +37,7 @@ class MaxwellRecord(msgspec.Struct, gc=False):
     table: Annotated[str | None, roles.identity()] = None
     type: Annotated[str | None, roles.op()] = None
     ts: Annotated[int | None, roles.slot()] = None
-    xid: Annotated[int | None, roles.Token(0)] = None
+    xid: Annotated[int | None, roles.transaction(), roles.Token(0)] = None
     xoffset: Annotated[int | None, roles.Token(1)] = None
     commit: Annotated[bool | None, roles.Token(8, unless="false")] = None
     position: Annotated[str | None, roles.slot()] = None
@@ -80,6 +80,7 @@ _table = msgspec.json.Decoder(MaxwellTable).decode
 class Maxwell(Dialect):
     record = MaxwellRecord
     scanned = True
+    transaction_members = ("xid",)
     ops: ClassVar[roles.Ops] = {**_OPS, "bootstrap-insert": roles.OpToken("I", SNAPSHOT, "true", rank=9)}
     empty_old_is_none = True
     overlay = True
@@ -122,7 +123,9 @@ class Maxwell(Dialect):
                 before = non_null(record.old)
         op_ts = None if record.ts is None else record.ts * 1_000_000
         tokens = self._tokens(record, kind) if self.with_tokens else {}
-        return (Change(table, op, op_ts, record.position or record.gtid, before, after, tokens),)
+        transaction = str(record.xid) if self.with_transactions and record.xid is not None else None
+        position = record.position or record.gtid
+        return (Change(table, op, op_ts, position, before, after, tokens, transaction=transaction),)
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         position, gtid = scanned.values("position"), scanned.values("gtid")

@@ -59,7 +59,9 @@ class QlikHeaders(msgspec.Struct, gc=False):
     timestamp: Annotated[str | None, roles.slot(roles.STAMP | roles.NULL)] = None
     changeSequence: Annotated[str | int | None, roles.slot(), roles.Token(4, unless="", when=CHANGE_SEQUENCE)] = None
     streamPosition: Annotated[str | int | None, roles.slot(), roles.Token(4, unless="", when=STREAM_POSITION)] = None
-    transactionId: Annotated[str | int | None, roles.skip(_TEXT), roles.Token(0, unless="")] = None
+    transactionId: Annotated[
+        str | int | None, roles.transaction(_TEXT), roles.skip(_TEXT), roles.Token(0, unless="")
+    ] = None
     changeMask: Annotated[str | None, roles.identity()] = None
     columnMask: Annotated[str | None, roles.identity()] = None
     transactionEventCounter: Annotated[str | int | None, roles.Token(1, unless="")] = None

@@ -59,6 +59,7 @@ class KnownDefinition:
 class Qlik(Dialect):
     """The parts that both encodings share; their images differ."""
 
+    transaction_members = ("transactionId", f"{PREFIX}transactionId")
     ops: ClassVar[roles.Ops] = {
         form: roles.OpToken(op, "snapshot", "true", rank=5) if name in _SNAPSHOTS else op
         for name, op in _OPS.items()
@@ -235,7 +236,9 @@ class Qlik(Dialect):
                 tokens.update(known.tokens)
         position = _text(getattr(headers, self.position))
         record_schema = None if known is None else known.record_schema
-        return Change(table, op, self._op_ts(headers.timestamp), position, before, after, tokens, record_schema)
+        transaction = _text(headers.transactionId) if self.with_transactions else None
+        op_ts = self._op_ts(headers.timestamp)
+        return Change(table, op, op_ts, position, before, after, tokens, record_schema, transaction)
 
     def _masked(
         self, headers: QlikHeaders, body: QlikBody, table: str, known: KnownDefinition | None
@@ -336,7 +339,9 @@ class QlikJson(Qlik):
         enveloped = record.message is not None
         body = record.message or record
         flattened = body.headers is None
-        conditions = (FLATTENED, PREFIX + self.other) if flattened else (self.other,)
+        conditions: tuple[str, ...] = (FLATTENED, PREFIX + self.other) if flattened else (self.other,)
+        if flattened and self.with_transactions:
+            conditions = (*conditions, PREFIX + roles.TRANSACTIONS)
         if enveloped:
             conditions = (ENVELOPED, *conditions)
         notes = self.notes(roles.places(QlikRecord, conditions, inherited=not enveloped))

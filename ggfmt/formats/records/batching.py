@@ -11,13 +11,14 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import map_items, non_null_values
 from ggfmt.columnar.columns import int64s, texts, token_maps
+from ggfmt.columnar.metadata import first_token
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange, starts_of
@@ -49,11 +50,16 @@ class _BufferedChunk:
 class PlacingReader(Reader):
     """A reader that can locate its records while it keeps their chunks.
 
-    `ordinal` is the ordinal of the next record.
+    ordinal             the ordinal of the next record
+    transaction_tokens  the tokens with the id of the transaction; the first one that is not empty counts
+    reads_tokens        the reader needs tokens, because the caller requested them or the ids of transactions
     """
+
+    transaction_tokens: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
+        self.reads_tokens = projection.tokens or (projection.transactions and bool(self.transaction_tokens))
         self.ordinal = 0
         self.wrapped = False  # whether a record was in a Kafka message
         self._chunks: list[_BufferedChunk] = []
@@ -93,6 +99,13 @@ class PlacingReader(Reader):
     def drain(self, everything: bool) -> Iterator[Event]:
         """Yield the buffered operations that need not wait any longer, or all of them if `everything`."""
         return iter(())
+
+    def with_transactions(self, batch: ChangeBatch) -> ChangeBatch:
+        """Return a batch with the ids of transactions that are tokens, and without tokens that no one requested."""
+        if not self.projection.transactions or not self.transaction_tokens or batch.tokens is None:
+            return batch
+        transaction = first_token(batch.tokens, self.transaction_tokens)
+        return replace(batch, transaction=transaction, tokens=batch.tokens if self.projection.tokens else None)
 
     def _forget(self) -> None:
         self._chunks.clear()
@@ -242,7 +255,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
         rejects, table.refused = table.refused, []
         yield from sorted(rejects, key=lambda reject: reject.ordinal)
         if batches:
-            batch = merge_in_order(batches)
+            batch = self.with_transactions(merge_in_order(batches))
             yield self._with_messages(batch) if self.wrapped else batch
 
     def set_aside(self) -> None:

@@ -27,6 +27,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
+from ggfmt.arrow import compute as pc
 from ggfmt.columnar.strings import Kernel
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
@@ -39,7 +40,7 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.scanner import ScannedBatch
-from ggfmt.model.change import ImageColumn
+from ggfmt.model.change import ImageColumn, without_empty
 from ggfmt.model.table import Catalog, Kind, TableDef
 from ggfmt.options.value_types import keys_of
 
@@ -79,6 +80,7 @@ class Change(NamedTuple):
                (`rows.StructRows`)
     tokens     texts by name
     record_schema  the definition in the record; None if the definition must come from elsewhere
+    transaction  the id of the transaction; None if the record has none or the dialect has no `with_transactions`
     """
 
     table: str
@@ -89,6 +91,7 @@ class Change(NamedTuple):
     after: Any
     tokens: dict[str, str]
     record_schema: RecordSchema | None = None
+    transaction: str | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,13 @@ class Dialect(ABC):
     row_token  for the scanner: the token for the number of an operation in its record, as in `roles.Grammar`
     by_kind    conversions by kind of column; columns of other kinds contain plain texts
 
+    Where the id of the transaction is; without both, operations have no such ids:
+
+    transaction_members  the members with the role `roles.transaction`, or with other roles that make columns; the first
+               one that is not empty counts. The dialect also sets `Change.transaction`.
+    transaction_tokens  the tokens with the id; the first one that is not empty counts. The reader then makes all tokens
+               if the caller requests the ids: this is slower.
+
     What images contain:
 
     overlay    the before image of an update has only the changed columns; the other columns equal the after image
@@ -174,7 +184,8 @@ class Dialect(ABC):
 
     State of an instance:
 
-    with_tokens  the caller requested tokens
+    with_tokens  the reader needs tokens
+    with_transactions  the caller requested the ids of transactions
     members    the number of operations by undeclared member: how many operations had the member in their record
     keys       the names of key columns by table, from records that contain a key but no definition
     key_counts  the number of operations by table and key columns, from records that contain a key but no definition
@@ -200,9 +211,12 @@ class Dialect(ABC):
     discovery_scanned: ClassVar[bool] = False
     ops: ClassVar[roles.Ops] = MappingProxyType({})
     row_token: ClassVar[str | None] = None
+    transaction_members: ClassVar[tuple[str, ...]] = ()
+    transaction_tokens: ClassVar[tuple[str, ...]] = ()
     empty_old_is_none: ClassVar[bool] = False
     absent_is_null: bool = False
     by_kind: ClassVar[Mapping[Kind, Convert]] = {}
+    with_transactions = False
 
     def __init__(self, source: WriterSettings = DEFAULT_SETTINGS, with_tokens: bool = True) -> None:
         self.source = source
@@ -361,8 +375,11 @@ class Dialect(ABC):
     ) -> roles.Grammar:
         """Return the result of `roles.make_grammar` from a cache.
 
-        The cache key does not contain `ops`: calls with the same other arguments must pass the same `ops`.
+        The cache key does not contain `ops`: calls with the same other arguments must pass the same `ops`. If the
+        caller requested the ids of transactions, this is a condition too.
         """
+        if self.with_transactions:
+            conditions = (*conditions, roles.TRANSACTIONS)
         key = record, conditions, notes, inherited
         grammar = self._grammars.get(key)
         if grammar is None:
@@ -409,6 +426,11 @@ class Dialect(ABC):
         `op_ts` has texts, or microseconds since 1970 (int64).
         """
         raise NotImplementedError
+
+    def transactions(self, scanned: ScannedBatch) -> pa.StringArray | None:
+        """Return the ids of the transactions of scanned operations; None if there is no member with such ids."""
+        texts = [without_empty(scanned.values(name)) for name in self.transaction_members if name in scanned.places]
+        return pc.coalesce(*texts) if texts else None
 
     @cached_property
     def decoder(self) -> Any:

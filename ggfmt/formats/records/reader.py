@@ -92,7 +92,7 @@ class ScanningReader(BatchingReader[Table]):
         self.scanner = None
         if native is not None and grammar is not None:
             try:
-                self.scanner = Scanner(grammar, asked.row_only, asked.row_only and asked.key_updates, asked.tokens)
+                self.scanner = Scanner(grammar, asked.row_only, asked.row_only and asked.key_updates, self.reads_tokens)
             except REFUSALS:
                 return
 
@@ -252,7 +252,8 @@ _pairs = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str
 class Heads:
     """Everything that a batch of operations needs besides the columns of its images, with one row per operation.
 
-    `tokens` is None if the caller did not request tokens.
+    `tokens` is None if the reader does not need tokens. `transaction` is None if the caller did not request it, if the
+    dialect has no such ids, or if they are in tokens.
     """
 
     op: pa.StringArray
@@ -262,6 +263,7 @@ class Heads:
     has_after: pa.BooleanArray
     ordinal: pa.Int64Array
     tokens: StringMapArray | None
+    transaction: pa.StringArray | None = None
 
 
 def stamps(values: Sequence[str | int | None]) -> tuple[pa.StringArray, Wrong]:
@@ -302,9 +304,14 @@ class DialectReader(ScanningReader[DialectTable]):
 
     dialect: ClassVar[type[Dialect]]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.transaction_tokens = cls.dialect.transaction_tokens
+
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._dialect = self.dialect(source, projection.tokens)
+        self._dialect = self.dialect(source, self.reads_tokens)
+        self._dialect.with_transactions = projection.transactions
         self._dialect.trusted = catalog.trusted
         self._dialect.catalog = catalog
         self.members = self._dialect.members
@@ -486,7 +493,8 @@ class DialectReader(ScanningReader[DialectTable]):
         tokens = scanned.tokens
         if tokens is not None:
             tokens = with_common(tokens, self._dialect.common_tokens(table.definition))
-        heads = Heads(scanned.op, op_ts, position, has_before, scanned.has_after, scanned.ordinal, tokens)
+        transaction = self._dialect.transactions(scanned) if asked.transactions else None
+        heads = Heads(scanned.op, op_ts, position, has_before, scanned.has_after, scanned.ordinal, tokens, transaction)
         return self._batch(table, heads, None if asked.row_only else scanned.before, scanned.after, key_update)
 
     def _with_absent_keys(self, scanned: ScannedBatch) -> ScannedBatch:
@@ -568,7 +576,7 @@ class DialectReader(ScanningReader[DialectTable]):
         return self.dialect.overlay or self.dialect.partial_before
 
     def columns(self, table: DialectTable) -> ChangeBatch | Wrong:
-        _, ops, op_ts, positions, befores, afters, tokens, _ = zip(*table.operations, strict=True)
+        _, ops, op_ts, positions, befores, afters, tokens, _, transactions = zip(*table.operations, strict=True)
         op = texts(ops)
         has_before = pa.array([image is not None for image in befores], pa.bool_())
         has_after = pa.array([image is not None for image in afters], pa.bool_())
@@ -590,8 +598,9 @@ class DialectReader(ScanningReader[DialectTable]):
         if wrong:
             return {row % len(ops): diagnostic for row, diagnostic in wrong.items()}
         old, new = decoded[: len(ops)], decoded[len(ops) :]
-        maps = token_maps(tokens) if asked.tokens else None
-        heads = Heads(op, op_texts, texts(positions), has_before, has_after, int64s(table.ordinals), maps)
+        maps = token_maps(tokens) if self.reads_tokens else None
+        ids = texts(transactions) if asked.transactions and self.dialect.transaction_members else None
+        heads = Heads(op, op_texts, texts(positions), has_before, has_after, int64s(table.ordinals), maps, ids)
         if not asked.row_only:
             before_columns, after_columns = self._decoded(rows, befores, old), self._decoded(rows, afters, new)
             if self.dialect.empty_old_is_none:
@@ -666,6 +675,7 @@ class DialectReader(ScanningReader[DialectTable]):
             heads.ordinal,
             heads.tokens,
             key_update,
+            heads.transaction,
         )
 
     def _remark(self, table: DialectTable, operations: int) -> None:

@@ -40,6 +40,8 @@ SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NA
 
 MAX_NOTES = 12  # for which the scanner has room
 
+TRANSACTIONS = "transactions"  # the condition that the caller requested the ids of transactions
+
 Place = tuple[str, ...]  # the names of the members that lead to an object
 
 
@@ -120,6 +122,15 @@ def identity(required: bool = False, when: str | None = None) -> Role:
 def slot(takes: int | None = None, required: bool = False, when: str | None = None) -> Role:
     """Make a column of the values."""
     return Role(SLOT, when, required, takes)
+
+
+def transaction(takes: int | None = None, required: bool = False) -> Role:
+    """Make a column of the values, which are ids of transactions, if the caller requested such ids.
+
+    Put this role before the role that the member has otherwise, and name the member in `transaction_members` of the
+    dialect.
+    """
+    return slot(takes, required, TRANSACTIONS)
 
 
 def op(when: str | None = None) -> Role:

@@ -39,7 +39,7 @@ class SharePlexMeta(msgspec.Struct, gc=False):
     scn: Annotated[int | str | None, roles.slot()] = None
     userid: Annotated[int | str | None, roles.Token(0)] = None
     rowid: Annotated[int | str | None, roles.Token(3)] = None
-    trans: Annotated[int | str | None, roles.Token(4)] = None
+    trans: Annotated[int | str | None, roles.transaction(), roles.Token(4)] = None
     seq: Annotated[int | str | None, roles.Token(1)] = None
     size: Annotated[int | str | None, roles.Token(2)] = None
     idx: Annotated[int | str | None, roles.Token(5)] = None
@@ -57,6 +57,7 @@ class SharePlexRecord(msgspec.Struct, gc=False):
 class SharePlex(Dialect):
     record = SharePlexRecord
     scanned = True
+    transaction_members = ("trans",)
     ops: ClassVar[roles.Ops] = {form: op for name, op in _OPS.items() for form in (name, name.lower())}
 
     def grammar(self, record: SharePlexRecord) -> roles.Grammar | None:
@@ -107,7 +108,8 @@ class SharePlex(Dialect):
         op_ts = _stamp(meta.time, table) if meta.time else None
         position = None if meta.scn is None else str(meta.scn)
         tokens = roles.tokens_of(SharePlexMeta, meta) if self.with_tokens else {}
-        return (Change(table, op, op_ts, position, before, after, tokens),)
+        transaction = str(meta.trans) if self.with_transactions and meta.trans is not None else None
+        return (Change(table, op, op_ts, position, before, after, tokens, transaction=transaction),)
 
 
 def _statement(name: str) -> str:

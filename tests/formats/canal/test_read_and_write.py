@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from contract import Case
 from contract.canal import ROW, TYPES, cases, message
-from dialects import DATA, lines, read, told, written
+from dialects import DATA, lines, read, told, transactions_of, written
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
@@ -36,6 +36,11 @@ def test_rows_of_a_message_are_operations_with_one_position_and_an_index() -> No
     assert [(c.name, str(c.type), c.key) for c in table.columns] == [
         ("id", "integer", 1), ("name", "string(50)", 0), ("price", "decimal(10,2)", 0),
     ]  # fmt: skip
+
+
+def test_the_transaction_of_all_rows_of_a_message_is_known_by_its_gtid() -> None:
+    messages = [message("INSERT", [ROW, ROW], gtid="a:1"), message("DELETE", [ROW], gtid=""), message("TRUNCATE")]
+    assert transactions_of("canal_json", lines(*messages)) == ["a:1", "a:1", None, None]
 
 
 def test_old_has_what_changed_and_null_in_it_was_null() -> None:

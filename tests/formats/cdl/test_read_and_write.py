@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from contract.cdl import COLUMNS, GOOD, field, message, schema, struct
 from contract.shown import MOMENTS, in_millis
-from dialects import DATA, lines, read, told, written
+from dialects import DATA, lines, read, told, transactions_of, written
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
@@ -47,6 +47,13 @@ def test_data_is_the_row_after_and_before_the_one_before() -> None:
     table = found.operations[0][0]
     assert table.full_name == "public.t"
     assert [(c.name, str(c.type), c.key) for c in table.columns] == [("id", "integer", 1), ("n", "string", 0)]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+@pytest.mark.parametrize(("version", "transaction"), [("1.0", "57227595"), ("2.0", "57227663")])
+def test_transactions_of_recorded_messages(version: str, transaction: str) -> None:
+    data = (DATA / f"cdl/huawei_mrs_doc__cdl_v{version}.json").read_bytes()
+    assert transactions_of("cdl_json", data) == [transaction]
 
 
 def test_the_database_is_told_by_an_option() -> None:

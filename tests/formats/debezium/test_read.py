@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from contract.debezium import MYSQL, ROW, ROW_FIELDS, SOURCE, event, field, table_change, wrapped
 from debezium_rows import AT, NAME, TEXTS
-from dialects import discover, lines, read, told
+from dialects import discover, lines, read, told, transactions_of
 from oracle import PlainOperation
 from runs import content, run_ggfmt
 
@@ -304,6 +305,32 @@ def test_the_key_of_a_schema_change_stays_where_schemas_tell_none() -> None:
 
 
 # Flattened rows
+
+
+@pytest.mark.parametrize("make", [list, lambda events: list(map(wrapped, events))], ids=["plain", "with a schema"])
+def test_the_transaction_is_known_by_the_first_member_with_its_id(make: Callable[[list[Any]], list[Any]]) -> None:
+    source = {name: value for name, value in SOURCE.items() if name != "txId"}
+    own = {"id": "5:11", "total_order": 1}
+    gtid = {"server_transaction_id": "s", "gtid": "a:1"}
+    blocks: list[tuple[dict[str, Any], Any]] = [
+        ({**source, "txId": 5, **gtid}, own), ({**source, "txId": "5.6.641"}, None), ({**source, "txId": None}, own),
+        ({**source, **gtid}, own), ({**source, **gtid}, None), ({**source, **gtid, "gtid": ""}, {"total_order": 1}),
+        (source, None), ({**source, "txId": [1]}, None),
+    ]  # fmt: skip
+    events = [event("c", None, ROW, source=block, transaction=transaction) for block, transaction in blocks]
+    expected = ["5", "5.6.641", "5:11", "5:11", "a:1", "s", None, "[1]"]
+    assert transactions_of(NAME, lines(*make(events))) == expected
+
+
+def test_transactions_of_flattened_rows() -> None:
+    added = {"__table": "t", "__schema": "public", "__op": "c"}
+    more: list[dict[str, Any]] = [
+        {"__txId": 5, "__transaction_id": "5:1"},
+        {"__transaction_id": "5:1"},
+        {"__source_gtid": "a:1"},
+        {},
+    ]
+    assert transactions_of(NAME, lines(*({**ROW, **added, **own} for own in more))) == ["5", "5:1", "a:1", None]
 
 
 def test_flattened_rows() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from debezium_recording import KEYS, Row, ordered_lines, orders
-from dialects import DATA, Read, lines, read, told
+from dialects import DATA, Read, lines, read, told, transactions_of
 from oracle import PlainOperation
 
 from ggfmt.formats.api.format import Projection
@@ -308,6 +308,17 @@ def test_transactions_positions_and_times_of_the_recorded_stream() -> None:
         "lsn": "23173208", "transaction.id": "815:23173208", "transaction.total_order": "1",
         "transaction.data_collection_order": "1",
     }  # fmt: skip
+
+
+@needs_live
+@pytest.mark.parametrize("name", ["without-schema", "with-schema"])
+def test_changes_of_a_transaction_have_one_id(name: str) -> None:
+    """`transaction.id` has the position of each change of PostgreSQL in it; `txId` is the same for all."""
+    source = told(NAME, **WITHOUT)
+    found = transactions_of(NAME, live(name), source)
+    assert found == [item.tokens["txId"] for item in read(NAME, live(name), source).plain]
+    own = [item.tokens["transaction.id"] for item in read(NAME, live(name), source).plain]
+    assert len(set(found)) * 10 < len(set(own))
 
 
 @needs_live

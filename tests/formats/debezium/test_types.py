@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,10 +15,12 @@ from debezium_rows import NAME
 from dialects import lines, read, told
 from hypothesis import given
 from hypothesis import strategies as st
+from scanners import without_kernels
 from strategies import examples
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.columns import texts
+from ggfmt.formats.api.format import Projection
 from ggfmt.formats.connect.schemas import MAX_SCALE
 from ggfmt.formats.connect.values import decimals
 from ggfmt.formats.debezium import values as values
@@ -367,6 +369,28 @@ def test_unavailable_values_are_missing(type: str, semantic: str | None, value: 
     found = read(NAME, lines(*plain)).plain
     assert (found[0].before, found[0].after) == ({}, {})
     assert found[1].after != {}
+
+
+@pytest.mark.parametrize("make", [list, lambda events: list(map(wrapped, events))], ids=["plain", "with a schema"])
+def test_unavailable_values_are_marked(make: Callable[[list[Any]], list[Any]]) -> None:
+    whole, cut = {"id": 1, "name": "a"}, {"id": 1, "name": PLACEHOLDER}
+    events = [
+        event("c", None, whole),
+        event("u", cut, cut),
+        event("u", None, cut),
+        event("d", cut),
+        event("u", cut, whole),
+    ]
+    data = lines(*make(events))
+    expected: list[tuple[set[str], set[str]]] = [
+        (set(), set()), ({"name"}, {"name"}), (set(), {"name"}), ({"name"}, set()), ({"name"}, set()),
+    ]  # fmt: skip
+    found = read(NAME, data)
+    assert found.unavailable == expected
+    rows = read(NAME, data, projection=Projection(row_only=True))
+    assert [after or before for before, after in rows.unavailable] == [set(), {"name"}, {"name"}, {"name"}, set()]
+    with without_kernels():
+        assert read(NAME, data) == found
 
 
 @pytest.mark.parametrize("option", ["TOASTED", "hex:544f4153544544"])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from contract.dms import ROW, TABLE_DEF, control, metadata, row
-from dialects import lines, read, told
+from dialects import lines, read, told, transactions_of
 from oracle import PlainOperation
 from runs import JSON_LINES, content, run_ggfmt
 
@@ -29,6 +29,11 @@ TOKENS = {
 
 def operation(op: str, before: Any, after: Any, **others: Any) -> PlainOperation:
     return PlainOperation(op, AT, POSITION, before, after, {**TOKENS, **others})
+
+
+def test_the_transaction_is_known_by_its_id() -> None:
+    data = lines(row("insert", ROW), row("insert", ROW, transaction_id=None), row("load", ROW, transaction_id=7))
+    assert transactions_of(NAME, data) == ["1139", None, "7"]
 
 
 def test_every_operation() -> None:

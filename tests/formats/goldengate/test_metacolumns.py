@@ -12,6 +12,7 @@ from typing import Any
 import polars
 import pyarrow as pa
 import pytest
+from dialects import ALL_SHOWN, transactions_of, written
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator
@@ -23,7 +24,7 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.format import Context
+from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, Template
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -477,3 +478,43 @@ def test_the_releases_are_in_order() -> None:
     assert list(RELEASES) == ["12.2", "12.3", "12.3.2", "19.1", "21", "23", "26"]
     assert all(len(release.changes) == 3 for release in RELEASES.values())
     assert row_image(replace(OPERATIONS[2])) == {"K1": "x", "K2": None}
+
+
+IN_TRANSACTIONS = Changes(
+    PlainTable("S.T", (PlainColumn("A", "string", 1),)),
+    [
+        PlainOperation("I", "2013-06-02 22:14:36.000000", "1", None, {"A": "x"}, tokens)
+        for tokens in ({"R": "A", "6": "9.0.80330"}, {"xid": "1.2.3"}, {})
+    ],
+    False,
+)
+
+
+def transactions_in(name: str, **options: str) -> list[str | None]:
+    table = table_def(IN_TRANSACTIONS.table)
+    trusted = {} if FORMATS[name].read_support.discovery is not None else {table.full_name: table}
+    if name == "delimitedtext":
+        options["encoding"] = "UTF-8"
+    source = WriterSettings(FORMATS[name].options.parse(options), ALL_SHOWN)
+    return transactions_of(name, written(name, IN_TRANSACTIONS, None, ALL_SHOWN, **options), source, trusted)
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ("${xid}", ["9.0.80330", "1.2.3", None]),
+        ("${token[t].6}", ["9.0.80330", None, None]),
+        ("${alltokens}", ["9.0.80330", "1.2.3", None]),
+        ("${csn}", [None, None, None]),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["json", "json_row", "delimitedtext", "avro_op", "avro_row", "avro_op_ocf", "kafkaconnect_json"]
+)
+def test_the_transaction_is_known_by_its_column_or_its_token(name: str, column: str, expected: Any) -> None:
+    assert transactions_in(name, metaColumnsTemplate=f"{FIVE},{column}") == expected
+
+
+@pytest.mark.parametrize("name", ["json", "xml", "avro_op", "kafkaconnect_json"])
+def test_the_transaction_is_known_by_the_token_of_a_release_without_templates(name: str) -> None:
+    assert transactions_in(name) == ["9.0.80330", "1.2.3", None]

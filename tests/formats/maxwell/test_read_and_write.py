@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from contract import Case
 from contract.maxwell import ROW, cases, message, statement
-from dialects import DATA, NOW, lines, read, told, written
+from dialects import DATA, NOW, lines, read, told, transactions_of, written
 from hypothesis import given
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples, make_batch, plain_operations
@@ -45,6 +45,19 @@ def test_rows_are_operations_with_the_place_in_their_transaction_as_tokens() -> 
         operation("D", TEXTS, None, "a:2", xid="7", query="delete ...", gtid="a:2", commit="true"),
     ]
     assert found.operations[0][0].full_name == "shop.t"
+
+
+def test_the_transaction_is_known_by_its_xid() -> None:
+    messages = [message("insert", ROW, xid=7), message("delete", ROW, xid=None, gtid="a:2"), message("insert", ROW)]
+    assert transactions_of("maxwell_json", lines(*messages)) == ["7", None, None]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+def test_transactions_of_recorded_messages() -> None:
+    data = (DATA / "maxwell/apache_flink-connector-kafka__maxwell-data.txt").read_bytes()
+    xids = [str(json.loads(line)["xid"]) for line in data.splitlines()]
+    assert transactions_of("maxwell_json", data) == xids
+    assert len(set(xids)) == 10
 
 
 def test_old_has_what_changed_and_without_it_there_is_no_before_image() -> None:

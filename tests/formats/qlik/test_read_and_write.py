@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from contract.qlik import COLUMNS, ROW, change, metadata
 from contract.qlik_avro import ID, column
-from dialects import DATA, NOW, Read, lines, read, told, written
+from dialects import DATA, NOW, Read, lines, read, told, transactions_of, written
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
@@ -49,6 +49,14 @@ def test_a_metadata_message_gives_the_columns_by_their_ordinals() -> None:
     assert [(c.name, str(c.type), c.nullable, c.key) for c in table.columns] == [
         ("ID", "integer", False, 1), ("NAME", "string", True, 0), ("PRICE", "decimal(10,2)", True, 0),
     ]  # fmt: skip
+
+
+def test_the_transaction_is_known_by_the_headers_wherever_they_are() -> None:
+    envelopes = [change("INSERT", ROW, transactionId=text) for text in ("tx", "", None, 7)]
+    assert transactions_of("qlik_json", lines(metadata(), *envelopes)) == ["tx", None, None, "7"]
+    headers = {"headers_operation": "INSERT", "headers_changeSequence": "1", "schema": "S", "table": "T"}
+    flattened = [{"data": ROW, **headers, "headers_transactionId": text} for text in ("tx", "tx", None)]
+    assert transactions_of("qlik_json", lines(*flattened)) == ["tx", "tx", None]
 
 
 def test_updates_and_deletes_wherever_their_rows_are() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from contract.shareplex import ROW, message
-from dialects import DATA, NOW, lines, read, told, written
+from dialects import DATA, NOW, lines, read, told, transactions_of, written
 from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, make_batch
 
@@ -176,6 +176,19 @@ def test_a_column_that_will_be_read_back_as_unchanged_is_counted() -> None:
 
 
 # Real messages
+
+
+@pytest.mark.parametrize("complete", ["true", "false"])
+def test_the_transaction_is_known_by_trans(complete: str) -> None:
+    messages = [message("ins", ROW, trans="7.0.411499"), message("del", ROW, trans=7), message("upd", ROW, ROW)]
+    source = told("shareplex_json", completeAfter=complete)
+    assert transactions_of("shareplex_json", lines(*messages), source) == ["7.0.411499", "7", None]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")
+def test_transactions_of_recorded_messages() -> None:
+    data = (DATA / "shareplex/alibaba_dts_doc__shareplex.jsonl").read_bytes()
+    assert transactions_of("shareplex_json", data)[0] == "7.0.411499"
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the recorded messages are not there")

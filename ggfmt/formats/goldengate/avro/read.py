@@ -28,7 +28,7 @@ from ggfmt.formats.goldengate.avro.plan import Plan, Template, is_by_image, meta
 from ggfmt.formats.goldengate.avro.scan import Scan, container_scan, stream_scan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem, wrapper
-from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
+from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
@@ -90,6 +90,7 @@ class AvroReader(BatchingReader[_Table]):
     """
 
     max_rows: ClassVar[int] = 0
+    transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -111,7 +112,7 @@ class AvroReader(BatchingReader[_Table]):
         return self._spans
 
     def columns(self, table: _Table) -> ChangeBatch:
-        return table.plan.batch(table.operations, table.ordinals, self.projection.tokens)
+        return table.plan.batch(table.operations, table.ordinals, self.reads_tokens)
 
     def held(self, table: _Table) -> int:
         return super().held(table) + (0 if table.scan is None else table.scan.count(table.plan))
@@ -261,7 +262,7 @@ class AvroContainerReader(AvroReader):
             assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
             table = self.catalog.settle(_table_in(header, chunk.data, metadata))
             self._plan = Plan(header.schema, table, self._keys, metadata)
-            self.scan = container_scan(self._plan, self.projection.tokens)
+            self.scan = container_scan(self._plan, self.reads_tokens)
             self.hold_table(self._plan)
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
@@ -372,7 +373,7 @@ class AvroStreamReader(AvroReader):
             self._wrapper = fastavro.parse_schema(dict(outer.document))
         keys = self._keys
         self.scan = stream_scan(
-            self.by_image, keys, projection.tokens, self._metadata, outer is not None, self._delimiter
+            self.by_image, keys, self.reads_tokens, self._metadata, outer is not None, self._delimiter
         )
 
     @staticmethod

@@ -25,7 +25,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Source
 from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
-from ggfmt.formats.goldengate.metacolumns import Roles
+from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, PlacingReader, Spans
 from ggfmt.formats.records.problems import legal_values
@@ -307,6 +307,8 @@ class RegularLines:
 class DelimitedTextReader(PlacingReader):
     """Reads delimited text. `source.options` is a `DelimitedTextOptions`."""
 
+    transaction_tokens = TRANSACTION_TOKENS
+
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         options = source.options
@@ -316,7 +318,7 @@ class DelimitedTextReader(PlacingReader):
         self._roles = Roles.of(self._metadata)
         self._step: int = 1 + options.include_meta_column_names
         self._head = len(self._metadata) * self._step
-        self._regular = regular_lines(options, source.context, projection.tokens, self._defined)
+        self._regular = regular_lines(options, source.context, self.reads_tokens, self._defined)
         self._batches: dict[str, list[ChangeBatch]] = {}  # from lines that no kernel took, by table
 
     @staticmethod
@@ -425,7 +427,7 @@ class DelimitedTextReader(PlacingReader):
                 yield merge_in_order(batches)
 
     def _taken(self, table: TableDef, scanned: ScannedBatch) -> ChangeBatch:
-        wanted = metadata_places(self._roles, self.projection.tokens)
+        wanted = metadata_places(self._roles, self.reads_tokens)
         metadata = {place: column.values for place, column in zip(wanted, scanned.slots, strict=True)}
         both = {Part.BEFORE: scanned.before, Part.AFTER: scanned.after}
         images = both if scanned.before else {Part.VALUE: scanned.after}
@@ -545,7 +547,7 @@ class DelimitedTextReader(PlacingReader):
         else:
             before = Image(images.get(Part.BEFORE, ()), has_before)
             after = Image(images.get(Part.AFTER, ()), has_after)
-        return ChangeBatch(
+        batch = ChangeBatch(
             table,
             op,
             self._times(metadata, len(op)),
@@ -553,9 +555,10 @@ class DelimitedTextReader(PlacingReader):
             before,
             after,
             ordinals,
-            self._tokens(metadata) if self.projection.tokens else None,
+            self._tokens(metadata) if self.reads_tokens else None,
             pa.repeat(pa.scalar(False), len(op)) if before.columns is after.columns else None,
         )
+        return self.with_transactions(batch)
 
     def _times(self, metadata: Mapping[int, pa.StringArray], rows: int) -> pa.StringArray:
         if self._roles.op_ts is None and self._roles.micros is not None:

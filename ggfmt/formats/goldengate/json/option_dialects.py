@@ -18,7 +18,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Layout, ReadSupport
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
-from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
+from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OP_WORDS
 from ggfmt.formats.json.files import is_json_row
@@ -46,6 +46,7 @@ class OptionDialect(Dialect):
     """Base of dialects that depend on options; a subclass defines the place of the images."""
 
     record = _Members
+    transaction_tokens = TRANSACTION_TOKENS
     empty_old_is_none = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:

@@ -25,6 +25,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import ReadSupport, UnknownTable
 from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
+from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS
 from ggfmt.formats.goldengate.records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
 from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, MIXED, SQL_TYPES, UNKNOWN
@@ -104,6 +105,7 @@ class OperationJson(Dialect):
     in_bulk = True
     scanned = True
     discovery_scanned = True
+    transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -332,7 +334,7 @@ class OperationJson(Dialect):
         positions: list[Any] = [record.pos for record in records]
         if int in set(map(type, positions)):
             positions = [None if position is None else str(position) for position in positions]
-        columns = (repeat(table), ops, op_ts, positions, befores, afters, tokens, repeat(None))
+        columns = (repeat(table), ops, op_ts, positions, befores, afters, tokens, repeat(None), repeat(None))
         return list(map(Change._make, zip(*columns, strict=False)))
 
     def images_of_table(self, table: str, records: Sequence[OperationRecord]) -> list[Raw]:

@@ -19,7 +19,7 @@ from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema
 from ggfmt.formats.connect.values import read_as
 from ggfmt.formats.goldengate.kafkaconnect import INSERT, REFUSE, KafkaConnectOptions
-from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
+from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
@@ -47,6 +47,7 @@ class _Schema:
 
 class KafkaConnect(Dialect):
     record = dict[str, Raw]
+    transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)

@@ -29,6 +29,7 @@ from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
 
 _EMPTY = Raw(b"{}")
+_ID = roles.STRING | roles.INTEGER | roles.NULL
 
 
 class StreamRecord(msgspec.Struct, gc=False):
@@ -41,7 +42,7 @@ class StreamRecord(msgspec.Struct, gc=False):
     pos: Annotated[int | str | None, roles.slot()] = None
     before: Annotated[Raw, roles.before()] = ABSENT
     after: Annotated[Raw, roles.after()] = ABSENT
-    xid: Annotated[Raw, roles.Token(1)] = ABSENT
+    xid: Annotated[Raw, roles.transaction(_ID), roles.Token(1)] = ABSENT
     csn: Annotated[Raw, roles.Token(2)] = ABSENT
     op_seqno: Annotated[Raw, roles.Token(3)] = ABSENT
     trans_ind: Annotated[Raw, roles.Token(4)] = ABSENT
@@ -67,6 +68,7 @@ def _record_class(before: str, after: str) -> Any:
 
 class Streams(Dialect):
     scanned = True
+    transaction_members = ("xid",)
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -125,7 +127,9 @@ class Streams(Dialect):
             after = None
         position = None if record.pos is None else str(record.pos)
         tokens = self._tokens(record, table) if self.with_tokens else {}
-        return (Change(table, op, record.op_ts, position, before, after, tokens),)
+        xid = non_null(record.xid) if self.with_transactions else None
+        transaction = None if xid is None else scalar_text(xid)
+        return (Change(table, op, record.op_ts, position, before, after, tokens, transaction=transaction),)
 
     def _enveloped(self, record: StreamRecord) -> Meaning:
         """Return the meaning of the `data` in a CloudEvents envelope."""

@@ -22,6 +22,7 @@ from ggfmt.columnar.images import unless_all
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
@@ -277,11 +278,12 @@ class XmlReader(BatchingReader[_Table]):
     """Reads GoldenGate XML. `source.options`, if given, is an `XmlOptions`."""
 
     sniff = staticmethod(xml_records.sniff)
+    transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self._kinds = _kinds(source)
-        self._regular = RegularOperations(self._kinds, True, projection.tokens)
+        self._regular = RegularOperations(self._kinds, True, self.reads_tokens)
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> reading.Layout:
@@ -302,7 +304,7 @@ class XmlReader(BatchingReader[_Table]):
         self.know_spans(spans)
         for record in self._regular.odd_records(chunk, first, spans):
             self.ordinal = first + len(spans) - 1
-            operation = examine(record.content, self.projection.tokens)
+            operation = examine(record.content, self.reads_tokens)
             problem = operation if isinstance(operation, Diagnostic) else (yield from self._hold(operation))
             if problem is not None:
                 yield self.reject(self.ordinal, problem)
@@ -382,7 +384,7 @@ class XmlReader(BatchingReader[_Table]):
             _image(table.places, [operation.before for operation in operations], befores),
             _image(table.places, [operation.after for operation in operations], [kind in "IU" for kind in kinds]),
             int64s(table.ordinals),
-            token_maps(operation.tokens for operation in operations) if self.projection.tokens else None,
+            token_maps(operation.tokens for operation in operations) if self.reads_tokens else None,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from contract.streams import AT, ROW, TYPES, message
-from dialects import lines, read, told, written
+from dialects import lines, read, told, transactions_of, written
 from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, metadata, output_files, run_ggfmt, write_lines
 from strategies import Changes
@@ -30,6 +30,13 @@ def operation(op: str, before: Any, after: Any, **tokens: str) -> PlainOperation
 
 
 # Reading
+
+
+def test_the_transaction_is_known_by_its_xid() -> None:
+    messages = [message("INSERT", after=ROW, xid="1.2.3"), message("DELETE", before=ROW, xid=7, tokens={"xid": "8"})]
+    messages += [{"specversion": "1.0", "data": message("TRUNCATE", xid="9")}, message("TRUNCATE", tokens={"6": "8"})]
+    data = lines(metadata("S.T", **TYPES), *messages)
+    assert transactions_of(NAME, data) == ["1.2.3", "7", "9", None]
 
 
 def test_operations_are_spelled_out_and_the_stream_describes_itself() -> None:
