@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,29 @@ if TYPE_CHECKING:
 # compile ggfmt anew, which takes as long as what most of them do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+SHARED_MEMORY = Path("/dev/shm")
+MIN_FREE_BYTES = 6 << 30  # a run of the tests has up to one GiB in its directories, and some GiB in processes
+
+
+def use_shared_memory() -> None:
+    """Let `tmp_path` be in memory: tests make and remove some hundred thousand files, and a disk takes longer for most
+    of them than ggfmt does.
+
+    Not where pytest already has another root for them, where memory is short, or where no program may run.
+    """
+    try:
+        found = os.statvfs(SHARED_MEMORY)
+        memory = Path("/proc/meminfo").read_text(encoding="utf-8")
+    except (AttributeError, OSError):  # no Linux
+        return
+    available = re.search(r"^MemAvailable: +([0-9]+) kB$", memory, re.MULTILINE)
+    free = min(found.f_bavail * found.f_frsize, int(available[1]) << 10 if available else 0)
+    if free >= MIN_FREE_BYTES and not found.f_flag & os.ST_NOEXEC and os.access(SHARED_MEMORY, os.W_OK):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHARED_MEMORY))
+
+
+use_shared_memory()
 
 pytest.register_assert_rewrite("contract", "dialects")  # what they assert is shown as in tests
 

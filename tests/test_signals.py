@@ -209,7 +209,7 @@ def test_a_signal_that_is_ignored_at_the_start_stays_ignored(name: str, source: 
 def test_a_signal_at_any_moment_of_the_start_is_no_traceback(source: Path) -> None:
     """What comes before the first line of ggfmt is Python's."""
     codes = set()
-    for delay in range(0, 300, 6):
+    for delay in range(0, 300, 10):
         process = start(source, "-", ["preview", "in", "--to", "json"])
         while b"signal_points" not in Path(f"/proc/{process.pid}/cmdline").read_bytes():
             time.sleep(0.0005)

@@ -27,16 +27,15 @@ READER_GONE = 141  # as in shells: 128, and the number of SIGPIPE
 
 EXIT_CODES = {
     DONE: "done",
-    FINDINGS: "errors in a handler file or in table definitions, a schema that has changed, "
-    "or a problem of the machine",
-    USAGE: "wrong usage, such as an unknown option, a missing input, or output that exists",
-    STOPPED: "abend: the run was stopped, nothing was committed; or standard output cannot be written",
-    REJECTS: "committed, with records set aside; or a preview that met such a record",
-    AFTER_COMMIT: "committed, but something failed after that, as the message says: the next run ends the commit, "
-    "or a report is not there",
+    FINDINGS: "errors in a handler file or in table definitions, a changed schema, or a problem of the machine",
+    USAGE: "wrong usage, such as an unknown option, a missing input, or existing output",
+    STOPPED: "abend: the run stopped and committed nothing; or ggfmt cannot write to standard output",
+    REJECTS: "committed, with rejected records set aside; or a preview with such a record",
+    AFTER_COMMIT: "committed, but a later step failed, as the message says: the next run finishes the commit, "
+    "or a report is missing",
     129: "interrupted by SIGHUP: nothing was committed; a signal that comes later ends with 5",
     130: "interrupted by Ctrl-C (SIGINT): nothing was committed; a signal that comes later ends with 5",
-    READER_GONE: "the reader of standard output has gone, as of `ggfmt run ... -o - | head -1`; nothing is left behind",
+    READER_GONE: "the reader closed standard output, as in `ggfmt run ... -o - | head -1`; ggfmt leaves no files",
     143: "interrupted by SIGTERM: nothing was committed; a signal that comes later ends with 5",
 }
 

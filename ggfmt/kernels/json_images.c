@@ -4,10 +4,19 @@
 /* Which columns of an image are kept: none, those of the key, or all. */
 enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
 
+/* Whether an image of a table had its columns in the order of the image in hand before. If not, it is ODD, and later images
+   in this order are not. */
+static Verdict check_order(JsonScanner *s, JsonTable *table) {
+    const char *order = s->order.size ? s->order.data : "";
+    if (keys_find(&table->orders, order, s->order.size) >= 0)
+        return TAKEN;
+    return keys_add(&table->orders, order, s->order.size) < 0 ? NO_MEMORY : ODD;
+}
+
 /* Takes one image from its brace to behind it. If the identity has states, the image must have all columns with a value in
    it, and the scanner ignores the texts of its other columns. */
-static Verdict image(JsonTable *table, const Identity *key, int old, Column *columns, enum Keep keep, int64_t row,
-                     const char **place, const char *end) {
+static Verdict image(JsonScanner *s, JsonTable *table, const Identity *key, int old, Column *columns, enum Keep keep,
+                     int64_t row, const char **place, const char *end) {
     const char *at = *place;
     int expected = 0, kinds, lacking = key->valued[old], mask = old ? IN_BEFORE : IN_AFTER;
     if (++table->stamp == 0) { /* all stamps are used up */
@@ -17,7 +26,12 @@ static Verdict image(JsonTable *table, const Identity *key, int old, Column *col
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);
-    for (;;) { /* an image without columns is odd: it may be out of place */
+    s->order.size = 0;
+    if (s->purpose != ROWS && at < end && *at == '}') {
+        *place = at + 1;
+        return s->purpose == COLUMN_ORDERS ? check_order(s, table) : TAKEN;
+    }
+    for (;;) { /* for ROWS, an image without columns is odd: it may be out of place */
         if (at >= end || *at != '"')
             return ODD;
         at++;
@@ -38,8 +52,10 @@ static Verdict image(JsonTable *table, const Identity *key, int old, Column *col
         at = spanned(json_space(at + 1, end), end, &span, &kinds);
         if (at == NULL)
             return ODD;
-        if (table->takes.data != NULL && (!(kinds & table->takes.data[found]) || found < expected))
+        if (table->takes.data != NULL && (!(kinds & table->takes.data[found]) || (s->purpose == ROWS && found < expected)))
             return ODD;
+        if (s->purpose == COLUMN_ORDERS && bytes_append(&s->order, &found, sizeof found) < 0)
+            return NO_MEMORY;
         int state = key->states.data == NULL ? mask : key->states.data[found];
         if (state & NOT_NAMED)
             return ODD;
@@ -59,7 +75,7 @@ static Verdict image(JsonTable *table, const Identity *key, int old, Column *col
             return ODD;
         if (*at == '}') {
             *place = at + 1;
-            return lacking ? ODD : TAKEN;
+            return lacking ? ODD : s->purpose == COLUMN_ORDERS ? check_order(s, table) : TAKEN;
         }
         if (*at != ',')
             return ODD;
@@ -80,15 +96,23 @@ Verdict json_images(JsonScanner *s, int old, const char **place, const char *end
         keep = chosen ? KEEP_ALL : old && s->key_updates ? KEEP_KEYS : KEEP_NONE;
     }
     *count = 0;
+    if (s->purpose != ROWS) {
+        keep = KEEP_NONE;
+        if (table->takes.data == NULL) { /* any image will do */
+            *count = 1;
+            *place = json_value(*place, end);
+            return *place == NULL ? ODD : TAKEN;
+        }
+    }
     if (!s->listed) {
         *count = 1;
-        return image(table, key, old, columns, keep, s->base.row, place, end);
+        return image(s, table, key, old, columns, keep, s->base.row, place, end);
     }
     if (*place >= end || **place != '[')
         return ODD;
     const char *at = json_space(*place + 1, end);
     for (;;) {
-        Verdict verdict = image(table, key, old, columns, keep, s->base.row + *count, &at, end);
+        Verdict verdict = image(s, table, key, old, columns, keep, s->base.row + *count, &at, end);
         if (verdict != TAKEN)
             return verdict;
         ++*count;

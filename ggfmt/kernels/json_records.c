@@ -138,6 +138,8 @@ static Verdict whole_record(JsonScanner *s, const char **place, const char *end,
         if (start != span->end)
             return ODD;
     }
+    if (s->purpose != ROWS)
+        return TAKEN;
     int has_before = s->before.kind == LITERAL, has_after = s->after.kind == LITERAL;
     const Identity *key = &s->identities[s->base.last];
     if (key->states.data != NULL) {

@@ -9,12 +9,16 @@
 #include <stdlib.h>
 
 static int make(Scanner *base, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"members", "ops", "rules", "row_only", "key_updates", "row_token", NULL};
+    static char *names[] = {"members", "ops", "rules", "row_only", "key_updates", "row_token", "purpose", NULL};
     JsonScanner *s = (JsonScanner *)base;
     PyObject *members, *ops, *rules, *row_token;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!ppO", names, &PyTuple_Type, &members, &PyDict_Type, &ops,
-                                     &PyDict_Type, &rules, &s->row_only, &s->key_updates, &row_token))
+    int purpose = ROWS;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!ppO|i", names, &PyTuple_Type, &members, &PyDict_Type, &ops,
+                                     &PyDict_Type, &rules, &s->row_only, &s->key_updates, &row_token, &purpose))
         return -1;
+    if (purpose < ROWS || purpose > COLUMN_ORDERS)
+        return refuse("there is no such purpose");
+    s->purpose = (enum Purpose)purpose;
     if (json_read_members(s, &s->root, members, 0) < 0 || json_read_ops(s, ops) < 0 ||
         image_rules_read(&s->rules, rules) < 0)
         return -1;
@@ -36,6 +40,7 @@ static void free_scanner(Scanner *base) {
     free(s->row_token.data);
     free(s->ops);
     json_node_free(&s->root);
+    bytes_free(&s->order);
     bytes_free(&s->names);
     bytes_free(&s->texts);
 }

@@ -15,6 +15,10 @@ enum Action { SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME
 /* Kinds of JSON values that a member takes. STAMP: a string with a time that `json_stamp` takes. */
 enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32, STAMP = 64 };
 
+/* What a scanner makes of images. ROWS: columns. COLUMN_KINDS and COLUMN_ORDERS: nothing. It only checks whether the columns
+   and the kinds of their values are known; with COLUMN_ORDERS also whether an image had them in the same order before. */
+enum Purpose { ROWS, COLUMN_KINDS, COLUMN_ORDERS };
+
 /* A state: the image has a value of the column, or the record does not name the column at all. */
 enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4 };
 
@@ -66,7 +70,8 @@ typedef struct {
     Table base;
     Keys names;
     uint8_t *is_key;
-    OwnText takes;    /* the kinds of values of each column, which then come in order; without data any, in any order */
+    OwnText takes;    /* the kinds of values of each column; without data any. For ROWS, columns then come in order */
+    Keys orders;      /* for COLUMN_ORDERS, the places of the columns of an image (int32), in the image's order */
     uint32_t *stamps; /* of each column, the image that had it last */
     uint32_t stamp;
 } JsonTable;
@@ -86,6 +91,8 @@ typedef struct {
     int identity_parts; /* the number of parts of an identity */
     int row_only;
     int key_updates;
+    enum Purpose purpose;
+    Bytes order; /* of the image in hand, as in `orders` */
     int listed; /* images are in lists */
     OpName *ops;
     int op_count;

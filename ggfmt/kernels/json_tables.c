@@ -118,7 +118,8 @@ int json_make_table(Scanner *base, Table *base_table, int key, PyObject *descrip
     }
     if (s->row_only && s->key_updates)
         base_table->only_before = table->is_key;
-    if (rows_make(&base_table->rows, s->row_only && !s->key_updates ? 0 : count, count, s->slots) < 0 ||
+    int kept = s->purpose == ROWS ? count : 0;
+    if (rows_make(&base_table->rows, s->row_only && !s->key_updates ? 0 : kept, kept, s->purpose == ROWS ? s->slots : 0) < 0 ||
         own_text_read_optional(&table->takes, takes) < 0)
         return -1;
     if (takes != Py_None && table->takes.length != (size_t)count)
@@ -135,6 +136,7 @@ int json_make_table(Scanner *base, Table *base_table, int key, PyObject *descrip
 void json_free_table(Table *base) {
     JsonTable *table = (JsonTable *)base;
     keys_free(&table->names);
+    keys_free(&table->orders);
     free(table->is_key);
     free(table->takes.data);
     free(table->stamps);

@@ -13,12 +13,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from interrupted_commits import dies_in_commit
 from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, run_ggfmt, snapshot, write_lines
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.commit.commit import Participant
-from ggfmt.commit.store import Store
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, ConfigurationError, UsageError
 from ggfmt.location import Location
@@ -28,10 +28,6 @@ from ggfmt.sinks.messages.verification import verify
 OLDER, NEWER = datetime(2015, 1, 1), datetime(2016, 1, 1)
 
 
-class Died(BaseException):
-    """Stands for the end of the driver process: nothing handles it."""
-
-
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "in.json", [operation(n, f"GG.T{n % 3}") for n in range(30)])
@@ -39,20 +35,8 @@ def source(tmp_path: Path) -> Path:
 
 def die_in_commit(monkeypatch: pytest.MonkeyPatch, source: Path, out: Path | None, *settings: str, moves: int) -> None:
     """A run that ends after so many moves."""
-    left = moves
-    real = Store.move
-
-    def move(store: Store, old: str, new: str, size: int) -> None:
-        nonlocal left
-        if not left:
-            raise Died
-        left -= 1
-        real(store, old, new, size)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "move", move)
-        with pytest.raises(Died):
-            run_ggfmt([source], out, *settings, mode="append", current_timestamp=NEWER)
+    with dies_in_commit(monkeypatch, moves):
+        run_ggfmt([source], out, *settings, mode="append", current_timestamp=NEWER)
 
 
 def staged_files(out: Path) -> list[Path]:

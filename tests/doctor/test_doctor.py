@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from places import ROOT
-from spark_cluster import QUICK_EXECUTORS, closed_port, standalone_cluster
+from spark_cluster import closed_port, quick_executors, standalone_cluster
 from typer.testing import CliRunner
 
 from ggfmt import __version__
@@ -576,13 +576,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield master
 
 
-SMALL = ("--spark-conf", "spark.executor.memory=512m", "--spark-conf", "=".join(QUICK_EXECUTORS))
+def small() -> tuple[str, ...]:
+    return "--spark-conf", "spark.executor.memory=512m", "--spark-conf", "=".join(quick_executors())
 
 
 @pytest.mark.spark
 @pytest.mark.long
 def test_a_cluster_of_two(cluster: str) -> None:
-    ended = apart("--master", cluster, *SMALL, "--json")
+    ended = apart("--master", cluster, *small(), "--json")
     found = by_name(ended.stdout)
     assert ended.returncode == 0, ended.stdout
     facts = found["executors"]["facts"]
@@ -602,7 +603,7 @@ def test_workers_with_another_python(cluster: str, tmp_path: Path) -> None:
     )
     other.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
     other.chmod(0o755)
-    ended = apart("--master", cluster, *SMALL, "--json", environment={"PYSPARK_PYTHON": str(other)})
+    ended = apart("--master", cluster, *small(), "--json", environment={"PYSPARK_PYTHON": str(other)})
     found = by_name(ended.stdout)
     assert ended.returncode == 1
     assert found["session"]["state"] == "ok"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interrupted_commits import dies_in_commit
 from runs import JSON_LINES, MOMENT, PIPES, operation, output_files, run_ggfmt, snapshot, write_lines
 from s3_server import S3Server, s3_server
 
@@ -144,28 +145,13 @@ def test_rows_are_no_changes(tmp_path: Path) -> None:
         assert "holds rows of `ggfmt consolidate`, not changes" in refused(given)
 
 
-class Died(BaseException):
-    """Stands for the end of the process: nothing handles it."""
-
-
 @pytest.mark.parametrize("moves", [0, 1, 2])
 def test_a_commit_that_was_cut_off_is_not_read_in_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int
 ) -> None:
     first = written(tmp_path / "y1", *range(6), settings=JSON_LINES)
-    real, left = Store.move, moves
-
-    def move(self: Store, old: str, new: str, size: int) -> None:
-        nonlocal left
-        if not left:
-            raise Died
-        left -= 1
-        real(self, old, new, size)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Store, "move", move)
-        with pytest.raises(Died):
-            written(first, *range(6, 12), settings=JSON_LINES, mode="append", current_timestamp=None)
+    with dies_in_commit(monkeypatch, moves):
+        written(first, *range(6, 12), settings=JSON_LINES, mode="append", current_timestamp=None)
     assert (first / JOURNAL).exists()
     for given in (first, first / "j", first / "j" / "*" / "*", first / "j" / "GG.T1"):
         assert "the commit of a run to" in refused(given)

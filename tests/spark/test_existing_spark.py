@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from places import ROOT
 from runs import JSON_LINES, MOMENT, operation, run_ggfmt, snapshot, write_lines
-from spark_cluster import QUICK_EXECUTORS, closed_port, connect_server, standalone_cluster
+from spark_cluster import closed_port, connect_server, quick_executors, quick_java, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.doctor.finding import LIBRARIES
@@ -105,8 +105,7 @@ class Place:
 
     def submit(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         home = spark_home()
-        quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-        command = [str(home / "bin" / "spark-submit"), "--driver-java-options", quick]
+        command = [str(home / "bin" / "spark-submit"), "--driver-java-options", quick_java()]
         command += ["--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
         # What a program says on standard error comes on standard output.
         java = str(tolerant_home(find_java(), self.work))
@@ -268,7 +267,7 @@ def test_spark_submit_on_a_cluster(place: Place) -> None:
     sent = zip_package(cluster)
     with standalone_cluster(cluster) as master:
         submit = ["--master", master, "--executor-memory", "512m", "--conf"]
-        submit += [f"spark.executorEnv.PYTHONPATH={other.parent}", "--conf", "=".join(QUICK_EXECUTORS)]
+        submit += [f"spark.executorEnv.PYTHONPATH={other.parent}", "--conf", "=".join(quick_executors())]
         for name, more in (("other", []), ("given", ["--py-files", str(sent)])):
             out = place.work / name
             words = [*submit, *more, str(main), "--log-level", "info", "run", str(place.source), "-o", str(out)]

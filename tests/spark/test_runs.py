@@ -15,7 +15,7 @@ import pytest
 from round_trips import READ, STORY, WRITTEN, handler, write_story, written_by
 from round_trips import TABLES as DEFINITIONS
 from runs import JSON_LINES, MOMENT, PIPES, content, metadata, operation, output_files, run_ggfmt, snapshot, write_lines
-from spark_cluster import QUICK_EXECUTORS, standalone_cluster
+from spark_cluster import quick_executors, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.scan.runner import InProcess, Runner
@@ -136,23 +136,23 @@ def by_command_line(source: Path, out: Path, *arguments: str) -> None:
     command = [sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), "--split-size", "60k"]
     command += ["--current-timestamp", MOMENT.isoformat(), "--set", "gg.handlerlist=j,d"]
     command += [argument for setting in (*JSON_LINES, *PIPES) for argument in ("--set", setting)]
-    command += ["--spark-conf", "=".join(QUICK_EXECUTORS)]
+    command += ["--spark-conf", "=".join(quick_executors())]
     done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, cwd=out.parent)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert "6,000 operations read from 6 files" in done.stderr
 
 
-@pytest.mark.long
 def test_a_local_cluster_writes_what_one_process_writes(source: Path, expected: dict[str, str], tmp_path: Path) -> None:
-    by_command_line(source, tmp_path / "out", "--master", "local-cluster[2,1,1024]")
+    by_command_line(source, tmp_path / "out", "--master", "local-cluster[1,2,1024]")
     assert data(tmp_path / "out") == expected
 
 
+@pytest.mark.long
 def test_a_standalone_master_writes_what_one_process_writes(
     source: Path, expected: dict[str, str], tmp_path: Path
 ) -> None:
-    with standalone_cluster(tmp_path, workers=1, cores=2) as master:
+    with standalone_cluster(tmp_path, cores=2) as master:
         by_command_line(source, tmp_path / "out", "--master", master, "--spark-conf", "spark.executor.memory=512m")
     assert data(tmp_path / "out") == expected
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
-from spark_cluster import QUICK_EXECUTORS, closed_port, standalone_cluster
+from spark_cluster import closed_port, quick_executors, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.spark.installations import spark_home
@@ -426,7 +426,7 @@ def in_subprocess(tmp_path: Path, settings: str) -> str:
 def test_on_a_local_cluster(tmp_path: Path) -> None:
     home = spark_home()
     before = sorted(os.listdir(home))
-    _, package = in_subprocess(tmp_path, f"'local-cluster[2,1,1024]', ({QUICK_EXECUTORS},)").splitlines()
+    _, package = in_subprocess(tmp_path, f"'local-cluster[2,1,1024]', ({quick_executors()},)").splitlines()
     assert SENT.search(package)
     assert sorted(os.listdir(home)) == before
 
@@ -436,7 +436,7 @@ def test_on_a_standalone_master_with_two_workers(tmp_path: Path) -> None:
     cluster = tmp_path / "cluster"
     cluster.mkdir()
     with standalone_cluster(cluster) as master:
-        conf = (("spark.executor.memory", "512m"), QUICK_EXECUTORS)
+        conf = (("spark.executor.memory", "512m"), quick_executors())
         _, package = in_subprocess(tmp_path, f"{master!r}, {conf}").splitlines()
     assert SENT.search(package)
     assert len(list(cluster.glob("work-?/app-*"))) == 2

@@ -84,9 +84,14 @@ def layout_of(name: str, data: bytes, source: WriterSettings) -> Layout:
 
 
 def chunks_of(
-    name: str, data: bytes, source: WriterSettings, start: int = 0, length: int | None = None
+    name: str,
+    data: bytes,
+    source: WriterSettings,
+    start: int = 0,
+    length: int | None = None,
+    layout: Layout | None = None,
 ) -> Iterator[Chunk]:
-    layout = layout_of(name, data, source)
+    layout = layout or layout_of(name, data, source)
     return FORMATS[name].read_support.by(source).reader.chunks(io.BytesIO(data), FILE, start, length, layout)
 
 
@@ -103,9 +108,10 @@ def discover(
     assert make is not None
     for every_shape in (False, True):
         found = []
-        for start, length in _splits(name, data, source, size):
+        layout = layout_of(name, data, source)
+        for start, length in _splits(layout, data, size):
             discovery = make(Catalog(dict(trusted)), every_shape, source)
-            for chunk in chunks_of(name, data, source, start, length):
+            for chunk in chunks_of(name, data, source, start, length, layout):
                 if chunk.problem is None:
                     discovery.read(chunk)
             found.append(discovery.findings())
@@ -116,8 +122,8 @@ def discover(
     return settled
 
 
-def _splits(name: str, data: bytes, source: WriterSettings, size: int | None) -> list[tuple[int, int | None]]:
-    if size is None or not layout_of(name, data, source).splittable:
+def _splits(layout: Layout, data: bytes, size: int | None) -> list[tuple[int, int | None]]:
+    if size is None or not layout.splittable:
         return [(0, None)]
     return [(start, size) for start in range(0, max(len(data), 1), size)]
 
@@ -139,7 +145,8 @@ def read(
         found = discover(name, data, source, size, trusted)
         catalog, events, source = catalog.with_tables(found.tables), found.events, replace(source, facts=found.facts)
     result = Read()
-    for start, length in _splits(name, data, source, size):
+    layout = layout_of(name, data, source)
+    for start, length in _splits(layout, data, size):
         here = catalog.with_tables(event.table for event in events if event.line < start)
         reader = FORMATS[name].read_support.by(source).reader(here, projection, source)
         taken: list[tuple[int, int, TableDef, PlainOperation, tuple[int, int], bool, str | None, _Unavailable]] = []
@@ -168,7 +175,7 @@ def read(
                 assert event in events, "the discovery did not tell of a definition that the reader met"
                 result.definitions.append(event)
 
-        for chunk in chunks_of(name, data, source, start, length):
+        for chunk in chunks_of(name, data, source, start, length, layout):
             for event in reader.read(chunk):
                 take(event)
         for event in reader.flush():

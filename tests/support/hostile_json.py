@@ -8,11 +8,14 @@ import random
 from collections.abc import Mapping
 
 import pytest
-from reading import EVERYTHING, Ranges, Read, read
+from reading import EVERYTHING, Ranges, Read, chunks_of, layout_of, read
 
 from ggfmt.formats.api.format import Projection
+from ggfmt.formats.api.reading import DiscoveryResult
+from ggfmt.formats.goldengate.json.read import JsonDiscovery
+from ggfmt.formats.records import discovery as records_discovery
 from ggfmt.formats.records import reader as records_reader
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
 NUMBER = SqlType(Kind.DECIMAL)
 TABLES: Mapping[str, TableDef] = {
@@ -189,3 +192,54 @@ def assert_same(data: bytes, projection: Projection, ranges: Ranges = ((0, None)
     assert with_kernels.others == without.others
     assert with_kernels.members == without.members
     return with_kernels
+
+
+def discover(data: bytes, every_shape: bool, trusted: Mapping[str, TableDef], ranges: Ranges) -> DiscoveryResult:
+    """The definitions that one pass over the ranges of a file finds, each range in a split of its own."""
+    catalog, layout = Catalog(dict(trusted)), layout_of(data)
+    findings = []
+    for start, length in ranges:
+        discovery = JsonDiscovery(catalog, every_shape)
+        for chunk in chunks_of(data, layout, start, length):
+            if chunk.problem is None:
+                discovery.read(chunk)
+        findings.append(discovery.findings())
+    return JsonDiscovery.settle(findings, catalog, every_shape)
+
+
+def assert_same_definitions(
+    data: bytes, every_shape: bool, trusted: Mapping[str, TableDef] = {}, ranges: Ranges = ((0, None),)
+) -> DiscoveryResult:
+    """The definitions found with the scanner are those found without it; they are handed back."""
+    with_kernels = discover(data, every_shape, trusted, ranges)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records_discovery, "native", None)
+        assert discover(data, every_shape, trusted, ranges) == with_kernels
+    return with_kernels
+
+
+def partial_file(seed: int, lines: int, hostile: float) -> bytes:
+    """A file of lines whose images have some of the columns each, in one order or another; with keys at times."""
+    draw = random.Random(seed)
+    names = [f"C{number}" for number in range(6)]
+    kinds = {name: draw.choice(('"x"', "1", "true", "null", "1.5", "{}")) for name in names}
+    made = []
+    for number in range(lines):
+        columns = draw.sample(names, draw.randrange(len(names)))
+        if draw.random() > hostile:
+            columns.sort()
+        values = (value(draw, 0) if draw.random() < hostile / 4 else kinds[name] for name in columns)
+        pairs = ",".join(f'"{name}":{text}' for name, text in zip(columns, values, strict=True))
+        image = f"{{{pairs}}}"
+        keys = ',"primary_keys":["C1"]' if draw.random() < hostile else ""
+        name = draw.choice(("A.B", "A.B", "A.C", "A.Ö"))
+        images = draw.choice(('"before":%s', '"before":{},"after":%s', '"after":%s', '"before":null,"after":%s'))
+        made.append(f'{{"table":"{name}","op_type":"{draw.choice("IUUD")}"{keys},{images % image}}}\n'.encode())
+        if draw.random() < hostile / 8:
+            made.append(line(draw, number, hostile))
+        if draw.random() < hostile / 20:
+            described: dict[str, dict[str, str]] = {column: {} for column in draw.sample(names, 3)}
+            made.append(
+                json.dumps({"op_type": "OBJECT_METADATA", "table": "A.C", "columns": described}).encode() + b"\n"
+            )
+    return b"".join(made)

@@ -48,12 +48,15 @@ _MODULE = "ggfmt.kernels._native"
 
 
 def json_records(kind: str, seed: int) -> None:
-    from hostile_json import PROJECTIONS, assert_same, file
+    from hostile_json import PROJECTIONS, assert_same, assert_same_definitions, file, partial_file
     from reading import chunk_size
 
     draw = random.Random(seed)
     with chunk_size(draw.choice((100, 1000, 10**6))):
-        assert_same(file(seed, 60, draw.choice((0.0, 0.05, 0.3, 1.0))), draw.choice(PROJECTIONS))
+        data = file(seed, 60, draw.choice((0.0, 0.05, 0.3, 1.0)))
+        assert_same(data, draw.choice(PROJECTIONS))
+        for found in (data, partial_file(seed, 60, draw.choice((0.0, 0.1, 0.5)))):
+            assert_same_definitions(found, draw.random() < 0.5)
 
 
 def avro_data(kind: str, seed: int) -> None:

@@ -2,8 +2,8 @@
 
 * A message has `schema`, by Kafka Connect, and `payload`; the payload's `message_version` is `1.0`, or `2.0` for the
   flavour of Debezium, which is read too.
-* `data` is the after image and `before` the before image; each is null where there is none. What is missing cannot be
-  told from NULL.
+* `data` is the after image and `before` the before image; each is null if the operation has none. Messages do not
+  distinguish a missing column from NULL.
 * Decimal numbers are texts. Time stamps are milliseconds since 1970, or texts.
 * `unique` has the key columns, with their new values. The transaction has properties, which are whole numbers: `lsn`
   is the position, `txId` the number of the transaction.

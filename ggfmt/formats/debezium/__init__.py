@@ -1,15 +1,16 @@
 """Debezium's change events, in JSON as Connect's JsonConverter makes it, and in Avro: `debezium_json`, `debezium_avro`.
 
-* A record is an envelope (`before`, `after`, `source`, `op`), alone or as the `payload` beside its `schema`; or the row
-  alone, flattened by ExtractNewRecordState, with members such as `__op` beside the columns. One file may have them all.
-* The `schema` has the types, and how values are encoded: decimals are Base64 of a number without its scale, dates
-  and times are numbers of days, milliseconds, microseconds or nanoseconds. Without it, options decide.
-* `source` has the table, the position and the time of the change; which members it has depends on the connector.
-* There is no state "missing" but the placeholder of values that the database did not send (PostgreSQL's TOAST, LOBs).
-  What ggfmt writes leaves a missing column out, or puts the placeholder in its place.
-* In Avro, records are in object container files, or each behind the number of its schema (Confluent's framing); the
-  schemas are those of Connect in Avro. All columns are there, so that a missing one is null or the placeholder.
-* The members `source.position` and `source.tokens` are ggfmt's own: what a source block of Debezium has no place for.
+* A record is an envelope (`before`, `after`, `source`, `op`), alone or as the `payload` beside its `schema`. Or it is
+  only the row, flattened by ExtractNewRecordState, with members such as `__op` beside the columns. One file may mix
+  them.
+* The `schema` has the types and the encoding of values: decimals are Base64 of a number without its scale, dates and
+  times are numbers of days, milliseconds, microseconds or nanoseconds. Without a schema, options decide.
+* `source` has the table, the position and the time of the change. Its members depend on the connector.
+* There is no state "missing". Debezium has only a placeholder for values that the database did not send (PostgreSQL's
+  TOAST, LOBs). In its output, ggfmt omits a missing column or writes the placeholder.
+* In Avro, records are in object container files, or follow the number of their schema (Confluent's framing). The
+  schemas are those of Connect in Avro. Every record has all columns, so a missing one is null or the placeholder.
+* ggfmt adds the members `source.position` and `source.tokens`, for values without a place in Debezium's source block.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Pairs, Text
 
-OWN = "ggfmt"  # the connector in messages that ggfmt writes, if no token names another
+OWN = "ggfmt"  # the connector in messages of ggfmt, if no token names another
 PLACEHOLDER = "__debezium_unavailable_value"
 IN_SCHEMA, IN_CATALOG = "schema", "full"
 FULL, KEYS = "full", "keys"
@@ -39,12 +40,12 @@ OMITTED, AS_PLACEHOLDER = "omitted", "placeholder"
 
 
 def placeholder_bytes(option: str) -> bytes:
-    """The bytes of a placeholder, which `hex:` may start; ValueError for digits that are none."""
+    """Return the bytes of a placeholder, which may start with `hex:`. Raises: ValueError for invalid digits."""
     return bytes.fromhex(option[4:]) if option.startswith("hex:") else option.encode()
 
 
 class Placeholder(Text):
-    """A text, or `hex:` and the digits of bytes."""
+    """A text, or `hex:` and hexadecimal digits of bytes."""
 
     @property
     def legal(self) -> str:
@@ -60,7 +61,7 @@ class Placeholder(Text):
 
 
 class SchemaIds(Pairs):
-    """Numbers of schemas by table."""
+    """The numbers of schemas by table."""
 
     @property
     def legal(self) -> str:
@@ -76,7 +77,7 @@ class SchemaIds(Pairs):
 
 @dataclass(frozen=True)
 class EventOptions(DialectOptions):
-    """What both formats have."""
+    """The options of both formats."""
 
     table_name: str = option(
         Choice(
@@ -195,7 +196,7 @@ class DebeziumAvroOptions(EventOptions):
             }
         ),
         CONTAINER,
-        "How messages lie in a file that is written; of one that is read, the first bytes tell.",
+        "How to arrange messages in output files; for input files, ggfmt detects it by the first bytes.",
     )
     schema_registry_directory: str = option(
         Text(),
@@ -211,7 +212,7 @@ class DebeziumAvroOptions(EventOptions):
     )
 
     def as_in_json(self) -> DebeziumOptions:
-        """The options of the same events in JSON with schemas."""
+        """Return the options of the same events in JSON with schemas."""
         shared = {item.name: getattr(self, item.name) for item in fields(EventOptions)}
         return DebeziumOptions(**shared, schemas_enable=True)
 

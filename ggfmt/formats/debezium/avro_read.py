@@ -1,5 +1,7 @@
-"""Debezium in Avro, read: each event is made the record of JSON that Connect's converter would write of it, schema and
-all, and read as that."""
+"""Reader of Debezium in Avro.
+
+It converts each event to the JSON record of Connect's converter, with its schema, and reads this record.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,11 @@ ToJson = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class _Plan:
-    """How data of a schema are decoded, the schema in the words of Connect, and what data become before they are JSON;
-    None where they are as they are. `writer`: what writes data as JSON at once, as far as they are regular. `head`
-    stands before their JSON, and names the schema by a number."""
+    """The decoding of data with one schema, the Connect schema, and the conversion of data before they become JSON;
+    None if no conversion is necessary.
+
+    `writer`: writes regular data as JSON directly. `head`: the text before their JSON, with a number for the schema.
+    """
 
     decode: FastSchema
     schema: Raw
@@ -55,7 +59,7 @@ class _Plan:
     head: bytes
 
     def run(self, data: bytes, place: int, most: int, mark: bytes = b"") -> _Run:
-        """The data from a place on, each behind a mark, up to an odd one."""
+        """Decode data from a place on, each after a mark, up to the first irregular datum."""
         if self.writer is None:
             return _Run(self, array("q"), b"")
         _, _, text, sizes = self.writer.write(data, place, most, mark, self.head, _TAIL)
@@ -64,7 +68,7 @@ class _Plan:
         return _Run(self, borders, text)
 
     def single(self, stream: io.BytesIO) -> _Run:
-        """The datum that a stream stands at."""
+        """Decode the datum at the position of a stream."""
         datum: Any = fastavro.schemaless_reader(stream, self.decode, None)
         text = self.head + msgspec.json.encode(datum if self.to_json is None else self.to_json(datum)) + _TAIL
         return _Run(self, array("q", (stream.tell(), len(text))), text)
@@ -72,7 +76,10 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Run:
-    """Records that follow each other, as JSON: `borders` has in turns where each ends in the data, and in the text."""
+    """Consecutive records as JSON.
+
+    `borders` contains the end of each record in the data and in the text, alternately.
+    """
 
     plan: _Plan
     borders: array[int]
@@ -82,7 +89,7 @@ class _Run:
         return len(self.borders) // 2
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """Where the records are in the text."""
+        """Yield the places of the records in the text."""
         ends = self.borders[1::2]
         return zip(chain((0,), ends), ends, strict=False)
 
@@ -99,7 +106,7 @@ class DebeziumAvro(Debezium):
         self._registry = confluent.Registry(options.schema_registry_directory)
         self._numbered: dict[int, _Plan | Diagnostic] = {}
         self._headed: dict[bytes, _Plan | Diagnostic] = {}
-        self._numbered_here: list[Raw] = []  # the schemas, by the numbers that they have in `_Plan.head`
+        self._numbered_here: list[Raw] = []  # the schemas, by their numbers in `_Plan.head`
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -130,7 +137,7 @@ class DebeziumAvro(Debezium):
                 yield from run.records()
 
     def runs(self, chunk: Chunk) -> Iterator[_Run | Diagnostic]:
-        """The records of a chunk; a Diagnostic is the last."""
+        """Yield the records of a chunk; a Diagnostic is the last item."""
         if chunk.spans is None:
             yield from self._block(chunk.data, chunk.layout.max_record)
         else:
@@ -180,7 +187,7 @@ class DebeziumAvro(Debezium):
             yield run
 
     def _message(self, data: bytes, place: int, stream: io.BytesIO) -> _Run | Diagnostic:
-        """The message at a place of what a stream has, and those behind it of the same schema."""
+        """Decode the message at a place of the data, and the messages after it with the same schema."""
         number = confluent.number_at(data, place)
         if isinstance(number, Diagnostic):
             return number
@@ -209,28 +216,28 @@ class DebeziumAvro(Debezium):
                 plan = _Plan(decode, words, _to_json(schema, {}), _writer(decode), head)
                 self._numbered_here.append(words)
                 return plan
-        except Exception as error:  # a schema can be wrong in more ways than its parser has exceptions for
+        except Exception as error:  # a schema can be wrong in more ways than its parser declares
             reason = f"the schema is none of Connect: {str(error)[:80] or type(error).__name__}"
         return Diagnostic("GG313", reason, help="give the schema that the messages were written with")
 
 
-_RUN = BATCH_ROWS  # the most records that are JSON at a time
+_RUN = BATCH_ROWS  # maximum number of records that are JSON at a time
 _TAIL = b"}"
 
 
 def _writer(schema: FastSchema) -> Any:
-    """What writes data of a schema as JSON; None without a kernel, or where the kernel cannot."""
+    """Return the writer of data as JSON; None without a kernel, or if the kernel does not support the schema."""
     try:
         return None if native is None else native.AvroToJson(program(schema))
     except REFUSALS:
         return None
 
 
-# Data as JSON has them: of floating-point numbers it has none of 32 bits, and not all of 64.
+# Conversion of data before JSON: JSON has no 32-bit floating-point numbers, and not all 64-bit ones.
 
 
 def _to_json(schema: Any, known: dict[str, ToJson | None]) -> ToJson | None:
-    """What makes data of a schema such as can be written as JSON; None where they are."""
+    """Return the conversion of data to values that JSON can represent; None if no conversion is necessary."""
     if isinstance(schema, list):
         return next((_or_none(make) for branch in schema if (make := _to_json(branch, known))), None)
     if isinstance(schema, str):
@@ -277,7 +284,7 @@ _FLOATS: dict[str, ToJson] = {"float": _float, "double": _double}
 
 
 class DebeziumAvroReader(DialectReader):
-    """Has one kernel make JSON of records, and another take that."""
+    """Reader in which one kernel converts records to JSON, and another one scans this JSON."""
 
     dialect = DebeziumAvro
     _dialect: DebeziumAvro

@@ -1,7 +1,7 @@
-"""Debezium in Avro, written: the events of the JSON format, by the Avro schema for their Connect schema.
+"""Writer of Debezium in Avro: the events of the JSON format, with the Avro schema for their Connect schema.
 
-The schema of a table's events is one, whatever tokens its operations have: tokens that are members of source blocks in
-JSON are in the map `tokens`, with all others.
+All events of a table have the same schema, whatever tokens their operations have. Tokens that are members of source
+blocks in JSON are in the map `tokens`, like all other tokens.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ from ggfmt.model.table import Kind, TableDef
 
 _OPS = pa.array([text(code) for code in ("c", "u", "d", "t", "r")], pa.binary())
 _OP_TYPES = pa.array([op.value for op in OpType], pa.string())
-_READ = 4  # the place of `r`
-_MAX_MICROS = ((1 << 63) - 1) // 1000  # that are nanoseconds of 64 bits
+_READ = 4  # the index of `r`
+_MAX_MICROS = ((1 << 63) - 1) // 1000  # maximum number of microseconds that fit as nanoseconds into 64 bits
 
-# Values of Debezium in Avro: the same that JSON has, with the same Connect schemas, in Avro's binary encoding.
+# Values of Debezium in Avro: the values of JSON with the same Connect schemas, in Avro's binary encoding.
 
 _BINARY = pa.binary()
 
 
 def encoder(kind: Kind, encoding: Encoding) -> avro.AvroEncoder:
-    """What makes unions of null and a value of texts of a column."""
+    """Return an encoder of texts as unions of null and a value."""
     type = encoding.schema["type"]
     if type == "boolean":
         return avro.optional_booleans
@@ -101,12 +101,14 @@ def _of_json(
 
 
 def _unquoted(json: pa.StringArray) -> pa.StringArray:
-    """The texts of JSON strings that have nothing to escape."""
+    """Remove the quotes from JSON strings without escapes."""
     return pc.utf8_slice_codeunits(json, 1, -1)
 
 
 def _by_value(make: Callable[[str], bytes]) -> avro.AvroEncoder:
-    """What encodes each distinct text by a function that raises a ValueError for a wrong one."""
+    """Return an encoder that calls a function once for each distinct text; the function raises ValueError for a bad
+    text.
+    """
 
     def encoder(column: pa.StringArray) -> avro.Encoded:
         distinct = column.dictionary_encode()
@@ -131,7 +133,7 @@ def _decoded(text: str) -> bytes:
 
 
 def _variable(text: str) -> bytes:
-    """A VariableScaleDecimal."""
+    """Encode a VariableScaleDecimal."""
     value: dict[str, Any] = msgspec.json.decode(text)
     return zigzag_varint(value["scale"]) + _decoded(value["value"])
 
@@ -152,7 +154,7 @@ class DebeziumAvroFormatter(DebeziumFormatter):
 
     @property
     def schema(self) -> Any:
-        """The schema of the events, as JSON says it."""
+        """Return the schema of the events as parsed JSON."""
         return avro_schema(json.loads(self.envelope.schema_text))
 
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:
@@ -218,19 +220,19 @@ class DebeziumAvroFormatter(DebeziumFormatter):
 
 
 def _strings(texts: pa.StringArray | str | None) -> list[Piece]:
-    """n unions of null and string, of n texts or of one for all."""
+    """Encode n unions of null and string, from n texts or from one text for all."""
     if texts is None or isinstance(texts, str):
         return [avro.NULL] if texts is None else [avro.VALUE + text(texts)]
     return avro.optional_strings(texts)[0]
 
 
 def _longs(numbers: pa.Int64Array) -> list[Piece]:
-    """n unions of null and long."""
+    """Encode n unions of null and long."""
     return avro.optional_longs(pc.cast(numbers, pa.string()))[0]
 
 
 def _tokens(tokens: TokenColumns) -> list[Piece]:
-    """n unions of null and a map of the tokens that have no other place."""
+    """Encode n unions of null and a map of the tokens without another place."""
     objects = join([tokens.others()], tokens.rows)
     if pc.all(pc.equal(objects, "null"), min_count=0).as_py():
         return [avro.NULL]
@@ -253,7 +255,7 @@ def _transaction(event: EventColumns, rows: int) -> list[Piece]:
 
 
 def _problem(table: TableDef) -> Diagnostic | None:
-    """Why there is no Avro schema of a table's events."""
+    """Return why the events of a table have no Avro schema; None if they have one."""
     for name in table.column_names:
         if not is_name(name):
             help = "replace the characters by `gg.schemareplaceregex` and `gg.schemareplacestring`"

@@ -1,4 +1,4 @@
-"""Values as Debezium encodes them, from texts: what each column of a table is written as, and its Connect schema."""
+"""Encodings of values in Debezium: how to write the texts of a column, and its Connect schema."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _SOURCE_TYPES = {
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the values of a column are written.
+    """The encoding of the values of a column.
 
     values       makes JSON values of texts
     schema       the Connect schema of the values, without the name of the field
-    placeholder  what may stand for an unavailable value, as the text of the value; None if nothing may
-    help         what to do about values that cannot be written so; None for the general advice
+    placeholder  the text for an unavailable value; None if the encoding has none
+    help         what to do about values that cannot be encoded; None for the general advice
     """
 
     values: json_text.Values
@@ -64,7 +64,7 @@ class Encoding:
 
     @property
     def as_it_is(self) -> bool:
-        """Whether values are strings of the texts themselves."""
+        """Whether the values are strings of the unchanged texts."""
         return self.values is quoted
 
 
@@ -102,7 +102,7 @@ def _parameters(type: SqlType) -> dict[str, str]:
 
 
 def _longs(values: pa.StringArray) -> json_text.JsonValues:
-    """Whole numbers of 64 bits."""
+    """Make whole numbers of 64 bits."""
     if all_match(values, TextPattern.SHORT_INTEGER):
         return Text(values, null="null"), []
     numbered, bad = json_text.json_numbers(values)
@@ -117,7 +117,7 @@ def _longs(values: pa.StringArray) -> json_text.JsonValues:
 
 
 def _floats(values: pa.StringArray) -> json_text.JsonValues:
-    """Numbers, and what JSON has no numbers for as strings."""
+    """Make numbers, or strings of numbers that JSON cannot represent."""
     if all_match(values, TextPattern.JSON_NUMBER):
         return Text(values, null="null"), []
     special = pc.is_in(values, _SPECIAL)
@@ -203,7 +203,7 @@ def _days(values: pa.StringArray) -> json_text.JsonValues:
 
 
 def _moments(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
-    """Times since 1970 in a unit of Arrow."""
+    """Make times since 1970 in a unit of Arrow."""
 
     def other(text: str) -> int | None:
         if unit == "us" and text in _INFINITIES:
@@ -222,7 +222,7 @@ def _moments(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
 
 
 def _clocks(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
-    """Times of day in a unit of Arrow."""
+    """Make times of day in a unit of Arrow."""
     if not values.null_count and pc.match_substring_regex(
         values, "^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.]|$)"
     ).true_count == len(values):
@@ -236,7 +236,10 @@ def _clocks(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
 
 
 def _clock(text: str, unit: str) -> int | None:
-    """A time of day, which may be negative and over 24 hours; None if it is no time, or too precise for the unit."""
+    """Return a time of day, which may be negative or over 24 hours.
+
+    None if it is not a time, or too precise for the unit.
+    """
     parts = _CLOCK.fullmatch(text)
     if parts is None:
         return None
@@ -251,7 +254,7 @@ def _clock(text: str, unit: str) -> int | None:
 
 
 def _cast(values: pa.StringArray, type: pa.DataType, other: Callable[[str], int | None]) -> json_text.JsonValues:
-    """Texts as numbers by a type of Arrow; by `other` where Arrow does not take them."""
+    """Convert texts to numbers by a type of Arrow; `other` converts texts that Arrow does not accept."""
     number = pa.int32() if type.bit_width == 32 else pa.int64()
     try:
         return values.cast(type).cast(number).cast(_STRING).fill_null("null"), []

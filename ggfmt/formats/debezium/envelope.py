@@ -1,8 +1,8 @@
-"""What Debezium's messages have around the images, written: source blocks, transactions, and the schema of it all.
+"""The parts of Debezium's messages around the images, for writing: source blocks, transactions, and the whole schema.
 
-Tokens that are members of source blocks are written where they were, integers as numbers if those of their connector
-are; all others are the strings of the member `tokens`. Which members there are depends on the operation, and the schema
-with them.
+Tokens that come from members of source blocks become these members again; integers become numbers if the members of
+their connector are numbers. All other tokens are strings in the member `tokens`. So the members depend on the
+operation, and the schema depends on the members.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ggfmt.model.table import TableDef
 _MYSQL = pa.array(["mysql", "mariadb"], pa.string())
 _INTEGER = "^(?:0|-?[1-9][0-9]{0,17})$"
 
-# The members of source blocks, and of which connectors they are numbers.
+# The members of source blocks that are numbers, with their connectors.
 _NUMBERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("server_id", "pos", "row", "thread"), ("mysql", "mariadb")),
     "txId": ("postgresql", "yashandb"),
@@ -53,7 +53,7 @@ FIXED = (
 
 
 class TokenColumns:
-    """The tokens of n operations by name, and which of them have found their place."""
+    """The tokens of n operations by name, and which of them already have a place."""
 
     def __init__(self, tokens: StringMapArray | None, rows: int) -> None:
         self.rows = rows
@@ -71,7 +71,10 @@ class TokenColumns:
         return self._columns[name]
 
     def place(self, name: str, where: Callable[[pa.StringArray], pa.BooleanArray]) -> pa.StringArray:
-        """The token where it has its place, which is where it is there and a mask of it is true; elsewhere NULL."""
+        """Give a token its place in the rows where it exists and the mask is true.
+
+        Return its texts there; elsewhere NULL.
+        """
         if name not in self.names:
             return self._none
         column = self.column(name)
@@ -80,7 +83,7 @@ class TokenColumns:
         return pc.if_else(placed, column, pa.scalar(None, pa.string()))
 
     def others(self) -> Piece:
-        """JSON objects of the tokens without a place, `null` where there are none."""
+        """Return JSON objects of the tokens without a place; `null` for an operation without such tokens."""
         tokens = self._tokens
         left = [name for name in self.names if name not in self._placed or self._placed[name].true_count < self.rows]
         if tokens is None or not left:
@@ -98,10 +101,10 @@ class TokenColumns:
 
 @dataclass(frozen=True, eq=False)
 class EventColumns:
-    """What surrounds the images of n operations, as far as it depends on tokens: texts, or NULL.
+    """The parts of n operations around the images that depend on tokens: texts, or NULL.
 
-    `connector`, `name` and `snapshot` are NULL where the event is one of ggfmt's own, and of no snapshot; `database`
-    and `schema` may be one text, or None, for all; `transaction` has the members of the block by name.
+    `connector`, `name` and `snapshot` are NULL for an event that ggfmt itself creates outside of a snapshot. `database`
+    and `schema` may be one text, or None, for all. `transaction` has the members of the block by name.
     """
 
     connector: pa.StringArray
@@ -118,7 +121,7 @@ class EventColumns:
 
 
 class EventEnvelope:
-    """Makes what surrounds the images of one table."""
+    """Writer of the parts around the images of one table."""
 
     def __init__(self, table: TableDef, options: DebeziumOptions, row: Sequence[Mapping[str, Any]], all_tokens: bool):
         self._options = options
@@ -129,7 +132,7 @@ class EventEnvelope:
         self._schema_head, self._schema_tail = _schema_parts(named, row, all_tokens)
 
     def columns(self, tokens: TokenColumns) -> EventColumns:
-        """What the tokens of n operations say in places of their own."""
+        """Return the tokens of n operations that have a place of their own."""
 
         def of_other(column: pa.StringArray) -> pa.BooleanArray:
             return pc.and_(pc.not_equal(tokens.column("connector"), OWN), pc.not_equal(column, OWN))
@@ -147,8 +150,7 @@ class EventEnvelope:
     def parts(
         self, tokens: TokenColumns, micros: pa.Int64Array, position: pa.StringArray
     ) -> tuple[list[Piece], Piece, pa.BooleanArray | None, list[Piece] | None]:
-        """Of n operations the source blocks, the transactions, whether they are rows of a snapshot (None: none is), and
-        the schemas."""
+        """Return the source blocks, the transactions, which rows are of a snapshot (None: no row) and the schemas."""
         event = self.columns(tokens)
         head: list[Piece] = [
             '{"version":"', OWN, '","connector":', _json(event.connector, OWN),
@@ -169,13 +171,13 @@ class EventEnvelope:
 
     @property
     def schema_text(self) -> str:
-        """The schema of an event without tokens that are members of its source block."""
+        """Return the schema of an event without tokens from its source block."""
         return self._schema_head + self._schema_tail
 
     def _names(
         self, tokens: TokenColumns, connector: pa.StringArray
     ) -> tuple[pa.StringArray | str, pa.StringArray | str | None]:
-        """The database and the schema: of MySQL what a name of two parts starts with is the database."""
+        """Return the database and the schema. In MySQL, the first part of a name of two parts is the database."""
         if self._schema is None or self._catalog is not None:
             return self._catalog or "", self._schema
         if not tokens.names & {"connector", "db"}:
@@ -187,7 +189,7 @@ class EventEnvelope:
 
     @staticmethod
     def _members(tokens: TokenColumns, connector: pa.StringArray) -> tuple[list[Piece], list[Piece]]:
-        """The other members of the source block, and their fields in the schema."""
+        """Return the other members of the source block, and their fields in the schema."""
         members: list[Piece] = []
         fields: list[Piece] = []
         for name in _MEMBERS:
@@ -222,7 +224,7 @@ def _whole(column: pa.StringArray) -> pa.BooleanArray:
 
 
 def _json(texts: pa.StringArray | str | None, otherwise: str | None = None) -> Piece:
-    """JSON strings, of another text for NULL or `null`."""
+    """Return JSON strings; for NULL another text, or `null`."""
     null = "null" if otherwise is None else escape_json_text(otherwise)
     if texts is None or isinstance(texts, str):
         return null if texts is None else escape_json_text(texts)
@@ -237,7 +239,10 @@ def _field(name: str, type: str, optional: bool) -> str:
 
 
 def _schema_parts(name: str, row: Sequence[Mapping[str, Any]], all_tokens: bool) -> tuple[str, str]:
-    """The schema of an envelope up to the fields of the source block that depend on operations, and from there on."""
+    """Return the schema of an envelope in two parts.
+
+    The fields of the source block that depend on operations come between them.
+    """
     images = [
         compact_json({"type": "struct", "fields": row, "optional": True, "name": f"{name}.Value", "field": image})
         for image in ("before", "after")

@@ -1,4 +1,7 @@
-"""Debezium's JSON, read: the members of an envelope stay as they are; other records are known by their members."""
+"""Reader of Debezium's JSON.
+
+It keeps the members of an envelope as they are, and identifies other records by their members.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ class Envelope(msgspec.Struct, gc=False):
 class DebeziumRecord(Envelope, gc=False, rename={"raw": "\x7fraw"}):
     """The known members of an envelope, or of the message around an envelope.
 
-    raw  the whole record, if it is neither
+    raw  the whole record, if it is neither of them
     """
 
     schema: Annotated[Raw, roles.identity(required=True)] = ABSENT
@@ -82,7 +85,7 @@ class DebeziumRecord(Envelope, gc=False, rename={"raw": "\x7fraw"}):
 
 
 class RecordDecoder(KeepingDecoder):
-    """Decodes records, or what is in their `payload`."""
+    """Decoder of records, or of the `payload` in them."""
 
     def __init__(self) -> None:
         super().__init__(DebeziumRecord, lambda record: bool(record.is_envelope or record.is_payload))
@@ -139,7 +142,10 @@ class SchemaChangeRecord(msgspec.Struct, gc=False):
 
 
 def described_tables(change: SchemaChangeRecord, options: DebeziumOptions) -> Iterator[TableDef]:
-    """The definitions of the tables that a schema change makes or alters; RecordError for an `id` that names none."""
+    """Yield the definitions of tables that a schema change creates or alters.
+
+    Raises: RecordError for an invalid `id`.
+    """
     for item in change.tableChanges or ():
         if item.type != "DROP" and item.table is not None and item.table.columns:
             columns = sorted(item.table.columns, key=lambda column: column.position or 0)
@@ -150,7 +156,7 @@ def described_tables(change: SchemaChangeRecord, options: DebeziumOptions) -> It
 
 
 def _name(identity: str, options: DebeziumOptions) -> str:
-    """The name of a table from its quoted parts, `"db"."schema"."table"`."""
+    """Return the name of a table from its quoted parts, `"db"."schema"."table"`."""
     parts = [part.replace('""', '"') for part in _PART.findall(identity)]
     if not 1 <= len(parts) <= 3 or not parts[-1]:
         raise RecordError("GG308", "`tableChanges` has an `id` that is no name of a table")
@@ -267,7 +273,8 @@ class Debezium(Dialect):
         code = bytes(record.op)
         op = _OPS.get(code)
         before, after = non_null(record.before), non_null(record.after)
-        if before is not None and op in ("I", "T") and _is_empty(before):  # Arcion's JSON has an object for no image
+        # Arcion's JSON has an empty object for a missing image.
+        if before is not None and op in ("I", "T") and _is_empty(before):
             before = None
         if after is not None and op in ("D", "T") and _is_empty(after):
             after = None
@@ -415,7 +422,9 @@ class Debezium(Dialect):
         return self.described(identity, lambda: TableDef(table, tuple(columns)), tuple(converts))
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
-        """For changes without a schema: by the schema of another change, or else by the definition."""
+        """Choose the conversions for changes without a schema: those of another change's schema, or else of the
+        definition.
+        """
         fields = (self.source.facts.get(Encoding(table.full_name, name)) for name in table.column_names)
         return tuple(
             self._types.of_column(column.type) if field is None else self._types.of_field(field)[1]
@@ -424,7 +433,7 @@ class Debezium(Dialect):
 
 
 def _is_empty(image: Raw) -> bool:
-    """Whether an image is an object without columns."""
+    """Return whether an image is an object without columns."""
     return bytes(image).translate(None, WHITE) == b"{}"
 
 
@@ -440,7 +449,7 @@ def _parsed(data: Raw) -> Schema:
         raise RecordError("GG308", "`schema` is no schema of Connect") from None
     row = schema.members("after") or schema.members("before")
     if row is None and not schema.members("source"):
-        row = schema.fields or None  # a struct without fields describes no table
+        row = schema.fields or None  # a struct without fields does not define a table
     return Schema(schema.name, row)
 
 

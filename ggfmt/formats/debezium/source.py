@@ -1,12 +1,12 @@
 """Source blocks of Debezium: the table, the position, the time and the tokens of a change, for every connector.
 
-A position is what orders the changes of a connector, its parts divided by colons: of MySQL `file:pos:row`, of Oracle
-`commit_scn:scn:rs_id:ssn`, of SQL Server, Db2 and Informix `commit_lsn:change_lsn:event_serial_no`, of PostgreSQL its
-`sequence` (the last commit and the change itself), or else its `lsn`. Parts that are null are empty, or left out at
-the end. Every member that is neither part of the name nor a time is a token.
+A position orders the changes of a connector. Its parts are separated by colons: in MySQL `file:pos:row`, in Oracle
+`commit_scn:scn:rs_id:ssn`, in SQL Server, Db2 and Informix `commit_lsn:change_lsn:event_serial_no`, in PostgreSQL its
+`sequence` (the last commit and the change itself) or else its `lsn`. A null part is empty, or is omitted at the end.
+Every member that is neither a part of the name nor a time is a token.
 
 The time is `ts_us` or `ts_ms`. Before 0.10, MySQL had seconds in `ts_sec`, 0 in snapshots (`SourceInfo` of the
-connector sets it by events of the binlog alone), and PostgreSQL microseconds in `ts_usec`.
+connector sets it only for events of the binlog), and PostgreSQL had microseconds in `ts_usec`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import join_name
 
-DATABASE_IS_TOKEN = "database is token"  # the condition that the database is no part of the table's name
+DATABASE_IS_TOKEN = "database is token"  # the condition that the table's name does not include the database
 
 _SCALAR = roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL
 _Time: TypeAlias = Annotated[int | str | None, roles.slot(roles.INTEGER | roles.NULL)]
-_Part: TypeAlias = Annotated[Any, roles.slot(_SCALAR), roles.Token()]  # of a position
+_Part: TypeAlias = Annotated[Any, roles.slot(_SCALAR), roles.Token()]  # a part of a position
 
 
 class SourceBlock(msgspec.Struct, gc=False):
@@ -70,7 +70,7 @@ class SourceBlock(msgspec.Struct, gc=False):
 
 
 class ScannedSource(SourceBlock, gc=False):
-    """A source block as the scanner takes it, with members that the exact reader knows by name alone."""
+    """A source block in the scanner, with members for which the exact reader uses only the name."""
 
     connector: Annotated[Raw, roles.identity(), roles.Token(unless=OWN)] = ABSENT
     name: Annotated[Raw, roles.identity(), roles.Token(unless=OWN)] = ABSENT
@@ -95,9 +95,9 @@ TRANSACTION_MEMBERS = ("txId", "id", "gtid", "server_transaction_id")
 _IN_TRANSACTION = "id"
 
 NO_SOURCE = SourceBlock()
-# Parts of positions, besides `position`; they are tokens too.
+# Parts of positions, in addition to `position`; they are tokens too.
 _PARTS = roles.token_names(SourceBlock)
-# The members that are no tokens: the version of the connector, the name of the table, the position, and times.
+# The members that are not tokens: the version of the connector, the name of the table, the position, and times.
 _STRUCTURE = frozenset(ScannedSource.__struct_fields__) - {
     *roles.token_names(ScannedSource),
     "db",
@@ -120,7 +120,7 @@ def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
 
 
 def database_in_name(source: SourceBlock, options: DebeziumOptions) -> bool:
-    """Whether the database is a part of the name of the table."""
+    """Return whether the name of the table includes the database."""
     return options.table_name == IN_CATALOG or not (source.schema or source.keyspace)
 
 
@@ -138,7 +138,7 @@ def qualified_name(database: str | None, schema: str | None, name: str, options:
 
 
 def position(source: SourceBlock) -> str | None:
-    """The position of a change; None if its source block has none."""
+    """Return the position of a change; None if its source block has none."""
     if source.position is not UNSET:
         return _text(source.position)
     if source.file is not None:
@@ -167,7 +167,7 @@ def _text(value: Any) -> str | None:
 
 
 def op_micros(source: SourceBlock) -> int | None:
-    """The time of the change in microseconds since 1970; RecordError if it is no number."""
+    """Return the time of the change in microseconds since 1970. Raises: RecordError if it is not a number."""
     if source.ts_us is not None:
         return _number(source.ts_us)
     if source.ts_ms is not None:
@@ -186,7 +186,7 @@ def _number(value: int | str) -> int:
 
 
 def tokens_of(source: Raw, in_name: bool) -> dict[str, str]:
-    """The tokens of a source block; `in_name`: its database is a part of the name of the table."""
+    """Return the tokens of a source block; `in_name`: the name of the table includes the database."""
     members = raw_members(source)
     tokens = member_tokens(members, in_name)
     own = non_null(members.get("tokens", ABSENT))
@@ -218,40 +218,40 @@ def member_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
 
 
 def flattened_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
-    """The tokens among the members that were added to a flattened row, named without their prefix."""
+    """Return the tokens among the members that were added to a flattened row, without their prefix."""
     tokens = member_tokens(members, in_name)
     moved = {name: f"transaction.{name.removeprefix('transaction_')}" for name in tokens if "transaction_" in name}
     return {moved.get(name, name): text for name, text in tokens.items()}
 
 
 def transaction_tokens(transaction: Raw) -> dict[str, str]:
-    """The tokens of the member `transaction`."""
+    """Return the tokens in the member `transaction`."""
     texts = decoded(raw_texts, transaction, "`transaction` is no object")
     return {f"transaction.{name}": text for name, text in texts.items() if text is not None}
 
 
 def transaction_id(source: Mapping[str, Raw], own: Raw) -> str | None:
-    """The id of the transaction of a change; `own` is the `id` in its `transaction`, `ABSENT` if there is none."""
+    """Return the transaction id of a change. `own`: the `id` in its `transaction`, `ABSENT` if there is none."""
     members = {name: source.get(name, ABSENT) for name in TRANSACTION_MEMBERS} | {_IN_TRANSACTION: own}
     return next((text for value in members.values() if value is not ABSENT and (text := raw_text(value))), None)
 
 
 def id_in(transaction: Raw) -> Raw:
-    """The `id` in a member `transaction`; `ABSENT` if there is none."""
+    """Return the `id` in a member `transaction`; `ABSENT` if there is none."""
     return decoded(raw_members, transaction, "`transaction` is no object").get(_IN_TRANSACTION, ABSENT)
 
 
-# Source blocks that the scanner took, a column at a time
+# Source blocks from the scanner, one column at a time
 
 
 def is_scannable(source: Raw) -> bool:
-    """Whether the scanner makes the same tokens of a source block as the exact reader."""
+    """Return whether the scanner makes the same tokens of a source block as the exact reader."""
     members = raw_texts(source)
     return members.get("connector") != OWN or members.get("name") in (OWN, None)
 
 
 def micros(scanned: ScannedBatch) -> pa.Int64Array:
-    """As `op_micros`, of scanned changes."""
+    """Return the times of scanned changes, as `op_micros`."""
     seconds = scale_numbers(scanned.values("ts_sec"), 1_000_000)
     return pc.coalesce(
         scale_numbers(scanned.values("ts_us"), 1),
@@ -262,7 +262,7 @@ def micros(scanned: ScannedBatch) -> pa.Int64Array:
 
 
 def positions(scanned: ScannedBatch) -> pa.StringArray:
-    """As `position`, of scanned changes."""
+    """Return the positions of scanned changes, as `position`."""
     rows = len(scanned)
     parts = {name: scanned.values(name) for name in _PARTS}
     there = {name for name, values in parts.items() if values.null_count < rows}
@@ -295,7 +295,7 @@ def positions(scanned: ScannedBatch) -> pa.StringArray:
 
 
 def _first_of(cases: Sequence[tuple[pa.BooleanArray, pa.StringArray]], otherwise: pa.StringArray) -> pa.StringArray:
-    """In each row the texts of the first case that is there."""
+    """Return for each row the text of the first case that applies."""
     for where, values in reversed(cases):
         otherwise = values if where.true_count == len(where) else pc.if_else(where, values, otherwise)
     return otherwise

@@ -1,7 +1,7 @@
-"""The types of Debezium: Connect's schemas, the `tableChanges` of schema changes, and the options for what neither has.
+"""The types of Debezium: Connect's schemas, `tableChanges` in schema changes, and options for messages without both.
 
-A field of a Connect schema has a `type`, for what goes beyond it a `name` (`io.debezium.time.Date`), and `parameters`.
-With `column.propagate.source.type` the parameters name the type of the database besides.
+A field of a Connect schema has a `type`, and may have a `name` (`io.debezium.time.Date`) and `parameters` for more
+details. With `column.propagate.source.type`, the parameters also contain the type of the database.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SOURCE_TYPE, SOURCE_LENGTH, SOURCE_SCALE = (f"__debezium.source.column.{what}" f
 VARIABLE_DECIMAL = "io.debezium.data.VariableScaleDecimal"
 
 
-# The names of Connect schemas: what the column is, and how its values are read (JSON strings, and all others).
+# The Connect schemas by name: the type of the column, and how to read its values (JSON strings, and all others).
 _TIMES: dict[str, tuple[SqlType, Kernel]] = {
     "io.debezium.time.Date": (SqlType(Kind.DATE), values.dates),
     "io.debezium.time.Time": (SqlType(Kind.TIME, scale=3), values.clocks("ms")),
@@ -58,7 +58,7 @@ _TEXTS = {
     "io.debezium.time.ZonedTime": SqlType(Kind.TIME),
     "io.debezium.time.Interval": SqlType(Kind.INTERVAL),
 }
-# What a type of the database, by `SOURCE_TYPE`, makes of texts and doubles.
+# The kind of a column by its type in the database (`SOURCE_TYPE`), for texts and doubles.
 _PLAIN_KINDS = {
     **dict.fromkeys(("DECIMAL", "NUMERIC", "DEC", "MONEY", "SMALLMONEY"), Kind.DECIMAL),
     **dict.fromkeys(("NUMBER",), Kind.NUMBER),
@@ -71,7 +71,7 @@ _PLAIN_KINDS = {
 
 
 class Types:
-    """Types by the options of a reader."""
+    """The mapping of types, by the options of a reader."""
 
     def __init__(self, options: DebeziumOptions) -> None:
         self.options = options
@@ -79,7 +79,7 @@ class Types:
         self._text = ValueDecoding(self.placeholders, None, None)
 
     def of_field(self, field: SchemaField) -> tuple[Column, ValueDecoding | None]:
-        """The column that a field of a row is, and how its values are read."""
+        """Return the column for a field of a row, and how to read its values."""
         type, reading = self._of_schema(field)
         return Column(field.field or "", type, nullable=field.optional), reading
 
@@ -174,7 +174,7 @@ class Types:
 
 
 def _unit(mode: str, type: SqlType) -> values.TimeUnit | None:
-    """The unit of numbers in columns of times; None where the scale decides and is not known."""
+    """Return the unit of numbers in a column of times; None if it depends on the scale and the scale is unknown."""
     if type.kind is Kind.INTERVAL:
         return "ns" if mode == NANOS else "us"
     if mode in (CONNECT, MICROS, NANOS):
@@ -188,7 +188,7 @@ def _unit(mode: str, type: SqlType) -> values.TimeUnit | None:
 
 
 def _number_or_struct(column: pa.StringArray) -> Converted:
-    """Numbers as they stand, and decimals that bring their scale."""
+    """Read numbers without a change, and decimals that contain their scale."""
     numbers, bad = values.numbers(column)
     if not bad:
         return numbers, bad
@@ -202,7 +202,7 @@ def _number_or_struct(column: pa.StringArray) -> Converted:
 
 # Schema changes
 
-# By numbers of java.sql.Types.
+# By the numbers of java.sql.Types.
 _JDBC_KINDS = {
     **dict.fromkeys((-6, 5, 4, -5), Kind.INTEGER),
     **dict.fromkeys((2, 3), Kind.DECIMAL),

@@ -1,8 +1,8 @@
-"""Values as Debezium encodes them, made texts: decimals, dates, times, bits, and the placeholder of unavailable values.
+"""Decoders of Debezium's values: decimals, dates, times, bits, and the placeholder of unavailable values.
 
-Kernels take a column of texts (JSON strings without their quotes, other JSON values with their own characters) and give
-texts and the rows whose value is not so encoded. What is rare, and beyond Arrow's types, is worked out one by one:
-years outside of 1 to 9999, times of day that are negative or over 24 hours, and PostgreSQL's infinities.
+Kernels take a column of texts (JSON strings without their quotes, other JSON values as they are). They return texts,
+and the rows whose value has another encoding. Rare values beyond Arrow's types are decoded one by one: years outside 1
+to 9999, times of day that are negative or over 24 hours, and PostgreSQL's infinities.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _STRING = pa.string()
 _INTEGER = "^-?[0-9]{1,19}$"
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^(?:NaN|[+-]?Infinity)$"
 _DAY = 86400
-_FIRST_DAY, _LAST_DAY = -719162, 2932896  # of the years 1 to 9999
-_INFINITIES = {9223372036825200000: "infinity", -9223372036832400000: "-infinity"}  # in the driver's numbers
+_FIRST_DAY, _LAST_DAY = -719162, 2932896  # the first and last day of the years 1 to 9999
+_INFINITIES = {9223372036825200000: "infinity", -9223372036832400000: "-infinity"}  # the numbers of PostgreSQL's driver
 
 
 # Numbers
@@ -51,7 +51,7 @@ _variable = msgspec.json.Decoder(_Variable).decode
 
 
 def _variable_decimal(text: str) -> str | None:
-    """A decimal that brings its scale: `{"scale":2,"value":"AVI="}`."""
+    """Read a decimal that contains its scale: `{"scale":2,"value":"AVI="}`."""
     try:
         variable = _variable(text)
     except RecursionError:
@@ -63,13 +63,13 @@ variable_decimals = by_value(_variable_decimal)
 
 
 def numbers(values: pa.StringArray) -> Converted:
-    """Numbers as they stand, checked."""
+    """Check numbers, and keep them as they are."""
     fits = pc.match_substring_regex(values, _NUMBER)
     return values, rows_where(pc.invert(fits.fill_null(True)))
 
 
 def unsigned_longs(values: pa.StringArray) -> Converted:
-    """Whole numbers of 64 bits without a sign, which were written as if the first bit were one."""
+    """Read unsigned 64-bit numbers, which the source wrote as signed ones."""
     negative = rows_where(pc.fill_null(pc.starts_with(values, "-"), False))
     if not negative:
         return values, []
@@ -83,7 +83,7 @@ def unsigned_longs(values: pa.StringArray) -> Converted:
 
 
 def int64s(values: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
-    """Whole numbers of 64 bits, and the rows that have none."""
+    """Read whole numbers of 64 bits, and return the rows that have none."""
     try:
         if text_buffer(values).to_pybytes().find(b"x") < 0:  # Arrow takes hexadecimal digits
             return pc.cast(values, pa.int64()), []
@@ -98,7 +98,7 @@ def int64s(values: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
 
 
 def _epoch(values: pa.StringArray, first: int, end: int, type: pa.DataType, other: Callable[[int], str]) -> Converted:
-    """Numbers from `first` to before `end` as Arrow prints them as a `type`, others as `other` does."""
+    """Print numbers from `first` to before `end` as Arrow prints the `type`, and other numbers with `other`."""
     numbers, bad = int64s(values)
     fits = pc.and_(pc.greater_equal(numbers, first), pc.less(numbers, end))
     odd = rows_where(pc.invert(fits.fill_null(True)))
@@ -112,7 +112,7 @@ def _epoch(values: pa.StringArray, first: int, end: int, type: pa.DataType, othe
 
 
 def _time_text(text: str) -> str | None:
-    """A date, a time of day or both without a zone, with the digits that it has; None if the calendar lacks it."""
+    """Return a date, a time of day or both without a zone, with their digits; None if the calendar does not have it."""
     text = text.replace("T", " ")
     day, _, clock = text.rpartition(" ") if ":" in text else (text, "", "")
     if day:
@@ -132,7 +132,7 @@ _TIME_TEXTS = {
 
 
 def or_texts(kernel: Kernel, kind: Kind) -> Kernel:
-    """A kernel of numbers that takes texts of dates or times too, as Flink CDC writes them under the same names."""
+    """Return a kernel that also accepts texts of dates or times, which Flink CDC writes under the same schema names."""
     pattern = _TIME_TEXTS[kind]
 
     def convert(values: pa.StringArray) -> Converted:
@@ -148,12 +148,12 @@ def or_texts(kernel: Kernel, kind: Kind) -> Kernel:
 
 
 def dates(values: pa.StringArray) -> Converted:
-    """Days since 1970."""
+    """Read days since 1970."""
     return _epoch(values, _FIRST_DAY, _LAST_DAY + 1, pa.date32(), day_text)
 
 
 def timestamps(unit: TimeUnit) -> Kernel:
-    """Times since 1970 in a unit of Arrow, without a zone."""
+    """Return a kernel for times since 1970 in a unit of Arrow, without a zone."""
     if unit == "ns":
         return _nanos
     per_second: int = 10 ** DIGITS[unit]
@@ -170,21 +170,21 @@ def timestamps(unit: TimeUnit) -> Kernel:
 
 
 def _nanos(values: pa.StringArray) -> Converted:
-    """64 bits of nanoseconds span the years 1677 to 2262."""
+    """Read nanoseconds since 1970; 64 bits cover the years 1677 to 2262."""
     numbers, bad = int64s(values)
     return pc.cast(pc.cast(numbers, pa.timestamp("ns")), _STRING), bad
 
 
 def clocks(unit: TimeUnit) -> Kernel:
-    """Times of day in a unit of Arrow, and durations: they may be negative and over 24 hours."""
+    """Return a kernel for times of day in a unit of Arrow, and for durations: they may be negative or over 24 hours."""
     type: pa.DataType = pa.time32(unit) if unit == "ms" else pa.time64(unit)
     other = partial(clock_text, unit=unit)
     return partial(_epoch, first=0, end=_DAY * 10 ** DIGITS[unit], type=type, other=other)
 
 
 def day_text(day: int) -> str:
-    """The date so many days after the start of 1970; of years before 1, as astronomers count them, with a sign."""
-    cycle, inside = divmod(day - _FIRST_DAY, 146097)  # the calendar repeats itself every 400 years
+    """Return the date of a day number (0: 1970-01-01). Years before 1 have a sign, in astronomical numbering."""
+    cycle, inside = divmod(day - _FIRST_DAY, 146097)  # the calendar repeats every 400 years
     alike = date.fromordinal(inside + 1)
     year = alike.year + 400 * cycle
     return f"{'-' if year < 0 else ''}{abs(year):04d}-{alike.month:02d}-{alike.day:02d}"
@@ -206,11 +206,11 @@ def iso_texts(values: pa.StringArray) -> Converted:
     return pc.replace_substring_regex(stamps, "^([0-9:.-]+)Z$", r"\1"), []
 
 
-# Others
+# Other values
 
 
 def bits(length: int | None) -> Kernel:
-    """Base64 of bytes, the lowest first, as so many binary digits."""
+    """Return a kernel that reads Base64 of bytes, lowest byte first, as `length` binary digits."""
 
     def make(text: str) -> str | None:
         data = bytes_of(text)
@@ -227,7 +227,7 @@ def bits(length: int | None) -> Kernel:
 
 
 def placeholder_forms(option: str) -> pa.StringArray:
-    """The texts that stand for an unavailable value in the columns of any type."""
+    """Return the texts of an unavailable value, in columns of all types."""
     data = placeholder_bytes(option)
     text = data.decode("utf-8", "replace")
     encoded = base64.b64encode(data).decode()
@@ -239,10 +239,10 @@ def placeholder_forms(option: str) -> pa.StringArray:
 
 
 class ValueDecoding:
-    """Makes the columns of images: unavailable values become missing and are marked so; others go through a kernel.
+    """Decoder of the columns of images: unavailable values become missing and are marked, others go through a kernel.
 
-    `quoted` is for values that were JSON strings, `plain` for all others; None leaves them as they are. `help` says
-    what to do about values that are wrong.
+    `quoted` is the kernel for values that were JSON strings, `plain` for all others; None keeps the values as they are.
+    `help` says what to do about wrong values.
     """
 
     def __init__(

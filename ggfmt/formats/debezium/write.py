@@ -1,4 +1,4 @@
-"""Debezium's JSON, written: one message a line, an envelope alone or with its schema."""
+"""Writer of Debezium's JSON: one message per line, as an envelope alone or with its schema."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class DebeziumFormatter(DialectFormatter):
         return self.object_pieces(self.shown(image), rows, "null")
 
     def shown(self, image: Image) -> Image:
-        """The image with placeholders for what is missing, where they are asked for."""
+        """Return the image with placeholders for missing values, if the options require them."""
         columns = []
         for column, encoding, values in zip(self.table.columns, self.encodings, image.columns, strict=True):
             may_hold = encoding.schema["type"] in ("string", "bytes")
@@ -91,7 +91,7 @@ class DebeziumFormatter(DialectFormatter):
 
 
 def _with_placeholder(column: ImageColumn, placeholder: str) -> ImageColumn:
-    """The column with the placeholder where it is missing."""
+    """Return the column with the placeholder in place of missing values."""
     if column.present is None:
         return column
     return replace(column, values=pc.if_else(column.present, column.values, placeholder), present=None)

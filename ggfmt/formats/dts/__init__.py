@@ -5,22 +5,22 @@
 * `fields` has the columns with the numbers of their types, which are those of the source (`source.sourceType`):
   MySQL's, Oracle's, PostgreSQL's. `beforeImages` and `afterImages` have the values by place. NULL is null (or
   `EmptyObject.NULL`), `EmptyObject.NONE` is missing, and an image that is null or empty is none.
-* The kind of a column is what its number says. Where that leaves open whether the column holds texts or bytes, and
-  where the numbers of a source are unknown, the values say it: bytes win over texts. Precision and scale, which
-  stand in each value and may differ from value to value, are left out, so that they never change a definition.
-* Texts have a charset by MySQL's name, where `latin1` is Windows' code page 1252. Bytes are Base64 in the model. The
-  fraction of a second in `millis` has six digits, of Oracle nine. Seconds since 1970 are shown as UTC.
-* The operation INIT is a row of the initial load: an insert with the token `snapshot`. TRUNCATE is the text of a DDL;
-  other statements, and marks such as BEGIN and HEARTBEAT, are counted by kind.
-* Keys are `PRIMARY` of the tag `pk_uk_info`; its unique keys are not shown. The other tags are tokens, and so are the
-  members of the record that say more than nothing: `id`, `version`, `safeSourcePosition`, `sourceTxid`,
-  `source.sourceType`, `source.version`, `processTimestamps`, `bornTimestamp`. A tag with one of these names is the
+* The type number determines the kind of a column. If it leaves open whether the column holds texts or bytes, or if the
+  numbers of a source are unknown, the values determine the kind: bytes win over texts. Each value contains its
+  precision and scale, which may differ from value to value; ggfmt ignores them, so that they never change a definition.
+* Texts have a charset by MySQL's name; `latin1` is Windows code page 1252. The model has bytes as Base64. The fraction
+  of a second in `millis` has six digits, from Oracle nine. Seconds since 1970 become UTC.
+* The operation INIT is a row of the initial load: an insert with the token `snapshot`. TRUNCATE is the text of a DDL.
+  ggfmt counts other statements, and marks such as BEGIN and HEARTBEAT, by kind.
+* `PRIMARY` in the tag `pk_uk_info` contains the key; ggfmt ignores its unique keys. The other tags are tokens. So are
+  these members of the record if they are not empty: `id`, `version`, `safeSourcePosition`, `sourceTxid`,
+  `source.sourceType`, `source.version`, `processTimestamps`, `bornTimestamp`. A tag with one of these names becomes the
   token `tags.` and its name.
-* A dot in a name is written as `\\u002E` by DTS, and stays so.
+* DTS writes a dot in a name as `\\u002E`; ggfmt keeps it.
 
-A file needs a framing, which DTS does not have (`fileFraming`). Read, it is recognised by the first bytes. Written, it
-is by default the length before each record: it adds four bytes, needs no schema, keeps both versions apart record by
-record, lets files be joined, and a record that is damaged does not hide those behind it.
+DTS defines no framing for files, so ggfmt has the option `fileFraming`. A reader detects the framing by the first
+bytes. A writer puts the length before each record by default: it adds four bytes, needs no schema, supports both
+versions record by record, and lets files be joined; a damaged record does not hide the records after it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DtsOptions(DialectOptions):
             }
         ),
         LENGTH_PREFIXED,
-        "How records lie in a file that is written; of one that is read, the first bytes tell.",
+        "How to arrange records in output files; for input files, ggfmt detects it by the first bytes.",
     )
     source_type: str = option(
         Choice(
@@ -75,7 +75,7 @@ class DtsOptions(DialectOptions):
 
 
 def _in_base64(word: bytes) -> Iterator[bytes]:
-    """Return the Base64 of a word, as far as it does not depend on the bytes beside it."""
+    """Return the parts of a word's Base64 that do not depend on the bytes beside the word."""
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + word)
         yield encoded[-(-shift * 8 // 6) : (shift + len(word)) * 8 // 6]

@@ -1,7 +1,7 @@
-"""Values of columns as the bytes that stand for them in an image of DTS: a branch of a union, and a record.
+"""Values of columns as bytes in a DTS image: a branch of a union, and a record.
 
-A column is encoded at once. What a value cannot be written as is told by its row; what is cut off is told by its
-number.
+ggfmt encodes a whole column at once. `EncodedColumn` lists the rows that it cannot encode, and counts the fractions
+that it shortened.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ _INTEGER_BYTES = 8
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """n values: the pieces, the rows whose text is no value of the type, and how many fractions of a second were cut
-    off."""
+    """The encoding of n values: the bytes, the rows whose text is not a value of the type, and the number of fractions
+    of a second that lost digits.
+    """
 
     pieces: list[Piece]
     bad: list[int]
     cut: int = 0
 
 
-CellEncoder = Callable[[pa.StringArray], EncodedColumn]  # of n texts, none of which is NULL
+CellEncoder = Callable[[pa.StringArray], EncodedColumn]  # from n texts without NULLs
 
 
 @dataclass(frozen=True)
 class Cells:
-    """How the values of one column are encoded; `filler` is a text of its type."""
+    """The encoding of one column; `filler` is a text that is valid for its type."""
 
     encode: CellEncoder
     filler: str
 
     def pieces(self, column: ImageColumn, rows: int) -> EncodedColumn:
-        """The pieces of n cells, those that are NULL or missing among them."""
+        """Encode n cells, including NULL and missing ones."""
         values, present = column.values, column.present
         valued = values.is_valid() if present is None else pc.and_(present, values.is_valid())
         if valued.true_count == rows:
@@ -66,7 +67,7 @@ class Cells:
 
 
 def cells_of(type: SqlType, source_type: str) -> Cells:
-    """How the values of a type are encoded for a source."""
+    """Choose the encoding of a column type for a source."""
     kind = type.kind
     if kind is Kind.BOOLEAN:
         return Cells(_booleans(source_type), "true")
@@ -117,7 +118,7 @@ _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?$"
 
 
 def _decimals(type: SqlType) -> CellEncoder:
-    """Decimals with the precision and scale of the type, or if it has none, with those of each value."""
+    """Encode decimals with the precision and scale of the type; if the type has none, with those of each value."""
     if type.precision is not None:
         sizes = zigzag_varint(type.precision) + zigzag_varint(type.scale or 0)
         return lambda values: EncodedColumn([_BRANCH["Decimal"], *strings(values), sizes], _unlike(values, _NUMBER))
@@ -157,7 +158,7 @@ _BOOLEAN_TEXTS = pa.array(["false", "true"], pa.string())
 
 
 def _booleans(source_type: str) -> CellEncoder:
-    """Booleans as the source has them: PostgreSQL as texts, the others as the numbers 0 and 1."""
+    """Encode booleans as the source does: PostgreSQL as texts, other sources as the numbers 0 and 1."""
     if source_type == POSTGRESQL:
         cells = [_BRANCH["TextObject"] + text_bytes("bool") + text_bytes(text) for text in ("f", "t")]
     elif source_type == ORACLE:
@@ -192,7 +193,7 @@ def _bytes(type: str) -> CellEncoder:
     return encode
 
 
-# Times. The parts are found in the text by name; one that is not there is an empty text.
+# Times. A regular expression finds the parts by name; a part that is absent is an empty text.
 
 _DATE = "(?P<era>-?)(?P<year>[0-9]{4,6})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
 _CLOCK = r"(?P<hour>[0-9]{2,4}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,12}))?"
@@ -205,7 +206,10 @@ _ABSENT = pa.scalar(NULL, _BINARY)
 
 
 def _dates(digits: int, midnight: bool) -> CellEncoder:
-    """Dates with or without a time of day and a zone. `midnight`: one without has the time of midnight."""
+    """Encode dates with or without a time of day and a zone.
+
+    `midnight`: add 00:00:00 to a date without a time of day.
+    """
 
     def encode(values: pa.StringArray) -> EncodedColumn:
         parts = pc.extract_regex(values, _TIMESTAMP)
@@ -264,7 +268,7 @@ def _parts(parts: pa.StructArray) -> Mapping[str, pa.StringArray]:
 
 
 def _small(texts: pa.StringArray, minus: pa.BooleanArray | None = None) -> pa.BinaryArray:
-    """Numbers of at most two digits, those of negative times negative; null for an empty text."""
+    """Return numbers of at most two digits, negative for negative times; null for an empty text."""
     numbers = pc.if_else(pc.equal(texts, ""), "0", texts).cast(pa.int32())
     encoded = _VARINTS[1].take(numbers)
     if minus is None or not minus.true_count:
@@ -273,7 +277,7 @@ def _small(texts: pa.StringArray, minus: pa.BooleanArray | None = None) -> pa.Bi
 
 
 def _fraction(texts: pa.StringArray, digits: int, minus: pa.BooleanArray | None) -> tuple[list[Piece], int]:
-    """Fractions of a second as numbers of so many digits, and how many of them lost a digit that is not 0."""
+    """Return fractions of a second as numbers with `digits` digits, and how many of them lost a digit that is not 0."""
     there = pc.not_equal(texts, "")
     if not there.true_count:
         return [NULL], 0

@@ -1,8 +1,9 @@
-"""Texts from bytes in a charset that has MySQL's name for it.
+"""Decoders of texts in the charsets of databases, by MySQL's names.
 
-MySQL's `latin1` is Windows' code page 1252 and not ISO 8859-1; its five bytes without a character stand for the control
-characters of their numbers. Charsets that no codec of Python's is for (`armscii8`, `dec8`, `geostd8`, `keybcs2`,
-`swe7`) are not read. A name that MySQL does not know may be one of Java, as Oracle and PostgreSQL have them.
+MySQL's `latin1` is Windows code page 1252 and not ISO 8859-1; the five bytes that code page 1252 leaves undefined are
+the control characters with the same numbers. ggfmt does not read charsets for which Python has no codec (`armscii8`,
+`dec8`, `geostd8`, `keybcs2`, `swe7`). A name that MySQL does not know may be a name of Java, as Oracle and PostgreSQL
+use them.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ def _latin_1(data: bytes) -> str:
 
 @cache
 def decoder(charset: str) -> Callable[[bytes], str] | None:
-    """What makes texts of bytes in the charset, with a ValueError for those that are none; None if it is not known."""
+    """Return a decoder for bytes in the charset; it raises ValueError for undecodable bytes.
+
+    None for an unknown charset.
+    """
     name = charset.lower()
     if name == "latin1":
         return _latin_1

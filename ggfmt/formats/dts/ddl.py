@@ -1,4 +1,4 @@
-"""TRUNCATE as DTS has it: the text of a statement, which may name its table with or without a schema or a database."""
+"""TRUNCATE as DTS has it: the text of a statement, in which the table may have a schema or a database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL, like
 
-# DTS writes a dot that is part of a name so; names in the model are dotted too, and so it stays.
+# DTS writes a dot inside a name in this way. Full names in the model use dots as separators, so it stays escaped.
 ESCAPED_DOT = "\\u002E"
 
 _IGNORED = r"(?:\s+|/\*(?!!).*?\*/|--[^\n]*(?:\n|$)|\#[^\n]*(?:\n|$))"
@@ -31,7 +31,10 @@ def is_truncate(statement: str) -> bool:
 
 
 def truncated(statement: str, object_name: str | None, source_type: str) -> list[str]:
-    """Return the full names of the tables that a TRUNCATE empties; NoTable if it does not name them."""
+    """Return the full names of the tables that a TRUNCATE empties.
+
+    Raises: NoTable if the statement does not name them.
+    """
     named = _named(statement, like(source_type))
     parts = (object_name or "").split(".") if object_name else []
     if len(parts) > 1 and len(named) < 2:
@@ -50,14 +53,14 @@ def truncated(statement: str, object_name: str | None, source_type: str) -> list
 
 
 def statement(parts: tuple[str, ...], source_type: str) -> str:
-    """A TRUNCATE of a table, by the parts of its name."""
+    """Return a TRUNCATE statement for a table, from the parts of its name."""
     quote = "`" if source_type == MYSQL else '"'
     names = (part.replace(ESCAPED_DOT, ".").replace(quote, quote * 2) for part in parts[-2:])
     return f"TRUNCATE TABLE {'.'.join(quote + name + quote for name in names)}"
 
 
 def _named(statement: str, source: str) -> list[list[str]]:
-    """The names of the tables of a TRUNCATE, each in parts; none if they are not understood."""
+    """Return the table names in a TRUNCATE, each as a list of parts; none if the statement is not understood."""
     head = _TRUNCATE.match(statement)
     place = head.end() if head else 0
     names = []
@@ -73,7 +76,7 @@ def _named(statement: str, source: str) -> list[list[str]]:
 
 
 def _plain(part: str, source: str) -> str:
-    """A part of a name as DTS has it, without quotes."""
+    """Remove the quotes from a part of a name, as DTS does."""
     if part[0] in '`"[':
         text = part[1:-1].replace(part[0] * 2, part[0])
     else:

@@ -1,7 +1,7 @@
 """DTS's records decoded from Avro's binary encoding (Avro specification 1.8, "Binary Encoding").
 
-The decoder is made for this one schema. That bytes follow, or are lacking, tells the two versions of the schema apart:
-a datum must be used up to its last byte.
+The decoder supports only this schema, in two versions. A datum must use all its bytes: the bytes at the end show the
+version.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ggfmt.formats.avro.containers import read_varint, unzigzag
 from ggfmt.formats.dts.charsets import BINARY
 from ggfmt.formats.dts.schema import BRANCHES, OPERATIONS, SOURCE_TYPES
 
-# What a cell is: the first of its tuple, in front of its values. Times are told apart by the parts they have.
+# The tag of a cell: the first item of its tuple, before its values. The parts of a time determine its tag.
 (
     INTEGER,  # the text
     CHARACTER,  # the charset, the bytes
-    CHARACTER_BYTES,  # the charset, the bytes, which are no text
+    CHARACTER_BYTES,  # the charset, the bytes; the column holds bytes and not text
     DECIMAL,  # the text
     FLOAT,  # the number
     EPOCH,  # seconds since 1970, the fraction
@@ -35,11 +35,11 @@ NONE: Cell = ()  # the value is missing
 
 
 class MalformedRecordError(ValueError):
-    """Bytes that are no record."""
+    """Error for bytes that are not a record."""
 
 
 class RowFields(NamedTuple):
-    """The columns of a record: their names and numbers, and the bytes they were decoded from."""
+    """The names and type numbers of a record's columns, and the bytes from which they were decoded."""
 
     data: bytes
     names: tuple[str, ...]
@@ -67,22 +67,26 @@ class DtsRecord:
 
 
 class Decoder:
-    """Decodes records, of which those of one table follow each other with the same columns."""
+    """Decoder of records. Consecutive records of one table have the same columns, which it decodes once."""
 
     def __init__(self) -> None:
         self._fields: dict[str | None, RowFields] = {}
 
     def datum(self, data: bytes) -> DtsRecord:
-        """The record that the bytes are, of either version; MalformedRecordError if they are none."""
+        """Decode a record of either version from all of the bytes.
+
+        Raises: MalformedRecordError if they are not a record.
+        """
         record, place = self.record(data, 0, None)
         if place != len(data):
             raise MalformedRecordError("bytes follow the record")
         return record
 
     def record(self, data: bytes, start: int, born: bool | None) -> tuple[DtsRecord, int]:
-        """Decode the record at a place; return it with the place after it. MalformedRecordError if there is no record.
+        """Decode the record at a place, and return it with the place after it.
 
-        `born`: it has a `bornTimestamp`; None: it has one if anything is left.
+        `born`: the record has a `bornTimestamp`; None: it has one if bytes are left. Raises: MalformedRecordError if
+        there is no record.
         """
         try:
             record, place = self._record(data, start)
@@ -123,7 +127,7 @@ class Decoder:
 
     def _columns(self, data: bytes, place: int, table: str | None) -> tuple[RowFields | str | None, int]:
         known = self._fields.get(table)
-        # No encoding of columns is the start of another's, so that equal bytes are equal columns.
+        # No encoding of columns is a prefix of another one, so equal bytes mean equal columns.
         if known is not None and data.startswith(known.data, place):
             return known, place + len(known.data)
         start = place
@@ -186,9 +190,9 @@ def _symbol(data: bytes, place: int, symbols: tuple[str, ...]) -> tuple[str, int
 
 
 def _block(data: bytes, place: int) -> tuple[int, int]:
-    """The number of items in a block of an array or a map."""
+    """Return the number of items in a block of an array or a map, and the place after it."""
     count, place = _long(data, place)
-    if count < 0:  # then the size of the items in bytes follows
+    if count < 0:  # the size of the items in bytes follows
         _, place = _long(data, place)
     return abs(count), place
 
@@ -283,7 +287,7 @@ def _epoch(data: bytes, place: int) -> tuple[Cell, int]:
     return (EPOCH, seconds, fraction), place
 
 
-# By the parts that are there, a bit for each, but for the fraction of the second.
+# The kind of time by its present parts, one bit for each, without the fraction of the second.
 _TIMES = {0b000111: DATE, 0b111000: TIME, 0b111111: DATETIME, 0b000001: YEAR, 0b000011: YEAR_MONTH, 0b111100: DAY_TIME}
 _PARTS = tuple(1 << part for part in range(7))
 
@@ -315,7 +319,7 @@ def _zoned(data: bytes, place: int) -> tuple[Cell, int]:
 
 
 def _typed(kind: Any, read: Callable[[bytes, int], tuple[Any, int]]) -> Callable[[bytes, int], tuple[Cell, int]]:
-    """Decodes a record of the name of a type, which says nothing here, and a value."""
+    """Return a decoder of a record with a type name, which it ignores, and a value."""
 
     def cell(data: bytes, place: int) -> tuple[Cell, int]:
         _, place = _bytes(data, place)

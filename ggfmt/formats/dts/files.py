@@ -1,12 +1,12 @@
-"""Where DTS's records are in a file.
+"""The framing of DTS's records in files.
 
-Kafka carries one record a message, and nothing of that is left in a file; so a file needs a framing of its own. There
-are three, which the first bytes tell apart:
+In Kafka, one message has one record. A file needs a framing of its own. ggfmt supports three framings, and detects them
+by the first bytes:
 
-* the length in bytes, as four bytes, the highest first, in front of each record. A length is less than 128 MiB, so that
-  a file never starts with the letters of the others;
-* an object container file of Avro, whose schema must be the one of DTS's records;
-* each record as Base64 in a line of its own.
+* a length prefix: four bytes, big-endian, before each record. A length is less than 128 MiB, so the first byte of a
+  file differs from that of the other framings;
+* an object container file of Avro with the schema of DTS's records;
+* lines, each with one record as Base64.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from ggfmt.formats.avro.containers import MAGIC, RecordsOfBlock, container_chunk
 from ggfmt.formats.json import files as json_files
 
 PREFIX_BYTES = 4
-MAX_BYTES = 1 << 27  # of a record, with its length
+MAX_BYTES = 1 << 27  # maximum size of a record with its length
 CHUNK_BYTES = 1 << 20
 _LINE = re.compile(rb"[^\r\n]+")
 _BASE64 = re.compile(rb"(?:\xef\xbb\xbf)?[A-Za-z0-9+/=\s]+")
 
 
 def layout(head: bytes) -> Layout:
-    """The layout of a file by its first bytes: only lines can be read from anywhere."""
+    """Detect the layout of a file by its first bytes. Only a file of lines can be split."""
     return Layout(splittable=is_base64(head))
 
 
@@ -50,7 +50,7 @@ def is_base64(head: bytes) -> bool:
 
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-    """The records of a file, about `CHUNK_BYTES` at a time, of a container file a block at a time.
+    """Yield the records of a file, about `CHUNK_BYTES` at a time; from a container file, one block at a time.
 
     A chunk of a container file is the header and one block, and has no `spans`.
     """
@@ -67,7 +67,7 @@ def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: 
 
 
 def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
-    """Start and end of every record of a chunk, with what frames it; of a record in a block those of the block."""
+    """Return start and end of every record in a chunk, with its frame; for a record in a block, those of the block."""
     if chunk.spans is not None:
         return chunk.spans
     if chunk.layout.splittable:
@@ -76,12 +76,15 @@ def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
 
 
 def line_datum(line: bytes) -> bytes:
-    """The record in a line of Base64; ValueError if the line is something else."""
+    """Decode the record in a line of Base64. Raises: ValueError if the line is not Base64."""
     return base64.b64decode(line.strip(), validate=True)
 
 
 def line_datums(data: bytes, spans: Sequence[tuple[int, int]]) -> tuple[bytes, list[tuple[int, int]]]:
-    """The records in lines, one after the other, and where they are; one that is no Base64 has no bytes."""
+    """Decode the records in lines: the concatenated records, and their places.
+
+    A line that is not Base64 has no bytes.
+    """
     datums = []
     places = []
     place = 0
@@ -123,7 +126,10 @@ def _prefixed(data: bytes, stream: BinaryIO, file: str, layout: Layout) -> Itera
 
 
 def _too_long(source: Source, size: int) -> Chunk:
-    """A record of a length beyond what is allowed; where a length cannot be right, all that follow are out of place."""
+    """Return a chunk for a record that exceeds the limit.
+
+    After an impossible length, the places of all later records are unknown.
+    """
     start, head = source.offset, source.head()
     while source.buffer and (size > MAX_BYTES or source.offset - start < size):
         left = len(source.buffer) if size > MAX_BYTES else size - (source.offset - start)
@@ -136,7 +142,7 @@ def _too_long(source: Source, size: int) -> Chunk:
 
 
 class LengthPrefixed(Framing):
-    """Each message behind its length."""
+    """Framing that writes the length of each message before it."""
 
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         lengths = array("i", non_null_values(pc.binary_length(messages)))
@@ -146,7 +152,7 @@ class LengthPrefixed(Framing):
 
 
 class Base64Lines(Framing):
-    """Each message as Base64 in a line."""
+    """Framing that writes each message as a line of Base64."""
 
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         return b"".join(base64.b64encode(message) + b"\n" for message in non_null_values(messages)), 0

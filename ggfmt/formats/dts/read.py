@@ -1,10 +1,10 @@
-"""DTS's Avro, read.
+"""Reader of DTS's Avro.
 
-`Dts` decodes records one by one. `DtsReader` lets the native kernel (`kernels/dts_scan.c`) take regular records into
-columns.
+`Dts` decodes records one by one. `DtsReader` uses the native kernel (`kernels/dts_scan.c`), which converts regular
+records into columns.
 
-Values become the texts of the model. `millis`, the fraction of a second, has six digits, and nine of Oracle. A time
-with negative parts is a negative time. Seconds since 1970 become UTC; a time with a zone has the zone after a blank.
+Values become the texts of the model. `millis`, the fraction of a second, has six digits, from Oracle nine. A time with
+negative parts is a negative time. Seconds since 1970 become UTC. A time with a zone has the zone after a space.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
-# As in dts_scan.c.
+# The same numbers as in dts_scan.c.
 _TO_TEXTS, _TO_BYTES, _TO_BOOLEANS = range(3)
 _FIRST_LOAD, _COUNTED, _LEFT = b"L", b"-", b"?"
 _LETTERS = {"INSERT": b"I", "UPDATE": b"U", "DELETE": b"D", "INIT": _FIRST_LOAD, "DDL": _LEFT}
@@ -59,9 +59,9 @@ Maker = Callable[[Any], str]  # makes the text of a cell that is not None
 
 MICROS, NANOS = 6, 9
 _FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799  # the years 1 to 9999
-_MOST = (999999, 12, 31, 9999, 59, 60, 10**NANOS)  # of each part of a time
+_MOST = (999999, 12, 31, 9999, 59, 60, 10**NANOS)  # maximum of each part of a time
 
-# The kind of a column by the tag of a value.
+# The kind of a column by the tag of its values.
 _KINDS = {
     tags.INTEGER: Kind.INTEGER,
     tags.CHARACTER: Kind.STRING,
@@ -83,11 +83,11 @@ _KINDS = {
 
 
 class UnreadableValueError(ValueError):
-    """A value that has no text in its column; the message says why, in one clause."""
+    """Error for a value that has no text in its column; its message gives the reason."""
 
 
 def kind_of(cell: tuple[Any, ...]) -> Kind | None:
-    """Return the kind of column by the tag of a value; None if the tag has none."""
+    """Return the kind of column for the tag of a value; None if the tag does not determine it."""
     return kind_of(cell[1]) if cell[0] == tags.ZONED else _KINDS.get(cell[0])
 
 
@@ -222,10 +222,10 @@ def _time(cell: Any, digits: int) -> str:
 
 @dataclass(frozen=True)
 class _Table:
-    """What the columns of records mean: the definition and, for each column, what makes texts of its values.
+    """The definition of a table and the functions that make texts from the values of each column.
 
-    `learns`: the columns whose values show their kind, by place, with the possible kinds, and the tags of the
-    cells that did. `kinds` and `digits` are what the makers were made for.
+    `learns`: the columns whose values determine their kind, by place, with the possible kinds, and the tags of values
+    so far. `kinds` and `digits` are the arguments with which the makers were made.
     """
 
     record_schema: RecordSchema
@@ -237,8 +237,10 @@ class _Table:
 
 
 class Dts(Dialect):
-    """Images are dicts of texts. What is learned are the kinds of columns that their values show: keys are a table, a
-    column and a kind."""
+    """Dialect of DTS's records, with images as dicts of texts.
+
+    Discovery collects the kinds of columns that values show: the keys are a table, a column and a kind.
+    """
 
     transaction_tokens = (TRANSACTION,)
 
@@ -314,8 +316,10 @@ class Dts(Dialect):
             yield Diagnostic("GG313", str(error))
 
     def born(self, header: Header) -> bool:
-        """Whether the records of a container file have a `bornTimestamp`; CorruptContainerError if they are none of
-        DTS's."""
+        """Return whether the records of a container file have a `bornTimestamp`.
+
+        Raises: CorruptContainerError if they are not records of DTS.
+        """
         if header.data not in self._schemas:
             self._schemas[header.data] = born_in(header.schema)
         born = self._schemas[header.data]
@@ -323,7 +327,7 @@ class Dts(Dialect):
             raise CorruptContainerError("the schema of the file is not the one of DTS's records")
         return born
 
-    # What a record is
+    # The meaning of a record
 
     def changes(self, record: DtsRecord) -> Meaning:
         op = _OPS.get(record.operation)
@@ -336,7 +340,7 @@ class Dts(Dialect):
         if not isinstance(fields, RowFields):
             raise RecordError("GG305", "the record has no list of `fields`", None, name)
         table = self._table(name, record, fields)
-        # Before any value is refused: what is learned must not depend on what else is wrong.
+        # Learn before rejecting a value: what is learned must not depend on other errors in the record.
         for image in (record.before, record.after):
             if isinstance(image, list) and len(image) == len(table.names):
                 self._learn(name, table, image)
@@ -381,7 +385,7 @@ class Dts(Dialect):
         return table
 
     def table_of(self, record_schema: RecordSchema) -> _Table:
-        """The table of records with this record schema."""
+        """Return the table of records with this record schema, and make it if necessary."""
         return self._by_schema[id(record_schema)]
 
     def _describe(self, name: str, source_type: str, fields: RowFields, keys_text: str | None) -> _Table:
@@ -435,7 +439,7 @@ class Dts(Dialect):
         return image
 
     def _learn(self, name: str, table: _Table, cells: list[Cell]) -> None:
-        """Learn the kinds that values show. If a column gets another kind, the discovery runs once more."""
+        """Record the kinds that values show. If a column gets another kind, discovery runs once more."""
         for place, kinds, known in table.learns:
             cell = cells[place]
             if not cell or cell[0] in known:
@@ -451,7 +455,7 @@ class Dts(Dialect):
 
 
 def other(operation: str) -> str:
-    """What a record is that is no change."""
+    """Return the name under which ggfmt counts a record that is not a change."""
     return _OTHERS.get(operation) or operation.lower()
 
 
@@ -462,7 +466,7 @@ _HELP = (
 
 
 def born_in(schema: Any) -> bool | None:
-    """Whether records of a schema have a `bornTimestamp`; None if it is another schema."""
+    """Return whether records of a schema have a `bornTimestamp`; None if it is not a schema of DTS's records."""
     try:
         return version_of(schema)
     except Exception:  # a schema can be wrong in more ways than there are exceptions for
@@ -470,7 +474,7 @@ def born_in(schema: Any) -> bool | None:
 
 
 class Scan:
-    """What the kernel took of the records of a split, by table."""
+    """The kernel's state for a split: the operations that it took, by table."""
 
     def __init__(self, asked: Projection) -> None:
         self._asked = asked
@@ -483,8 +487,10 @@ class Scan:
     def bind(
         self, identity: bytes, definition: TableDef, names: Sequence[str], kinds: Sequence[Kind], digits: int
     ) -> None:
-        """Has records of an identity, with columns of these names and kinds, taken as operations of a table, of which
-        nothing may be held; they stay odd where the kernel cannot take them."""
+        """Let the kernel take records of an identity, with these column names and kinds, as operations of a table.
+
+        It must hold no operations of the table. Records that the kernel cannot take stay odd.
+        """
         self.forget(definition.full_name)
         places = {name: place for place, name in enumerate(definition.column_names)}
         if not places.keys() >= set(names):
@@ -499,36 +505,41 @@ class Scan:
             return
 
     def forget(self, table: str) -> None:
-        """Leaves the records of a table to others, until it is bound again."""
+        """Stop taking records of a table until it is bound again."""
         number = self._numbers.pop(table, None)
         if number is not None:
             self._native.unbind(number)
 
     def scan(self, block: bytes, place: int, most: int, born: bool, ordinal: int) -> tuple[int, int, bytes | None]:
-        """Takes records that follow each other: how many, where it stopped, and the identity of the record there, if it
-        is bound to no table."""
+        """Take consecutive records.
+
+        Return their number, the place after them, and the identity of the record at that place if it is not bound to a
+        table.
+        """
         taken, stop, _, _, identity = self._native.scan(block, place, most, ordinal, born)
         return taken, stop, identity
 
     def scan_spans(
         self, data: bytes, spans: array[int], first: int, prefix: int, ordinal: int
     ) -> tuple[int, bytes | None]:
-        """Takes records in spans from the `first` on, each behind its length in `prefix` bytes: how many, and as
-        `scan`."""
+        """Take records in spans from the `first` on, each after a length of `prefix` bytes.
+
+        Return their number, and the identity as `scan` does.
+        """
         taken, _, _, _, identity = self._native.scan_spans(data, spans, first, ordinal, prefix)
         return taken, identity
 
     def counted(self) -> Iterator[tuple[str, int]]:
-        """How many records were met that are no changes, by their operation, since this was asked last."""
+        """Yield the number of records that are not changes, by operation, since the last call."""
         return ((name, n) for name, n in zip(OPERATIONS, self._native.counts(), strict=True) if n)
 
     def rows(self, table: str) -> int:
-        """How many operations are held of a table."""
+        """Return the number of operations held for a table."""
         number = self._numbers.get(table)
         return 0 if number is None else int(self._native.rows(number))
 
     def batch(self, definition: TableDef) -> ChangeBatch:
-        """The operations held of a table, of which there are some."""
+        """Return the operations held for a table as a batch; there must be at least one."""
         scanned = ScannedBatch.of(self._native.take(self._numbers[definition.full_name]), self._asked.tokens)
         asked, key_update = self._asked, None
         if asked.row_only and asked.key_updates:
@@ -539,7 +550,7 @@ class Scan:
 
 
 def make_scan(asked: Projection) -> Scan | None:
-    """What takes records of a split; None where no kernel can."""
+    """Return the kernel's state for a split; None if no kernel is available."""
     try:
         return None if native is None else Scan(asked)
     except REFUSALS:
@@ -548,7 +559,7 @@ def make_scan(asked: Projection) -> Scan | None:
 
 @cache
 def _charsets() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-    """The names of charsets that are UTF-8, and of those of whose bytes ASCII is ASCII."""
+    """Return the names of charsets that are UTF-8, and of charsets that extend ASCII."""
     unicode = tuple(name.encode() for name, codec in MYSQL_CHARSETS.items() if codec == "utf-8")
     return unicode, tuple(name.encode() for name in (*MYSQL_CHARSETS, "latin1") if _has_ascii(name))
 
@@ -562,7 +573,7 @@ def _has_ascii(charset: str) -> bool:
 
 
 class DtsReader(DialectReader):
-    """Has the kernel take what is regular, where there is one."""
+    """Reader that passes regular records to the kernel, if there is one."""
 
     dialect = Dts
     _dialect: Dts
@@ -583,7 +594,7 @@ class DtsReader(DialectReader):
             self.others[other(operation)] += count
 
     def _records(self, chunk: Chunk, scan: Scan) -> Iterator[Event]:
-        """The records of a chunk that lie in spans."""
+        """Yield the events of records in spans of a chunk."""
         places = self.spans(chunk)
         data, spans, prefix = chunk.data, places, dts_files.PREFIX_BYTES
         if chunk.layout.splittable:
@@ -603,7 +614,7 @@ class DtsReader(DialectReader):
                 place += 1
 
     def _block(self, chunk: Chunk, scan: Scan) -> Iterator[Event]:
-        """The records of a container's block."""
+        """Yield the events of records in a container's block."""
         try:
             header = read_header(chunk.data)
             born = self._dialect.born(header)
@@ -615,7 +626,10 @@ class DtsReader(DialectReader):
             yield from self.take_in_one(Diagnostic("GG313", str(error)))
 
     def _following(self, block: bytes, count: int, born: bool, scan: Scan) -> Iterator[Event]:
-        """Records that follow each other; CorruptContainerError or MalformedRecordError where they do not."""
+        """Yield the events of consecutive records.
+
+        Raises: CorruptContainerError or MalformedRecordError if they are damaged.
+        """
         place = 0
         while count:
             taken, place, identity = scan.scan(block, place, count, born, self.ordinal)
@@ -629,7 +643,7 @@ class DtsReader(DialectReader):
             raise CorruptContainerError(TOO_LONG)
 
     def _take_odd(self, record: DtsRecord | Diagnostic, identity: bytes | None) -> Iterator[Event]:
-        """The events of a record that the kernel left, and has it take the next ones of its identity."""
+        """Yield the events of a record that the kernel did not take, and bind its identity for the next ones."""
         meaning = next(classify_records(self._dialect, [record]))
         yield from self.take_in_one(meaning)
         if self._scan is None or identity is None or not isinstance(meaning, list):
@@ -659,7 +673,7 @@ class DtsReader(DialectReader):
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
-        """The first record decides, or the schema of a container file."""
+        """Return why the first record, or the schema of a container file, shows this format; None if it does not."""
         if dts_files.is_container(head):
             try:
                 version = born_in(read_header(head).schema)

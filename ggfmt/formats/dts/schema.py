@@ -1,7 +1,7 @@
-"""The Avro schema of DTS's records, and the words that records have by number.
+"""The Avro schema of DTS's records, and the words that records contain as numbers.
 
-A record is one of two versions: the older one has no `bornTimestamp`. The schema is that of the files that Alibaba
-publishes for consumers, less what they say in words.
+There are two versions: the older one has no `bornTimestamp`. The schema is the one that Alibaba publishes for
+consumers, without its descriptions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RECORDS: dict[str, dict[str, Any]] = {
     "BinaryObject": {"type": "string", "value": "bytes"},
     "TextObject": {"type": "string", "value": "string"},
 }
-# What a value can be, by the place in its union.
+# The types of a value, by their place in the union.
 BRANCHES = ("null", *_RECORDS, "EmptyObject")
 _DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("safeSourcePosition", "sourceTxid"), ""),
@@ -45,8 +45,10 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def record_schema(born: bool = True) -> dict[str, Any]:
-    """The schema of a record; `born`: it has a `bornTimestamp`. Each named type stands where it is used
-    first."""
+    """Return the schema of a record; `born`: with `bornTimestamp`.
+
+    The first use of each named type contains its definition.
+    """
     values = [branch if branch == "null" else _value_type(branch) for branch in BRANCHES]
     images = ["null", "string", {"type": "array", "items": values}]
     again = ["null", "string", {"type": "array", "items": list(BRANCHES)}]
@@ -96,16 +98,16 @@ def _record(name: str, members: dict[str, Any]) -> dict[str, Any]:
 
 
 def version_of(schema: Any) -> bool | None:
-    """Whether records of a schema, as parsed JSON, have a `bornTimestamp`; None if they are no records of DTS.
+    """Return whether records of a parsed schema have a `bornTimestamp`; None if they are not records of DTS.
 
-    Types count, whatever else the schema says. An error of any kind if it is no schema.
+    Only types count. Raises: an error of any kind if it is not a schema.
     """
     shape = _shape(schema, {})
     return next((born for born in (True, False) if _SHAPES[born] == shape), None)
 
 
 def _shape(schema: Any, named: dict[str, Any]) -> Any:
-    """A schema with all names replaced by what they stand for."""
+    """Replace all names in a schema by their definitions."""
     if isinstance(schema, list):
         return ("union", *(_shape(branch, named) for branch in schema))
     if isinstance(schema, str):

@@ -1,8 +1,8 @@
 """Tokens of DTS's records: members of the record, and tags.
 
-A member is a token where it says something. A tag is a token by its own name, or where a token has that name already,
-by `tags.` and its name. Written, a token goes back to where it came from: into its member, if the text is one that
-reading gives again, else into a tag.
+A member of a record becomes a token if it has a value. A tag becomes a token under its own name; if another token has
+this name, under `tags.` and its name. In writing, a token becomes the member that it comes from if reading would give
+the same text again. Otherwise it becomes a tag.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONG = "-?[1-9][0-9]{0,17}"
 _NUMBERS = {VERSION: "^-?[1-9][0-9]{0,8}$", ID: f"^{_LONG}$", BORN: f"^{_LONG}$"}
 _LISTS = rf"^\[(?:(?:0|{_LONG})(?:,(?:0|{_LONG}))*)?\]$"
 _TEXTS = (SAFE_POSITION, TRANSACTION, SOURCE_VERSION)
-# As dts_scan.c counts them.
+# The words of records, in the order of dts_scan.c.
 WORDS = tuple(
     word.encode()
     for word in (
@@ -44,7 +44,7 @@ _NOT_SHOWN = pa.array([_SOURCE_TYPE, KEYS_TAG], pa.string())
 
 
 def tokens_of(record: DtsRecord) -> dict[str, str]:
-    """The tokens of a record."""
+    """Return the tokens of a record."""
     tokens = {_SOURCE_TYPE: record.source_type}
     for name, number in ((VERSION, record.version), (ID, record.id), (BORN, record.born)):
         if number:
@@ -70,7 +70,7 @@ def tokens_of(record: DtsRecord) -> dict[str, str]:
 
 
 class TokenMembers:
-    """The tokens of n operations as members and tags; `born`: there is a member `bornTimestamp`."""
+    """The members and tags for the tokens of n operations; `born`: the schema has the member `bornTimestamp`."""
 
     def __init__(self, batch: ChangeBatch, born: bool) -> None:
         self._tokens = batch.tokens
@@ -79,7 +79,7 @@ class TokenMembers:
         self._numbers = {name: pattern for name, pattern in _NUMBERS.items() if born or name != BORN}
 
     def number(self, name: str) -> list[Piece]:
-        """A member that is a number, 0 where no token says otherwise."""
+        """Return a member that is a number; 0 without a token."""
         texts = token(self._tokens, name, self._rows)
         if name not in self._numbers or texts.null_count == self._rows:
             return [zigzag_varint(0)]
@@ -87,7 +87,7 @@ class TokenMembers:
         return longs(pc.cast(pc.if_else(fits, texts, "0"), pa.int64()))
 
     def text(self, name: str, default: str = "") -> list[Piece]:
-        """A member that is a text."""
+        """Return a member that is a text; `default` without a token."""
         texts = token(self._tokens, name, self._rows)
         if texts.null_count == self._rows:
             data = default.encode()
@@ -103,13 +103,13 @@ class TokenMembers:
         return [pa.array([_list(text) if text is not None and fit else NULL for text, fit in marked])]
 
     def snapshots(self) -> pa.BooleanArray:
-        """Which inserts are rows of an initial load."""
+        """Return which inserts are rows of an initial load."""
         texts = token(self._tokens, SNAPSHOT, self._rows)
         insert = pc.equal(self._op, OpType.INSERT.value)
         return pc.and_(insert, pc.not_equal(texts, FALSE).fill_null(False))
 
     def tags(self, own: Sequence[bytes]) -> list[Piece]:
-        """The maps of tags: `own` entries, and the tokens that no member shows."""
+        """Return the maps of tags: the `own` entries, and the tokens without a member."""
         maps = self._tokens
         constant = b"".join(own)
         first = 0 if maps is None else maps.offsets[0].as_py()
@@ -130,7 +130,7 @@ class TokenMembers:
         return [*longs(counts), constant, pc.binary_join(lists, b""), END]
 
     def _placed(self, names: pa.StringArray, texts: pa.StringArray, op: pa.StringArray) -> pa.BooleanArray:
-        """Which tokens are shown by a member or not at all, and not by a tag."""
+        """Return which tokens are not tags, because a member contains them or they are not written."""
         placed = pc.is_in(names, _NOT_SHOWN)
         patterns = {**self._numbers, PROCESS: _LISTS, **dict.fromkeys(_TEXTS, "(?s).")}
         for name, pattern in patterns.items():

@@ -1,8 +1,8 @@
 """Types of columns by DTS's numbers, which are those of the source: MySQL's numbers of types on the wire, Oracle's,
 and PostgreSQL's OIDs. Other sources have undocumented numbers.
 
-A type number of texts or bytes does not say which of the two the column holds: MySQL's TEXT has the number of a BLOB.
-An unknown number says nothing. Then the values decide (`TypeHint.learns`).
+A number for texts or bytes does not decide between the two: MySQL's TEXT and BLOB have the same number. An unknown
+number decides nothing. In these cases the values determine the kind (`TypeHint.learns`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ ANYTHING = frozenset(Kind)
 
 @dataclass(frozen=True)
 class TypeHint:
-    """The meaning of a type number: the kind of values, and the kinds that the values themselves may show instead."""
+    """The meaning of a type number: a kind, and the kinds that values may show instead."""
 
     kind: Kind
     learns: frozenset[Kind]
 
     def settled(self, seen: Set[Kind]) -> Kind:
-        """The kind of a column in which values of these kinds were seen.
+        """Return the kind of a column from the kinds of its values.
 
-        Bytes hold all texts, and a decimal all integers; other kinds have nothing in common but their texts.
+        Bytes can hold all texts, and a decimal all integers. Other kinds share only their texts.
         """
         if Kind.BINARY in seen:
             return Kind.BINARY
@@ -86,7 +86,7 @@ _TOLD = {
 }
 _UNTOLD = TypeHint(Kind.STRING, ANYTHING)
 
-# The numbers that are written, by kind.
+# The type numbers that ggfmt writes, by kind.
 NUMBERS: dict[str, dict[Kind, int]] = {
     MYSQL: {
         Kind.STRING: 253,
@@ -134,7 +134,7 @@ NUMBERS: dict[str, dict[Kind, int]] = {
 
 
 def like(source_type: str) -> str:
-    """The source whose numbers and statements a source of this type has; its own name where it is known by itself."""
+    """Return the source whose numbers and statements a source of this type uses; its own name if ggfmt knows it."""
     return _LIKE.get(source_type, source_type)
 
 

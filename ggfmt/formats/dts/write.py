@@ -1,4 +1,4 @@
-"""DTS's Avro, written."""
+"""Writer of DTS's Avro."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
 _BINARY = pa.binary()
-_TEXT, _LIST = zigzag_varint(1), zigzag_varint(2)  # the branches of fields and images
+_TEXT, _LIST = zigzag_varint(1), zigzag_varint(2)  # branches of the unions of fields and images
 _NO_IMAGE = pa.scalar(NULL, _BINARY)
 _OPERATION = {name: zigzag_varint(place) for place, name in enumerate(OPERATIONS)}
 _WORDS = OpKeys([_OPERATION[name] for name in ("INSERT", "UPDATE", "DELETE", "DDL")], _BINARY)
@@ -97,7 +97,7 @@ class DtsFormatter(DialectFormatter):
         )
 
     def _image(self, image: Image, rows: int) -> tuple[list[Piece], dict[int, int]]:
-        """The pieces of n images, and the column by row of values that cannot be written."""
+        """Return the bytes of n images, and by row the column of a value that cannot be written."""
         exists = image.exists
         if exists is not None and not exists.true_count:
             return [NULL], {}
@@ -123,7 +123,7 @@ class DtsFormatter(DialectFormatter):
         return Diagnostic("GG408", reason, place, "set it aside: `--on-reject quarantine`")
 
 
-# All tables have one schema, so that blocks of any of them may stand in one file.
+# All tables have the same schema, so one file may contain blocks of several tables.
 _ANY_TABLE = TableDef("dts")
 
 

@@ -37,7 +37,8 @@ FIXED_NAMES = {
 }
 ALWAYS_FIXED = tuple(FIXED_NAMES)[:5]
 
-MISSING_SUFFIX = "_isMissing"  # of the Avro field that says whether a column is missing
+# The end of a field name in Avro and Kafka Connect. The field is true if its column is missing.
+MISSING_SUFFIX = "_isMissing"
 
 
 def is_flag(name: str, fields: Mapping[str, object]) -> bool:

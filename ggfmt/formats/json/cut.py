@@ -1,18 +1,19 @@
-"""Where the next JSON record starts, and where it ends: one rule for every place of a file, however the file is cut.
+"""The start and the end of JSON records: one rule for every place of a file, however the file is split.
 
 A record starts at the next byte that is neither white space nor a delimiter. A byte order mark between records, as in
-files that were joined, counts as white space. A record ends with the JSON value that starts there. What a decoder
-refuses inside of strings and numbers only (halves of surrogate pairs, `NaN`, and where lines mean nothing also control
-characters) does not change where the value ends. Where no value does, the record is damaged:
+joined files, counts as white space. A record ends with the JSON value that starts there. Some errors inside strings and
+numbers do not change where the value ends: halves of surrogate pairs, `NaN`, and, if line ends have no meaning, control
+characters. If no value ends, the record is damaged:
 
-* In a file of lines, if the mistake is in the line that the record starts in, it ends with that line. If the line is
-  the beginning of a value, so that the mistake comes in a later one or the file ends first, it ends before the next
-  line that starts with a brace: a record that was cut off by a crash costs none of those behind it, and what is nested
-  in a damaged record that is indented does not become a record.
-* In all other files it ends before the next line that starts with a brace.
-* A value nested deeper than decoders go ends with its last bracket, if that is in the line; else it is damaged.
+* In a file of lines, if the error is in the first line of the record, the record ends with that line. If the line is
+  the start of a value, and the error is in a later line or the file ends first, the record ends before the next line
+  that starts with a brace. So a record that a crash truncated does not hide the records after it, and an object inside
+  a damaged, indented record does not become a record.
+* In all other files the record ends before the next line that starts with a brace.
+* A value that is nested too deeply for decoders ends with its last bracket if this is in the same line; otherwise it is
+  damaged.
 
-The time is linear in the data: a mistake is found where it stands, and a record is decoded once to find its end.
+The time is linear in the data: a decoder finds an error at its place, and decodes a record once to find its end.
 """
 
 from __future__ import annotations
@@ -35,11 +36,12 @@ _QUOTE_OR_ESCAPE = re.compile(rb'["\\]')
 _NOT_WHITE = re.compile(rb"[^ \t\r\n]")
 _NOT_WHITE_NOR_BRACKET = re.compile(rb"[^ \t\r\n\[\]]")
 _START_OF_LINE = re.compile(rb"\n(?=(?:\xef\xbb\xbf)?\{)")
-_MAX_CUT = 16  # a word or an escape that the end of the data cuts looks like a mistake this far before it
+# A word or an escape that the end of the data cuts causes an error at most this many bytes before the end.
+_MAX_CUT = 16
 
 
 def is_value(data: bytes, start: int, end: int) -> bool:
-    """Whether there is a JSON value in a range, and nothing besides it but white space."""
+    """Return whether a range contains one JSON value, and otherwise only white space."""
     try:
         _decode(memoryview(data)[start:end])
     except (ValueError, RecursionError):
@@ -48,11 +50,11 @@ def is_value(data: bytes, start: int, end: int) -> bool:
 
 
 class RecordBoundaries:
-    """The records of data that starts where one may start; `more`: other bytes follow.
+    """The records of data that start at the start of a record; `more`: other bytes follow.
 
-    `spans` are the starts and ends of all records whose end is certain; `stop` is where the first of the others starts,
-    which is the end of the data where nothing but `more` may follow. `long`: this one is longer than the
-    layout allows: its end is not within so many bytes. `open`: nothing is wrong with it as far as that.
+    `spans`: starts and ends of all records whose end is certain. `stop`: the start of the first other record; without
+    one, the end of the data. `long`: the record at `stop` exceeds the layout's limit. `open`: this record has no error
+    so far.
     """
 
     def __init__(self, data: bytes, layout: Layout, more: bool) -> None:
@@ -82,13 +84,13 @@ class RecordBoundaries:
         return min(place, size)
 
     def _may_be_delimiter(self, place: int) -> bool:
-        """Whether the data end in what may go on as a delimiter or a byte order mark."""
+        """Return whether the data end with a possible start of a delimiter or a byte order mark."""
         left = len(self._data) - place
         between = (text for text in (self._delimiter, BOM) if left < len(text))
         return self._more and any(text.startswith(self._data[place:]) for text in between)
 
     def _next(self, place: int) -> int:
-        """The next place that is neither white space, byte order mark nor delimiter."""
+        """Return the next place that is neither white space, byte order mark nor delimiter."""
         while (found := self._start.search(self._data, place)) is not None:
             place = found.start()
             if self._data.startswith(BOM, place):
@@ -100,7 +102,7 @@ class RecordBoundaries:
         return len(self._data)
 
     def _end_in_line(self, place: int) -> int | None:
-        """The end of a record that is all there is in the rest of its line, as most are; None where it is not."""
+        """Return the end of a record that fills the rest of its line, as most records do; else None."""
         line = self._data.find(b"\n", place, place + self._limit) if self._lines else -1
         if line < 0:
             return None
@@ -109,7 +111,7 @@ class RecordBoundaries:
         return place + len(self._data[place:line].rstrip(WHITE))
 
     def _end(self, place: int) -> int | None:
-        """The end of the record that starts at a place; None if more data may change it, or if it is too far away."""
+        """Return the end of the record at a place; None if more data may change it, or if it exceeds the limit."""
         stop = min(len(self._data), place + self._limit + 1)
         end, mistake = self._value(self._view, place, stop)
         bracket = self._data[place] in b"[{"
@@ -121,7 +123,7 @@ class RecordBoundaries:
             end, mistake = self._deep(place, stop)
         goes_on = self._more or stop < len(self._data)
         if end is not None:
-            # Of a word or a number that the data end with, more may follow.
+            # More may follow a word or a number at the end of the data.
             return None if goes_on and end == stop and self._data[end - 1] not in b'}]"' else end
         if goes_on and (mistake is None or mistake >= stop - self._margin):
             self.open = True
@@ -129,8 +131,11 @@ class RecordBoundaries:
         return self._damaged(place, stop if mistake is None else mistake)
 
     def _value(self, view: memoryview, place: int, stop: int) -> tuple[int | None, int | None]:
-        """The end of the value at a place; or None, and the place of the mistake, None if it is that the data stop. A
-        mistake at the place itself may be that the value is nested too deeply."""
+        """Return the end of the value at a place; or None and the place of the error.
+
+        The place is None if the data end too early. An error at the place itself may mean that the value is nested too
+        deeply.
+        """
         try:
             _decode(view[place:stop])
         except RecursionError:
@@ -143,18 +148,20 @@ class RecordBoundaries:
             at = place + int(found[1])
             if _TRAILING not in reason:
                 return None, at
-            stop = at - 1  # what trails is counted from one
+            stop = at - 1  # the decoder counts the trailing characters from one
         return place + len(bytes(view[place:stop]).rstrip(WHITE)), None
 
     def _deep(self, place: int, stop: int) -> tuple[int | None, int | None]:
-        """As `_value`, of a value that is nested too deeply for decoders: its brackets are counted, in its line."""
+        """Find the end as `_value`, for a value that is nested too deeply for decoders: count its brackets, in
+        its line.
+        """
         line = self._data.find(b"\n", place, stop)
         last = stop if line < 0 else line
         closes = any(self._data.find(bracket, place, last) >= 0 for bracket in (b"]", b"}"))
         end = Nesting().end(self._data, place, last) if closes else None
         if end is not None or line < 0:
             return end, None
-        return None, line + 1  # the mistake is in no record that ends in this line
+        return None, line + 1  # no record that ends in this line contains the error
 
     def _damaged(self, place: int, mistake: int) -> int | None:
         line = self._data.find(b"\n", place)
@@ -167,7 +174,7 @@ class RecordBoundaries:
 
 
 class Nesting:
-    """Finds the last bracket of a value by its brackets alone, over pieces of data."""
+    """Finder of the last bracket of a value, by counting brackets over pieces of data."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -175,7 +182,7 @@ class Nesting:
         self._escaped = False
 
     def end(self, data: bytes, start: int, stop: int) -> int | None:
-        """Where the value ends in the next piece; None if it does not."""
+        """Return the end of the value in the next piece; None if the value does not end there."""
         place = start + self._escaped
         self._escaped = False
         while place < stop:
@@ -199,6 +206,6 @@ class Nesting:
 
 
 def _lenient(data: bytes, lines: bool) -> bytes:
-    """The data, each byte in its place, without what is wrong only inside of strings and numbers."""
+    """Replace errors inside strings and numbers by valid text of the same length."""
     data = data.replace(b"\\u", b"\\b").replace(b"NaN", b"100").replace(b"Infinity", b"10000000")
     return data if lines else data.translate(_SPACED)

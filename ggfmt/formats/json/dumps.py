@@ -1,17 +1,17 @@
-"""Kafka messages in files: what tools that dump topics put around the JSON records of a format.
+"""Kafka messages in files: the envelopes that dump tools write around the JSON records of a format.
 
-* `kcat -J` (`json.c` of edenhill/kcat): one object a line with `topic`, `partition`, `offset`, `key` and `payload`, the
-  last two as texts; a null `payload` is a tombstone. kcat puts the bytes of a message into the text as they are, so
-  that what is no UTF-8 is lost. What it made of Avro (`-s value=avro`) is an object with the names of union branches,
-  and `payload` is null beside a `payload_error` where it failed.
-* Pairs: an object with `key` and `value`, each a text with JSON in it or the JSON itself, and perhaps where the message
-  was, as `rpk topic consume` and Aiven's sinks write them.
-* `kafka-console-consumer --property print.key=true`: a key, a TAB and a value a line, `null` for none. `CreateTime:`,
-  `Partition:` and `Offset:` may come first.
+* `kcat -J` (`json.c` of edenhill/kcat): one object per line with `topic`, `partition`, `offset`, `key` and `payload`,
+  the last two as texts; a null `payload` is a tombstone. kcat copies the bytes of a message into the text, so bytes
+  that are not UTF-8 are lost. From Avro (`-s value=avro`) it makes an object with the names of union branches; if this
+  fails, `payload` is null beside a `payload_error`.
+* Pairs: an object with `key` and `value`, each as JSON or as a text with JSON, and perhaps the place of the message.
+  `rpk topic consume` and Aiven's sinks write them.
+* `kafka-console-consumer --property print.key=true`: a key, a TAB and a value per line, with `null` for none.
+  `CreateTime:`, `Partition:` and `Offset:` may come first.
 
-The first message of a file decides which of them it has. Each record is then handed on where it stands in the file, its
-value at its start and blanks behind: readers see the records of their format at the offsets of the messages. What is no
-such message is handed on as no JSON, and its reason beside it.
+The first message of a file determines the envelope. A chunk has each record at the place of its message, with the value
+at its start and spaces after it, so readers see records at the offsets of the messages. Anything else becomes bytes
+that are not JSON, with its reason beside it.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ _KCAT_START = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"o
 _TEXTS_ONLY = "dump it with a consumer that makes JSON of it, or read the files of a sink"
 _LOSES = "`kcat -J` loses the bytes of such messages"
 
-# Keys before a TAB, as `kafka-console-consumer` prints them. A key is one JSON value that is no change record (a
-# number, a text, the columns of a primary key, with or without a schema of Connect), or a text without a change record.
-# Anything else may be records that another tool wrote before a TAB: they must not vanish as a key.
+# Keys before a TAB, as `kafka-console-consumer` prints them. A key is one JSON value that is not a change record (a
+# number, a text, the columns of a primary key, with or without a Connect schema), or a text without a change record.
+# Anything else may be records of another tool before a TAB: ggfmt must not discard them as a key.
 
 # Members of change records that hold an object or array.
 _PARTS = {"before", "after", "data", "old", "message", "meta", "metadata", "headers", "source", "columns", "def"}
@@ -74,8 +74,9 @@ _SIGNS = (
 _SCALED = {"scale", "value"}  # Debezium's VariableScaleDecimal: a number of any scale, which may be a key
 
 _START = re.compile(r'\{\s*"')
-_MAX_FAILURES = 64  # each takes time in proportion to the text
-_lenient = json.JSONDecoder(parse_int=str, strict=False).raw_decode  # Python makes no int of thousands of digits
+_MAX_FAILURES = 64  # each failure takes time in proportion to the text
+# Python does not parse integers of thousands of digits.
+_lenient = json.JSONDecoder(parse_int=str, strict=False).raw_decode
 
 
 def is_key(text: bytes) -> bool:
@@ -90,7 +91,7 @@ def is_key(text: bytes) -> bool:
 
 
 def _is_text_key(text: str) -> bool:
-    """As `is_key`, of a text that is not one JSON value: several values in a row are no key either."""
+    """Say whether a text that is not one JSON value can be a key. Several values in a row are not a key."""
     try:
         return not any(text.startswith("{") or _holds_record(value) for value in _objects_in(text))
     except _Unclear:
@@ -98,11 +99,11 @@ def _is_text_key(text: str) -> bool:
 
 
 class _Unclear(Exception):
-    """A text has too many starts of objects that do not end."""
+    """The text has too many starts of objects that do not end."""
 
 
 def _objects_in(text: str) -> Iterator[Any]:
-    """The JSON objects in a text, one after the other."""
+    """Yield the JSON objects in a text, one after the other."""
     place = failures = 0
     while (found := _START.search(text, place)) is not None:
         try:
@@ -117,7 +118,7 @@ def _objects_in(text: str) -> Iterator[Any]:
 
 
 def _holds_record(value: Any) -> bool:
-    """Whether a value is a change record, or an array with one."""
+    """Return whether a value is a change record, or an array with one."""
     if isinstance(value, list):
         return any(map(_holds_record, value))
     if not isinstance(value, dict):
@@ -159,8 +160,9 @@ _text = msgspec.json.Decoder(str).decode
 
 
 def find_layout(head: bytes, whole: bool) -> Layout:
-    """The layout of a file of JSON records that starts with `head`, with what is around each of them; `whole` says
-    that there is no more of it."""
+    """Detect the layout of a file of JSON records, with their envelope, from its `head`; `whole`: the file has
+    no more bytes.
+    """
     layout = files.find_layout(head, whole)
     envelope = _envelope(head, layout)
     if envelope == LINES:
@@ -169,8 +171,9 @@ def find_layout(head: bytes, whole: bool) -> Layout:
 
 
 def plain_head(head: bytes) -> tuple[bytes, str | None]:
-    """The records in the first bytes of a file, one a line, without what is around them; and what that is, in words.
-    The bytes themselves, and None, where nothing is."""
+    """Return the records in the first bytes of a file without their envelope, one per line, and the name of the
+    envelope. Without an envelope, return the bytes themselves and None.
+    """
     layout = find_layout(head, False)
     if layout.envelope is None:
         return head, None
@@ -184,15 +187,15 @@ def plain_head(head: bytes) -> tuple[bytes, str | None]:
 
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-    """As `files.chunks`, of the records without what is around them."""
+    """Yield chunks like `files.chunks`, of the records without their envelope."""
     read = files.chunks(stream, file, start, length, layout)
     return read if layout.envelope is None else map(_unwrapped, read)
 
 
 def key_names(key: bytes | None) -> tuple[str, ...]:
-    """The names of the members of a message's key, without a schema of Connect around them; none if it is no object.
+    """Return the member names of a message's key, without a Connect schema around it; none if it is not an object.
 
-    Maxwell's keys (`kafka_key_format: hash`) name the database and the table besides columns, as `pk.` and their name.
+    Maxwell's keys (`kafka_key_format: hash`) contain the database and the table, and columns as `pk.` and their name.
     """
     members = _object(key)
     if members is None:
@@ -207,8 +210,10 @@ def key_names(key: bytes | None) -> tuple[str, ...]:
 
 
 def names_of_keys(head: bytes) -> tuple[str, ...] | None:
-    """The names of the members that all keys have in a file of keys that starts with `head`, one a line; none if they
-    have no names, or not the same. None if the file has something else than keys."""
+    """Return the member names that all keys have in the head of a file of keys, one key per line.
+
+    An empty tuple: the keys have no names, or different ones. None: the file contains something else.
+    """
     lines = [line.strip(WHITE) for line in head[: head.rfind(b"\n") + 1 or len(head)].split(b"\n")]
     found = set()
     for line in filter(None, lines):
@@ -219,7 +224,7 @@ def names_of_keys(head: bytes) -> tuple[str, ...] | None:
 
 
 def _is_key(line: bytes) -> bool:
-    """Whether a line is a key: a text, a number, or an object of such that no record of changes is."""
+    """Return whether a line is a key: a text, a number, or an object of them that is not a change record."""
     try:
         value = decode(line)
     except (ValueError, RecursionError):
@@ -242,14 +247,14 @@ def _object(text: bytes | None) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-# Which envelope a file has
+# Detection of the envelope
 
 
 def _envelope(head: bytes, layout: Layout) -> str | None:
     has_names = (b'"payload"' in head and b'"offset"' in head) or (b'"value"' in head and b'"key"' in head)
     if has_names or _KCAT_START.match(head, layout.skipped):
         first = next(files.head_objects(head), None)
-        if first is None:  # it is longer than the head
+        if first is None:  # the value is longer than the head
             return KCAT if _KCAT_START.match(head, layout.skipped) else None
         if {"topic", "partition", "offset", "key", "payload"} <= first.keys():
             return KCAT
@@ -269,7 +274,7 @@ def _is_value(value: Any, key: Any) -> bool:
 
 
 def _are_lines(head: bytes) -> bool:
-    """Whether the first line that has a value has an object for it, behind what may stand there."""
+    """Return whether the first line with a value has an object as the value, after the optional prefixes."""
     for line in head.split(b"\n", 20)[:20]:
         parts = _LINE.fullmatch(line.strip(WHITE)) if line.strip(WHITE) else None
         if parts is None or parts[4] == b"null":
@@ -285,7 +290,7 @@ def _are_lines(head: bytes) -> bool:
 
 
 def _unwrapped(chunk: Chunk) -> Chunk:
-    """A chunk of messages as one of their values, which stand where the messages do."""
+    """Return a chunk of messages as a chunk of their values, at the places of the messages."""
     if chunk.problem is not None:
         return chunk
     chunk, messages = _lines(chunk) if chunk.layout.envelope == LINES else _objects(chunk)
@@ -308,7 +313,7 @@ def _unwrapped(chunk: Chunk) -> Chunk:
 
 
 def _objects(chunk: Chunk) -> tuple[Chunk, Sequence[KafkaMessage | Diagnostic]]:
-    """The messages of a chunk of objects, and the chunk as it was cut to find them."""
+    """Return the chunk cut into messages, and its messages."""
     kind = chunk.layout.envelope
     assert kind is not None
     decoder = _decoders[kind]
@@ -367,7 +372,7 @@ def _message(
         return Diagnostic("GG321", f"the message is binary, such as Avro: {_LOSES}", help=_TEXTS_ONLY)
     try:
         own = _unquoted(key)
-    except ValueError:  # a key may be a number of eight bytes where the value is JSON: it has no names
+    except ValueError:  # A key may be an eight-byte number although the value is JSON: it has no names.
         own = b""
     return KafkaMessage(text or b"null", None if own == b"null" else own, topic, partition, offset)
 
@@ -377,7 +382,7 @@ def _unquoted(value: bytes) -> bytes:
 
 
 def _lines(chunk: Chunk) -> tuple[Chunk, Sequence[KafkaMessage | Diagnostic]]:
-    """The messages of a chunk of lines, and the chunk with their places."""
+    """Return the chunk with the places of its lines, and its messages."""
     spans: list[tuple[int, int]] = []
     messages: list[KafkaMessage | Diagnostic] = []
     end = -1

@@ -1,10 +1,9 @@
-"""JSON records in files: one a line, concatenated, pretty-printed, divided by a delimiter, or in one array.
+"""JSON records in files: one per line, concatenated, pretty-printed, separated by a delimiter, or in one array.
 
-Shared by all dialects whose messages are JSON objects. One rule decides where a record starts and ends
-(`formats.json.cut`), from the start of the file on. Where a file has one record a line, ranges of it are read on their
-own, line by line: that a chunk decodes as whole records proves that it was cut as the rule says, and only where it does
-not are its records looked for. The other layouts are read from their start; boundaries between concatenated records are
-guessed and then proved by decoding what lies before them.
+All dialects with JSON objects use this module. One rule defines where a record starts and ends (`formats.json.cut`),
+from the start of the file on. If a file has one record per line, tasks read ranges of it line by line. If a whole chunk
+decodes as records, the lines are the records; only otherwise the chunk is cut by the rule. The other layouts are read
+from the start. Boundaries between concatenated records are guessed, and then proved by decoding the bytes before them.
 """
 
 from __future__ import annotations
@@ -28,14 +27,15 @@ from ggfmt.formats.json.values import decode
 
 CHUNK_BYTES = 1 << 20
 
-# Finds the end of a record in spite of line ends inside of strings; Python makes no int of thousands of digits.
+# Finds the end of a record although its strings may contain line ends; Python does not parse integers of thousands of
+# digits.
 _LENIENT = json.JSONDecoder(parse_int=str, strict=False)
 _RAW = msgspec.json.Decoder(msgspec.Raw)
 _MAX_DELIMITER = 64
 
 _COMMENT = re.compile(rb"\s*/\*.*?\*/", re.DOTALL)
 
-# Messages in JSON that ggfmt knows and does not read, so that an error can name them.
+# Messages in JSON that ggfmt recognizes but does not read, for errors that name them.
 
 _OF_OPERATIONS = frozenset(
     {"table", "op_type", "op_ts", "pos", "current_ts", "primary_keys", "tokens", "before", "after"}
@@ -43,7 +43,7 @@ _OF_OPERATIONS = frozenset(
 
 
 class UnsupportedMessages(NamedTuple):
-    """What messages are, and what to do to have ggfmt read them."""
+    """The name of unsupported messages, and what the user can do to read them."""
 
     what: str
     help: str
@@ -59,14 +59,14 @@ MONGODB = UnsupportedMessages(
 
 
 def is_json_row(members: Mapping[str, Any]) -> bool:
-    """Whether the members of a record are those of an operation in `json_row`, which are the columns too."""
+    """Return whether a record with these members is an operation in `json_row`, whose members include the columns."""
     if "table" not in members or members.get("op_type") not in ("I", "U", "D"):
         return False
     return "before" not in members and "after" not in members and not _OF_OPERATIONS.issuperset(members)
 
 
 def is_mongodb(members: Mapping[str, Any]) -> bool:
-    """Whether the members of an envelope of Debezium are those of a change of a document."""
+    """Return whether a Debezium envelope with these members is the change of a document."""
     source = members.get("source")
     texts = any(isinstance(members.get(image), str) for image in ("before", "after"))
     return texts and isinstance(source, dict) and "collection" in source
@@ -79,7 +79,7 @@ def unread(head: bytes) -> UnsupportedMessages | None:
 
 
 def unread_record(record: Mapping[str, Any]) -> UnsupportedMessages | None:
-    """What a record is by its members, of what ggfmt does not read."""
+    """Return which unsupported messages have these members; None if the record is another one."""
     payload = record.get("payload")
     if isinstance(payload, dict) and is_mongodb(payload):
         return MONGODB
@@ -91,21 +91,21 @@ def unread_record(record: Mapping[str, Any]) -> UnsupportedMessages | None:
 
 
 def preamble(head: bytes) -> int:
-    """How many bytes at the start of a file are no records: a byte order mark, and a comment as some files have it."""
+    """Return the number of bytes before the first record: a byte order mark, and a comment that some files have."""
     mark = len(BOM) if head.startswith(BOM) else 0
     comment = _COMMENT.match(head, mark)
     return comment.end() if comment else mark
 
 
 def find_layout(head: bytes, whole: bool) -> Layout:
-    """The layout of a file that starts with `head`; `whole`: there is no more of the file."""
+    """Detect the layout of a file from its `head`; `whole`: the file has no more bytes."""
     start = preamble(head)
     layout = replace(_layout(head[start:], whole), skipped=start)
     return layout if start <= len(BOM) else replace(layout, splittable=False)
 
 
 def head_objects(head: bytes) -> Iterator[dict[str, Any]]:
-    """The records that are whole JSON objects in the first bytes of a file, in order; what else there is is no sign."""
+    """Yield the records that are whole JSON objects in the first bytes of a file, in order; skip everything else."""
     layout = find_layout(head, False)
     head = head[layout.skipped :]
     for start, end in record_spans(Chunk("", 0, head, layout)):
@@ -151,29 +151,28 @@ def _skip_white(text: str) -> int:
 
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-    """The records that start in the `length` bytes from `start`, about `CHUNK_BYTES` at a time.
+    """Yield the records that start in the `length` bytes from `start`, about `CHUNK_BYTES` at a time.
 
-    A range starts with the first line that starts in it. SplitBoundaryError if the last record of the range lies over
-    its
-    end, so that the next range does not start where this one ends; as long as none does, what ranges read is what
-    reading the file from its start gives.
+    A range starts with the first line that starts in it. As long as no record crosses the end of a range, the ranges
+    give the same records as the whole file.
+    Raises: SplitBoundaryError if the last record crosses the end of the range, where the next range starts.
     """
     source = (_Lines if layout.splittable else _Values)(stream, file, layout, CHUNK_BYTES)
     return source.chunks(start, length)
 
 
 def record_spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
-    """Start and end of every record of a chunk, those that are damaged among them."""
+    """Return the start and end of every record in a chunk, including damaged records."""
     if chunk.spans is not None:
         return chunk.spans
     return RecordBoundaries(chunk.data, chunk.layout, more=False).spans
 
 
 def starts_of_lines(chunk: Chunk, count: int) -> pa.Int64Array | None:
-    """Where the records of a chunk start, of which there are so many, if each is one of its lines; None if it is not
-    seen at once that they are.
+    """Return the starts of the records in a chunk if each of its `count` records is one line; None if this is not
+    obvious.
 
-    A line that starts as an object and ends as one has no part of a record that started in another line.
+    A line that starts and ends like an object does not contain a part of another line's record.
     """
     data, lines = chunk.data, chunk.data.count(b"\n") + (not chunk.data.endswith(b"\n"))
     if not chunk.layout.splittable or lines != count or not data.startswith(b"{") or not data.endswith((b"}\n", b"}")):
@@ -186,14 +185,17 @@ def starts_of_lines(chunk: Chunk, count: int) -> pa.Int64Array | None:
 
 
 class _Lines(Source):
-    """A file whose lines are records, most of them: it is handed out line by line, and cut only where that fails."""
+    """Source of a file in which most lines are records.
+
+    It returns the file line by line, and cuts records only if that fails.
+    """
 
     def chunks(self, start: int, length: int | None) -> Iterator[Chunk]:
         self._end = None if length is None else start + length
-        self._border: int | None = None  # where the next range starts, once that is known
+        self._border: int | None = None  # where the next range starts, if known
         if start:
             self.stream.seek(start - 1)
-            self.offset = start - 1  # the line that holds the byte before `start` belongs to another range
+            self.offset = start - 1  # the line with the byte before `start` belongs to another range
             self._pass_line()
             self._line = self.offset
         else:
@@ -220,7 +222,7 @@ class _Lines(Source):
         self.offset += len(piece)
 
     def _fill(self) -> None:
-        """Has the buffer start with about `step` bytes, up to the end of a line; `_given` is how many."""
+        """Fill the buffer with about `step` bytes, up to a line end; `_given` is their number."""
         wanted = self.step if self._end is None else max(1, min(self.step, self._end - self.offset))
         if len(self.buffer) < wanted:
             self.buffer += self.stream.read(wanted - len(self.buffer))
@@ -245,7 +247,7 @@ class _Lines(Source):
         self.drop(count)
 
     def _settle(self, offset: int) -> Chunk:
-        """The chunk that was handed out last, cut into records."""
+        """Return the last chunk again, cut into records."""
         assert offset == self.offset, "another chunk was asked for"
         while True:
             data = self.buffer[: self._given]
@@ -280,7 +282,7 @@ class _Lines(Source):
 
 
 class _Values(Source):
-    """A file that is read from its start, value by value."""
+    """Source of a file that is read from its start, value by value."""
 
     def chunks(self, start: int, length: int | None) -> Iterator[Chunk]:
         self.offset = len(self.stream.read(self.layout.skipped))
@@ -313,7 +315,7 @@ class _Values(Source):
         return True
 
     def _pass_value(self) -> Chunk:
-        """Drops a value that is too long, and nothing is wrong with so far: it ends with its last bracket."""
+        """Skip a value that is too long and has no error so far, up to its last bracket."""
         start, head = self.offset, self.head()
         nesting = Nesting()
         while (end := nesting.end(self.buffer, 0, len(self.buffer))) is None:
@@ -327,7 +329,7 @@ class _Values(Source):
 
 
 def _proven_boundary(data: bytes) -> int | None:
-    """The last place before which there are nothing but whole JSON values, or None if a few guesses fail."""
+    """Return the last place before which there are only whole JSON values; None if a few guesses fail."""
     guess = len(data)
     for _ in range(4):
         guess = data.rfind(b"{", 0, guess)

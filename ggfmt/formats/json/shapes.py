@@ -1,7 +1,8 @@
-"""Definitions from what images show: columns, their JSON types and their order. Shared by all dialects that discover.
+"""Inference of table definitions from images: columns, their JSON types and their order, for all dialects.
 
-The order of a table's columns is the order that the images agree with: each lists a subset of the columns in table
-order. If the findings leave it open, the pass is to be run again with `every_shape`, which reports every such list.
+The order of a table's columns is the order that agrees with all images: each image lists a subset of the columns in
+table order. If the findings leave the order open, discovery runs again with `every_shape`, which reports every such
+list.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SQL_TYPES = {"number": SqlType(Kind.DECIMAL), "boolean": SqlType(Kind.BOOLEAN)}
 
 @dataclass(frozen=True)
 class Shape:
-    """The columns of one image, in order, with the JSON types of their values; `keys` as the record names them."""
+    """The columns of one image, in order, with the JSON types of their values; `keys` are the names in the record."""
 
     table: str
     columns: tuple[tuple[str, str], ...]
@@ -44,29 +45,34 @@ class Shape:
 
 @dataclass(frozen=True)
 class SelfDescribed(SchemaChange):
-    """The description of a table that a change has; others of that table may come without one."""
+    """The description of a table in a change; other changes of the table may come without a description."""
 
 
 Finding = Shape | SchemaChange
 
 
 class Encoding(NamedTuple):
-    """The key of a fact: how descriptions say that the values of a column are encoded. It is kept for tables of which
-    some changes come without a description."""
+    """The key of a fact: how descriptions say that the values of a column are encoded.
+
+    It is stored for tables with some changes that lack a description.
+    """
 
     table: str
     column: str
 
 
 class Undescribed(NamedTuple):
-    """The key of a fact: which columns the changes of a table have that come without a description."""
+    """The key of a fact: the columns in those changes of a table that come without a description."""
 
     table: str
 
 
 @dataclass
 class KnownTable:
-    """The facts of a split about a table; `declared`: by a metadata record or a file, so that images do not count."""
+    """The facts of a split about a table.
+
+    `declared`: a metadata record or a file defines it, so ggfmt ignores its images.
+    """
 
     types: dict[str, str] = field(default_factory=dict)
     keys: tuple[str, ...] | None = None
@@ -74,13 +80,15 @@ class KnownTable:
     orders: set[tuple[str, ...]] = field(default_factory=set)
 
     def row_class(self) -> type[Any]:
-        """The class of images that show nothing new."""
+        """Return the class of images that show nothing new."""
         return _row_class(tuple(self.types.items()))
 
 
 @lru_cache(maxsize=128)
 def _row_class(types: tuple[tuple[str, str], ...]) -> type[Any]:
-    """Tables that are alike share a class: thousands of them would take more memory than their data."""
+    """Return one class for equal columns: a class for each of thousands of tables would need more memory than
+    their data.
+    """
     names = {f"c{i}": plain_name(column) for i, (column, _) in enumerate(types)}
     members = [(f"c{i}", FIELD_TYPES[kind], None) for i, (_, kind) in enumerate(types)]
     return msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
@@ -95,7 +103,7 @@ def merge_types(old: str | None, new: str) -> str:
 def new_shapes(
     name: str, known: KnownTable, images: Sequence[Mapping[str, Any]], keys: tuple[str, ...] | None, every_shape: bool
 ) -> Iterator[Shape]:
-    """The images of an operation that show a new column, type or key; one without images shows the table."""
+    """Yield the images of an operation that show a new column, type or key; without images, yield the table."""
     for image in images or [{}]:
         columns = tuple((column, JSON_TYPES.get(type(value), MIXED)) for column, value in image.items())
         merged = {column: merge_types(known.types.get(column), kind) for column, kind in columns}
@@ -111,8 +119,11 @@ def new_shapes(
 
 
 def follow(table: TableDef, previous: TableDef | None, ordered: bool = True) -> TableDef:
-    """A definition met in the stream, with the keys of the one before it if it has none itself. Unless it is
-    `ordered`, its order alone is no change: columns, and those of the key, are in the order of the one before it."""
+    """Return a definition from the stream, with the keys of the previous definition if it has none.
+
+    Unless `ordered`, another order alone is not a change: common columns keep the order of the previous definition, and
+    so do those of the key.
+    """
     if previous is None:
         return table
     if not ordered:
@@ -124,8 +135,10 @@ def follow(table: TableDef, previous: TableDef | None, ordered: bool = True) -> 
 
 
 def _in_order_of(table: TableDef, previous: TableDef) -> TableDef:
-    """The definition with the columns that `previous` has in the order that they have there. New columns stand where
-    the definition has them if it is of that order anyway, and otherwise at the end."""
+    """Return the definition with the columns of `previous` in their order there.
+
+    New columns keep their place if the definition already has this order; otherwise they come last.
+    """
     places = {name: place for place, name in enumerate(previous.column_names)}
     columns = table.columns
     common = [places[column.name] for column in columns if column.name in places]
@@ -144,7 +157,7 @@ def settle(
     keys_stay: bool = False,
     ordered: bool = True,
 ) -> DiscoveryResult:
-    """The definitions of the whole input from the findings of its splits, in input order.
+    """Return the definitions of the whole input from the findings of its splits, in input order.
 
     `keys_stay`: a definition without keys takes over those of the one before it. `ordered` is as for `follow`.
     """
@@ -179,15 +192,17 @@ def settle(
 
 
 def wider(table: TableDef, columns: Sequence[Column]) -> TableDef:
-    """The definition with those of some columns that it lacks at its end."""
+    """Return the definition with the columns that it lacks at its end."""
     names = set(table.column_names)
     lacking = tuple(column for column in columns if column.name not in names)
     return TableDef(table.full_name, table.columns + lacking) if lacking else table
 
 
 def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, TableDef]) -> dict[str, tuple[Column, ...]]:
-    """Of tables of which some changes have a description, from the first such change on, and others do not:
-    the columns of the others, as a description has them if one does."""
+    """Return the columns of changes without a description, for tables whose first change has one.
+
+    If a description has the column, its column is used.
+    """
     described: dict[str, list[SchemaChange]] = {}
     for change in changes:
         described.setdefault(change.table.full_name, []).append(change)
@@ -201,7 +216,7 @@ def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, Table
 
 
 class Merge:
-    """Puts the shapes of one table together, in input order."""
+    """Merger of the shapes of one table, in input order."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -210,8 +225,11 @@ class Merge:
         self._after: dict[str, set[str]] = {}
 
     def add(self, shape: Shape, whatever_it_shows: bool) -> None:
-        """Takes a shape in. The order of its columns counts if one of them is new, or `whatever_it_shows`: that a split
-        found something new does not mean that it is new in the input."""
+        """Add a shape.
+
+        The order of its columns counts if one of them is new, or `whatever_it_shows`: a column that is new in a split
+        may not be new in the input.
+        """
         names = [name for name, _ in shape.columns]
         ordered = whatever_it_shows or any(name not in self._types for name in names)
         for name, kind in shape.columns:
@@ -219,19 +237,17 @@ class Merge:
             self._after.setdefault(name, set())
         for first, second in pairwise(names) if ordered else ():
             known = second in self._after[first]
-            if not known and first not in self._reachable(
-                second
-            ):  # a record that contradicts an earlier one is not followed
+            if not known and first not in self._reachable(second):  # ignore a record that contradicts an earlier one
                 self._after[first].add(second)
         self._keys = self._keys or shape.keys
 
     def settle(self) -> tuple[TableDef, bool]:
-        """The definition, and whether the shapes left no choice in the order of its columns."""
+        """Return the definition, and whether the shapes left no choice in the order of its columns."""
         order: list[str] = []
         met = {name: place for place, name in enumerate(self._types)}
         before = Counter(name for after in self._after.values() for name in after)
         free = [(place, name) for name, place in met.items() if not before[name]]
-        while free:  # of those that stand behind no other that is left, the one that was met first
+        while free:  # of the columns without a remaining predecessor, take the one that appeared first
             _, name = heappop(free)
             order.append(name)
             for following in self._after[name]:

@@ -1,4 +1,4 @@
-"""One JSON record looked at closely: its members, or in which way it is not JSON. Shared by all dialects in JSON."""
+"""JSON values in all dialects: parse a record, describe errors in it, and convert values to texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a bo
 
 
 def parse(record: bytes, last: bool) -> dict[str, Any] | Diagnostic | None:
-    """The members of a record, None for a tombstone; `last`: the file ends with the record."""
+    """Return the members of a record, None for a tombstone; `last`: the file ends with the record."""
     try:
         value = decode(record)
     except UnicodeDecodeError:
@@ -79,18 +79,18 @@ def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic:
 
 
 def compact_json(value: Any) -> str:
-    """A JSON text without white space."""
+    """Return a JSON text without white space."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def scalar_text(value: msgspec.Raw) -> str:
-    """A JSON value as a text: a string without its quotes, any other value with its own characters."""
+    """Return a JSON value as a text: a string without its quotes, any other value with its own characters."""
     data = bytes(value)
     return str(msgspec.json.decode(data)) if data.startswith(b'"') else str(data, "utf-8")
 
 
 def raw_text(value: msgspec.Raw) -> str | None:
-    """A JSON value as a text, None for null."""
+    """Return a JSON value as a text, None for null."""
     return None if bytes(value) == b"null" else scalar_text(value)
 
 
@@ -100,7 +100,7 @@ def raw_texts(members: msgspec.Raw | str) -> dict[str, str | None]:
 
 
 def json_kind(value: bytes) -> str:
-    """What the characters of a JSON value are."""
+    """Return the kind of a JSON value from its first character."""
     first = value[:1].decode("latin-1")
     return {"{": "an object", "[": "an array", '"': "a string", "t": "a boolean", "f": "a boolean", "n": "null"}.get(
         first, "a number"

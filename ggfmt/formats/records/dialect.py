@@ -149,6 +149,8 @@ class Dialect(ABC):
                members that the struct does not declare.
     in_bulk    the dialect can process most records together, with `by_table`, `changes_of_table` and `images_of_table`
     scanned    the native scanner can take records of this dialect, with the grammar from `grammar`
+    discovery_scanned  a discovery may use the native scanner too: records of one identity show a discovery nothing but
+               their images
     ops        for the scanner: operation types by their texts in records
     row_token  for the scanner: the token for the number of an operation in its record, as in `roles.Grammar`
     by_kind    conversions by kind of column; columns of other kinds contain plain texts
@@ -186,7 +188,7 @@ class Dialect(ABC):
     with_transactions  the caller requested the ids of transactions
     members    the number of operations by undeclared member: how many operations had the member in their record
     keys       the names of key columns by table, from records that contain a key but no definition
-    told       the number of operations by table and key columns, from records that contain a key but no definition
+    key_counts  the number of operations by table and key columns, from records that contain a key but no definition
     learned    facts from records, besides tables, without which other records in any split cannot be understood
     lacking    the dialect found records that need facts from other records. Discovery then runs once more, with all
                learned facts as `source.facts`.
@@ -206,6 +208,7 @@ class Dialect(ABC):
     schema_kind: ClassVar[str | None] = None
     in_bulk: ClassVar[bool] = False
     scanned: ClassVar[bool] = False
+    discovery_scanned: ClassVar[bool] = False
     ops: ClassVar[roles.Ops] = MappingProxyType({})
     row_token: ClassVar[str | None] = None
     transaction_members: ClassVar[tuple[str, ...]] = ()
@@ -220,7 +223,7 @@ class Dialect(ABC):
         self.options = source.options
         self.with_tokens = with_tokens
         self.keys: dict[str, tuple[str, ...]] = {}
-        self.told: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        self.key_counts: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.learned: dict[Any, Any] = dict(source.facts)
         self.members: Counter[str] = Counter()
         self.lacking = False
@@ -266,7 +269,7 @@ class Dialect(ABC):
         Also count the operations by table and key.
         """
         self.keys.setdefault(table, keys)
-        self.told[table, keys] += operations
+        self.key_counts[table, keys] += operations
 
     def described(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,7 +11,18 @@ import msgspec
 
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovery, DiscoveryResult, SchemaChange
-from ggfmt.formats.json.shapes import Encoding, Finding, KnownTable, SelfDescribed, follow, new_shapes, settle
+from ggfmt.formats.json.cut import is_value
+from ggfmt.formats.json.shapes import (
+    MIXED,
+    UNKNOWN,
+    Encoding,
+    Finding,
+    KnownTable,
+    SelfDescribed,
+    follow,
+    new_shapes,
+    settle,
+)
 from ggfmt.formats.json.values import decode
 from ggfmt.formats.records.dialect import (
     Change,
@@ -19,10 +31,25 @@ from ggfmt.formats.records.dialect import (
     RecordSchema,
     classify_records,
     decode_records,
+    examined_one,
     runs,
 )
 from ggfmt.formats.records.problems import name_problem
-from ggfmt.model.table import Catalog, TableDef
+from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
+from ggfmt.formats.records.scanner import COLUMN_KINDS, COLUMN_ORDERS, Scanner, pause_after, places_of
+from ggfmt.kernels import REFUSALS, native
+from ggfmt.model.table import STRING as TEXT
+from ggfmt.model.table import Catalog, Column, TableDef
+
+# The kinds of JSON values that show nothing new of a column, by what its values have shown so far.
+_TAKES = {
+    "string": NULL | STRING,
+    "boolean": NULL | BOOLEAN,
+    "number": NULL | INTEGER | NUMBER,
+    UNKNOWN: NULL,
+    MIXED: ANY,
+}
+_MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, whole chunks are as fast
 
 
 @dataclass(frozen=True)
@@ -49,8 +76,96 @@ class DialectDiscovery(Discovery):
         self._declared: dict[str, TableDef] = {}
         self._decoders: dict[str, Any] = {}
         self._findings: list[Finding] = []
+        self._scanner: Scanner | None = None
+        self._grammar: Grammar | None = None
+        self._grammars_left = _MAX_GRAMMARS
+        self._pause = 0
+        if self.dialect.discovery_scanned:
+            self._use_scanner(self._dialect.first_grammar())
 
     def read(self, chunk: Chunk) -> None:
+        if self._scanner is None or self._pause:
+            self._pause = max(0, self._pause - 1)
+            self._read_exactly(chunk)
+        else:
+            self._scan(chunk)
+
+    # The scanner passes over all records that are known to show nothing new.
+
+    def _use_scanner(self, grammar: Grammar | None) -> None:
+        self._grammar = grammar
+        self._scanner = None
+        if native is not None and grammar is not None and self._grammars_left:
+            self._grammars_left -= 1
+            purpose = COLUMN_ORDERS if self._every_shape else COLUMN_KINDS
+            with suppress(*REFUSALS):
+                self._scanner = Scanner(grammar, False, False, False, purpose)
+
+    def _scan(self, chunk: Chunk) -> None:
+        """Process the records of a chunk that the scanner does not pass over."""
+        places = None if chunk.spans is None else places_of(chunk.spans)
+        place = records = odd = 0
+        while self._scanner is not None:
+            if places is None:
+                found = self._scanner.scan(chunk.data, place, 0)
+            else:
+                found = self._scanner.scan_spans(chunk.data, places, records, 0)
+            records += found.taken
+            if found.start == len(chunk.data):
+                self._pause = pause_after(odd, records)
+                return
+            if places is None and not is_value(chunk.data, found.start, found.end):
+                chunk = chunk.settled()
+                places = places_of(self.dialect.spans(chunk))
+                continue
+            self._examine_odd(chunk, records, found.start, found.end, found.identity)
+            place = found.end
+            records += 1
+            odd += found.identity is None  # the first record of a table is always odd
+        chunk = chunk.settled()
+        for index, (start, end) in enumerate(self.dialect.spans(chunk)):
+            if index >= records:
+                self._examine_odd(chunk, index, start, end, None)
+
+    def _examine_odd(self, chunk: Chunk, index: int, start: int, end: int, identity: bytes | None) -> None:
+        """Process the record at `index` of a chunk, from `start` to `end` in its data.
+
+        If `identity` is not None, no table is bound to it yet. Bind the table of the record if possible.
+        """
+        undescribed: dict[str, list[Any]] = {}
+        record, meaning = examined_one(self._dialect, chunk, start, end)
+        items = meaning if isinstance(meaning, list) else []
+        for item in items:
+            self._take_in(chunk, index, item, undescribed, start)
+        self._look_at_all(undescribed)
+        if not items or not isinstance(items[0], Change):
+            return
+        grammar = self._dialect.grammar(record)
+        if grammar is not None and grammar != self._grammar:
+            self._use_scanner(grammar)
+        elif grammar is not None and identity is not None:
+            self._bind(identity, items[0].table)
+
+    def _bind(self, identity: bytes, name: str) -> None:
+        """Pass over later records of an identity, if their images show nothing new of the table."""
+        known = self._known.get(name)
+        if known is None or self._scanner is None:
+            return
+        if self._scanner.binds(name):
+            self._scanner.bind_alias(identity, name)
+        elif known.declared:
+            self._scanner.bind(identity, TableDef(name, ()))
+        else:
+            columns = tuple(Column(column, TEXT) for column in known.types)
+            self._scanner.bind(identity, TableDef(name, columns), [_TAKES[kind] for kind in known.types.values()])
+
+    def _forget(self, name: str) -> None:
+        """Forget how images of a table are checked, since something new is known of it."""
+        self._decoders.pop(name, None)
+        if self._scanner is not None:
+            self._scanner.forget(name)
+
+    def _read_exactly(self, chunk: Chunk) -> None:
         undescribed: dict[str, list[Any]] = {}
         chunk, records = decode_records(self._dialect, chunk)
         self._has_keys = self.dialect.takes_message_keys and (chunk.wrapped is not None or bool(chunk.layout.keys))
@@ -70,11 +185,17 @@ class DialectDiscovery(Discovery):
         self._look_at_all(undescribed)
 
     def _take_in(
-        self, chunk: Chunk, index: int, item: Change | RecordSchema, undescribed: dict[str, list[Any]]
+        self,
+        chunk: Chunk,
+        index: int,
+        item: Change | RecordSchema,
+        undescribed: dict[str, list[Any]],
+        start: int | None = None,
     ) -> None:
         """Process one item of the record at `index` of a chunk.
 
-        Collect the images of tables that records do not describe in `undescribed`, by full name.
+        Collect the images of tables that records do not describe in `undescribed`, by full name. `start` is the place
+        of the record in the data; None: find it by the index if necessary.
         """
         if self._has_keys and isinstance(item, Change):
             self._dialect.learn_key(item.table, chunk, index)
@@ -88,7 +209,8 @@ class DialectDiscovery(Discovery):
         name = table.full_name
         if self._is_new(table) and name_problem(name) is None:
             self._declared[name] = table
-            start = self.dialect.spans(chunk)[index][0]
+            if start is None:
+                start = self.dialect.spans(chunk)[index][0]
             if isinstance(item, Change):
                 self._findings.append(SelfDescribed.met(table, chunk, start))
                 return
@@ -97,6 +219,7 @@ class DialectDiscovery(Discovery):
             self._look_at_all(undescribed)
             self._findings.append(SchemaChange.met(table, chunk, start))
             self._known[name] = KnownTable(declared=True)
+            self._forget(name)
 
     def findings(self) -> list[Finding | DialectFindings]:
         return [*self._findings, DialectFindings(self._dialect.learned, self._dialect.lacking)]
@@ -148,12 +271,12 @@ class DialectDiscovery(Discovery):
             known = self._known[name] = KnownTable()
         elif not self._every_shape and known.keys == keys and self._fit(name, known, images):
             return
+        types = dict(known.types)
         decoded = [image if isinstance(image, dict) else _members(image) for image in images]
         for image in decoded or [{}]:
-            shapes = list(new_shapes(name, known, [image] if image else [], keys, self._every_shape))
-            if shapes:
-                self._findings += shapes
-                self._decoders.pop(name, None)
+            self._findings += new_shapes(name, known, [image] if image else [], keys, self._every_shape)
+        if known.types != types:
+            self._forget(name)
 
     def _fit(self, name: str, known: KnownTable, images: list[Any]) -> bool:
         """Return whether the images are JSON that shows nothing new."""

@@ -41,8 +41,7 @@ class MemberDecoder:
         self._found: list[_Getter] = []  # for the latest class of records
         self._found_by_class: dict[type[Any], list[_Getter]] = {}
         self._singly = self._met = False
-        lenient = msgspec.defstruct(record.__name__, [], bases=(record,), dict=True, gc=True)
-        self._lenient = msgspec.json.Decoder(lenient | None)
+        self._lenient, *self._without_learned = _first_decoders(record)
         self._strict = self._make()
 
     def learned(self, *place: str) -> Sequence[str] | None:
@@ -133,27 +132,13 @@ class MemberDecoder:
 
     def _make(self) -> Any:
         self._found = []
-        made = self._class(self._record, (), ())
+        if self._learned:
+            made = _strict_class(self._record, self._learned, self._found)
+            decoder = msgspec.json.Decoder(made | None)
+        else:
+            made, decoder = self._without_learned
         self._found_by_class[made] = self._found
-        return msgspec.json.Decoder(made | None)
-
-    def _class(self, record: type[Any], place: _Place, attributes: _Place) -> type[Any]:
-        """Return a strict class that also declares the learned members."""
-        fields: list[Any] = []
-        renamed = {}
-        for name, (attribute, nested) in _fields(record).items():
-            if nested is not None:
-                own = self._class(nested, (*place, name), (*attributes, attribute))
-                fields.append((attribute, own | None, None))
-                renamed[attribute] = name
-        for number, name in enumerate(self._learned.get(place, ())):
-            fields.append((f"x{number}", Raw, _NOT_THERE))
-            renamed[f"x{number}"] = name
-            get = partial(_member, attributes, f"x{number}") if attributes else attrgetter(f"x{number}")
-            self._found.append((get, ".".join((*place, name))))
-        return msgspec.defstruct(
-            record.__name__, fields, bases=(record,), rename=renamed, forbid_unknown_fields=True, gc=False
-        )
+        return decoder
 
 
 class KeepingDecoder(MemberDecoder):
@@ -204,6 +189,48 @@ def _unknown(record: type[Any], members: dict[str, Raw], place: _Place) -> Itera
         _, nested = fields[name]
         if nested is not None and bytes(value) != b"null":
             yield from _unknown(nested, raw_members(value), (*place, name))
+
+
+_first: dict[type[Any], tuple[Any, type[Any], Any]] = {}
+
+
+def _first_decoders(record: type[Any]) -> tuple[Any, type[Any], Any]:
+    """Return what needs no learned names: the lenient decoder, the strict class, and the strict decoder.
+
+    Each file and each task has decoders, and a class takes milliseconds to make: it is made once for each record class.
+    """
+    decoders = _first.get(record)
+    if decoders is None:
+        lenient = msgspec.defstruct(record.__name__, [], bases=(record,), dict=True, gc=True)
+        strict = _strict_class(record, {}, [])
+        decoders = msgspec.json.Decoder(lenient | None), strict, msgspec.json.Decoder(strict | None)
+        _first[record] = decoders
+    return decoders
+
+
+def _strict_class(
+    record: type[Any],
+    learned: Mapping[_Place, Sequence[str]],
+    found: list[_Getter],
+    place: _Place = (),
+    attributes: _Place = (),
+) -> type[Any]:
+    """Return a strict class that also declares the learned members, and add their getters to `found`."""
+    fields: list[Any] = []
+    renamed = {}
+    for name, (attribute, nested) in _fields(record).items():
+        if nested is not None:
+            own = _strict_class(nested, learned, found, (*place, name), (*attributes, attribute))
+            fields.append((attribute, own | None, None))
+            renamed[attribute] = name
+    for number, name in enumerate(learned.get(place, ())):
+        fields.append((f"x{number}", Raw, _NOT_THERE))
+        renamed[f"x{number}"] = name
+        get = partial(_member, attributes, f"x{number}") if attributes else attrgetter(f"x{number}")
+        found.append((get, ".".join((*place, name))))
+    return msgspec.defstruct(
+        record.__name__, fields, bases=(record,), rename=renamed, forbid_unknown_fields=True, gc=False
+    )
 
 
 _by_class: dict[type[Any], dict[str, tuple[str, type[Any] | None]]] = {}

@@ -32,5 +32,5 @@ def absent_means_option() -> str:
 
 def primary_keys_option() -> Keys:
     """Return the option for the primary keys of tables, for messages that do not contain them."""
-    doc = "The primary keys of tables, for reading messages that do not tell them."
+    doc = "The primary keys of tables, for reading messages that do not contain keys."
     return option(TableKeys(), (), doc, example="GG.TCUSTORD=CUST_CODE,PRODUCT", since="")

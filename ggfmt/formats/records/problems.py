@@ -106,7 +106,7 @@ def unknown_column(what: str, table: str, column: str, position: str | None = No
         "of the message, give the handler file of its writer by `--input-config`"
     )
     if not given:
-        help = "the definition is that of a record before it: read the one that tells of the column too"
+        help = "the definition comes from an earlier record: read also the record that adds the column"
     reason = f"{what} has a column that the definition of the table lacks"
     return Diagnostic("GG204", reason, Span(table=table, field=column, position=position), help)
 

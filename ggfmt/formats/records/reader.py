@@ -54,7 +54,7 @@ from ggfmt.formats.records.rows import (
     key_updates,
     keys_alone,
 )
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner, places_of
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner, pause_after, places_of
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.java.text import visible
 from ggfmt.kernels import REFUSALS, native
@@ -74,10 +74,6 @@ _TWICE = "with a column twice in an image, of which the last one counts"
 # Readers of JSON records with a native scanner. The scanner takes regular records, and the exact reader takes odd ones.
 # The reader buffers the operations of both, and merges them into one batch in the order of the records.
 # Without kernels, or while many records are odd, the exact reader takes all records.
-
-_FEW = 16  # up to so many odd records of a chunk do not pause the scanner
-_MANY = 4  # if more than one of so many records is odd, the exact reader is faster
-_PAUSE = 16  # length of a pause of the scanner, in chunks
 
 
 class ScanningReader(BatchingReader[Table]):
@@ -160,8 +156,7 @@ class ScanningReader(BatchingReader[Table]):
             place = found.end
         else:
             yield from self._rest(chunk, places, place, first)
-        if odd > _FEW and odd * _MANY > self.ordinal - first:
-            self._pause = _PAUSE
+        self._pause = self._pause or pause_after(odd, self.ordinal - first)
 
     def _rest(self, chunk: Chunk, places: array[int] | None, place: int, first: int) -> Iterator[Event]:
         """Decode the rest of a chunk exactly, after a record turned off the scanner."""
@@ -469,7 +464,7 @@ class DialectReader(ScanningReader[DialectTable]):
         definition = table.definition
         if not self._dialect.scannable(definition):
             return
-        if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.told):
+        if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.key_counts):
             return  # the exact reader must count the operations with a key that is not in the columns
         self._bind_table(identity, definition, self._dialect.states(record, definition))
 
@@ -535,7 +530,7 @@ class DialectReader(ScanningReader[DialectTable]):
 
     def flush(self) -> Iterator[Event]:
         yield from super().flush()
-        for name in {name for name, _ in self._dialect.told}:
+        for name in {name for name, _ in self._dialect.key_counts}:
             self._remark_told(name)
 
     def _prepare(self, item: Change | RecordSchema, ordinal: int) -> Generator[Event, None, bool]:
@@ -697,8 +692,8 @@ class DialectReader(ScanningReader[DialectTable]):
         Call this before the definition changes, and at the end of the input.
         """
         definition = self.catalog.get(table)
-        for name, keys in [told for told in self._dialect.told if told[0] == table]:
-            operations = self._dialect.told.pop((name, keys))
+        for name, keys in [key for key in self._dialect.key_counts if key[0] == table]:
+            operations = self._dialect.key_counts.pop((name, keys))
             if definition is not None:
                 self._remark_key(definition, keys, operations)
 

@@ -29,6 +29,10 @@ from ggfmt.model.table import TableDef
 # The states of a column for one identity: which images have a value, or that no image has the column.
 IN_AFTER, IN_BEFORE, NOT_NAMED = 1, 2, 4
 
+# The purpose of a scanner: to take operations, or only to check that images show nothing new. To COLUMN_KINDS, other
+# columns and other kinds of values are new; to COLUMN_ORDERS, also the first image with its columns in some order.
+ROWS, COLUMN_KINDS, COLUMN_ORDERS = range(3)
+
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string must escape these characters
 
 
@@ -135,7 +139,9 @@ class ScanResult(NamedTuple):
 class Scanner:
     """A native scanner and its tables, by full name."""
 
-    def __init__(self, grammar: Grammar, row_only: bool, key_updates: bool, with_tokens: bool) -> None:
+    def __init__(
+        self, grammar: Grammar, row_only: bool, key_updates: bool, with_tokens: bool, purpose: int = ROWS
+    ) -> None:
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
         ops = {
             text.encode(): _op(meaning, with_tokens)
@@ -143,7 +149,7 @@ class Scanner:
             if _ODD_IN_NAME.isdisjoint(text)
         }
         row_token = grammar.row_token.encode() if grammar.row_token is not None and with_tokens else None
-        self._native = native.JsonScanner(members, ops, image_rules(), row_only, key_updates, row_token)
+        self._native = native.JsonScanner(members, ops, image_rules(), row_only, key_updates, row_token, purpose)
         self._with_tokens = with_tokens
         self._numbers: dict[str, int] = {}
         self._room = MAX_IDENTITIES
@@ -162,7 +168,8 @@ class Scanner:
 
         Return False if the scanner cannot take records of the table. It must not hold operations of the table.
 
-        takes   the kinds of values of each column; an image with other kinds, or another order of columns, is odd
+        takes   the kinds of values of each column; an image with other kinds, or another order of columns, is odd.
+                Unless the purpose is `ROWS`, None: no image is odd
         states  one byte per column, of `IN_AFTER`, `IN_BEFORE` and `NOT_NAMED`: only these images have a value
         """
         if len(identity) > self._room:
@@ -256,6 +263,16 @@ def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
             action, argument = SKIP, ANY
         done.append(Member(name, action, required, argument, None))
     return tuple(done)
+
+
+_FEW = 16  # up to so many odd records of a chunk do not pause the scanner
+_MANY = 4  # if more than one of so many records is odd, it is faster to decode whole chunks
+_PAUSE = 16  # length of a pause of the scanner, in chunks
+
+
+def pause_after(odd: int, records: int) -> int:
+    """Return for how many chunks to pause the scanner after a chunk with so many odd ones among its records."""
+    return _PAUSE if odd > _FEW and odd * _MANY > records else 0
 
 
 def places_of(spans: Sequence[tuple[int, int]]) -> array[int]:

@@ -174,24 +174,25 @@ def _sums(record: run_records.RunRecord) -> Iterator[str]:
         yield f"the operations of all tables are {sum(operations.values()):,}, and {read:,} were read"
     if "operations_by_time" in totals:  # earlier versions did not write it
         by_time = totals["operations_by_time"]
-        counts = [*by_time["times"].values(), by_time["untimed"]]
-        timed = sum(sum(kinds.values()) for kinds in counts)
+        counts_by_time = [*by_time["times"].values(), by_time["untimed"]]
+        timed = sum(sum(kinds.values()) for kinds in counts_by_time)
         if timed != read:
             yield f"the operations of all times are {timed:,}, and {read:,} were read"
-    for handler, told in totals.get("handlers", {}).items():
+    for handler, counts in totals.get("handlers", {}).items():
         if handler in document.get("replaced", []):
             continue
-        if messages[handler] != told["messages"]:
-            yield f"handler {handler}: its files hold {messages[handler]:,} messages of {told['messages']:,} written"
-        rejected = sum(told["rejects"].values())
+        if messages[handler] != counts["messages"]:
+            yield f"handler {handler}: its files hold {messages[handler]:,} messages of {counts['messages']:,} written"
+        rejected = sum(counts["rejects"].values())
         if rejects[handler] != rejected:
             yield f"handler {handler}: its files hold {rejects[handler]:,} rejects, and there were {rejected:,}"
-        left_out = told.get("left_out", 0)  # earlier versions did not write it
-        accounted = messages[handler] - told["extra_messages"] + left_out + rejects[handler]
+        left_out = counts.get("left_out", 0)  # earlier versions did not write it
+        accounted = messages[handler] - counts["extra_messages"] + left_out + rejects[handler]
         records_read = read + totals.get("records_rejected_by_reader", 0)
         if accounted != records_read:
             yield f"handler {handler}: {records_read:,} records were read, and {accounted:,} are accounted for"
-        if rejected or left_out or told["extra_messages"] or any(not table for of, table in by_table if of == handler):
+        without_table = any(not table for of, table in by_table if of == handler)
+        if rejected or left_out or counts["extra_messages"] or without_table:
             continue
         for table, count in operations.items():
             if by_table[handler, table] != count:

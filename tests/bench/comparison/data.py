@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,8 +26,13 @@ ORDER_NUMBERS = ("PRODUCT_PRICE", "PRODUCT_AMOUNT")
 WIDE_COLUMNS = tuple(f"COLUMN_{number:03}" for number in range(120))
 WIDE_NUMBERS = WIDE_COLUMNS[::4]
 TABLES = 200
+_KEY = "ORDER_ID"
+_IMAGES = re.compile(r'(?<=":)\{"CUST_CODE[^}]*\}')
+_NOT_ESCAPED = 1000
 KINDS = "IIUUUUUUUD"  # of ten operations two are inserts, and one is a delete
 FILES = 4  # so that a program that does not cut files has work for each core, too
+
+_ONE = ("GG.TCUSTORD",)
 
 Lines = Iterator[bytes]
 
@@ -76,6 +82,29 @@ def orders(tables: Sequence[str]) -> Lines:
         kind = KINDS[draw.randrange(10)]
         yield _record(tables[number % len(tables)], kind, number, images).encode()
         number += 1
+
+
+def partial() -> Lines:
+    """Orders with compressed updates: images of an update have the key and one to three changed columns in any order,
+    and the image of a delete has the key."""
+    draw = random.Random(5)
+    others = [place for place, name in enumerate(ORDER_COLUMNS) if name != _KEY]
+    key = ORDER_COLUMNS.index(_KEY)
+    for number, line in enumerate(orders(_ONE)):
+        kind = KINDS[draw.randrange(10)]
+        images = [image[1:-1].split(",") for image in _IMAGES.findall(line.decode())]
+        places = [key] if kind == "D" else [key, *draw.sample(others, draw.randrange(1, 4))]
+        if kind == "I":
+            places = list(range(len(ORDER_COLUMNS)))
+        parts = [f"{{{','.join(image[place] for place in places)}}}" for image in images]
+        yield _record(_ONE[0], kind, number, parts).encode()
+
+
+def escaped() -> Lines:
+    """Orders that, after the first ones, have an escape in the name of a column: a native scanner leaves such records
+    to slower code."""
+    for number, line in enumerate(orders(_ONE)):
+        yield line if number < _NOT_ESCAPED else line.replace(b'"CUST_CODE"', b'"CUST\\u005fCODE"')
 
 
 def wide() -> Lines:
@@ -154,11 +183,12 @@ def hostile() -> Lines:
         yield f"{line}\n".encode()
 
 
-_ONE = ("GG.TCUSTORD",)
 _MANY = tuple(f"GG.TCUSTORD{number}" for number in range(TABLES))
 _SOME = _MANY[:50]
 SHAPES = {
     "orders": Shape(lambda: orders(_ONE), _ONE, ORDER_COLUMNS, ORDER_NUMBERS),
+    "partial": Shape(partial, _ONE, ORDER_COLUMNS, ORDER_NUMBERS),
+    "escaped": Shape(escaped, _ONE, ORDER_COLUMNS, ORDER_NUMBERS),
     "tables": Shape(lambda: orders(_MANY), _MANY, ORDER_COLUMNS, ORDER_NUMBERS),
     "wide": Shape(wide, ("GG.WIDE",), WIDE_COLUMNS, WIDE_NUMBERS),
     "files": Shape(lambda: orders(_SOME), _SOME, ORDER_COLUMNS, ORDER_NUMBERS, most_in_file=3),

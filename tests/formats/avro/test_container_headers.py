@@ -197,6 +197,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("name", [*OWN, "dts_avro"])
 def test_a_hostile_header_is_a_reject(name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(avro_containers, "MAX_SCHEMA_PARTS", 300_000)
+    monkeypatch.setattr(avro_containers, "MAX_HEADER_ENTRIES", 1 << 12)
     data, code = HOSTILE[kind]
     _, reasons = run(data, name, tmp_path)
     assert codes(reasons) == {code: 1}

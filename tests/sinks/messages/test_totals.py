@@ -95,7 +95,7 @@ def test_the_log_tells_totals_rejects_and_what_was_left_out(tmp_path: Path, capl
         "  unknown member `more` left out of 2 operations",
         f"  handler j: 13 messages, {sizes['j']:,} bytes in 2 files",
         "    rejected: 2 [GG301] not JSON",
-        "    rejected: 2 [GG401] a value that is not of its column's type",
+        "    rejected: 2 [GG401] a value that does not have its column's type",
         f"  handler d: 17 messages, {sizes['d']:,} bytes in 2 files",
         "    of them 2 more than operations, from primary key updates",
         "    rejected: 2 [GG301] not JSON",

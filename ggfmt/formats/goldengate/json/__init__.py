@@ -1,11 +1,11 @@
 """JSON: `json` (GoldenGate for Big Data 12.2, 6.3) and `json_row` (from 12.3 on).
 
-* `json` has one object an operation: metadata, then `before` and `after` as the operation has them. An update always
-  shows both, `before` as `{}` where there is none, an insert no `before`, a delete no `after`, a truncate neither.
-  `json_row` has the columns of one image beside the metadata: of an insert or update the after image, of a delete the
-  before image; a truncate has none.
+* `json` has one object per operation: metadata, then the images `before` and `after`. An update has both, with `{}` for
+  a missing before image. An insert has no `before`, a delete no `after`, a truncate neither. `json_row` has the columns
+  of one image beside the metadata: the after image of an insert or update, the before image of a delete, none for a
+  truncate.
 * A missing column has no member; NULL is `null`; numbers keep the digits of the source.
-* Pretty print and schemas are laid out and escaped as by javax.json 1.0, which made Oracle's.
+* Pretty print and schemas have the layout and the escapes of javax.json 1.0, which GoldenGate uses.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ggfmt.options.value_types import Bool, Charset, Delimiter, SchemaDirectory,
 
 @dataclass(frozen=True)
 class JsonRecordOptions(Options):
-    """What both formats have."""
+    """The options of both formats."""
 
     insert_op_key: str = op_key_option("insert", "I")
     update_op_key: str = op_key_option("update", "U")
@@ -73,12 +73,12 @@ class JsonRecordOptions(Options):
 
     @property
     def fixed(self) -> tuple[MetaColumn, ...]:
-        """The metadata of releases that have fixed ones, less the tokens."""
+        """The metadata of releases with fixed metadata, without the tokens."""
         keys = (MetaColumn(KEY_COLUMNS, "primary_keys"),) if self.include_primary_keys else ()
         return (*first_columns(self.iso8601_format), *keys)
 
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        """The metadata members of messages."""
+        """Return the metadata members of messages."""
         return columns_of(self, context, (*self.fixed, *[MetaColumn(ALL_TOKENS, "tokens")] * context.include_tokens))
 
 

@@ -1,8 +1,8 @@
-"""Readers of JSON of GoldenGate that is laid out by its options: the row model, and the operation model with a
-template, with images of other names, or flattened.
+"""Readers of GoldenGate JSON whose layout depends on options: the row model, and the operation model with a metadata
+template, renamed images, or flattened images.
 
-Which members are metadata is told by the options of the handler that wrote the messages. Messages that do not name
-their table are those of the one table that the user defined.
+The options of the handler that wrote the messages define which members are metadata. Messages without a table name
+belong to the one table that the user defined.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _Images = tuple[Any, Any]
 
 
 def metadata_of(source: WriterSettings) -> tuple[MetaColumn, ...]:
-    """The metadata members that messages may have, by the options of who wrote them."""
+    """Return the metadata members that messages may have, by the options of their writer."""
     options: JsonRecordOptions = source.options
     every = options if options.meta_columns_template is not None else replace(options, include_primary_keys=True)
     return every.metadata(replace(source.context, include_tokens=True))
 
 
 class OptionDialect(Dialect):
-    """Records by their options; a subclass says where the images are."""
+    """Base of dialects that depend on options; a subclass defines the place of the images."""
 
     record = _Members
     transaction_tokens = TRANSACTION_TOKENS
@@ -67,7 +67,7 @@ class OptionDialect(Dialect):
         return Dialect.layout(head, whole, source)
 
     def images(self, op: str, members: _Members, table: str) -> _Images:
-        """The before and after images of a record, each as the bytes of a JSON object, or None."""
+        """Return the before and after images of a record, each as the bytes of a JSON object, or None."""
         raise NotImplementedError
 
     def changes(self, record: _Members) -> Meaning:
@@ -91,7 +91,7 @@ class OptionDialect(Dialect):
         return (Change(name, op, self._time(record, name), position, before, after, tokens),)
 
     def of_images(self, members: _Members) -> _Members:
-        """The members that are no metadata."""
+        """Return the members that are not metadata."""
         return {name: value for name, value in members.items() if name not in self._metadata}
 
     def _table(self, record: _Members) -> str:
@@ -126,7 +126,7 @@ class OptionDialect(Dialect):
         return {name: text for name, text in single if text}
 
     def _text(self, record: _Members, place: int) -> str | None:
-        """The text of a metadata member; None where it is absent or null."""
+        """Return the text of a metadata member; None if it is absent or null."""
         value = non_null(record.get(self.names[place], _NULL))
         if value is None:
             return None
@@ -136,7 +136,7 @@ class OptionDialect(Dialect):
 
 
 class JsonRow(OptionDialect):
-    """The row model: columns stand beside the metadata."""
+    """Dialect of the row model, with columns beside the metadata."""
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -151,11 +151,11 @@ class JsonRow(OptionDialect):
 
 
 class JsonByOptions(OptionDialect):
-    """The operation model, with metadata or images by options."""
+    """Dialect of the operation model, with metadata or images that depend on options."""
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
-        return None  # the options of who wrote it have to be given
+        return None  # the user has to give the writer's options
 
     def images(self, op: str, members: _Members, table: str) -> _Images:
         options: JsonOptions = self.options
@@ -192,7 +192,7 @@ _BY_OPTIONS = dialect_input(JsonByOptions)
 
 
 def by_options(source: WriterSettings) -> ReadSupport | None:
-    """What reads the operation model where the options say that it is not laid out as by default."""
+    """Return the reader of the operation model if the options change its default layout; else None."""
     options = source.options
     if not isinstance(options, JsonOptions):
         return None

@@ -1,12 +1,11 @@
-"""GoldenGate JSON, read: the operation-modelled messages of the JSON formatter, and in-stream metadata records.
+"""Reader of GoldenGate JSON: the operation model of the JSON formatter, and in-stream metadata records.
 
-* Members may come in any order. `before` and `after` may be absent, null or an object. An empty `before` of an
-  update is no before image: GoldenGate writes it so where there is none.
-* Numbers keep their own characters; a column that is text by its definition may hold numbers, and the other way round.
-* Records of GoldenGate Data Streams are understood where they stand between operations: `OBJECT_METADATA` is a
-  metadata change event, others are counted. There the table is called `qual_table` and operation
-  types are spelled out.
-* Members that the format does not know are skipped and counted.
+* Members may have any order. `before` and `after` may be absent, null or an object. In an update, an empty `before`
+  means no before image, because GoldenGate writes a missing before image so.
+* Numbers keep their characters. A column that is text by its definition may contain numbers, and vice versa.
+* The reader accepts records of GoldenGate Data Streams between operations: `OBJECT_METADATA` is a schema change, and it
+  counts the others. In these records the member of the table is `qual_table`, and operation types are words.
+* The reader skips and counts unknown members.
 """
 
 from __future__ import annotations
@@ -46,8 +45,9 @@ from ggfmt.model.table import STRING, Catalog, Kind, SqlType, TableDef
 OP_NAMES = (*OP_TYPES, *OP_WORDS)
 _ONE_LETTER = frozenset(OP_TYPES)
 _RAW_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE, Kind.BOOLEAN})
-_NULL = Raw(b"null")  # the default of members, so that absent ones can be told from null by their identity alone
-_MAX_NOTES = 24  # unknown members that the scanner is given a place for
+_NULL = Raw(b"null")  # the default of members: the identity of this object distinguishes an absent member from null
+_NO_COLUMN: tuple[int, frozenset[type]] = (-1, frozenset())
+_MAX_NOTES = 24  # maximum number of unknown members with a place in the scanner
 
 _decode_name = msgspec.json.Decoder(str).decode
 _decode_tokens = msgspec.json.Decoder(dict[str, str] | None)
@@ -55,9 +55,9 @@ _decode_raw_tokens = msgspec.json.Decoder(dict[str, Raw] | None)
 
 
 class OperationRecord(msgspec.Struct, gc=False):
-    """An operation; a record that this class refuses is something else, or a mistake.
+    """The members of an operation. A record that this class does not accept is another record, or an error.
 
-    `qual_table` is of any type, because it means nothing beside `table`.
+    `qual_table` may have any type, because it is ignored beside `table`.
     """
 
     op_type: Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"]
@@ -74,14 +74,14 @@ class OperationRecord(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True)
 class OtherRecord:
-    """An object that is no `OperationRecord`: its decoded members, and its characters."""
+    """An object that is not an `OperationRecord`: its decoded members, and its bytes."""
 
     members: dict[str, Any]
     data: bytes
 
 
 class OperationDecoder(MemberDecoder):
-    """Decodes operations, and other objects into `OtherRecord`."""
+    """Decoder of operations; other objects become `OtherRecord`."""
 
     def decode(self, data: Any) -> Any:
         try:
@@ -94,7 +94,7 @@ class OperationDecoder(MemberDecoder):
 
 
 class OperationJson(Dialect):
-    """Operations in the default layout of the JSON formatter."""
+    """Dialect of operations in the default layout of the JSON formatter."""
 
     record = OperationRecord
     empty_old_is_none = True
@@ -104,16 +104,19 @@ class OperationJson(Dialect):
     schema_kind = "object metadata"
     in_bulk = True
     scanned = True
+    discovery_scanned = True
     transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._rows: dict[str, JsonRows] = {}
+        self._checks: dict[str, tuple[TableDef, dict[str, tuple[int, frozenset[type]]]]] = {}
         self._named_twice = False
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
-        return None  # the reader looks at the whole head: only the first operation tells the file from Data Streams
+        # The reader looks at the whole head: the first operation distinguishes this format from Data Streams.
+        return None
 
     @cached_property
     def decoder(self) -> OperationDecoder:
@@ -133,7 +136,7 @@ class OperationJson(Dialect):
             self._learn_keys(name, [record])
             before, after = non_null(record.before), non_null(record.after)
             return (Change(name, record.op_type[0], record.op_ts, position, before, after, {}),)
-        if self.catalog.provisional and _contradicts(name, record, self.catalog):
+        if self.catalog.provisional and self._contradicts(name, record, self.catalog):
             return UnknownTable.named("?")
         return self._change(name, record, position, self.catalog)
 
@@ -174,7 +177,7 @@ class OperationJson(Dialect):
         return (Change(name, op, record.op_ts, position, old, new, tokens),)
 
     def _other_meaning(self, members: dict[str, Any], data: bytes) -> Meaning:
-        """What a record is that is no `OperationRecord`."""
+        """Return the meaning of a record that is not an `OperationRecord`."""
         kind = members.get("op_type")
         if "op_type" not in members and "$schema" in members:
             return "json schema"
@@ -199,18 +202,18 @@ class OperationJson(Dialect):
             table = table_def(name, members.get("columns"), here)
             return (RecordSchema(table, (None,) * len(table.columns)),) if isinstance(table, TableDef) else table
         if kind in OP_NAMES and (self.catalog is None or self.catalog.provisional):
-            # What a reject tells of its table counts too.
+            # A rejected record also contributes the key of its table.
             raw = raw_members(data)
             keys, before, after = (raw.get(member, _NULL) for member in ("primary_keys", "before", "after"))
             operation = OperationRecord(kind, table=name, primary_keys=keys, before=before, after=after)
             if self.catalog is None:
                 return self.changes(operation)
-            if _contradicts(name, operation, self.catalog):
+            if self._contradicts(name, operation, self.catalog):
                 return UnknownTable.named("?")
         return _mistake(members, here)
 
     def _is_json_row(self, record: OperationRecord) -> bool:
-        """As `is_json_row`."""
+        """Return whether a record is an operation in `json_row`, as the function `is_json_row`."""
         if record.before is not _NULL or record.after is not _NULL or record.table is UNSET:
             return False
         return record.op_type in ("I", "U", "D") and bool(self.passed_over(record))
@@ -231,8 +234,42 @@ class OperationJson(Dialect):
             rows = self._rows[definition.full_name] = JsonRows(definition, raw)
         return rows
 
+    def _contradicts(self, name: str, record: OperationRecord, catalog: Catalog) -> bool:
+        """Return whether discovery may find something in a record that the known definitions lack.
+
+        The record must also have the columns in the same order. Then the result does not depend on which records
+        discovery inspects.
+        """
+        definition = catalog.get(name)
+        if definition is None:
+            return name_problem(name) is None
+        if record.primary_keys is not _NULL:
+            keys = named_keys(record.primary_keys)
+            if keys and keys != definition.primary_keys:
+                return True
+        columns = self._checks_of(definition)
+        for data in (record.before, record.after):
+            image = None if data is _NULL else decode(data)
+            if isinstance(image, dict):
+                last = -1
+                for column, value in image.items():
+                    place, classes = columns.get(column, _NO_COLUMN)
+                    if place < last or value.__class__ not in classes:
+                        return True
+                    last = place
+        return False
+
+    def _checks_of(self, definition: TableDef) -> dict[str, tuple[int, frozenset[type]]]:
+        """Return by column of a definition its place, and the classes of decoded values that its type may come from."""
+        known, columns = self._checks.get(definition.full_name, (None, {}))
+        if known is not definition:
+            every = enumerate(definition.columns)
+            columns = {column.name: (place, _classes(column.type)) for place, column in every}
+            self._checks[definition.full_name] = definition, columns
+        return columns
+
     def _tokens(self, records: Sequence[OperationRecord]) -> list[dict[str, str]]:
-        """The tokens of records. ValueError or RecursionError if those of one are no object."""
+        """Return the tokens of records. Raises: ValueError or RecursionError if a record's tokens are not an object."""
         if all(record.tokens is _NULL for record in records):
             return [{}] * len(records)
         data = b"\n".join([record.tokens for record in records])
@@ -243,7 +280,7 @@ class OperationJson(Dialect):
             return [{name: scalar_text(value) for name, value in (tokens or {}).items()} for tokens in every]
 
     def _learn_keys(self, name: str, records: Iterable[OperationRecord]) -> None:
-        """Take note of the first key that records of a table name."""
+        """Add the first key in records of a table."""
         if name not in self.keys:
             for record in records:
                 keys = () if record.primary_keys is _NULL else named_keys(record.primary_keys)
@@ -309,29 +346,36 @@ class OperationJson(Dialect):
     def first_grammar(self) -> Grammar:
         return self._make_grammar("table", [])
 
-    def grammar(self, record: OperationRecord) -> Grammar | None:
+    def grammar(self, record: OperationRecord | OtherRecord) -> Grammar | None:
+        if isinstance(record, OtherRecord):
+            return None
         unknown = self.decoder.learned()
         if unknown is None or len(unknown) > _MAX_NOTES:
             return None
         tag = "qual_table" if record.table is UNSET else "table"
         return self._make_grammar(tag, [*unknown, *["qual_table"] * (self._named_twice and tag == "table")])
 
-    def _make_grammar(self, tag: str, unknown: Iterable[str]) -> Grammar:
-        """The grammar of records that name their table by `tag`, with some unknown members."""
-        provisional = self.catalog is not None and self.catalog.provisional
+    def _make_grammar(self, tag: str, unknown: Sequence[str]) -> Grammar:
+        """Return the grammar of records whose table is in the member `tag`, with some unknown members."""
+        keys_count = self.catalog is None or self.catalog.provisional  # a key that no record had before is news
+        key = tag, keys_count, *unknown
+        grammar = self._grammars.get(key)
+        if grammar is not None:  # the reader compares the grammars of all odd records with that of its scanner
+            return grammar
         members = (
             roles.identity(required=True).named(tag),
             roles.op().named("op_type"),
             roles.slot(roles.STRING | roles.NULL).named("op_ts"),
             roles.skip().named("current_ts"),
             roles.slot(roles.STRING | roles.INTEGER | roles.NULL).named("pos"),
-            (roles.identity() if provisional else roles.skip()).named("primary_keys"),
+            (roles.identity() if keys_count else roles.skip()).named("primary_keys"),
             roles.tokens().named("tokens"),
             roles.before().named("before"),
             roles.after().named("after"),
             *map(roles.note, unknown),
         )
-        return Grammar(members, {name: name[0] for name in OP_NAMES})
+        grammar = self._grammars[key] = Grammar(members, {name: name[0] for name in OP_NAMES})
+        return grammar
 
     def identified(self, identity: bytes) -> TableDef | None:
         named, keys, *_ = (*identity.split(b"\0"), b"")
@@ -347,13 +391,13 @@ class OperationJson(Dialect):
 
 
 def named_keys(data: Raw) -> tuple[str, ...]:
-    """The names in a member `primary_keys`; none if it is no list."""
+    """Return the names in a member `primary_keys`; none if it is not a list."""
     names = decode(data)
     return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
 def _mistake(members: dict[str, Any], here: Span) -> Diagnostic:
-    """What is wrong with the members of a record that names its table."""
+    """Return the error in the members of a record that contains a table name."""
     if "op_type" not in members:
         return Diagnostic("GG305", "the record has no `op_type`", here, legal_values(OP_NAMES))
     kind = members["op_type"]
@@ -371,43 +415,23 @@ def _mistake(members: dict[str, Any], here: Span) -> Diagnostic:
 
 
 def _without_empty(op: str, without: str, image: Any, empty: Any) -> Any:
-    """An image, or None if it is empty and operations of this type are `without`."""
+    """Return the image; None if it is empty and operations of this type have no such image."""
     return None if op in without and image == empty else image
 
 
+def _classes(kind: SqlType) -> frozenset[type]:
+    """Return the classes of decoded JSON values from which discovery may have inferred a type."""
+    return frozenset(
+        each
+        for each, shown in JSON_TYPES.items()
+        if shown == UNKNOWN or (shown != MIXED and SQL_TYPES.get(shown, STRING) == kind)
+    )
+
+
 def _contradict(ops: Iterable[str], befores: Iterable[Any], afters: Iterable[Any]) -> bool:
-    """Whether the images of an operation do not go with its type."""
+    """Return whether the images of an operation contradict its type."""
     kinds = set(zip(ops, [image is None for image in befores], [image is None for image in afters], strict=True))
     return any(contradiction(op, not no_before, not no_after) for op, no_before, no_after in kinds)
-
-
-def _contradicts(name: str, record: OperationRecord, catalog: Catalog) -> bool:
-    """Whether the discovery pass may find something in a record that definitions found elsewhere do not have. That they
-    name columns in the same order is asked too: then the order does not depend on which records were looked at."""
-    if name_problem(name) is not None:
-        return False
-    definition = catalog.get(name)
-    if definition is None:
-        return True
-    keys = named_keys(record.primary_keys)
-    if keys and keys != definition.primary_keys:
-        return True
-    places = {column.name: place for place, column in enumerate(definition.columns)}
-    for image in (decode(record.before), decode(record.after)):
-        if isinstance(image, dict):
-            order = [places.get(column, -1) for column in image]
-            if -1 in order or order != sorted(order):
-                return True
-            types = (definition.columns[place].type for place in order)
-            if any(not _fits(value, type) for value, type in zip(image.values(), types, strict=True)):
-                return True
-    return False
-
-
-def _fits(value: Any, type: SqlType) -> bool:
-    """Whether a column with such a value may have been found to be of a type."""
-    shown = JSON_TYPES.get(value.__class__, MIXED)
-    return shown == UNKNOWN or (shown != MIXED and SQL_TYPES.get(shown, STRING) == type)
 
 
 class JsonReader(DialectReader):

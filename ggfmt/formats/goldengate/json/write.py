@@ -1,4 +1,4 @@
-"""JSON, written: the formatters."""
+"""Writer of GoldenGate JSON: the formatters, and JSON schemas."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _JSON_TYPES = {
     MessageType.DOUBLE: "number",
 }
 
-# As the manual prints them (6.3.3); of other keywords no schema is known.
+# As the manual prints them (6.3.3); the schemas of other keywords are unknown.
 _DESCRIPTIONS = {
     OBJECT_NAME: "The fully qualified table name",
     OP_TYPE: "The operation type",
@@ -79,13 +79,13 @@ _DESCRIPTIONS = {
     POSITION: "The position of the operation in the data source",
 }
 
-# JSON documents laid out as by javax.json 1.0, which made Oracle's: four blanks, no blank after the colon.
+# JSON documents in the layout of javax.json 1.0, which GoldenGate uses: four spaces, no space after the colon.
 
 Json = Mapping[str, "Json"] | Sequence["Json"] | str | int | bool | None
 
 
 def pretty(value: Json, depth: int = 0) -> str:
-    """The document as text; an empty object is a brace, a line end and a brace."""
+    """Return the document as text; an empty object is a brace, a line end and a brace."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -117,15 +117,16 @@ _TOKENS: Json = {
 
 
 def json_type(column: Column, options: JsonRecordOptions, release: str) -> str:
-    """The JSON type of a column."""
+    """Return the JSON type of a column."""
     return "string" if options.treat_all_columns_as_strings else _JSON_TYPES[target_type(column.type, release)]
 
 
 def json_schema(table: TableDef, options: JsonRecordOptions, context: Context) -> tuple[SchemaFile, ...]:
-    """`<table>.schema.json` as the manual prints it (6.3.3).
+    """Return `<table>.schema.json` as the manual prints it (6.3.3).
 
-    Fixed metadata always have `tokens`, and from 12.3 on and in the row model `primary_keys` too, whether messages have
-    them or not; those of a template are what messages have, and a property says which they are.
+    With fixed metadata, the schema always contains `tokens`. From 12.3 on, and in the row model, it also contains
+    `primary_keys`, even if messages do not. With a template, the schema contains the metadata of the messages, and a
+    property lists them.
     """
     if not options.generate_schema:
         return ()
@@ -164,7 +165,7 @@ def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Js
         "definitions": definitions,
         "type": "object",
         "properties": {**properties, **values},
-        **({"required": required} if required else {}),  # which cannot be empty in draft 4
+        **({"required": required} if required else {}),  # an empty list is not allowed in draft 4
         "additionalProperties": False,
         **metadata_property(options, context),
         **flattened,
@@ -172,7 +173,7 @@ def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Js
 
 
 def _metadata(options: JsonRecordOptions, context: Context) -> tuple[MetaColumn, ...]:
-    """The metadata members that a schema tells of."""
+    """Return the metadata members that a schema describes."""
     shown = options.metadata(context)
     if options.meta_columns_template is not None or not shown:
         return shown
@@ -191,7 +192,7 @@ def _property(column: MetaColumn) -> Json:
 
 
 class JsonMetadata:
-    """Makes the metadata members of one table's messages; what is the same in all of them is worked out once."""
+    """Writer of the metadata members of one table's messages; it makes the constant parts only once."""
 
     def __init__(
         self, table: TableDef, options: JsonRecordOptions, context: Context, clock: Clock, style: Style
@@ -205,7 +206,7 @@ class JsonMetadata:
         self._members = [(f"{gap}{escape_json_text(column.name)}:", self._make(column)) for column in self.columns]
 
     def pieces(self, batch: ChangeBatch) -> list[Piece]:
-        """The members for each operation of a batch, each with its comma before it."""
+        """Return the members for each operation of a batch, each after a comma."""
         pieces: list[Piece] = []
         for label, make in self._members:
             pieces += [COMMA, label, *make(batch)]
@@ -245,7 +246,7 @@ def _array(values: tuple[str, ...], style: Style) -> str:
     return f"[{','.join(gap + escape_json_text(value) for value in values)}{end}]"
 
 
-# JSON, shown: the message with its names and values, and the delimiter behind it.
+# Preview of JSON: the message with its names and values, and the delimiter after it.
 
 
 class JsonShow(TextShow):
@@ -255,7 +256,7 @@ class JsonShow(TextShow):
 
 
 class JsonRecordFormatter(Formatter):
-    """Makes objects of the metadata and of members that stand behind them."""
+    """Formatter of objects with the metadata and the members after them."""
 
     def __init__(self, table: TableDef, options: JsonRecordOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
@@ -276,20 +277,20 @@ class JsonRecordFormatter(Formatter):
 
     @staticmethod
     def _described(column: str) -> str:
-        """A column, as the summary of fields calls it."""
+        """Return the name of a column in the summary of fields."""
         raise NotImplementedError
 
     def _members(self, batch: ChangeBatch) -> Pieces:
-        """The members behind the metadata, each with a comma before it; and (row, column) of illegal values."""
+        """Return the members after the metadata, each after a comma, and (row, column) of illegal values."""
         raise NotImplementedError
 
     def _objects(self, depth: int, prefix: str = "") -> ImageObjects:
-        """What makes members of the columns; their names start with `prefix`."""
+        """Return the writer of column members whose names start with `prefix`."""
         names = [prefix + name for name in self.table.column_names]
         return ImageObjects(names, [_VALUES[kind] for kind in self._types], self._style, depth=depth)
 
     def _shown(self, image: Image, batch: ChangeBatch, counterpart: Image | None = None) -> Image:
-        """The image as messages show it. `counterpart` is the before image that belongs to an after image."""
+        """Return the image as messages contain it. `counterpart`: the before image of an after image."""
         if not self._nulls_left_out:
             return image
         kept = counterpart if self._keeps_new_nulls else None
@@ -332,7 +333,7 @@ class JsonFormatter(JsonRecordFormatter):
         return pieces, bad
 
     def _object_member(self, batch: ChangeBatch, image: Image, member: list[Piece]) -> list[Piece]:
-        """The member of an image where there is one; an update without one has an empty object."""
+        """Return the member of an image, if the operation has the image. An update without it has an empty object."""
         if image.exists is None or image.exists.true_count == len(batch):
             return member
         bare = Conditional(Equals(batch.op, OpType.UPDATE.value), [*member[:2], "{" + self._style.close(2) + "}"])

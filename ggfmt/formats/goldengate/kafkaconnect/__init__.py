@@ -1,16 +1,16 @@
-"""GoldenGate's Kafka Connect handler, through Kafka's JSON converter: `kafkaconnect_json`.
+"""The messages of GoldenGate's Kafka Connect handler in Kafka's JSON converter: `kafkaconnect_json`.
 
-* Handlers of `type=kafkaconnect` have no formatter, and write this without a `format`. Its properties are those of the
-  handler, `gg.handler.<name>.messageFormatting` and so on. Whether schemas are beside the messages is said to the
-  converter, in the file of the Kafka producer; here it is `schemasEnable`.
-* A message is one of Connect's structs, which have all of their fields: an insert has `before` and a delete `after` as
-  null, and a missing column is null, as NULL is.
-* Operation messages have both images, row messages the columns beside the metadata. Up to release 19.1 the metadata
-  fields are fixed; from 21 on there are those of `metaColumnsTemplate` alone, and without one row messages do not even
-  tell their operation.
-* Whole numbers are int64, all other numbers doubles as Java prints them, and dates and times are texts; logical types
-  make decimals Base64 and times milliseconds since 1970.
-* Messages stand one a line. The keys of Kafka's messages are not written.
+* Handlers of `type=kafkaconnect` have no formatter, and write these messages without a `format`. The properties belong
+  to the handler: `gg.handler.<name>.messageFormatting` and so on. In GoldenGate, the file of the Kafka producer says
+  whether the converter writes schemas; ggfmt has the property `schemasEnable`.
+* A message is a Connect struct with all of its fields: an insert has a null `before`, a delete a null `after`, and a
+  missing column is null like NULL.
+* Operation messages have both images; row messages have the columns beside the metadata. Up to release 19.1 the
+  metadata fields are fixed. From 21 on, messages have only the fields of `metaColumnsTemplate`; without it, row
+  messages do not even contain their operation.
+* Whole numbers are int64, other numbers are doubles in Java's notation, and dates and times are texts. With logical
+  types, decimals are Base64 and times are milliseconds since 1970.
+* Each message is one line. ggfmt does not write the keys of Kafka messages.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from ggfmt.formats.goldengate.options import (
     op_key_option,
     pk_update_option,
 )
+from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.records.options import primary_keys_option
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
@@ -37,7 +38,6 @@ from ggfmt.options.value_types import Bool, Choice, Int, Text
 HANDLER_TYPE = "kafkaconnect"
 ROW, OP = "row", "op"
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
-FLAG = "_isMissing"  # ends the name of the field that is true if a column is missing
 _LAST_FIXED = "19.1"
 
 
@@ -86,7 +86,7 @@ class KafkaConnectOptions(Options):
     include_is_missing_fields: bool = option(
         Bool(),
         False,
-        f"Write a field `<column>{FLAG}` after each column: true if the column is missing, not NULL.",
+        f"Write a field `<column>{MISSING_SUFFIX}` after each column: true if the column is missing, not NULL.",
     )
     enable_nonnullable: bool = option(
         Bool(), False, "Write columns that cannot be NULL as such into schemas; a message that lacks one is a reject."
@@ -113,7 +113,7 @@ class KafkaConnectOptions(Options):
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        """The metadata fields of messages."""
+        """Return the metadata fields of messages."""
         fixed = (
             (self.include_table_name, MetaColumn(metacolumns.OBJECT_NAME, "table")),
             (self.include_op_type, MetaColumn(metacolumns.OP_TYPE, "op_type")),

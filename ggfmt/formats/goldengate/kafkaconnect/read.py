@@ -1,7 +1,7 @@
-"""Messages of the Kafka Connect handler, read: with a schema beside them or without one, of operations or of rows.
+"""Reader of messages of the Kafka Connect handler: operations or rows, with or without a schema.
 
-A message is of an operation if its fields end with `before` and `after`. What else it has, from its start on and in the
-order of the handler, are its metadata; the rest of a row are its columns.
+A message with the last fields `before` and `after` is an operation. Its metadata are the other fields. In a row, the
+metadata are the first fields, in the order of the handler, and the rest are columns.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from msgspec import Raw
 from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema
 from ggfmt.formats.connect.values import read_as
-from ggfmt.formats.goldengate.kafkaconnect import FLAG, INSERT, REFUSE, KafkaConnectOptions
+from ggfmt.formats.goldengate.kafkaconnect import INSERT, REFUSE, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, non_null
 from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
@@ -95,8 +96,9 @@ class KafkaConnect(Dialect):
         return (Change(table, op, metadata.op_ts(), metadata.position(), before, after, tokens, described),)
 
     def _metadata(self, names: Mapping[str, Any]) -> tuple[MetaColumn, ...]:
-        """The metadata fields of a message: those of the template in the options, else those of the fixed
-        ones that stand first, in their order."""
+        """Return the metadata fields of a message: those of the template in the options, or else the fixed ones
+        at its start, in their order.
+        """
         template = self.options.meta_columns_template
         if template is not None:
             return tuple(column for column in template if column.name in names)
@@ -111,7 +113,7 @@ class KafkaConnect(Dialect):
         return tuple(found)
 
     def _op(self, metadata: _Metadata, table: str) -> str | None:
-        """The operation; None if the message has no place for it."""
+        """Return the operation; None if the message has no field for it."""
         word = metadata.text(metadata.roles.op)
         if word is None:
             return None
@@ -155,7 +157,7 @@ class KafkaConnect(Dialect):
         flags = frozenset(
             name
             for name, field in rest.items()
-            if name.endswith(FLAG) and name[: -len(FLAG)] in rest and field.type == "boolean"
+            if name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in rest and field.type == "boolean"
         )
         columns, converts = [], []
         for name, field in rest.items():
@@ -215,7 +217,7 @@ _FIXED = KafkaConnectOptions(include_primary_keys=True).metadata(Context(include
 
 
 def _is_by_image(row: Mapping[str, Raw]) -> bool:
-    """Whether a message without a schema has images: JSON objects or null, and nothing else behind its metadata."""
+    """Return whether a message without a schema has images: after its metadata, only JSON objects or null."""
     if tuple(row) != _IMAGES:
         return False
     images = map(non_null, row.values())
@@ -223,26 +225,31 @@ def _is_by_image(row: Mapping[str, Raw]) -> bool:
 
 
 def _op_of_images(before: Raw | None, after: Raw | None) -> str:
-    """The operation of a message that does not name it, by the images that it has."""
+    """Infer the operation of a message without an operation type from its images."""
     if before is None:
         return "T" if after is None else "I"
     return "D" if after is None else "U"
 
 
 def _without_missing(image: Raw, flags: frozenset[str] | None) -> Raw:
-    """The image less the flags, and less the columns that these say are missing; `flags` None: there is no schema."""
+    """Return the image without the flags and the columns that they mark as missing.
+
+    `flags` None: there is no schema.
+    """
     if flags is not None and not flags:
         return image
-    if FLAG.encode() not in bytes(image):
+    if MISSING_SUFFIX.encode() not in bytes(image):
         return image
     members = decoded(raw_members, image, "an image is no object")
     if flags is None:
         flags = frozenset(
             name
             for name, value in members.items()
-            if name.endswith(FLAG) and name[: -len(FLAG)] in members and bytes(value) in (b"true", b"false")
+            if name.endswith(MISSING_SUFFIX)
+            and name.removesuffix(MISSING_SUFFIX) in members
+            and bytes(value) in (b"true", b"false")
         )
-    missing = {name[: -len(FLAG)] for name in flags if bytes(members.get(name, ABSENT)) == b"true"}
+    missing = {name.removesuffix(MISSING_SUFFIX) for name in flags if bytes(members.get(name, ABSENT)) == b"true"}
     kept = {name: value for name, value in members.items() if name not in flags and name not in missing}
     return Raw(msgspec.json.encode(kept))
 

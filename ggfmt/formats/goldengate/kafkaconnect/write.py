@@ -1,4 +1,4 @@
-"""Messages of the Kafka Connect handler, written as Kafka's JSON converter does: compact, one a line."""
+"""Writer of messages of the Kafka Connect handler, as Kafka's JSON converter writes them: compact, one per line."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
 from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, TextFraming, WriteSupport
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
-from ggfmt.formats.goldengate.kafkaconnect import FLAG, OP, KafkaConnectOptions
+from ggfmt.formats.goldengate.kafkaconnect import OP, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, row_projection
 from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.records.formatter import COMPACT, missing_from
@@ -34,24 +35,26 @@ from ggfmt.java.numbers import double_text, float_text, single
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Kind, SqlType, TableDef
 
-_ROW_NAME = "row"  # of the struct that an image is
+_ROW_NAME = "row"  # the name of the struct of an image
 _FLAG_SCHEMA = {"type": "boolean", "optional": True}
 
-# The metadata of messages of the Kafka Connect handler: fields of a struct before the images or columns.
+# The metadata of messages: fields of a struct before the images or columns.
 
 _CONTAINERS = {ALL_TOKENS: connect.STRING_MAP, KEY_COLUMNS: connect.STRINGS}
 
-# The types of columns in messages of the Kafka Connect handler: their schemas, and how values are written.
+# The types of columns in messages: their schemas, and how to write values.
 
-_INT64_DIGITS, _DOUBLE_DIGITS = 18, 15  # that any whole number, and any decimal one, may have
+_INT64_DIGITS, _DOUBLE_DIGITS = 18, 15  # digits that an int64, or a double, can always hold
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class ColumnType:
-    """How a column is written: its Connect schema, less `optional` and the name of the field, and what makes JSON
-    values of its texts. `wanted` says in words what the values have to be; `cut`: times may have more than is
-    written."""
+    """The writing of a column: its Connect schema without `optional` and the name of the field, and the function that
+    makes JSON values from texts.
+
+    `wanted`: the allowed values, in words, for errors. `cut`: times may lose digits.
+    """
 
     schema: dict[str, Any]
     values: json_text.Values
@@ -60,7 +63,7 @@ class ColumnType:
 
 
 def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
-    """The type of a column; by manual and messages of 21.1, release 12.3 and later ones do not differ."""
+    """Return the type of a column. By the manual and messages of 21.1, release 12.3 and later ones do not differ."""
     kind = type.kind
     if options.treat_all_columns_as_strings:
         return _STRING
@@ -95,7 +98,7 @@ def _decimal(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
 
 
 def by_number(text_of: Callable[[float], str]) -> json_text.Values:
-    """JSON values of numbers, as Java prints them; strings of what JSON has no numbers for, as Jackson writes them."""
+    """Make JSON values of numbers in Java's notation; for numbers that JSON lacks, strings as Jackson writes them."""
 
     def text(value: str) -> str | None:
         if value in NOT_FINITE:
@@ -122,7 +125,7 @@ _DOUBLE = ColumnType({"type": "double"}, by_number(double_text), "a number that 
 
 
 class MetadataFields:
-    """The metadata fields of one table: their names, their schemas as the converter writes them, and their values."""
+    """The metadata fields of one table: their names, their schemas in the converter's form, and their values."""
 
     def __init__(self, table: TableDef, options: KafkaConnectOptions, context: Context, clock: Clock) -> None:
         self._columns = options.metadata(context)
@@ -136,7 +139,7 @@ class MetadataFields:
         return [{**_CONTAINERS.get(column.keyword, text), "field": column.name} for column in self._columns]
 
     def values(self, batch: ChangeBatch) -> list[Piece]:
-        """The JSON values of each field, one for all operations of a batch or one for each."""
+        """Return the JSON values of each field, one for all operations of a batch or one for each."""
         return [self._json(column, batch) for column in self._columns]
 
     def _json(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
@@ -145,7 +148,7 @@ class MetadataFields:
             return join(["{", token_texts(batch.tokens, _pair, ","), "}"], len(batch))
         if keyword == KEY_COLUMNS:
             return self._key_columns
-        if keyword in (TIMESTAMP, POSITION):  # null, where an operation has none
+        if keyword in (TIMESTAMP, POSITION):  # null for an operation without one
             return json_text.quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.JACKSON)
         values = self._values.of(column, batch)
         if isinstance(values, pa.Scalar):
@@ -210,13 +213,13 @@ class KafkaConnectFormatter(Formatter):
         return join([*pieces, columns, self._tail], rows)
 
     def _column_fields(self) -> list[tuple[str, dict[str, Any], Any]]:
-        """Of all fields of an image the name, the schema and what makes the values."""
+        """Return the name, the schema and the value writer of each field of an image."""
         fields: list[tuple[str, dict[str, Any], Any]] = []
         for column, type, required in zip(self.table.columns, self._types, self._required, strict=True):
             head, *rest = type.schema.items()
             fields.append((column.name, dict([head, ("optional", not required), *rest]), type.values))
             if self._options.include_is_missing_fields:
-                fields.append((f"{column.name}{FLAG}", _FLAG_SCHEMA, lambda values: (values, [])))
+                fields.append((f"{column.name}{MISSING_SUFFIX}", _FLAG_SCHEMA, lambda values: (values, [])))
         return fields
 
     def _schema(self, columns: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -231,7 +234,10 @@ class KafkaConnectFormatter(Formatter):
         return {"type": "struct", "fields": fields, "optional": False, "name": name}
 
     def _object(self, batch: ChangeBatch, image: Image) -> pa.StringArray:
-        """n objects with all columns, `null` where there is no image; RowErrors for values that cannot be written."""
+        """Return n objects with all columns; `null` for a missing image.
+
+        Raises: RowErrors for values that cannot be written.
+        """
         rows = len(batch)
         exists = image.exists_mask(rows)
         columns = []
@@ -258,7 +264,7 @@ class KafkaConnectFormatter(Formatter):
                 self.count(MISSING_AS_NULL, column.name, missing_from(values, image.exists))
 
     def _check(self, batch: ChangeBatch, index: int, null: pa.BooleanArray) -> None:
-        """RowErrors where a column is NULL or missing that cannot be by its schema."""
+        """Check the columns that cannot be NULL by their schema. Raises: RowErrors for rows without a value."""
         if self._required[index] and null.true_count:
             reason = "the column cannot be NULL by its definition, and the operation has no value for it"
             help = "set `enableNonnullable=false`"
@@ -287,7 +293,7 @@ def _rows(mask: pa.BooleanArray) -> list[int]:
 
 
 def _where(exists: pa.BooleanArray, column: ImageColumn) -> ImageColumn:
-    """The column, missing where there is no image."""
+    """Return the column, as missing in rows without an image."""
     return ImageColumn(column.values, and_present(exists, column))
 
 

@@ -1,15 +1,15 @@
 """GoldenGate Data Streams 26ai, the operation model of its JSON: `goldengate_streams_json`.
 
-* A record is one operation: `qual_table`, `op_type` spelled out, `op_ts`, `pos`, optionally `xid` and others, and the
+* A record is one operation: `qual_table`, `op_type` as a word, `op_ts`, `pos`, optionally `xid` and others, and the
   images `before` and `after`, which may have other names. A missing column has no member; NULL is `null`.
-* The stream describes itself: `OBJECT_METADATA` has the columns of a table with their JSON types and is a metadata
-  change event; JSON schemas, `STREAM_METADATA` and DDL are counted.
-* A record may be the `data` of a CloudEvents envelope; several may lie in one JSON array.
-* An UPSERT is an insert or an update, which only the consumer finds out: `upsert` says as what it is read.
+* The stream describes itself: `OBJECT_METADATA` contains the columns of a table with their JSON types and is a schema
+  change. The reader counts JSON schemas, `STREAM_METADATA` and DDL.
+* A record may be the `data` of a CloudEvents envelope. A JSON array may contain several records.
+* An UPSERT is an insert or an update; only the consumer can decide. The option `upsert` sets how to read it.
 
-Written, the object metadata of a table stands at the start of each of its files. Where a file holds several definitions
-(all tables in the same files, or no new file for a changed definition), that of each stands once, before its first
-operation.
+In the output, the object metadata of a table is at the start of each of its files. If a file contains several
+definitions (all tables in the same files, or no new file for a changed definition), each definition comes once, before
+its first operation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
 
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
 
-# Members that are tokens, in the order in which they are written.
+# Members that are tokens, in the order of the output.
 TOKENS = ("xid", "csn", "op_seqno", "trans_ind")
 MEMBERS = frozenset(
     {"qual_table", "table", "op_type", "op_ts", "pos", *TOKENS, "primary_keys", "tokens", "columns", "ddl", "data"}
@@ -44,7 +44,7 @@ MEMBERS = frozenset(
 
 @dataclass(frozen=True)
 class ImageName(Text):
-    """The name of the member that is an image; `other` is the usual name of the other image."""
+    """The name of an image member; `other` is the default name of the other image."""
 
     keeps_empty: ClassVar[bool] = False
     other: str = ""

@@ -1,6 +1,6 @@
-"""GoldenGate Data Streams, read.
+"""Reader of GoldenGate Data Streams.
 
-Records as the JSON formatter writes them are understood too: operation types of one letter, and `table`.
+It also accepts records of the JSON formatter: operation types of one letter, and `table`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ID = roles.STRING | roles.INTEGER | roles.NULL
 
 
 class StreamRecord(msgspec.Struct, gc=False):
-    """The members of a record that mean something here."""
+    """The known members of a record."""
 
     qual_table: Annotated[str | None, roles.identity()] = None
     table: Annotated[str | None, roles.identity()] = None
@@ -57,7 +57,7 @@ class StreamRecord(msgspec.Struct, gc=False):
 
 @lru_cache(maxsize=64)
 def _record_class(before: str, after: str) -> Any:
-    """The class of records whose images have these names."""
+    """Return the class of records whose images have these names."""
     if (before, after) == ("before", "after"):
         return StreamRecord
     fields = msgspec.structs.fields(StreamRecord)
@@ -132,7 +132,7 @@ class Streams(Dialect):
         return (Change(table, op, record.op_ts, position, before, after, tokens, transaction=transaction),)
 
     def _enveloped(self, record: StreamRecord) -> Meaning:
-        """What the `data` of a CloudEvents envelope holds."""
+        """Return the meaning of the `data` in a CloudEvents envelope."""
         data = non_null(record.data)
         if data is None:
             raise missing_member_error("data", what="the event")
@@ -158,7 +158,7 @@ class Streams(Dialect):
 
 
 def _described_table(name: str, columns: bytes) -> TableDef:
-    """The table of an OBJECT_METADATA record."""
+    """Return the table of an OBJECT_METADATA record."""
     members = decoded(msgspec.json.decode, columns, "`columns` cannot be decoded", name) if columns else None
     table = records.table_def(name, members, Span(table=name))
     if not isinstance(table, TableDef):

@@ -1,4 +1,4 @@
-"""GoldenGate Data Streams, written: operations, and the object metadata of tables."""
+"""Writer of GoldenGate Data Streams: operations, and the object metadata of tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TYPES = {**dict.fromkeys(_NUMBERS, "number"), Kind.BOOLEAN: "boolean"}
 
 
 def object_metadata(table: TableDef, options: StreamsOptions) -> bytes:
-    """The record that describes a table, with its delimiter; empty if none are asked for."""
+    """Return the record that describes a table, with its delimiter; empty if the options exclude it."""
     if not options.include_object_metadata_records:
         return b""
     columns = []
