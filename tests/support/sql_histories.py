@@ -43,7 +43,7 @@ class Recording:
     times          commit: each transaction has a second of its own. coarse: several share one. none: no times
     described      records describe the columns: metadata records of GoldenGate, schemas of Debezium
     numbers        integers are JSON numbers
-    own_member     the id of a transaction is in `source.txId` (Debezium) or the token `TRANID`; otherwise in
+    own_member     the id of a transaction is in `source.txId` (Debezium) or the token `xid`; otherwise in
                    `transaction.id` or the token `6`
     """
 
@@ -503,7 +503,7 @@ def _goldengate(one: History, item: Change) -> dict[str, Any]:
     if item.position is not None:
         found["pos"] = f"{item.position:020d}"
     if item.transaction is not None:
-        found["tokens"] = {"TRANID" if one.recording.own_member else "6": item.transaction}
+        found["tokens"] = {"xid" if one.recording.own_member else "6": item.transaction}
     if one.key:
         found["primary_keys"] = list(one.key)
     images = (("before", _json(one, item.before)), ("after", _json(one, item.after)))
