@@ -302,8 +302,8 @@ class _Unit:
     def _history(self, state: _State) -> tuple[pa.RecordBatch, RowCounts]:
         fold, query = state.fold, self._query
         places = _places(pc.invert(fold.is_deleting))
-        states = fold.states(places, query.columns, None)
-        ends = self._ends(state, places)
+        ends, holding = self._ends(state, places)
+        states = fold.states(places, query.columns, None, holding=holding)
         at = fold.order.take(places)
         batch = fold.batch
         base = pc.equal(batch["seq"].take(at), BASE_SEQ)
@@ -317,8 +317,8 @@ class _Unit:
         counts = self._counts(fold, states, query.columns)
         return self._rows(fold, states, self._state_of(states), marks), counts
 
-    def _ends(self, state: _State, places: pa.Int64Array) -> dict[str, pa.Array[Any]]:
-        """Return the position and the time of the operation that ends each version; null for versions that hold."""
+    def _ends(self, state: _State, places: pa.Int64Array) -> tuple[dict[str, pa.Array[Any]], pa.BooleanArray]:
+        """Return the position and the time of the operation that ends each version, and which versions still hold."""
         fold = state.fold
         following = pc.add(places, 1)
         has_next = pc.invert(fold.lasts.take(places))
@@ -333,15 +333,17 @@ class _Unit:
             )
             operation = pc.coalesce(operation, by_row)
         batch = fold.batch
+        holding = operation.is_null()
         ends: dict[str, pa.Array[Any]] = {name: batch[name].take(operation) for name in ("position", "ts")}
         if len(state.cuts):  # a truncate ends the versions that nothing has ended
             epoch = fold.epochs_in_order.take(places)
             cut = pc.if_else(pc.less(epoch, len(state.cuts)), epoch, _NO_LONG)
             cut = pc.if_else(operation.is_valid(), _NO_LONG, cut)
+            holding = pc.and_(holding, cut.is_null())
             for name in ends:
                 at_cut = state.cuts[name].take(cut)
                 ends[name] = pc.if_else(cut.is_valid(), at_cut, ends[name])
-        return ends
+        return ends, holding
 
     def _changes(self, state: _State, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, RowCounts]:
         query = self._query

@@ -224,13 +224,19 @@ class Fold:
     # States
 
     def states(
-        self, places: pa.Int64Array, columns: Sequence[str], epoch: int | None, deleted: bool = False
+        self,
+        places: pa.Int64Array,
+        columns: Sequence[str],
+        epoch: int | None,
+        deleted: bool = False,
+        holding: pa.BooleanArray | None = None,
     ) -> RowStates:
         """Return rows after the operations at some places of the order of rows.
 
         columns  those of the result
         epoch    the columns that the table has then; None: those at each of the operations
         deleted  the operations delete the rows, which are wanted as they were
+        holding  which rows still are so: a column that was dropped and added again since is NULL in them
         """
         names = list(self.table.columns)
         start = self._start.take(places)
@@ -260,6 +266,9 @@ class Fold:
                 if self._sources_are_whole(i):
                     of_whole = latest, value, known
             arrival = self._arrival(name, at_epoch, epoch, len(places))
+            last = self.table.arrivals(name)[-1]
+            if arrival is not None and holding is not None and last is not None:
+                arrival = pc.if_else(holding, pa.scalar(last, _LONG), arrival)
             arrived = None
             if arrival is not None:
                 since = self.batch["seq"].take(self.order.take(latest))
@@ -322,6 +331,10 @@ class Fold:
         for i, name in enumerate(self.table.columns):
             if name not in self.table.key:
                 has = narrow(self.batch[f"ha{i}"], pa.BooleanArray).take(self.order)
+                arrivals = self.table.arrivals(name)
+                if None in arrivals:
+                    absent = pa.array(arrivals, _LONG).take(self._epochs_of(self._every)).is_null()
+                    has = pc.or_(has, absent)
                 every = pc.and_(every, has)
         return pc.or_(every, self._is_insert)
 

@@ -9,6 +9,7 @@ up only where two rows are at one key.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -68,6 +69,10 @@ class _Values:
             self._columns.append((codes, *masks))
         self._count = count
         self._ops = batch["op"].to_pylist()
+        self._seqs = batch["seq"].to_pylist()
+        self._starts = [epoch.start for epoch in table.epochs]
+        names = list(table.columns)
+        self._columns_of = [[names.index(name) for name in epoch.columns] for epoch in table.epochs]
 
     def fit(self, row: _Row, before: int, halves: Mapping[int, int]) -> bool:
         """Return whether the before image of an operation may be of a row: no known value differs."""
@@ -91,8 +96,9 @@ class _Values:
         )
 
     def is_whole(self, operation: int) -> bool:
-        """Return whether the before image has all columns."""
-        return all(has_before[operation] for _, has_before, _, _ in self._columns)
+        """Return whether the before image has all columns that the table has at that place."""
+        epoch = bisect_right(self._starts, self._seqs[operation]) - 1
+        return all(self._columns[i][1][operation] for i in self._columns_of[max(epoch, 0)])
 
     def _value(self, row: _Row, i: int, halves: Mapping[int, int]) -> int:
         codes, has_before, has_after, unavailable = self._columns[i]

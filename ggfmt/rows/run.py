@@ -412,6 +412,8 @@ class _TableWork:
         if base is None or not self._merges or not base.bucket_count or self._staged.stats.truncates:
             return False
         columns = [(name, table.types[name]) for name in self.plan.query.columns]
+        if not all(table.is_old(name, self.plan.query.epoch) for name in self.plan.query.columns):
+            return False
         crowded = self._groups > MAX_GROWTH * base.bucket_count
         return bool(table.key) and list(base.types.items()) == columns and not crowded
 

@@ -75,6 +75,10 @@ class RowTable:
     def schema_of(self, columns: Sequence[str]) -> pa.Schema:
         return pa.schema([pa.field(name, self.types[name]) for name in columns])
 
+    def is_old(self, name: str, epoch: int) -> bool:
+        """Return whether the table has had a column from its first epoch to the given one."""
+        return self.arrivals(name)[epoch] == self.epochs[0].start
+
     def arrivals(self, name: str) -> list[int | None]:
         """Return for each epoch the `seq` since which the table has a column, None where it lacks the column. A column
         that was dropped and added again is a new one."""

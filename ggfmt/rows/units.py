@@ -294,7 +294,7 @@ def _as_result(rows: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:
     """Return rows of the base that stay as they are, with the columns of the result."""
     arrays = []
     for column in query.schema:
-        if column.name in rows.schema.names and column.name in query.columns:
+        if _has_column(rows, query, column.name):
             arrays.append(rows[column.name])
         elif column.name in query.columns:
             arrays.append(nulls(len(rows), column.type))
@@ -307,9 +307,15 @@ def _counts_of(rows: pa.RecordBatch, query: TableQuery) -> RowCounts:
     counts = RowCounts()
     counts.states[CURRENT] = len(rows)
     for name in query.columns:
-        if name not in rows.schema.names:
-            counts.defaults[name] += len(rows)
+        if not _has_column(rows, query, name):
+            cause = counts.defaults if query.table.is_old(name, query.epoch) else counts.added
+            cause[name] += len(rows)
     return counts
+
+
+def _has_column(rows: pa.RecordBatch, query: TableQuery, name: str) -> bool:
+    """Return whether rows of the base have a column that the table had then and has since."""
+    return name in rows.schema.names and name in query.columns and query.table.is_old(name, query.epoch)
 
 
 def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str) -> None:

@@ -185,9 +185,11 @@ class Proof:
             for one in timed:
                 items = until(one.changes, second)
                 self._report.add("as of", one, items, judge(one, items, one.state_at(second), answer), answer)
-        answer = self._attempt("versions", timed, lambda folder: engine.versions(of_timed, folder))
+        keyed = [one for one in timed if one.key]
+        of_keyed = [file for file in _only(files, keyed) if file]
+        answer = self._attempt("versions", keyed, lambda folder: engine.versions(of_keyed, folder))
         if answer is not None:
-            for one in timed:
+            for one in keyed:
                 verdict = judge_versions(one, one.changes, answer, current)
                 self._report.add("versions", one, one.changes, verdict, answer)
         answer = self._attempt("changes", timed, lambda folder: engine.changes(of_timed, folder, since, second))
