@@ -800,11 +800,12 @@ def test_values_are_branches_of_the_union() -> None:
     assert item["afterImages"][9] == time(2020, 1, 2, 3, 4, 5, 6000)
 
 
-def test_a_decimal_has_the_sizes_of_its_type() -> None:
-    table = TableDef("a.b", (Column("x", SqlType(Kind.DECIMAL, precision=10, scale=2)),))
+@pytest.mark.parametrize(("scale", "written_scale"), [(2, 2), (None, 0)])
+def test_a_decimal_has_the_sizes_of_its_type(scale: int | None, written_scale: int) -> None:
+    table = TableDef("a.b", (Column("x", SqlType(Kind.DECIMAL, precision=10, scale=scale)),))
     changes = Changes(plain_table(table), [PlainOperation("I", AT, None, None, {"x": "1.5"}, {})], False)
     (item,) = decoded(written("dts_avro", changes, table))
-    assert item["afterImages"] == [value("Decimal", value="1.5", precision=10, scale=2)]
+    assert item["afterImages"] == [value("Decimal", value="1.5", precision=10, scale=written_scale)]
 
 
 @pytest.mark.parametrize(
