@@ -32,7 +32,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 SHARED_MEMORY = Path("/dev/shm")
-MIN_FREE_BYTES = 6 << 30  # a run of the tests has up to one GiB in its directories, and some GiB in processes
+MIN_FREE_BYTES = 6_000_000_000  # a run of the tests has up to one GB in its directories, and some GB in processes
 
 
 def use_shared_memory() -> None:

@@ -265,6 +265,20 @@ def test_an_example_shows_what_the_property_changes(word: str) -> None:
         assert {finding.code for finding in read_configuration([], made.lines).diagnostics} <= {"GG111"}
 
 
+@pytest.mark.parametrize(
+    ("word", "lines"),
+    [
+        ("generateSchema", ("gg.handler.out.format=json", "gg.handler.out.format.generateSchema=false")),
+        ("groupName", ("gg.handler.out.format=delimitedtext", "ggfmt.groupName=rep1")),
+        ("beforePrefix", ("gg.handler.out.format.beforePrefix=X",)),  # its formats are only read
+        ("maxFileSize", ("gg.handler.out.maxFileSize=64m",)),
+        ("gg.transforms", ("gg.transforms=blanks",)),
+    ],
+)
+def test_an_example_has_the_format_that_the_property_needs(word: str, lines: tuple[str, ...]) -> None:
+    assert example(property_word(word)).lines == lines
+
+
 def test_the_example_takes_the_handler_s_name_from_the_key() -> None:
     assert example(property_word("gg.handler.k1.format.prettyPrint")).lines == (
         "gg.handler.k1.format=json",

@@ -423,6 +423,7 @@ def test_a_text_that_is_no_value_is_not_null(tmp_path: Path, key: str | None) ->
         (pa.array([1]), pa.array([True]), True),
         (pa.array([date(2013, 6, 2)]), pa.array([datetime(2013, 6, 2)]), True),
         (pa.array([date(2013, 6, 2)]), pa.array([datetime(2013, 6, 2)], pa.timestamp("ns")), True),
+        (pa.array([datetime(1970, 1, 1)]), pa.array([1], pa.timestamp("ns")), False),
         (pa.array([datetime(2013, 6, 2)]), pa.array([datetime(2013, 6, 2)], pa.timestamp("s", "UTC")), True),
         (pa.array([datetime(9999, 1, 1)]), pa.array([datetime(2013, 6, 2)], pa.timestamp("ns")), False),
         (pa.array(["a"]), pa.array(["a"], pa.large_string()), True),

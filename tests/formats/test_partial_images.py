@@ -186,6 +186,8 @@ def test_what_is_no_boolean_of_canal_is_a_reject_of_its_row_alone() -> None:
         ("avro_row", {}, {("NAME", "GG406"): 1, ("NOTE", "GG406"): 4}),
         ("avro_row_ocf", {}, {("NAME", "GG406"): 1, ("NOTE", "GG406"): 4}),
         ("canal_json", {}, {("NAME", "GG406"): 1}),
+        ("kafkaconnect_json", {"messageFormatting": "row"}, {("NAME", "GG406"): 1, ("NOTE", "GG406"): 4}),
+        ("kafkaconnect_json", {"messageFormatting": "op"}, {("NAME", "GG406"): 2, ("NOTE", "GG406"): 5}),
     ],
 )
 def test_losses_add_up_over_the_batches_of_a_table(

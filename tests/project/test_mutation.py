@@ -6,6 +6,8 @@ import ast
 from pathlib import Path
 
 import mutation
+import pytest
+from coverage import CoverageData
 from mutation_data import EQUIVALENT
 from places import ROOT
 
@@ -17,7 +19,7 @@ def f(a: int = 1, *, flag: bool = True) -> int:
     if flag and a < LIMIT:
         g(a, "text", "prose is for people")
         return a + 1
-    for item in h(a):
+    for item, _ in zip(h(a), a, strict=True):
         if not item:
             continue
         a += item
@@ -44,6 +46,7 @@ def test_one_thing_is_changed_at_a_time() -> None:
         ("operator", "+", "-"),
         ("boolean", "not item", "(item)"),
         ("left out", "continue", "pass"),
+        ("arguments", "h(a), a", "a, h(a)"),
         ("operator", "+=", "-="),
         ("operator", "+=", "="),
         ("left out", 'raise ValueError(f"{a + 1}")', "pass"),
@@ -58,6 +61,12 @@ def test_a_mutant_is_its_module_but_for_one_place() -> None:
         assert mutant.before == SAMPLE.splitlines()[mutant.line - 1].decode()
         assert mutant.after == mutated.splitlines()[mutant.line - 1].decode()
         ast.parse(mutated)
+
+
+def test_an_import_executes_what_is_outside_of_functions() -> None:
+    source = b"A = 1\nclass C:\n    b = 2\n    def f(self, c=3):\n        return 4\n"
+    found = mutation.Mutator("m", source).found
+    assert {mutant.new: mutant.at_import for mutant in found} == {"2": True, "3": True, "4": True, "5": False}
 
 
 def test_what_is_not_ascii_does_not_move_the_places() -> None:
@@ -87,3 +96,22 @@ def test_changes_that_change_nothing_are_such_as_are_made() -> None:
         made = {mutant.key for mutant in mutation.Mutator(module, (ROOT / module).read_bytes()).found}
         assert [key for key in EQUIVALENT if key[0] == module and key not in made] == []
     assert all(reason for reason in EQUIVALENT.values())
+
+
+def test_modules_are_named_and_excluded_by_parts_of_their_paths() -> None:
+    modules = ["ggfmt/a/x.py", "ggfmt/b/x.py", "ggfmt/b/y.py"]
+    assert mutation.matching([], [], modules) == modules
+    assert mutation.matching(["b/"], ["x.py"], modules) == ["ggfmt/b/y.py"]
+    assert mutation.matching([], ["a/", "y.py"], modules) == ["ggfmt/b/x.py"]
+    with pytest.raises(SystemExit, match="no test executes"):
+        mutation.matching(["a/"], ["x.py"], modules)
+
+
+def test_slow_tests_of_a_mutant_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    CoverageData(str(tmp_path / "lines")).write()
+    (tmp_path / "digests.json").write_text("{}")
+    recorded = mutation.Record(tmp_path)
+    recorded.seconds = {"a::slow": 20.0, "b::slow": 11.0, "b::quick": 1.0, "c::quick": 2.0}
+    monkeypatch.setattr(recorded, "executing", lambda mutant: recorded.seconds.keys())
+    (mutant,) = mutation.Mutator("m", b"x = 1").found
+    assert recorded.guards(mutant) == ["b::quick", "c::quick", "a::slow"]

@@ -595,6 +595,9 @@ def test_rdjson() -> None:
     ]
     (told,) = rdjson([Diagnostic("GG119", "x", Span("a", 3, 2, 2, "é\U0001f600b=x"))])
     assert told["location"]["range"] == {"start": {"line": 3, "column": 3}, "end": {"line": 3, "column": 8}}
+    # A byte that is not UTF-8 is one character of the line, and one byte.
+    (told,) = rdjson([Diagnostic("GG119", "x", Span("a", 3, 2, 2, "\udce9b=x"))])
+    assert told["location"]["range"] == {"start": {"line": 3, "column": 2}, "end": {"line": 3, "column": 4}}
 
 
 @given(FINDINGS)

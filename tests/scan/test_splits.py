@@ -193,7 +193,7 @@ def test_no_cut_of_any_file_changes_its_records(
         assert not lines or cut_up(data, layout, size) == expected
 
 
-@pytest.mark.parametrize("limit", [1, 20, 52, 80])
+@pytest.mark.parametrize("limit", [1, 20, 40, 52, 80])
 @pytest.mark.parametrize("name", [*HOSTILE, *WHOLE])
 def test_neither_do_limits(name: str, limit: int) -> None:
     """Records that are too long are told with their places and lengths, and all others are there, however it is cut."""

@@ -357,9 +357,16 @@ def test_what_is_no_spark(spark: object) -> None:
 def test_what_a_submitted_spark_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "7")
     monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "secret")
-    for settings in (SparkSettings("local"), SparkSettings(conf=(("a", "b"),)), SparkSettings(java_home="/")):
-        with pytest.raises(UsageError, match="GG520"):
+    for option, settings in (
+        ("--master", SparkSettings("local")),
+        ("--remote", SparkSettings(remote="sc://host")),
+        ("--spark-conf", SparkSettings(conf=(("a", "b"),))),
+        ("--java-home", SparkSettings(java_home="/")),
+    ):
+        with pytest.raises(UsageError, match="GG520") as refused:
             resolve_spark(None, settings)
+        (found,) = refused.value.diagnostics
+        assert found.message == f"`{option}` cannot change the Spark that `spark-submit` started, which the run takes"
     with pytest.raises(Abend, match="GG521") as caught, runner_for():
         pass
     assert "which does not answer" in str(caught.value)

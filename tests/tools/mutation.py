@@ -1,7 +1,7 @@
 """A bounded mutation run: small changes of ggfmt's modules, and whether a test notices each.
 
 usage: python tests/tools/mutation.py --record [TEST ...]
-       python tests/tools/mutation.py [--sample N] [--seed S] [--threshold P] [MODULE ...]
+       python tests/tools/mutation.py [--sample N] [--seed S] [--threshold P] [--exclude PART] [MODULE ...]
 
 The first command runs the tests, less those that start Spark, and records in `.mutation/` which test executes which
 line; with TEST, it records these anew and keeps the rest. The second command makes mutants. A mutant is one module with
@@ -49,6 +49,7 @@ from places import ROOT
 
 RECORD = ROOT / ".mutation"
 GUARDS_SECONDS = 30.0  # of processor time, for the tests of one mutant
+SLOW_SECONDS = 3.0  # of processor time, for one test
 SIDE_BY_SIDE = 2
 MEMORY = 6 << 30
 _COPIED = ("ggfmt", "tests", "samples", "conf", "README.md", "CHANGELOG.md", "pyproject.toml")
@@ -101,6 +102,7 @@ class Mutant:
     new: str
     before: str  # the lines that change
     after: str
+    at_import: bool  # whether importing the module executes it, and not a call
 
     @property
     def place(self) -> str:
@@ -134,6 +136,7 @@ class Mutator(ast.NodeVisitor):
         for line in source.splitlines(keepends=True):
             self._lines.append(self._lines[-1] + len(line))
         self._functions: list[str] = []
+        self._calls = 0  # functions around a node
         self.visit(ast.parse(source))
 
     # Places
@@ -154,7 +157,8 @@ class Mutator(ast.NodeVisitor):
         head, tail = self._source[first:start].decode(), self._source[end:last].decode()
         line, function = self._source.count(b"\n", 0, start) + 1, ".".join(self._functions)
         before = self._source[first:last].decode()
-        self.found.append(Mutant(self.module, line, kind, function, start, end, new, before, head + new + tail))
+        after, at_import = head + new + tail, self._calls == 0
+        self.found.append(Mutant(self.module, line, kind, function, start, end, new, before, after, at_import))
 
     def _replace(self, kind: str, node: ast.expr | ast.stmt, new: str) -> None:
         self._add(kind, self._start(node), self._end(node), new)
@@ -174,6 +178,11 @@ class Mutator(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         pass  # before Python 3.12 nothing in it has a place
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        strict = node.arg == "strict" and isinstance(node.value, ast.Constant) and node.value.value is True
+        if not strict:  # `zip(..., strict=True)` is an assertion too
+            self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -198,8 +207,11 @@ class Mutator(ast.NodeVisitor):
         self._functions.append(node.name)
         if isinstance(node, ast.FunctionDef):
             self.visit(node.args)
+        called = isinstance(node, ast.FunctionDef)
+        self._calls += called
         for statement in node.body:
             self.visit(statement)
+        self._calls -= called
         self._functions.pop()
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -344,26 +356,31 @@ class Record:
         return self._lines[module]
 
     def executing(self, mutant: Mutant) -> set[str]:
-        """The tests that execute the lines of a mutant; if an import alone executes them, those that use the module."""
+        """The tests that execute the lines of a mutant; if an import executes them, all that use the module.
+
+        An import is recorded for the test that happens to be the first of its process.
+        """
         lines = self.lines(mutant.module)
         own = range(mutant.line, mutant.line + mutant.before.count("\n") + 1)
         found = set().union(*(lines.get(line, set()) for line in own))
-        if not found and any(line in lines for line in own):
+        if (mutant.at_import or not found) and any(line in lines for line in own):
             found = set().union(*lines.values())
         return found
 
     def guards(self, mutant: Mutant) -> list[str]:
         """The tests that run against a mutant: of each file some that execute it, as many as take `GUARDS_SECONDS`.
 
-        Files of which most tests execute the line come first, for they are about it; of a file the quick ones.
+        Files of which most tests execute the line come first, for they are about it; of a file the quick ones. Slow
+        tests come last: one of them may take as long as all others.
         """
         files: dict[str, list[str]] = {}
         for test in sorted(self.executing(mutant), key=lambda test: (self.seconds[test], test)):
             files.setdefault(test.partition("::")[0], []).append(test)
         ordered = sorted(files, key=lambda file: (-len(files[file]) / self._tests_of_files[file], file))
+        turns = (test for turn in zip_longest(*(files[file] for file in ordered)) for test in turn if test)
         chosen: list[str] = []
         seconds = 0.0
-        for test in (test for turn in zip_longest(*(files[file] for file in ordered)) for test in turn if test):
+        for test in sorted(turns, key=lambda test: self.seconds[test] > SLOW_SECONDS):
             if chosen and seconds + self.seconds[test] > GUARDS_SECONDS:
                 continue
             chosen.append(test)
@@ -476,11 +493,15 @@ def chosen(recorded: Record, modules: Sequence[str], sample: int | None, seed: i
     return list(executed if sample is None else islice(executed, sample))
 
 
-def matching(wanted: Sequence[str], modules: Sequence[str]) -> list[str]:
-    """The modules that are named, by a path or a part of one; all if none is."""
-    found = [module for module in modules if not wanted or any(part in module for part in wanted)]
+def matching(wanted: Sequence[str], excluded: Sequence[str], modules: Sequence[str]) -> list[str]:
+    """The modules that are named, by a path or a part of one, less those that are excluded; all if none is named."""
+    found = [
+        module
+        for module in modules
+        if (not wanted or any(part in module for part in wanted)) and not any(part in module for part in excluded)
+    ]
     if not found:
-        raise SystemExit(f"no test executes a module named {' or '.join(wanted)}")
+        raise SystemExit(f"no test executes a module named {' or '.join(wanted) or 'so'}")
     return found
 
 
@@ -498,6 +519,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a module or a part of its path (all); or a test")
     parser.add_argument("--record", action="store_true", help="record which test executes which line")
+    parser.add_argument("--exclude", action="append", default=[], metavar="PART", help="leave out modules of that path")
     parser.add_argument("--sample", type=int, metavar="N", help="that many mutants, drawn by the seed (all)")
     parser.add_argument("--seed", type=int, default=0, metavar="S")
     parser.add_argument("--threshold", type=float, default=90.0, metavar="P", help="least per cent killed (90)")
@@ -509,7 +531,7 @@ def main() -> int:
     if not (RECORD / "digests.json").exists():
         raise SystemExit("there is no record of what tests execute; `--record` makes it")
     recorded = Record(RECORD)
-    modules = matching(arguments.names, recorded.modules)
+    modules = matching(arguments.names, arguments.exclude, recorded.modules)
     stale = [module for module in modules if recorded.digests.get(module) != digest(ROOT / module)]
     if stale:
         raise SystemExit(f"the record is older than {', '.join(stale)}; `--record` makes it anew")
@@ -525,15 +547,17 @@ def main() -> int:
 
 
 def judged(mutants: Sequence[Mutant], recorded: Record, free: queue.Queue[Place], threshold: float) -> int:
+    killers: set[str] = set()
+
     def one(mutant: Mutant) -> tuple[Mutant, str]:
         guards = recorded.guards(mutant)
         place = free.get()
         try:
             limit = 3 * sum(recorded.seconds[test] for test in guards) + _BASE_SECONDS
             survives = place.survives(mutant, guards, limit)
-            failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", place.shown, re.MULTILINE)
-            if not survives and not place.run([failed[1] if failed and failed[1] in guards else guards[0]]):
-                raise SystemExit(f"a test fails without a mutant\n{place.shown}")
+            if not survives:
+                failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", place.shown, re.MULTILINE)
+                killers.add(failed[1] if failed and failed[1] in guards else guards[0])
         finally:
             free.put(place)
         same = mutant.key in EQUIVALENT
@@ -543,6 +567,10 @@ def judged(mutants: Sequence[Mutant], recorded: Record, free: queue.Queue[Place]
 
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
         results = list(threads.map(one, mutants))
+    # All at once: one start of pytest takes as long as most of these tests.
+    place = free.get()
+    if killers and not place.run(sorted(killers)):
+        raise SystemExit(f"a test fails without a mutant\n{place.shown}")
     return told(results, threshold)
 
 

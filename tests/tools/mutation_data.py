@@ -36,4 +36,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         'elif byte_order_mark(getattr(settings.options, "encoding", "UTF-8")):',
         "elif byte_order_mark(getattr(settings.options, \"encoding\", 'UTF-8X')):",
     ): "as UTF-8, a charset that is none has no byte order mark",
+    (
+        "ggfmt/java/regex.py",
+        '"Cntrl": CodePoints.of((0, 31), (127, 127)),',
+        '"Cntrl": CodePoints.of((127, 127), (0, 31)),',
+    ): "a set of characters is the same in any order",
 }

@@ -161,11 +161,11 @@ Line = tuple[ShownPiece, ...]
 
 @dataclass(frozen=True)
 class ShownField:
-    """A field of a message. `remark` says what the text of the value does not show."""
+    """A field of a message. `remark` says what the text of the value does not show; empty if that is nothing."""
 
     name: str
     value: str
-    remark: str = ""
+    remark: str
 
 
 @dataclass(frozen=True)

@@ -147,19 +147,22 @@ def _records(data: bytes, start: int, layout: CsvLayout, more: bool) -> Iterator
     left out, and so are one that is too long and all behind it."""
     pattern = _patterns_of(layout).record
     while start < len(data):
-        stop = min(len(data), start + layout.max_record + 1)
+        limit = start + layout.max_record
+        stop = min(len(data), limit + 1)  # the line end of the longest record is its next byte
+        is_rest = stop <= limit
         match = pattern.match(data, start, stop)
-        if match is not None and (match.end() < stop or (stop == len(data) and not more)):
+        if match is not None and (match.end() < stop or (is_rest and not more)):
             end = match.end()
-        elif more and stop == len(data) and stop - start <= layout.max_record:
+        elif is_rest and more:
             return
         else:  # a quote that nothing closes
             end = data.find(b"\n", start, stop)
-            if end < 0 and stop - start > layout.max_record:
-                return
-            end = len(data) if end < 0 else end
+            if end == -1:
+                if not is_rest:
+                    return
+                end = stop
         following = min(end + 1, len(data))
-        yield start, end - (end > start and data[end - 1 : end] == b"\r" and end < len(data)), following
+        yield start, end - (end < len(data) and data.endswith(b"\r", start, end)), following
         start = following
 
 

@@ -281,6 +281,8 @@ def rows(data: bytes, **options: str) -> list[Any]:
     [
         (b"1, AFRICA \n2,x", {}, [("1", " AFRICA "), ("2", "x")]),
         (b'1,"a,b"\r\n2,"c\r\nd"\r\n', {}, [("1", "a,b"), ("2", "c\r\nd")]),
+        (b"1,2\r\n3,4\r", {}, [("1", "2"), ("3", "4\r")]),
+        (b'1,"a\nb"', {}, [("1", "a\nb")]),
         (b'NULL,"NULL"\n', {}, [(None, "NULL")]),
         (b'"",\n', {}, [("", "")]),
         (b'"",\n', {"nullLiteral": "CDATA[]"}, [("", None)]),
@@ -392,6 +394,24 @@ def test_records_are_found_wherever_blocks_of_the_file_end(monkeypatch: pytest.M
         chunks = csv_read.chunks(io.BytesIO(data), "f", replace(layout, max_record=16))
         places = [(chunk.offset + start, chunk.offset + end) for chunk in chunks for start, end in chunk.spans or ()]
         assert places == sorted([*whole.places, (data.index(b"4,"), data.index(b"\n6,7"))])
+
+
+@pytest.mark.parametrize("line_end", [b"", b"\n", b"\n5,6\n"])
+@pytest.mark.parametrize("record", [b"1,2345678", b'1,"23\n56"', b'1,"345678'], ids=["plain", "quoted", "never closed"])
+def test_a_record_may_be_as_long_as_the_limit(record: bytes, line_end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = b"3,4\n"
+    data = head + record + line_end
+    layout = layout_of("arcion_csv", data, told("arcion_csv", **PLAIN))
+
+    def found(max_record: int) -> bool:
+        chunks = csv_read.chunks(io.BytesIO(data), "f", replace(layout, max_record=max_record))
+        places = [(chunk.offset + start, chunk.offset + end) for chunk in chunks for start, end in chunk.spans or ()]
+        return (len(head), len(head) + len(record)) in places
+
+    for size in range(1, len(data) + 2):
+        monkeypatch.setattr(csv_read, "CHUNK_BYTES", size)
+        assert found(len(record))
+        assert not found(len(record) - 1)
 
 
 @pytest.mark.parametrize("text", ["", "ab", "a", "1", '"', "CDATA[ ]", "\\", "_", "é", "CDATA[\n]"])

@@ -43,6 +43,7 @@ from ggfmt.formats.api.writing import Formatter, RowErrors
 from ggfmt.formats.dts.charsets import decoder
 from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
 from ggfmt.formats.dts.schema import BRANCHES, record_schema, version_of
+from ggfmt.formats.dts.types import hint_of
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 OFFICIAL = DATA / "dts-avro"
@@ -467,6 +468,58 @@ def test_the_number_of_a_type_is_that_of_its_source(source: str, number: int, ki
     assert column.type == SqlType(kind)
 
 
+# The numbers by the names that the sources give them.
+MYSQL_TYPES = {
+    "DECIMAL NEWDECIMAL": (Kind.DECIMAL, (0, 246)),
+    "TINY SHORT LONG LONGLONG INT24 YEAR BIT": (Kind.INTEGER, (1, 2, 3, 8, 9, 13, 16)),
+    "FLOAT": (Kind.FLOAT, (4,)),
+    "DOUBLE": (Kind.DOUBLE, (5,)),
+    "TIMESTAMP DATETIME NEWDATE": (Kind.TIMESTAMP, (7, 12, 14)),
+    "DATE": (Kind.DATE, (10,)),
+    "TIME": (Kind.TIME, (11,)),
+    "NULL VARCHAR JSON ENUM SET VAR_STRING STRING": (Kind.STRING, (6, 15, 245, 247, 248, 253, 254)),
+    "TINY_BLOB MEDIUM_BLOB LONG_BLOB BLOB GEOMETRY": (Kind.BINARY, (249, 250, 251, 252, 255)),
+}
+ORACLE_TYPES = {
+    "NUMBER": (Kind.DECIMAL, (2,)),
+    "BINARY_FLOAT": (Kind.FLOAT, (100,)),
+    "BINARY_DOUBLE": (Kind.DOUBLE, (101,)),
+    "DATE TIMESTAMP TIMESTAMP_TZ TIMESTAMP_LTZ": (Kind.TIMESTAMP, (12, 180, 181, 231)),
+    "INTERVAL_YEAR INTERVAL_DAY": (Kind.INTERVAL, (182, 183)),
+    "VARCHAR2 LONG OPAQUE ROWID CHAR CLOB BFILE UROWID": (Kind.STRING, (1, 8, 58, 69, 96, 112, 114, 208)),
+    "RAW LONG_RAW BLOB": (Kind.BINARY, (23, 24, 113)),
+}
+POSTGRESQL_TYPES = {
+    "bool": (Kind.BOOLEAN, (16,)),
+    "int8 int2 int4 oid": (Kind.INTEGER, (20, 21, 23, 26)),
+    "numeric": (Kind.DECIMAL, (1700,)),
+    "float4": (Kind.FLOAT, (700,)),
+    "float8": (Kind.DOUBLE, (701,)),
+    "date": (Kind.DATE, (1082,)),
+    "time timetz": (Kind.TIME, (1083, 1266)),
+    "timestamp timestamptz": (Kind.TIMESTAMP, (1114, 1184)),
+    "interval": (Kind.INTERVAL, (1186,)),
+    "char name text json xml bpchar varchar uuid jsonb": (
+        Kind.STRING,
+        (18, 19, 25, 114, 142, 1042, 1043, 2950, 3802),
+    ),
+    "bytea": (Kind.BINARY, (17,)),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "types"), [("MySQL", MYSQL_TYPES), ("Oracle", ORACLE_TYPES), ("PostgreSQL", POSTGRESQL_TYPES)]
+)
+def test_every_type_of_a_source_has_its_numbers(source: str, types: dict[str, tuple[Kind, tuple[int, ...]]]) -> None:
+    for names, (kind, numbers) in types.items():
+        open_kinds = frozenset((Kind.STRING, Kind.BINARY) if kind in (Kind.STRING, Kind.BINARY) else ())
+        for name, number in zip(names.split(), numbers, strict=True):
+            found = hint_of(source, number)
+            assert (name, found.kind, found.learns) == (name, kind, open_kinds)
+    known = {number for _, numbers in types.values() for number in numbers}
+    assert all(hint_of(source, number).learns == set(Kind) for number in range(4000) if number not in known)
+
+
 @pytest.mark.parametrize(
     ("number", "source", "items", "kind", "texts"),
     [
@@ -747,11 +800,12 @@ def test_values_are_branches_of_the_union() -> None:
     assert item["afterImages"][9] == time(2020, 1, 2, 3, 4, 5, 6000)
 
 
-def test_a_decimal_has_the_sizes_of_its_type() -> None:
-    table = TableDef("a.b", (Column("x", SqlType(Kind.DECIMAL, precision=10, scale=2)),))
+@pytest.mark.parametrize(("scale", "written_scale"), [(2, 2), (None, 0)])
+def test_a_decimal_has_the_sizes_of_its_type(scale: int | None, written_scale: int) -> None:
+    table = TableDef("a.b", (Column("x", SqlType(Kind.DECIMAL, precision=10, scale=scale)),))
     changes = Changes(plain_table(table), [PlainOperation("I", AT, None, None, {"x": "1.5"}, {})], False)
     (item,) = decoded(written("dts_avro", changes, table))
-    assert item["afterImages"] == [value("Decimal", value="1.5", precision=10, scale=2)]
+    assert item["afterImages"] == [value("Decimal", value="1.5", precision=10, scale=written_scale)]
 
 
 @pytest.mark.parametrize(

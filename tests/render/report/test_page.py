@@ -65,6 +65,11 @@ def rows(found: Any, caption: str) -> list[list[str]]:
     return [[text_of(cell) for cell in row] for row in body]
 
 
+def heads(found: Any, caption: str) -> list[tuple[str, str | None]]:
+    """The columns of a table with their classes: `n` has numbers, to the right and sorted by value."""
+    return [(text_of(head), head.get("class")) for head in found.xpath(f'.//table[caption="{caption}"]/thead/tr/th')]
+
+
 def number(text: str) -> int:
     return int(text.replace(",", ""))
 
@@ -135,6 +140,9 @@ def test_rejects_losses_and_warnings_are_those_of_the_manifest(shown: Any, out: 
         for loss in of["losses"]
     ]
     assert sorted(rows(shown, "Values that could not be shown as they are")) == sorted(losses)
+    assert heads(shown, "Values that could not be shown as they are") == [
+        ("Handler", None), ("Table", None), ("Column", None), ("Values", "n"), ("What happened", None),
+    ]  # fmt: skip
     assert f"{totals['handlers']['d']['lost_characters']} characters" in text_of(section(shown, "Losses"))
     assert [row[0] for row in rows(shown, "Warnings")] == totals["warnings"]
     assert shown.xpath('//span[contains(@class, "warn")]')

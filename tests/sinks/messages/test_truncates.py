@@ -9,6 +9,8 @@ import pytest
 from runs import content, manifest, operation, run_ggfmt, write_lines
 
 from ggfmt.diagnostics.diagnostic import GgfmtError
+from ggfmt.render.runs import run_text
+from ggfmt.sinks.messages.run_history import read_run
 from ggfmt.sinks.messages.verification import verify
 
 FORMATS = ("json", "canal_json", "debezium_json", "maxwell_json")
@@ -43,6 +45,7 @@ def test_truncates_are_left_out_and_counted(tmp_path: Path, caplog: pytest.LogCa
         assert b'"op":"t"' not in data
         assert b'"op_type":"t"' not in data
     assert caplog.text.count("left out: 2 truncates") == len(FORMATS)
+    assert run_text(read_run(str(tmp_path / "out"))).count("left out: 2 truncates") == len(FORMATS)
     assert verify(str(tmp_path / "out")).findings == []
 
 

@@ -915,8 +915,15 @@ def test_hex_is_cut() -> None:
         "00000000  00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f  ................",
         "... 2 more bytes",
     ]
-    assert "".join(piece.text for piece in hex_lines(b"AB")[0]) == f"00000000  41 42{' ' * 42}  AB"
-    assert hex_lines(bytes(129))[-1][0].text == "... 1 more byte"
+    assert hex_lines(b"AB") == (
+        (
+            ShownPiece("remark", "00000000  "),
+            ShownPiece("value", "41 42" + " " * 42),
+            ShownPiece("punctuation", "  "),
+            ShownPiece("name", "AB"),
+        ),
+    )
+    assert hex_lines(bytes(129))[-1] == (ShownPiece("remark", "... 1 more byte"),)
 
 
 def test_a_format_without_a_way_to_show_its_messages_is_shown_as_text() -> None:

@@ -317,7 +317,7 @@ class XmlReader(BatchingReader[_Table]):
             problem = yield from self._meet(operation)
             if problem is not None or self._regular.again:
                 return problem
-        kind = self._kinds.get(operation.type or "")
+        kind = None if operation.type is None else self._kinds.get(operation.type)
         problem = misfit(operation, kind, self._kinds)
         if problem is not None or kind is None:
             return problem
