@@ -100,6 +100,11 @@ def memory(buffer: pa.Buffer | None) -> memoryview:
     return memoryview(buffer)  # type: ignore[arg-type]  # the stubs lack `__buffer__`
 
 
+def combined(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    """Return a column in one piece, also if it has no piece."""
+    return pa.concat_arrays([nulls(0, column.type), *column.chunks])
+
+
 def nulls(count: int, type: pa.DataType) -> pa.Array[Any]:
     """Return NULLs of a type that is known only at run time."""
     array: pa.Array[Any] = pa.nulls(count, type)  # type: ignore[call-overload]

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import counts_by_value, narrow, nulls
-from ggfmt.columnar.typed import typed_values
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.arrow.arrays import counts_by_value, narrow, non_null_values
 from ggfmt.frames.batches import FILE_BITS
-from ggfmt.frames.shapes import INSTANT, TEXT, ddl_type
-from ggfmt.java.text import visible
-from ggfmt.rows.fold import COLLISION, NEVER_SEEN, NO_KEY, OVERTAKEN, Fold, RowStates, key_codes
+from ggfmt.frames.shapes import TEXT
+from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates, key_codes
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.key_updates import LinkFinder
-from ggfmt.rows.operations import (
-    BASE_SEQ,
-    DELETE,
-    INSERT,
-    TRUNCATE,
-    Truncate,
-    concatenated,
-    staged_schema,
-    truncate_operations,
-)
-from ggfmt.rows.ordering import Ordering, without_repeated
+from ggfmt.rows.keyless import keyless_rows
+from ggfmt.rows.net_changes import NetChanges, RowSet
+from ggfmt.rows.operations import BASE_SEQ, TRUNCATE, concatenated, staged_schema, truncate_operations
+from ggfmt.rows.ordering import without_repeated
 from ggfmt.rows.query import (
     CURRENT,
     DELETED,
@@ -40,87 +30,12 @@ from ggfmt.rows.query import (
     VALID_FROM_TS,
     VALID_TO_POSITION,
     VALID_TO_TS,
-    RowQuery,
-    query_error,
 )
-from ggfmt.rows.table_stats import TableStats
-from ggfmt.rows.tables import RowTable
-
-REASON = "reason"
+from ggfmt.rows.results import REASON, RowCounts, TableQuery, UnitAnswer, last_of, places_of, typed_columns
 
 _LONG = pa.int64()
 _NO_LONG = pa.scalar(None, _LONG)
-_SHOWN = 40  # maximum characters of a value in an error
-_METADATA_TYPES = {
-    VALID_FROM_POSITION: TEXT,
-    VALID_TO_POSITION: TEXT,
-    VALID_FROM_TS: INSTANT,
-    VALID_TO_TS: INSTANT,
-    OP: TEXT,
-    STATE: TEXT,
-}
 _OPS = pa.array(["I", "U", "D", "T"], TEXT)
-
-
-@dataclass(frozen=True)
-class TableQuery:
-    """A query to one table.
-
-    epoch      the number of the epoch in force at the end: the columns of current rows and of net changes
-    truncates  of all operations of the table
-    files      the names of the input files, by number
-    complete   a base snapshot is known
-    in_pairs   the format writes an update of a key as a delete and an insert
-    """
-
-    query: RowQuery
-    table: RowTable
-    ordering: Ordering
-    epoch: int
-    truncates: tuple[Truncate, ...] = ()
-    files: Sequence[str] = ()
-    complete: bool = False
-    in_pairs: bool = False
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the table in the result. A history has all that there ever were."""
-        if self.query.kind == "history":
-            return self.table.columns
-        return self.table.epochs[self.epoch].columns
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of the result."""
-        marks = [pa.field(name, _METADATA_TYPES[name]) for name in self.query.metadata_columns]
-        return pa.schema([*self.table.schema_of(self.columns), *marks])
-
-
-@dataclass
-class RowCounts:
-    """Counts of rows by state, and by column the values of current rows that no operation set.
-
-    defaults  the insert does not have the column: the database may have put a default there
-    added     the column was added later, and no operation has set it since
-    """
-
-    states: Counter[str] = field(default_factory=Counter)
-    defaults: Counter[str] = field(default_factory=Counter)
-    added: Counter[str] = field(default_factory=Counter)
-
-    def add(self, other: RowCounts) -> None:
-        self.states.update(other.states)
-        self.defaults.update(other.defaults)
-        self.added.update(other.added)
-
-
-@dataclass
-class UnitAnswer:
-    """The result for some rows. `unresolved`: operations in the columns of staging, with a column `reason`."""
-
-    rows: pa.RecordBatch
-    counts: RowCounts
-    unresolved: pa.RecordBatch
 
 
 def answer(query: TableQuery, batches: Sequence[pa.RecordBatch], linked: bool = False) -> UnitAnswer:
@@ -151,7 +66,9 @@ class _Unit:
         if query.as_of is not None:
             batch = batch.filter(self._query.ordering.up_to(batch, query.as_of))
         if not self._table.key:
-            return self._keyless(batch)
+            rows, counts, unresolved = keyless_rows(self._query, batch)
+            self._unresolved += unresolved
+            return UnitAnswer(rows, counts, self._listed())
         state = self._state(batch)
         if query.kind == "current":
             rows, counts = self._current(state)
@@ -173,7 +90,7 @@ class _Unit:
         epochs: pa.Int64Array = pc.cumulative_sum(pc.cast(truncates, _LONG))
         unkeyed = None
         if keyed.true_count < len(keyed):
-            unkeyed = batch.filter(pc.and_(pc.invert(keyed), pc.equal(epochs, _last(epochs))))
+            unkeyed = batch.filter(pc.and_(pc.invert(keyed), pc.equal(epochs, last_of(epochs))))
             batch, truncates, epochs = batch.filter(keyed), truncates.filter(keyed), epochs.filter(keyed)
         cuts = batch.filter(truncates)
         identities: Identities | None = None
@@ -183,8 +100,8 @@ class _Unit:
         else:
             new, old = self._codes(batch)
             finder = LinkFinder(self._table, self._schema, self._query.in_pairs)
-            halves = {place + 1: place for place in finder.pairs_in(batch).to_pylist()}
-            keys = old.to_pylist(), new.to_pylist()
+            halves = {place + 1: place for place in non_null_values(finder.pairs_in(batch))}
+            keys = non_null_values(old), non_null_values(new)
             identities = assign_identities(batch, self._table, *keys, halves, self._query.complete)
             identities, rows = _without_truncates(identities, truncates)
             batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))
@@ -204,7 +121,7 @@ class _Unit:
         """Return the rows at the end, and note the operations of those that are unresolved."""
         fold, query = state.fold, self._query
         wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
-        places = self._with_key(state, _places(pc.and_not(wanted, fold.is_delete)))
+        places = self._with_key(state, places_of(pc.and_not(wanted, fold.is_delete)))
         columns = query.table.epochs[query.epoch].columns
         states = fold.states(places, columns, query.epoch)
         self._list_unresolved(state, places, states)
@@ -218,7 +135,7 @@ class _Unit:
         parts = [self._rows(fold, states, self._state_of(states))]
         if DELETED in query.query.keep:
             wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
-            gone = self._deleted_places(state, _places(pc.and_(wanted, fold.is_delete)))
+            gone = self._deleted_places(state, places_of(pc.and_(wanted, fold.is_delete)))
             deleted = fold.states(gone, query.columns, query.epoch, deleted=True)
             deleted = replace(deleted, reasons=pa.nulls(len(gone), TEXT))
             counts.states[DELETED] += len(gone)
@@ -251,17 +168,15 @@ class _Unit:
             return places
         fold = state.fold
         new, old = self._codes(fold.batch)
-        in_order = new.take(fold.order)
-        last: dict[int, int] = {}
-        operations = fold.order.take(places).to_pylist()
-        for place, code, operation in zip(
-            places.to_pylist(), in_order.take(places).to_pylist(), operations, strict=True
-        ):
+        codes = non_null_values(new)
+        last: dict[int, tuple[int, int]] = {}
+        for place, operation in zip(non_null_values(places), non_null_values(fold.order.take(places)), strict=True):
+            code = codes[operation]
             if code not in last or operation > last[code][1]:
                 last[code] = place, operation
         latest: dict[int, int] = {}
-        for operation, codes in enumerate(zip(old.to_pylist(), new.to_pylist(), strict=True)):
-            latest.update(dict.fromkeys(codes, operation))
+        for operation, both in enumerate(zip(non_null_values(old), codes, strict=True)):
+            latest.update(dict.fromkeys(both, operation))
         return pa.array(sorted(place for code, (place, operation) in last.items() if latest[code] == operation), _LONG)
 
     def _list_unresolved(self, state: _State, places: pa.Int64Array, states: RowStates) -> None:
@@ -276,7 +191,7 @@ class _Unit:
         found, fold = state.identities, state.fold
         if found is None or not found.collided:
             return
-        known = set(fold.groups_at(unresolved).to_pylist())
+        known = set(non_null_values(fold.groups_at(unresolved)))
         for row, operation in found.collided:
             if row not in known:
                 self._collisions += 1
@@ -301,7 +216,7 @@ class _Unit:
 
     def _history(self, state: _State) -> tuple[pa.RecordBatch, RowCounts]:
         fold, query = state.fold, self._query
-        places = _places(pc.invert(fold.is_deleting))
+        places = places_of(pc.invert(fold.is_deleting))
         ends, holding = self._ends(state, places)
         states = fold.states(places, query.columns, None, holding=holding)
         at = fold.order.take(places)
@@ -350,20 +265,20 @@ class _Unit:
         since = query.query.since
         base = pc.equal(batch["seq"], BASE_SEQ)
         early = base if since is None else query.ordering.up_to(batch, since)
-        earlier = self._state(batch.filter(early))
+        earlier = self._row_set(self._state(batch.filter(early)))
         keyed = pc.and_(pc.not_equal(batch["op"], TRUNCATE), narrow(batch["keyed"], pa.BooleanArray))
-        return NetChanges(self, query, earlier, state, batch, early, keyed).answer()
+        return NetChanges(query, earlier, self._row_set(state), batch, early, keyed).answer()
 
-    def row_set(self, state: _State) -> RowStates:
+    def _row_set(self, state: _State) -> RowSet:
         """Return the rows at a point in time."""
         fold, query = state.fold, self._query
         wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
-        places = _places(pc.and_not(wanted, fold.is_delete))
+        places = places_of(pc.and_not(wanted, fold.is_delete))
         found = state.identities
         if found is not None and found.ended:
             ended = pc.is_in(fold.groups_at(places), value_set=pa.array(sorted(found.ended), _LONG))
             places = places.filter(pc.invert(ended))
-        return fold.states(places, query.columns, query.epoch)
+        return RowSet(fold, fold.states(places, query.columns, query.epoch))
 
     # Results
 
@@ -396,119 +311,14 @@ class _Unit:
         query = self._query
         kept = pc.is_in(state, value_set=pa.array(sorted(query.query.states), TEXT))
         if kept.true_count < len(kept):
-            rows = _places(kept)
+            rows = places_of(kept)
             states = states.take(rows)
             state = state.take(rows)
             marks = {name: column.take(rows) for name, column in (marks or {}).items()}
-        columns = self.typed(fold, states, query.columns)
+        columns = typed_columns(query, fold, states, query.columns)
         extra = {**(marks or {}), STATE: state}
         arrays = [*columns, *(extra[name] for name in query.query.metadata_columns)]
         return pa.RecordBatch.from_arrays(arrays, schema=query.schema)
-
-    def typed(self, fold: Fold, states: RowStates, names: Sequence[str]) -> list[pa.Array[Any]]:
-        """Return the values of rows in the types of the result."""
-        key = self._table.key
-        columns = []
-        for name, texts, source in zip(names, fold.values(states, names), states.sources, strict=True):
-            if name in key:
-                columns.append(fold.batch[f"k{key.index(name)}"].take(states.places))
-                continue
-            values, wrong = typed_values(texts, self._table.types[name])
-            if wrong:
-                raise self._misfit(fold, name, source[wrong[0]].as_py(), texts[wrong[0]].as_py())
-            columns.append(values)
-        return columns
-
-    def _misfit(self, fold: Fold, name: str, source: int, text: str) -> Abend:
-        """Return the error for a value that does not fit the type of its column."""
-        row = fold.batch.slice(source % fold.count, 1)
-        seq, type = row["seq"][0].as_py(), self._table.types[name]
-        file = None if seq == BASE_SEQ else self._query.files[seq >> FILE_BITS]
-        place = Span(
-            file=file,
-            offset=row["offset"][0].as_py(),
-            table=self._table.name,
-            field=name,
-            position=row["position"][0].as_py(),
-        )
-        shown = visible(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
-        help = f"give `--type '{self._table.name}.{name}=string'`"
-        return Abend(Diagnostic("GG530", f"`{shown}` is no value of the type `{ddl_type(type)}`", place, help))
-
-    # Tables without a key
-
-    def _keyless(self, batch: pa.RecordBatch) -> UnitAnswer:
-        """Count equal rows: inserts add one, deletes take one away."""
-        query = self._query
-        columns = query.columns
-        lasting = self._lasting(batch)
-        weights = self._weights(lasting, columns)
-        op = "I"
-        if query.query.kind == "changes":
-            since = query.query.since
-            base = pc.equal(batch["seq"], BASE_SEQ)
-            early = batch.filter(base if since is None else query.ordering.up_to(batch, since))
-            cut = pc.equal(batch["op"], TRUNCATE).true_count > pc.equal(early["op"], TRUNCATE).true_count
-            before = self._weights(self._lasting(early), columns)
-            if cut:  # rows that went before the truncate without having come are over
-                before = before.filter(pc.greater(before["weight"], 0))
-            taken = before.set_column(len(columns), "weight", pc.negate(before["weight"]))
-            weights = _summed(pa.concat_tables([weights, taken]), columns)
-        weight = weights["weight"].combine_chunks()
-        weight = weight if isinstance(weight, pa.Array) else weight.chunk(0)
-        counts = RowCounts()
-        repeats = pc.abs(weight)
-        places = _repeated_places(repeats)
-        there = pc.greater(weight, 0).take(places)
-        if query.query.kind == "changes":
-            marks = {OP: pc.if_else(there, op, "D"), STATE: pa.repeat(pa.scalar(CURRENT, TEXT), len(places))}
-            counts.states[CURRENT] = len(places)
-        else:
-            marks = {STATE: pc.if_else(there, CURRENT, UNRESOLVED)}
-            counts.states[CURRENT] = there.true_count
-            counts.states[UNRESOLVED] = len(there) - there.true_count
-            if UNRESOLVED not in query.query.keep:
-                places = places.filter(there)
-                marks = {STATE: marks[STATE].filter(there)}
-            self._list_keyless(lasting, weights, columns)
-        rows = [weights[name].combine_chunks().take(places) for name in columns]
-        arrays = [*rows, *(marks[name] for name in query.query.metadata_columns)]
-        flat = [a.chunk(0) if isinstance(a, pa.ChunkedArray) else a for a in arrays]
-        return UnitAnswer(pa.RecordBatch.from_arrays(flat, schema=query.schema), counts, self._listed())
-
-    def _lasting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the operations after the last truncate."""
-        truncates = pc.equal(batch["op"], TRUNCATE)
-        epochs = pc.cumulative_sum(pc.cast(truncates, _LONG))
-        return batch.filter(pc.and_not(pc.equal(epochs, _last(epochs)), truncates))
-
-    def _keyless_columns(self, batch: pa.RecordBatch, columns: Sequence[str]) -> dict[str, pa.Array[Any]]:
-        found = {}
-        for name in columns:
-            values = batch[f"k{self._table.columns.index(name)}"]
-            arrival = self._table.arrivals(name)[self._query.epoch]
-            if arrival not in (None, self._table.epochs[0].start):
-                values = pc.if_else(pc.greater_equal(batch["seq"], arrival), values, pa.scalar(None, values.type))
-            found[name] = values
-        return found
-
-    def _weights(self, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.Table:
-        weight = pc.if_else(pc.equal(batch["op"], INSERT), 1, -1)
-        return _summed(pa.table({**self._keyless_columns(batch, columns), "weight": weight}), columns)
-
-    def _list_keyless(self, batch: pa.RecordBatch, weights: pa.Table, columns: Sequence[str]) -> None:
-        """Note the operations that took rows away which never came."""
-        missing = weights.filter(pc.less(weights["weight"], 0))
-        if not len(missing):
-            return
-        codes = key_codes(
-            [
-                pa.concat_arrays([values, *missing[name].chunks])
-                for name, values in self._keyless_columns(batch, columns).items()
-            ]
-        )
-        wanted = pc.is_in(codes.slice(0, len(batch)), value_set=codes.slice(len(batch)))
-        self._unresolved.append((NEVER_SEEN, batch.filter(pc.and_(wanted, pc.equal(batch["op"], DELETE)))))
 
 
 @dataclass
@@ -529,146 +339,6 @@ class _State:
     overtaken_places: pa.Int64Array | None = None
 
 
-class NetChanges:
-    """The changes from earlier rows to later ones, one for each key.
-
-    batch  all operations, of which those that count for the earlier rows are `early`, and those with a key are `keyed`
-    """
-
-    def __init__(
-        self,
-        unit: _Unit,
-        query: TableQuery,
-        earlier: _State,
-        later: _State,
-        batch: pa.RecordBatch,
-        early: pa.BooleanArray,
-        keyed: pa.BooleanArray,
-    ) -> None:
-        self._unit, self._query = unit, query
-        self._earlier, self._later = earlier, later
-        self._batch, self._early, self._keyed = batch, early, keyed
-
-    def answer(self) -> tuple[pa.RecordBatch, RowCounts]:
-        key = self._query.table.key
-        batch, rows = self._batch, len(self._batch)
-        before = self._unit.row_set(self._earlier)
-        after = self._unit.row_set(self._later)
-        of_before = self._earlier.fold.batch.take(before.places)
-        of_after = self._later.fold.batch.take(after.places)
-        columns = [
-            pa.concat_arrays([batch[f"k{j}"], batch[f"o{j}"], of_before[f"k{j}"], of_after[f"k{j}"]])
-            for j in range(len(key))
-        ]
-        codes = key_codes(columns)
-        keys = (pc.max(codes).as_py() + 1) if len(codes) else 0
-        every = pa.array(range(keys), _LONG)
-        at_before = pc.cast(pc.index_in(every, value_set=codes.slice(2 * rows, len(before.places))), _LONG)
-        at_after = pc.cast(pc.index_in(every, value_set=codes.slice(2 * rows + len(before.places))), _LONG)
-        was_there, touched = self._first_words(codes.slice(0, rows), codes.slice(rows, rows), keys)
-        was = pc.or_(at_before.is_valid(), was_there)
-        now = at_after.is_valid()
-        differs = self._differ(before, after, at_before, at_after)
-        certain = pc.fill_null(before.reasons.is_null().take(at_before), False)
-        doubtful = pc.fill_null(after.reasons.is_valid().take(at_after), False)
-        changed = pc.or_(differs, pc.or_(pc.invert(certain), doubtful))
-        op = pc.if_else(
-            pc.and_not(now, was),
-            pa.scalar("I", TEXT),
-            pc.if_else(
-                pc.and_not(was, now),
-                pa.scalar("D", TEXT),
-                pc.if_else(pc.and_(pc.and_(was, now), changed), pa.scalar("U", TEXT), pa.scalar(None, TEXT)),
-            ),
-        )
-        op = pc.if_else(pc.or_(touched, at_before.is_valid()), op, pa.scalar(None, TEXT))
-        wanted = _places(op.is_valid())
-        op = op.take(wanted)
-        gone = pc.equal(op, "D")
-        state = pc.if_else(pc.and_not(doubtful.take(wanted), gone), UNRESOLVED, CURRENT)
-        names = self._query.columns
-        earlier = self._unit.typed(self._earlier.fold, before, names)
-        later = self._unit.typed(self._later.fold, after, names)
-        arrays: list[pa.Array[Any]] = []
-        first = pc.cast(pc.index_in(every, value_set=codes), _LONG).take(wanted)  # a place where each key is shown
-        for name, old, new in zip(names, earlier, later, strict=True):
-            if name in key:
-                arrays.append(columns[key.index(name)].take(first))
-                continue
-            values = pc.if_else(gone, old.take(at_before.take(wanted)), new.take(at_after.take(wanted)))
-            arrays.append(values)
-        marks = {OP: op, STATE: state}
-        kept = pc.is_in(state, value_set=pa.array(sorted(self._query.query.states), TEXT))
-        arrays += [marks[name] for name in self._query.query.metadata_columns]
-        result = pa.RecordBatch.from_arrays(arrays, schema=self._query.schema).filter(kept)
-        counts = RowCounts()
-        for name, number in counts_by_value(state).items():
-            counts.states[str(name)] += number
-        return result, counts
-
-    def _first_words(
-        self, new: pa.Int64Array, old: pa.Int64Array, keys: int
-    ) -> tuple[pa.BooleanArray, pa.BooleanArray]:
-        """Return by key whether its first later operation says that a row was there, where no earlier one has shown it;
-        and whether a later operation is of the key."""
-        batch = self._batch
-        moves = narrow(batch["moves"], pa.BooleanArray)
-        truncates: pa.Int64Array = pc.cumulative_sum(pc.cast(pc.equal(batch["op"], TRUNCATE), _LONG))
-        unseen = pc.equal(truncates, 0)
-        was = pc.and_(pc.and_not(pc.not_equal(batch["op"], INSERT), moves), unseen)
-        number = pa.array(range(len(batch)), _LONG)
-        at_new = {"key": new, "number": number, "was": was, "early": self._early}
-        rows = pa.table(at_new).filter(self._keyed)
-        moving = pc.and_(self._keyed, moves)
-        at_old = {"key": old, "number": number, "was": unseen, "early": self._early}
-        rows = pa.concat_tables([rows, pa.table(at_old).filter(moving)])
-        rows = rows.set_column(2, "was", pc.cast(rows["was"], pa.int8())).set_column(
-            3, "early", pc.cast(rows["early"], pa.int8())
-        )
-        order = pc.sort_indices(rows, sort_keys=[("key", "ascending"), ("number", "ascending")])
-        rows = rows.take(order)
-        found = rows.group_by("key", use_threads=False).aggregate(
-            [("was", "first"), ("early", "max"), ("early", "min")]
-        )
-        every = pa.array(range(keys), _LONG)
-        at = pc.index_in(every, value_set=found["key"])
-        flags = {name: found[name].combine_chunks() for name in ("was_first", "early_max", "early_min")}
-        taken = {name: pc.fill_null(pc.equal(_one(column), 1).take(at), False) for name, column in flags.items()}
-        known = pc.and_not(taken["was_first"], taken["early_max"])
-        seen = pc.and_not(at.is_valid(), taken["early_min"])
-        return pc.and_(known, seen), seen
-
-    def _differ(
-        self, before: RowStates, after: RowStates, at_before: pa.Int64Array, at_after: pa.Int64Array
-    ) -> pa.BooleanArray:
-        names = self._query.columns
-        old = self._earlier.fold.values(before, names)
-        new = self._later.fold.values(after, names)
-        found: pa.BooleanArray = pa.repeat(pa.scalar(False), len(at_before))
-        for one, other in zip(old, new, strict=True):
-            left, right = one.take(at_before), other.take(at_after)
-            unlike = pc.if_else(
-                pc.and_(left.is_valid(), right.is_valid()),
-                pc.fill_null(pc.not_equal(left, right), False),
-                pc.xor(left.is_valid(), right.is_valid()),
-            )
-            found = pc.or_(found, unlike)
-        return found
-
-
-def _one(array: Any) -> pa.Array[Any]:
-    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
-
-
-def _places(mask: pa.BooleanArray) -> pa.Int64Array:
-    return pc.cast(pc.indices_nonzero(mask), _LONG)
-
-
-def _last(epochs: pa.Int64Array) -> int:
-    """The last of ascending numbers; 0 if there is none."""
-    return int(epochs[-1].as_py()) if len(epochs) else 0
-
-
 def _without(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
     return batch.filter(pc.invert(mask)) if mask.true_count else batch
 
@@ -679,7 +349,7 @@ def _without_truncates(identities: Identities, truncates: pa.BooleanArray) -> tu
     if not truncates.true_count:
         return identities, groups
     kept = pc.invert(truncates)
-    numbers = pc.subtract(pc.cumulative_sum(pc.cast(kept, _LONG)), 1).to_pylist()
+    numbers = non_null_values(pc.subtract(pc.cumulative_sum(pc.cast(kept, _LONG)), 1))
     renumbered = Identities(
         [],
         {numbers[insert]: numbers[delete] for insert, delete in identities.halves.items()},
@@ -689,34 +359,3 @@ def _without_truncates(identities: Identities, truncates: pa.BooleanArray) -> tu
         [(row, numbers[operation]) for row, operation in identities.collided],
     )
     return renumbered, groups.filter(kept)
-
-
-def _summed(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Return equal rows once, with the sum of their weights if that is not 0."""
-    names = [f"c{place}" for place in range(len(columns))]
-    found = rows.rename_columns([*names, "weight"]).group_by(names, use_threads=False).aggregate([("weight", "sum")])
-    found = found.select([*names, "weight_sum"]).rename_columns([*columns, "weight"])
-    return found.filter(pc.not_equal(found["weight"], 0)).combine_chunks()
-
-
-def _repeated_places(counts: pa.Array[Any]) -> pa.Int64Array:
-    """Return each place as often as its count says."""
-    lists = pa.ListArray.from_arrays(
-        pa.concat_arrays([pa.array([0], pa.int32()), pc.cast(pc.cumulative_sum(counts), pa.int32())]),
-        nulls(pc.sum(counts).as_py() or 0, pa.int8()),
-    )
-    return narrow(pc.list_parent_indices(lists), pa.Int64Array)
-
-
-def check_keyless(query: RowQuery, table: RowTable, stats: TableStats) -> None:
-    """Raises: UsageError GG552 for a table without a key whose operations do not show their whole rows, GG551 for its
-    history."""
-    if table.key:
-        return
-    name = table.name
-    help = f"name the columns that identify a row: `primaryKeys` (`--primary-keys '{name}=ID'`)"
-    if query.kind == "history":
-        raise query_error(f"`{name}` has no key, so that a history of its rows is not possible", help)
-    if stats.incomplete is not None:
-        message = "the table has no key, and an operation does not show its whole row before and after it"
-        raise UsageError(Diagnostic("GG552", message, stats.incomplete, help))

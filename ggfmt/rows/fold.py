@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, any_of
 from ggfmt.rows.tables import RowTable
@@ -166,11 +166,12 @@ class Fold:
         return self.groups.take(self.order.take(places))
 
     def operations_of(self, places: pa.Int64Array) -> pa.RecordBatch:
-        """Return the operations of the rows whose last operations are at some places, since the rows began, in order."""
+        """Return the operations of the rows whose last operations are at some places, in order, since each row
+        began."""
         reset = self._reset.take(places)
         by_delete = pc.fill_null(self.is_delete.take(reset), False)
         firsts = pc.coalesce(pc.if_else(by_delete, pc.add(reset, 1), reset), self._start.take(places))
-        ranges = zip(firsts.to_pylist(), places.to_pylist(), strict=True)
+        ranges = zip(non_null_values(firsts), non_null_values(places), strict=True)
         listed = [place for first, last in ranges for place in range(first, last + 1)]
         operations = self.order.take(pa.array(listed, _LONG))
         return self.batch.take(operations.take(pc.array_sort_indices(operations)))
@@ -310,9 +311,9 @@ class Fold:
         found = self._identities
         if found is not None and found.doubtful:
             doubtful = self._latest(self._mask(found.doubtful)).take(places)
-            certain = self._latest(self._sets_all).take(places)
+            certain = pc.fill_null(self._latest(self._sets_all).take(places), -1)
             reasons = pc.if_else(
-                pc.fill_null(pc.greater(doubtful, pc.coalesce(certain, pa.scalar(-1, _LONG))), False),
+                pc.fill_null(pc.greater(doubtful, certain), False),
                 pa.scalar(COLLISION, _TEXT),
                 reasons,
             )

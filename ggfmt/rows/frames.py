@@ -10,21 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.utils import is_remote
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.frames.batches import located_batches
 from ggfmt.frames.plan import Plan, Request, make_plan
 from ggfmt.frames.shapes import arrow_schema, ddl, ddl_type
-from ggfmt.rows.answers import TableQuery, answer, check_keyless
+from ggfmt.rows.answers import answer
 from ggfmt.rows.key_updates import LinkedKeys
 from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.results import TableQuery, check_keyless
 from ggfmt.rows.staging import (
     SplitStager,
     StagedInput,
@@ -45,7 +47,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BLOB_BYTES = 48 << 20  # of operations that a task holds before it gives them away
-_BLOBS = pa.schema([("unit", pa.int32()), ("blob", pa.binary())])
+_BLOB_FIELDS: list[pa.Field[Any]] = [pa.field("unit", pa.int32()), pa.field("blob", pa.binary())]
+_BLOBS = pa.schema(_BLOB_FIELDS)
 _BLOB_DDL = "unit int, blob binary"
 
 
@@ -170,8 +173,8 @@ def _stage(plan: FramePlan) -> Callable[[Batches], Batches]:
         schema = staged_schema(table)
         for numbers in batches:
             waiting = _Waiting(plan)
-            for number in numbers.column(0).to_pylist():
-                split = plan.plan.splits[number]
+            for number in non_null_values(numbers.column(0)):
+                split = plan.plan.splits[int(number)]
                 for located in located_batches(plan.plan.job, split, {table.name}):
                     operations = staged_operations(located, table, schema)
                     yield from waiting.add(operations.filter(pc.not_equal(operations["op"], TRUNCATE)))

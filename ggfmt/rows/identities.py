@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from ggfmt.arrow.arrays import memory
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import memory, non_null_values
 from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE
 from ggfmt.rows.tables import RowTable
 
@@ -31,8 +32,8 @@ class Identities:
     doubtful   operations after which it is not certain which of two rows has the values
     ended      by row the operation of another row that took its key
     overtaken  rows that lost their key to another one, so that it is not certain what became of them
-    collided   rows, with the operation, where another row may have been at their key: it is not certain which of the two
-               the operation is for
+    collided   rows, with the operation, where another row may have been at their key: it is not certain which of the
+               two the operation is for
     """
 
     groups: list[int] = field(default_factory=list)
@@ -69,7 +70,7 @@ class _Values:
             self._columns.append((codes, *masks))
         self._count = count
         self._ops = batch["op"].to_pylist()
-        self._seqs = batch["seq"].to_pylist()
+        self._seqs: list[int] = non_null_values(batch["seq"])
         self._starts = [epoch.start for epoch in table.epochs]
         names = list(table.columns)
         self._columns_of = [[names.index(name) for name in epoch.columns] for epoch in table.epochs]
@@ -154,7 +155,7 @@ class _Pass:
         self._complete = complete
         self._batch, self._table = batch, table
         self._lazy_values: _Values | None = None
-        transactions = batch["tx"].dictionary_encode().indices.fill_null(-1).to_pylist()
+        transactions = non_null_values(pc.fill_null(batch["tx"].dictionary_encode().indices, -1))
         times = batch["ts"].cast(pa.int64()).to_pylist()
         self._moments = [
             (transaction, None if transaction >= 0 else time)

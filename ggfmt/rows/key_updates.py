@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow
+from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.images import differ
 from ggfmt.rows.operations import DELETE, INSERT, any_of, concatenated
 from ggfmt.rows.tables import RowTable
@@ -127,7 +127,7 @@ def linked_keys(links: Iterable[KeyLinks], max_group_rows: int = 1) -> LinkedKey
     old = pa.concat_arrays([pa.array([], _WORD), *(each.old for each in every)])
     new = pa.concat_arrays([pa.array([], _WORD), *(each.new for each in every)])
     codes = pa.concat_arrays([old, new]).dictionary_encode()
-    places = codes.indices.to_pylist()
+    places = non_null_values(pc.cast(codes.indices, _LONG))
     count = len(codes.dictionary)
     roots = _roots(count, zip(places[: len(old)], places[len(old) :], strict=True))
     numbers = _packed(roots, max_group_rows)

@@ -14,8 +14,8 @@ from ggfmt.commit.names import counted, folded, safe_name, stamp
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT
 from ggfmt.diagnostics.diagnostic import Span, without_credentials
 from ggfmt.frames.shapes import ddl_type
-from ggfmt.rows.answers import RowCounts, TableQuery
 from ggfmt.rows.query import CURRENT, DELETED, UNRESOLVED
+from ggfmt.rows.results import RowCounts, TableQuery
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable
 from ggfmt.rows.units import BaseFile

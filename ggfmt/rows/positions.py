@@ -86,7 +86,7 @@ class PositionKind:
             found = pc.if_else(pc.equal(found, ""), "-1", found)
             return pc.cast(found, pa.int64() if part.sort == "long" else pa.decimal128(38, 0))
         found = pc.ascii_lower(pc.utf8_trim(found, " "))
-        return pc.ascii_lpad(found, part.width, "0") if part.sort == "hex" else found
+        return pc.ascii_lpad(found, width=part.width, padding="0") if part.sort == "hex" else found
 
     def _group(self, texts: pa.StringArray, group: int) -> pa.StringArray:
         if self.pattern.startswith("(") and len(self.parts) == 1:

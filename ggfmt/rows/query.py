@@ -79,8 +79,8 @@ def query_error(message: str, help: str | None = None) -> UsageError:
 
 
 def parse_time(moment: str) -> datetime | None:
-    """Return the time in a text; None if it is a position. A time without a zone is in UTC, as in frames, and a day means
-    its last microsecond.
+    """Return the time in a text; None if it is a position. A time without a zone is in UTC, as in frames, and a day
+    means its last microsecond.
 
     Raises: UsageError GG551 for a text that looks like a time, but is not one.
     """

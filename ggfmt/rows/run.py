@@ -21,7 +21,6 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
-from ggfmt.rows.answers import TableQuery, check_keyless
 from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base, tables_by_name, warn_unresolved
 from ggfmt.rows.manifest import (
     PreviousResult,
@@ -34,6 +33,7 @@ from ggfmt.rows.manifest import (
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import UNRESOLVED, RowQuery, query_error
+from ggfmt.rows.results import TableQuery, check_keyless
 from ggfmt.rows.staging import (
     MAX_MEMORY_BYTES,
     MemoryBudget,

@@ -12,10 +12,12 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, located_batches
@@ -93,9 +95,9 @@ class StagedInput:
             firsts = concatenated([first for first, _ in ends], schema)
             numbers = pa.array(range(len(ends)), pa.int64())
             tagged = firsts.set_column(firsts.schema.get_field_index("offset"), "offset", numbers)
-            ends = [ends[number] for number in ordering.sort(tagged)["offset"].to_pylist()]
+            ends = [ends[int(number)] for number in non_null_values(ordering.sort(tagged)["offset"])]
         finder = LinkFinder(table, schema, in_pairs(self.job))
-        for (_, last), (first, _) in zip(ends, ends[1:], strict=False):
+        for (_, last), (first, _) in pairwise(ends):
             found += finder.links_in(concatenated([last, first], schema))
         return linked_keys(found)
 
@@ -196,8 +198,8 @@ def merge_outcomes(
 
 @dataclass(frozen=True)
 class SplitStager:
-    """What all tasks have in common. They reach the `directory`; tables are numbered in it. Without one, they only gather
-    what the operations are like."""
+    """What all tasks have in common. They reach the `directory`; tables are numbered in it. Without one, they only
+    gather what the operations are like."""
 
     job: ReadJob
     tables: Mapping[str, RowTable]
@@ -295,14 +297,14 @@ def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> Iterator[t
     batch = batch.take(order)
     counts = pc.value_counts(numbers.take(order))
     start = 0
-    for number, count in zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True):
-        yield number, batch.slice(start, count)
+    for number, count in zip(*(non_null_values(counts.field(name)) for name in ("values", "counts")), strict=True):
+        yield int(number), batch.slice(start, count)
         start += count
 
 
 class BucketFiles:
-    """Staged operations of many tables, written at the same time: one file for each table, with a batch for each bucket.
-    Bytes that wait and files that are open are limited.
+    """Staged operations of many tables, written at the same time: one file for each table, with a batch for each
+    bucket. Bytes that wait and files that are open are limited.
 
     stem         the start of file names
     directories  by table the number of its directory

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, nulls
+from ggfmt.arrow.arrays import narrow, non_null_values, nulls
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
@@ -25,11 +25,12 @@ from ggfmt.frames.shapes import GENERIC, TEXT, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
-from ggfmt.rows.answers import REASON, RowCounts, TableQuery, UnitAnswer, answer
+from ggfmt.rows.answers import answer
 from ggfmt.rows.key_updates import LinkedKeys
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, staged_schema
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
+from ggfmt.rows.results import REASON, RowCounts, TableQuery, UnitAnswer
 from ggfmt.rows.staging import BucketFiles, MemoryBudget, StagedPart, bucket_numbers, load
 from ggfmt.rows.tables import RowTable
 from ggfmt.rows.writers import WrittenFile, write_rows
@@ -136,9 +137,9 @@ def can_hold(type: pa.DataType, other: pa.DataType) -> bool:
     if types.is_decimal(type):
         if types.is_decimal(other):
             digits = type.precision - type.scale >= other.precision - other.scale
-            return digits and type.scale >= other.scale
+            return bool(digits and type.scale >= other.scale)
         digits_of = {8: 3, 16: 5, 32: 10, 64: 19}
-        return types.is_integer(other) and type.precision - type.scale >= digits_of[other.bit_width]
+        return types.is_integer(other) and bool(type.precision - type.scale >= digits_of[other.bit_width])
     if types.is_integer(type) and types.is_integer(other):
         return other.bit_width < type.bit_width
     return types.is_float64(type) and types.is_float32(other)
@@ -348,14 +349,14 @@ def generic_operations(operations: pa.RecordBatch, query: TableQuery) -> pa.Reco
     if not table.key:  # an update there is a delete and an insert with both images
         both = pc.and_(images["before"].is_valid(), images["after"].is_valid())
         op = pc.if_else(both, pa.scalar(UPDATE, op.type), op)
-    numbers = pc.cast(pc.shift_right(operations["seq"], pa.scalar(FILE_BITS, pa.int64())), pa.int64())
+    numbers = non_null_values(pc.shift_right(operations["seq"], pa.scalar(FILE_BITS, pa.int64())))
     known = {
         REASON: operations[REASON],
         "table": pa.repeat(pa.scalar(table.name, TEXT), count),
         "op_type": _OPS.take(op),
         "op_ts": operations["ts"],
         "position": operations["position"],
-        "file": pa.array([query.files[number] for number in numbers.to_pylist()], TEXT),
+        "file": pa.array([query.files[int(number)] for number in numbers], TEXT),
         "offset": operations["offset"],
         "seq": operations["seq"],
         **images,

@@ -1,0 +1,164 @@
+"""What a query to one table is, and what its result consists of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.columnar.typed import typed_values
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.frames.batches import FILE_BITS
+from ggfmt.frames.shapes import INSTANT, TEXT, ddl_type
+from ggfmt.java.text import visible
+from ggfmt.rows.fold import Fold, RowStates
+from ggfmt.rows.operations import BASE_SEQ, Truncate
+from ggfmt.rows.ordering import Ordering
+from ggfmt.rows.query import (
+    OP,
+    STATE,
+    VALID_FROM_POSITION,
+    VALID_FROM_TS,
+    VALID_TO_POSITION,
+    VALID_TO_TS,
+    RowQuery,
+    query_error,
+)
+from ggfmt.rows.table_stats import TableStats
+from ggfmt.rows.tables import RowTable
+
+REASON = "reason"  # of unresolved operations
+
+_SHOWN = 40  # maximum characters of a value in an error
+_METADATA_TYPES = {
+    VALID_FROM_POSITION: TEXT,
+    VALID_TO_POSITION: TEXT,
+    VALID_FROM_TS: INSTANT,
+    VALID_TO_TS: INSTANT,
+    OP: TEXT,
+    STATE: TEXT,
+}
+
+
+@dataclass(frozen=True)
+class TableQuery:
+    """A query to one table.
+
+    epoch      the number of the epoch in force at the end: the columns of current rows and of net changes
+    truncates  of all operations of the table
+    files      the names of the input files, by number
+    complete   a base snapshot is known
+    in_pairs   the format writes an update of a key as a delete and an insert
+    """
+
+    query: RowQuery
+    table: RowTable
+    ordering: Ordering
+    epoch: int
+    truncates: tuple[Truncate, ...] = ()
+    files: Sequence[str] = ()
+    complete: bool = False
+    in_pairs: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table in the result. A history has all that there ever were."""
+        if self.query.kind == "history":
+            return self.table.columns
+        return self.table.epochs[self.epoch].columns
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the result."""
+        marks = [pa.field(name, _METADATA_TYPES[name]) for name in self.query.metadata_columns]
+        return pa.schema([*self.table.schema_of(self.columns), *marks])
+
+
+@dataclass
+class RowCounts:
+    """Counts of rows by state, and by column the values of current rows that no operation set.
+
+    defaults  the insert does not have the column: the database may have put a default there
+    added     the column was added later, and no operation has set it since
+    """
+
+    states: Counter[str] = field(default_factory=Counter)
+    defaults: Counter[str] = field(default_factory=Counter)
+    added: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: RowCounts) -> None:
+        self.states.update(other.states)
+        self.defaults.update(other.defaults)
+        self.added.update(other.added)
+
+
+@dataclass
+class UnitAnswer:
+    """The result for some rows. `unresolved`: operations in the columns of staging, with a column `reason`."""
+
+    rows: pa.RecordBatch
+    counts: RowCounts
+    unresolved: pa.RecordBatch
+
+
+def check_keyless(query: RowQuery, table: RowTable, stats: TableStats) -> None:
+    """Raises: UsageError GG552 for a table without a key whose operations do not show their whole rows, GG551 for its
+    history."""
+    if table.key:
+        return
+    name = table.name
+    help = f"name the columns that identify a row: `primaryKeys` (`--primary-keys '{name}=ID'`)"
+    if query.kind == "history":
+        raise query_error(f"`{name}` has no key, so that a history of its rows is not possible", help)
+    if stats.incomplete is not None:
+        message = "the table has no key, and an operation does not show its whole row before and after it"
+        raise UsageError(Diagnostic("GG552", message, stats.incomplete, help))
+
+
+def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Sequence[str]) -> list[pa.Array[Any]]:
+    """Return the values of rows in the types of the result.
+
+    Raises: Abend GG530, with its place, for a value that does not fit its type.
+    """
+    key = query.table.key
+    columns = []
+    for name, texts, source in zip(names, fold.values(states, names), states.sources, strict=True):
+        if name in key:
+            columns.append(fold.batch[f"k{key.index(name)}"].take(states.places))
+            continue
+        values, wrong = typed_values(texts, query.table.types[name])
+        if wrong:
+            raise _misfit(query, fold, name, source[wrong[0]].as_py(), texts[wrong[0]].as_py())
+        columns.append(values)
+    return columns
+
+
+def _misfit(query: TableQuery, fold: Fold, name: str, source: int, text: str) -> Abend:
+    """Return the error for a value that does not fit the type of its column."""
+    row = fold.batch.slice(source % fold.count, 1)
+    seq, type = row["seq"][0].as_py(), query.table.types[name]
+    file = None if seq == BASE_SEQ else query.files[seq >> FILE_BITS]
+    place = Span(
+        file=file,
+        offset=row["offset"][0].as_py(),
+        table=query.table.name,
+        field=name,
+        position=row["position"][0].as_py(),
+    )
+    shown = visible(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+    help = f"give `--type '{query.table.name}.{name}=string'`"
+    return Abend(Diagnostic("GG530", f"`{shown}` is no value of the type `{ddl_type(type)}`", place, help))
+
+
+def places_of(mask: pa.BooleanArray) -> pa.Int64Array:
+    """Return where a mask is true."""
+    return pc.cast(pc.indices_nonzero(mask), pa.int64())
+
+
+def last_of(epochs: pa.Int64Array) -> int:
+    """Return the last of ascending numbers; 0 if there are none."""
+    return int(epochs[-1].as_py()) if len(epochs) else 0
