@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ggfmt.cli import main
     from ggfmt.commands.conversion import Result
     from ggfmt.commands.functions import compare, consolidate, convert, lint, preview, schema
-    from ggfmt.rows import changes, current, history
     from ggfmt.diagnostics.codes import Severity
     from ggfmt.diagnostics.diagnostic import (
         Abend,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from ggfmt.frames import read, register
+    from ggfmt.rows import changes, current, history
 
 __all__ = [
     "Abend",

@@ -18,7 +18,14 @@ from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.key_updates import LinkFinder
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.net_changes import NetChanges, RowSet
-from ggfmt.rows.operations import BASE_SEQ, TRUNCATE, concatenated, staged_schema, truncate_operations
+from ggfmt.rows.operations import (
+    BASE_SEQ,
+    TRUNCATE,
+    concatenated,
+    staged_schema,
+    truncate_operations,
+    without_before_images,
+)
 from ggfmt.rows.ordering import without_repeated
 from ggfmt.rows.query import (
     CURRENT,
@@ -53,9 +60,10 @@ class _Unit:
     def __init__(self, query: TableQuery, batches: Sequence[pa.RecordBatch], linked: bool) -> None:
         self._query, self._table, self._linked = query, query.table, linked
         self._schema = staged_schema(self._table)
-        operations = concatenated(batches, self._schema)
+        if not linked and query.query.kind == "current" and not query.query.keep and self._table.key:
+            batches = without_before_images(batches, self._table)
         truncates = truncate_operations(query.truncates, self._schema)
-        every = query.ordering.sort(concatenated([operations, truncates], self._schema))
+        every = query.ordering.sort(concatenated([*batches, truncates], self._schema))
         self._every = without_repeated(every, query.ordering, None if self._table.key else FILE_BITS)
         self._unresolved: list[tuple[str, pa.RecordBatch]] = []
         self._collisions = 0

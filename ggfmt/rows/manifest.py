@@ -177,6 +177,11 @@ class PreviousResult:
             last[key] = max(last.get(key, -1), int(name.partition(".")[0].rpartition("-")[2]))
         return last
 
+    def last_position(self, table: str) -> str | None:
+        """Return the last position of a table whose operations were ordered by positions."""
+        found = self.document["tables"].get(table)
+        return found["last_position"] if found is not None and found["order"].startswith("positions") else None
+
     def merged(self, document: dict[str, Any], results: Sequence[TableResult], gone: set[str]) -> dict[str, Any]:
         """Return the manifest of a run with what stays of this one. `gone`: names of files that the run replaces."""
         tables = dict(self.document["tables"])

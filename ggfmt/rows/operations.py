@@ -257,6 +257,34 @@ def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Rec
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
+def without_before_images(batches: Sequence[pa.RecordBatch], table: RowTable) -> Sequence[pa.RecordBatch]:
+    """Return operations without before images, if all of them have whole after images: then current rows do not need
+    them. Otherwise return the operations as they are."""
+    if not all(_is_whole(batch, table) for batch in batches):
+        return batches
+    return [_with_nothing_before(batch) for batch in batches]
+
+
+def _is_whole(batch: pa.RecordBatch, table: RowTable) -> bool:
+    """Return whether each operation has a key, and all columns in its after image unless it is a delete."""
+    if narrow(batch["keyed"], pa.BooleanArray).true_count < len(batch):
+        return False
+    deletes = pc.equal(batch["op"], DELETE)
+    whole = (pc.or_(deletes, narrow(batch[f"ha{i}"], pa.BooleanArray)) for i in range(len(table.columns)))
+    return all(mask.true_count == len(batch) for mask in whole)
+
+
+def _with_nothing_before(batch: pa.RecordBatch) -> pa.RecordBatch:
+    nothing: dict[pa.DataType, pa.Array[Any]] = {
+        TEXT: pa.nulls(len(batch), TEXT),
+        _BOOL: pa.repeat(_FALSE, len(batch)),
+    }
+    arrays = [
+        nothing[field.type] if field.name.startswith(("b", "hb")) else batch[field.name] for field in batch.schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
 def any_of(masks: Sequence[pa.BooleanArray], count: int) -> pa.BooleanArray:
     """Return where one of some masks of n rows is true."""
     return reduce(pc.or_, masks, pa.repeat(_FALSE, count))

@@ -137,7 +137,7 @@ def without_repeated(batch: pa.RecordBatch, ordering: Ordering, file_bits: int |
     some = batch.take(places)
     position = {f"p{number}": column.take(places) for number, column in enumerate(columns)}
     images = {
-        name: some[name] for name in batch.schema.names if name == "op" or (name[-1:].isdigit() and name[0] in "bahu")
+        name: some[name] for name in batch.schema.names if name == "op" or (name[-1:].isdigit() and name[0] in "bahuko")
     }
     rows = pa.table({**position, **images, "place": places})
     by = [name for name in rows.column_names if name != "place"]

@@ -32,6 +32,7 @@ from ggfmt.rows.manifest import (
 )
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
+from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import UNRESOLVED, RowQuery, query_error
 from ggfmt.rows.results import TableQuery, check_keyless
 from ggfmt.rows.staging import (
@@ -69,7 +70,7 @@ from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
 MIN_DIGITS = 5
 MERGEABLE = ("parquet", "orc")
-UNIT_BYTES = 96 << 20  # of staged operations, for each file of rows
+UNIT_BYTES = 256 << 20  # of staged operations, for each file of rows
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
 _FINDING = "finding rows"  # a phase of its own
 
@@ -224,14 +225,27 @@ class _ConsolidationRun:
         if base is not None:
             buckets = max(buckets, *(table.bucket_count for table in base.tables.values()), 1)
 
+        def find(name: str) -> BaseTable | None:
+            return None if base is None else base.tables.get(name) or base.tables.get(table_directory(name))
+
         def amend(table: RowTable) -> RowTable:
-            if base is None or table.defined:
-                return table
-            found = base.tables.get(table.name) or base.tables.get(table_directory(table.name))
+            found = None if table.defined else find(table.name)
             return table if found is None else with_base_columns(table, found.types)
 
+        def known(name: str) -> RowTable | None:
+            found = find(name)
+            return None if found is None else of_base(name, found.key, found.types)
+
         sink = RowSink(
-            self._staging.child("operations"), settings.keys, settings.types, keys, buckets, in_process, {}, amend
+            self._staging.child("operations"),
+            settings.keys,
+            settings.types,
+            keys,
+            buckets,
+            in_process,
+            {},
+            amend,
+            known,
         )
         try:
             warn_without_kernels()
@@ -326,8 +340,9 @@ class _ConsolidationRun:
         return self._staging
 
     @property
-    def merges(self) -> bool:
-        return self._previous is not None
+    def previous(self) -> PreviousResult | None:
+        """The result that the run merges into; None if it writes a new one."""
+        return self._previous
 
 
 Task = Callable[[TablePlan, Any, int], UnitResult]
@@ -361,7 +376,7 @@ class _TableWork:
     ) -> None:
         self.number = number
         settings = run.settings
-        self._base, self._merges = base, run.merges
+        self._base, self._merges = base, run.previous is not None
         self._staged = staged.staged.get(name, StagedTable())
         table = staged.tables.get(name)
         if table is None:
@@ -370,6 +385,10 @@ class _TableWork:
         stats = self._staged.stats
         check_keyless(settings.query, table, stats)
         ordering = choose_ordering(settings.query, stats)
+        if ordering.by is not None and name in staged.staged:
+            stats.last_position = staged.last_position(name, ordering.by) or stats.last_position
+            if run.previous is not None:
+                _check_late(run.previous, staged, name, ordering.by)
         epoch = epoch_at(table, settings.query.as_of, stats.epoch_starts, ordering.by)
         query = TableQuery(
             settings.query,
@@ -487,3 +506,18 @@ class _TableWork:
         if result.unresolved is not None:
             self.result.unresolved.append(result.unresolved)
         self.result.places += result.places
+
+
+def _check_late(previous: PreviousResult, staged: StagedInput, name: str, kind: PositionKind) -> None:
+    """Raises: UsageError GG551 for a file with operations before those that an earlier run has merged: the result does
+    not keep what a later merge needs to find their place."""
+    last = previous.last_position(name)
+    bound = None if last is None else kind.value(last)
+    if last is None or bound is None:
+        return
+    for file, position in staged.first_positions(name):
+        place = kind.value(position)
+        if place is not None and place < bound:
+            message = f"operations at position {position} come before position {last}, which an earlier run has merged"
+            help = "consolidate all files into another output; or give `--order input` if later files are newer"
+            raise UsageError(Diagnostic("GG551", message, Span(file=file, table=name, position=position), help))

@@ -20,13 +20,14 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
-from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, located_batches
+from ggfmt.frames.batches import FILE_BITS, DiscoveryRequiredError, FrameBoundaryError, located_batches
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys
 from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
+from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable, Types, tables_of
 from ggfmt.scan.files import InputFile
@@ -39,7 +40,8 @@ from ggfmt.sinks.messages.sink import TaskOutcome, in_task
 MAX_MEMORY_BYTES = 256 << 20  # of staged operations in this process
 MAX_BUFFERED_BYTES = 48 << 20  # of a task, before it writes
 MAX_OPEN_FILES = 128
-BUCKET_BYTES = 128 << 20  # of input files
+BUCKET_BYTES = 128 << 20  # of input files, where tasks run side by side
+MAX_BUCKET_BYTES = 512 << 20  # of input files, where one task runs after the other
 MAX_BUCKETS = 1024
 PAIR_FORMATS = ("debezium",)  # formats that write an update of a key as a delete and an insert
 
@@ -85,6 +87,19 @@ class StagedInput:
     buckets: int
     files: tuple[str, ...]
 
+    def first_positions(self, name: str) -> Iterator[tuple[str, str]]:
+        """Yield the file and the position of the first operation of a table in each split."""
+        for first, _ in self.ends[name]:
+            position = first["position"][0].as_py()
+            if position is not None:
+                yield self.files[first["seq"][0].as_py() >> FILE_BITS], position
+
+    def last_position(self, name: str, kind: PositionKind) -> str | None:
+        """Return the highest position at the end of a split."""
+        lasts = [last["position"][0].as_py() for _, last in self.ends[name]]
+        known = [position for position in lasts if position is not None and kind.value(position) is not None]
+        return max(known, key=lambda position: kind.value(position) or (), default=None)
+
     def links(self, name: str, ordering: Ordering) -> LinkedKeys:
         """Return the keys of a table that operations connect, also those of neighboring splits."""
         table = self.tables[name]
@@ -114,6 +129,8 @@ class RowSink:
     buckets     into how many parts keys are divided
     in_process  the tasks run in this process, so that operations may stay in memory
     tables      by name, as the last task has them
+    amend       adds columns of a base snapshot to a table
+    of_base     a table by its name as a base snapshot has it, None if it does not
     """
 
     directory: Location
@@ -124,6 +141,7 @@ class RowSink:
     in_process: bool = False
     tables: dict[str, RowTable] = field(default_factory=dict)
     amend: Callable[[RowTable], RowTable] = lambda table: table
+    of_base: Callable[[str], RowTable | None] = lambda name: None
 
     def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
         """Raises: UsageError GG551 as `tables_of`."""
@@ -133,7 +151,11 @@ class RowSink:
             if job.settled:
                 raise
             raise DefinitionsNeeded from None  # the rest of the data may have what is named
-        self.tables = {name: self.amend(table) for name, table in tables.items()}
+        for table in job.catalog.tables():  # of which the input has truncates alone
+            known = None if table.full_name in tables else self.of_base(table.full_name)
+            if known is not None:
+                tables[table.full_name] = known
+        self.tables = {name: self.amend(table) for name, table in sorted(tables.items())}
         memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
         return SplitStager(job, self.tables, self.directory, self.buckets, memory).stage
 
@@ -154,7 +176,9 @@ class MemoryBudget:
 
 def bucket_count(size: int, parallelism: int) -> int:
     """Return the number of buckets for input files of some bytes: a power of two."""
-    wanted = max(-(-size // BUCKET_BYTES), parallelism if size > BUCKET_BYTES // 16 else 1)
+    wanted = -(-size // (BUCKET_BYTES if parallelism > 1 else MAX_BUCKET_BYTES))
+    if size > BUCKET_BYTES // 16:
+        wanted = max(wanted, parallelism)
     return min(1 << (max(wanted, 1) - 1).bit_length(), MAX_BUCKETS)
 
 

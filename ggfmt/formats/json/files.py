@@ -174,14 +174,20 @@ def starts_of_lines(chunk: Chunk, count: int) -> pa.Int64Array | None:
 
     A line that starts and ends like an object does not contain a part of another line's record.
     """
-    data, lines = chunk.data, chunk.data.count(b"\n") + (not chunk.data.endswith(b"\n"))
-    if not chunk.layout.splittable or lines != count or not data.startswith(b"{") or not data.endswith((b"}\n", b"}")):
+    data = chunk.data
+    if not chunk.layout.splittable or not data.startswith(b"{") or not data.endswith((b"}\n", b"}")):
         return None
-    if data.count(b"}\n{") != lines - 1:
+    codes = from_buffers(pa.uint8(), len(data), [None, pa.py_buffer(data)])
+    ends = pc.cast(pc.indices_nonzero(pc.equal(codes, pa.scalar(ord("\n"), pa.uint8()))), pa.int64())
+    if data.endswith(b"\n"):
+        ends = ends.slice(0, len(ends) - 1)
+    if len(ends) != count - 1:
         return None
-    ends = pc.split_pattern(pa.array([data], pa.large_binary()), b"\n").flatten().buffers()[1]
-    without_newlines = from_buffers(pa.int64(), lines, [None, ends])
-    return pc.add(without_newlines, pa.array(range(lines), pa.int64()))
+    starts = pc.add(ends, 1)
+    for places, brace in ((pc.subtract(ends, 1), "}"), (starts, "{")):
+        if not pc.all(pc.equal(codes.take(places), pa.scalar(ord(brace), pa.uint8())), min_count=0).as_py():
+            return None
+    return pa.concat_arrays([pa.array([0], pa.int64()), starts])
 
 
 class _Lines(Source):
