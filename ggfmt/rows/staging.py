@@ -133,6 +133,9 @@ class RowSink:
             raise DefinitionsNeeded from None  # the rest of the data may have what is named
         self.tables = {name: self.amend(table) for name, table in tables.items()}
         memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
+        if self.directory.is_local and not self.in_process:
+            fs, inner = self.directory.file_system()
+            fs.create_dir(inner)  # a task that fails leaves a stop file there before it stages anything
         return SplitStager(job, self.tables, self.directory, self.buckets, memory).stage
 
     def discard(self) -> None:
