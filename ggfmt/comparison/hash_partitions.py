@@ -84,7 +84,7 @@ class HashPartitions:
 
 def _parted(chunk: pa.RecordBatch, keys: Sequence[pa.Array[Any]], level: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     shifted = pc.shift_right(row_hashes(keys), pa.scalar(level * FAN_OUT_BITS, pa.uint64()))
-    places = pc.bit_wise_and(shifted, pa.scalar(FAN_OUT - 1, _WORD)).cast(pa.uint8())
+    places = pc.bit_wise_and(shifted, pa.scalar(FAN_OUT - 1, pa.uint64())).cast(pa.uint8())
     ordered = chunk.take(pc.sort_indices(places))
     counts = counts_by_value(places)
     start = 0
