@@ -269,6 +269,8 @@ class _ConsolidationRun:
             # A plan may be large, so that each task gets it once, and not with each of its items.
             done = runner.run(partial(_call, plans), calls)
             for (one, _, item), result in zip(items, done, strict=True):
+                if result.abend is not None:
+                    raise Abend(result.abend)
                 if result.error is not None:
                     raise UsageError(result.error)
                 one.take(item, result)
@@ -358,7 +360,10 @@ class _Call:
 
 
 def _call(plans: Mapping[int, TablePlan], call: _Call, attempt: int) -> UnitResult:
-    return call.task(plans[call.table], call.item, attempt)
+    try:
+        return call.task(plans[call.table], call.item, attempt)
+    except Abend as error:  # as a result, since Spark would show a failed task
+        return UnitResult(abend=error.diagnostics[0])
 
 
 class _TableWork:

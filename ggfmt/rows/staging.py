@@ -157,6 +157,9 @@ class RowSink:
                 tables[table.full_name] = known
         self.tables = {name: self.amend(table) for name, table in sorted(tables.items())}
         memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
+        if self.directory.is_local and not self.in_process:
+            fs, inner = self.directory.file_system()
+            fs.create_dir(inner)  # a task that fails leaves a stop file there before it stages anything
         return SplitStager(job, self.tables, self.directory, self.buckets, memory).stage
 
     def discard(self) -> None:

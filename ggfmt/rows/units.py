@@ -83,7 +83,7 @@ class TablePlan:
 @dataclass
 class UnitResult:
     """What a task has found. `rows`: parts with rows for the buckets they belong to; `places`: of the first unresolved
-    operations."""
+    operations. `error`: what is wrong with the base, `abend`: with the operations."""
 
     rows: list[StagedPart] = field(default_factory=list)
     file: WrittenFile | None = None
@@ -91,6 +91,7 @@ class UnitResult:
     counts: RowCounts = field(default_factory=RowCounts)
     places: list[tuple[str, Span]] = field(default_factory=list)
     error: Diagnostic | None = None
+    abend: Diagnostic | None = None
 
 
 def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:

@@ -34,8 +34,8 @@ from ggfmt.commands.inspection import (
     run_preview,
 )
 from ggfmt.comparison.comparison import ComparisonOptions
-from ggfmt.consolidation.run import ConsolidationSettings
 from ggfmt.formats import FORMATS
+from ggfmt.rows.run import ConsolidationSettings
 from ggfmt.sinks.messages.run import RunSettings
 from ggfmt.sinks.preview.preview import PreviewSettings
 

@@ -45,13 +45,12 @@ LAYERS["sinks"] = LAYERS["scan"] | {"scan", "version"}
 LAYERS["comparison"] = LAYERS["sinks"] | {"sinks"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
 LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
-LAYERS["consolidation"] = LAYERS["frames"] | {"frames"}
 LAYERS["rows"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs"}
-LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "consolidation"}
+LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "rows"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs"}
 LAYERS["__main__"] = {"cli", "signals", "without_pandas"}
-LAYERS["ggfmt"] = {"cli", "commands", "consolidation", "diagnostics", "frames", "version"}
+LAYERS["ggfmt"] = {"cli", "commands", "diagnostics", "frames", "rows", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
 # `goldengate` shares with its neighbours lies beside them.
@@ -61,7 +60,7 @@ DEBEZIUM_AVRO = ("formats.debezium.avro_read", "formats.debezium.avro_write")
 
 # Which modules may use a library; a name stands for all modules below it. pyarrow is for all but errors and options.
 LIBRARIES: dict[str, set[str]] = {
-    "pyspark": {"spark", "frames", "consolidation"},
+    "pyspark": {"spark", "frames", "rows"},
     "py4j": {"spark"},
     "typer": {"cli"},
     "rich": {"cli", "render", "options.reference"},
@@ -71,14 +70,13 @@ LIBRARIES: dict[str, set[str]] = {
         "formats.goldengate.avro",
         "formats.qlik.avro_read",
         "comparison.files",
-        "consolidation.conversion",
         "rows.writers",
         *DEBEZIUM_AVRO,
     },
     "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"}
     | {"rows.readers"},
     "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}
-    | {"spark.attached", "comparison", "consolidation", "rows"},
+    | {"spark.attached", "comparison", "rows"},
 }
 
 # Folders of tests/ that mirror no package.

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,24 +19,18 @@ import fastavro
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
-from runs import manifest, operation, run_ggfmt, snapshot, write_lines
-from staged_operations import stage
+from runs import manifest, metadata, operation, run_ggfmt, snapshot, write_lines
 
 import ggfmt
 from ggfmt.cli import main
-from ggfmt.consolidation import run as run_module
-from ggfmt.consolidation import writing
-from ggfmt.consolidation.asked import Asked
-from ggfmt.consolidation.operations import TableOperations
-from ggfmt.consolidation.profile import profile
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.rows import run as run_module
+from ggfmt.rows import staging as staging_module
 from ggfmt.sinks.messages.verification import verify
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 
 FORMATS = ("parquet", "csv", "json", "orc", "avro")
 Row = dict[str, Any]
@@ -71,7 +64,12 @@ HOSTILE = [
 
 
 def change(kind: str, number: int, table: str = "S.T", **images: Row) -> Row:
-    message: Row = {"table": table, "op_type": kind, "op_ts": f"2020-01-01 00:00:{number:02d}", "pos": f"{number:020d}"}
+    message: Row = {
+        "table": table,
+        "op_type": kind,
+        "op_ts": f"2020-01-01 00:{number // 60:02d}:{number % 60:02d}",
+        "pos": f"{number:020d}",
+    }
     return {**message, **images}
 
 
@@ -86,16 +84,19 @@ STORY = [
     change("I", 8, "S.GONE", after={"ID": "1", "N": "b"}),
     change("T", 9, "S.GONE"),
 ]
+NONE = ("--master", "none")
 LONG = "12345678901234567890123456.70"
 TOP = ["S.GONE", "S.T", "S.TYPED", "_SUCCESS", "_ggfmt", "_unresolved"]
 ROWS = [{"ID": "1", "N": "b", "V": "x"}, {"ID": "4", "N": None, "V": ""}]
 
 
-def consolidate(spark: SparkSession, lines: Sequence[Row], out: Path, **settings: Any) -> dict[str, Any]:
+def consolidate(lines: Sequence[Row], out: Path, **settings: Any) -> dict[str, Any]:
+    """Consolidate some lines, in this process if no session is given."""
     path = out.parent / f"{out.name}.json"
     if lines:
         write_lines(path, list(lines))
-    return ggfmt.consolidate(path, out, spark=spark, **{"primary_keys": "ID", **settings})
+    runner = {} if "spark" in settings else {"master": "none"}
+    return ggfmt.consolidate(path, out, **{"primary_keys": "ID", **runner, **settings})
 
 
 def read(out: Path, table: str, to: str, key: str = "ID") -> list[Row]:
@@ -160,21 +161,20 @@ READERS: dict[str, Callable[[Path], list[Row]]] = {
 }
 
 
+WHOLE_STORY = [
+    *STORY,
+    *(change("I", 1, "S.TYPED", after={"ID": n, "NAME": t, "AMOUNT": LONG}) for n, t in enumerate(HOSTILE, 10)),
+    change("I", 1, "S.TYPED", after={"ID": 99, "NAME": None, "RATE": 0.1, "FLAG": True}),
+]
+
+
 @pytest.fixture(scope="module")
-def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The story, values of all types and a table without rows, by format."""
     folder = tmp_path_factory.mktemp("results")
-    lines = [
-        *STORY,
-        *(change("I", 1, "S.TYPED", after={"ID": n, "NAME": t, "AMOUNT": LONG}) for n, t in enumerate(HOSTILE, 10)),
-        change("I", 1, "S.TYPED", after={"ID": 99, "NAME": None, "RATE": 0.1, "FLAG": True}),
-    ]
-    before = dict(spark.conf.getAll)
     for to in FORMATS:
-        told = consolidate(spark, lines, folder / to, to=to, definitions={"S.TYPED": TYPED})
-        assert told == manifest(folder / to)
-    assert dict(spark.conf.getAll) == before
-    assert spark.range(3).count() == 3
+        document = consolidate(WHOLE_STORY, folder / to, to=to, definitions={"S.TYPED": TYPED})
+        assert document == manifest(folder / to)
     return {to: folder / to for to in FORMATS}
 
 
@@ -186,6 +186,15 @@ def test_rows_are_those_of_the_story_in_each_format(results: dict[str, Path], to
     told = manifest(out)
     table = told["tables"]["S.T"]
     assert (table["rows"], table["deleted"], table["unresolved"], table["defaults"]) == (2, None, 1, 0)
+    assert (table["unset"], table["buckets"]) == ({}, 1)
+    files = {entry["table"]: entry for entry in told["files"] if "unresolved" not in entry}
+    assert {name: (entry["rows"], entry["bucket"]) for name, entry in files.items()} == {
+        "S.GONE": (0, 0),
+        "S.T": (2, 0),
+        "S.TYPED": (len(HOSTILE) + 1, 0),
+    }
+    (unresolved,) = (entry for entry in told["files"] if "unresolved" in entry)
+    assert (unresolved["table"], unresolved["unresolved"], "rows" in unresolved) == ("S.T", 1, False)
     assert (table["key"], table["columns"]) == (["ID"], dict.fromkeys(("ID", "N", "V"), "string"))
     assert table["operations"] == {"D": 1, "I": 3, "U": 3}
     assert (table["first_position"], table["last_position"]) == (f"{1:020d}", f"{7:020d}")
@@ -251,12 +260,12 @@ def test_the_reader_of_python_reads_the_same_lines(results: dict[str, Path]) -> 
     assert [row[1] for row in sorted(rows)] == [*HOSTILE, ""]
 
 
-def test_names_of_tables_and_columns_are_hostile(spark: SparkSession, tmp_path: Path) -> None:
+def test_names_of_tables_and_columns_are_hostile(tmp_path: Path) -> None:
     tables = ["_unresolved", "a/b", "S.t", "S.T", "x=1", "[a-z]*", "ä 😀", "%41"]
     columns = {"ID": "1", "id": "2", "a.b": "3", "`": "4", "": "5", "x y": "6", "_op": "7", "__v0": "8", "seq": "9"}
     lines = [change("I", number, table, after=columns) for number, table in enumerate(tables)]
     out = tmp_path / "o [u]t"
-    told = consolidate(spark, lines, out)
+    told = consolidate(lines, out)
     assert sorted(told["tables"]) == sorted(tables)
     by_table = {entry["table"]: entry["path"] for entry in told["files"]}
     assert len(set(by_table.values())) == len(tables)
@@ -266,81 +275,82 @@ def test_names_of_tables_and_columns_are_hostile(spark: SparkSession, tmp_path: 
     assert verify(str(out)).findings == []
 
 
-def test_avro_refuses_a_name_that_it_does_not_have(spark: SparkSession, tmp_path: Path) -> None:
+def test_avro_refuses_a_name_that_it_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(Abend, match="GG206"):
-        consolidate(spark, [change("I", 1, after={"ID": "1", "a b": "x"})], tmp_path / "out", to="avro")
+        consolidate([change("I", 1, after={"ID": "1", "a b": "x"})], tmp_path / "out", to="avro")
     assert not (tmp_path / "out").exists()
 
 
-def test_history_changes_and_kept_rows_have_their_marks(spark: SparkSession, tmp_path: Path) -> None:
-    consolidate(spark, STORY, tmp_path / "history", history=True)
+def test_history_changes_and_kept_rows_have_their_marks(tmp_path: Path) -> None:
+    consolidate(STORY, tmp_path / "history", history=True)
     versions = pq.read_table(tmp_path / "history" / "S.T").to_pylist()
     of_one = [(row["N"], row["_op"], row["_valid_to_position"]) for row in versions if row["ID"] == "1"]
     assert sorted(of_one, key=str) == sorted([("a", "I", f"{3:020d}"), ("b", "U", None)], key=str)
-    told = consolidate(spark, [], tmp_path / "history", history=True, mode="overwrite", as_of="2020-01-01T00:00:02")
+    told = consolidate([], tmp_path / "history", history=True, mode="overwrite", as_of="2020-01-01T00:00:02")
     assert told["consolidated"]["as_of"] == "2020-01-01T00:00:02"
     assert {row["ID"] for row in pq.read_table(tmp_path / "history" / "S.T").to_pylist()} == {"1", "2"}
-    changes = consolidate(spark, STORY, tmp_path / "changes", changes=True, since="2020-01-01T00:00:02")
+    changes = consolidate(STORY, tmp_path / "changes", changes=True, since="2020-01-01T00:00:02")
     net = {row["ID"]: row["_op"] for row in pq.read_table(tmp_path / "changes" / "S.T").to_pylist()}
     assert net == {"1": "U", "2": "D", "4": "I"}
     assert changes["tables"]["S.T"]["marks"] == ["_op"]
-    told = consolidate(spark, STORY, tmp_path / "kept", keep="deleted,unresolved")
+    told = consolidate(STORY, tmp_path / "kept", keep="deleted,unresolved")
     assert told["tables"]["S.T"]["deleted"] == 1
     kept = {row["ID"]: row["_state"] for row in pq.read_table(tmp_path / "kept" / "S.T").to_pylist()}
     assert kept == {"1": "current", "2": "deleted", "4": "current", "9": "unresolved"}
 
 
-def test_strict_commits_nothing_and_tells_where(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_strict_commits_nothing_and_tells_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_lines(tmp_path / "in.json", STORY)
     out = tmp_path / "out"
-    assert main(["consolidate", str(path), "-o", str(out), "--primary-keys", "ID", "--strict"]) == 3
+    assert main(["consolidate", str(path), "-o", str(out), "--primary-keys", "ID", "--strict", *NONE]) == 3
     told = capsys.readouterr().err
     assert "1 row cannot be decided" in told
     assert f"position {6:020d}" in told
     assert "never seen" in told
     assert not out.exists()
     write_lines(path, STORY[:5])
-    assert main(["consolidate", str(path), "-o", str(out), "--primary-keys", "ID", "--strict"]) == 0
+    assert main(["consolidate", str(path), "-o", str(out), "--primary-keys", "ID", "--strict", *NONE]) == 0
     told = capsys.readouterr().err
-    assert "S.T: 2 rows, 1 value that no operation told; in the order of positions (numbers)" in told
+    assert "S.T: 2 rows, 1 value that no operation set (V 1); in the order of positions (numbers)" in told
 
 
-def test_output_that_is_there_is_refused_or_replaced(spark: SparkSession, tmp_path: Path) -> None:
+def test_output_that_is_there_is_refused_or_replaced(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    consolidate(spark, STORY, out, to="json")
+    consolidate(STORY, out, to="json")
     before = snapshot(out)
     with pytest.raises(UsageError, match="already holds something"):
-        consolidate(spark, STORY, out)
+        consolidate(STORY, out)
     assert snapshot(out) == before
-    consolidate(spark, STORY[:2], out, mode="overwrite")
+    consolidate(STORY[:2], out, mode="overwrite")
     assert {name.partition("/")[0] for name in snapshot(out)} == {"S.T", "_SUCCESS", "_ggfmt"}
     assert {row["ID"] for row in read(out, "S.T", "parquet")} == {"1", "2"}
     assert verify(str(out)).findings == []
     (out / "S.T" / "mine.txt").write_text("not ggfmt's")
     with pytest.raises(UsageError, match="no manifest of ggfmt lists"):
-        consolidate(spark, STORY, out, mode="overwrite")
+        consolidate(STORY, out, mode="overwrite")
     messages = tmp_path / "messages"
     run_ggfmt([write_lines(tmp_path / "in.json", [operation(1)])], messages)
     before = snapshot(messages)
     with pytest.raises(UsageError, match="holds messages of `ggfmt run`"):
-        consolidate(spark, STORY, messages, mode="overwrite")
+        consolidate(STORY, messages, mode="overwrite")
     assert snapshot(messages) == before
 
 
 @pytest.mark.example("GG552")
-def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     broken = [*STORY, {"table": "S.T", "op_type": "X"}]
     with pytest.raises(Abend):
-        consolidate(spark, broken, out)
+        consolidate(broken, out)
     assert not out.exists()
     with pytest.raises(Abend, match="GG530"):
-        consolidate(spark, STORY, out, types={"S.T.N": "bigint"})
+        consolidate(STORY, out, types={"S.T.N": "bigint"})
+    assert not out.exists()
+    with pytest.raises(Abend, match="GG530"):  # as a key
+        consolidate(STORY, out, types={"S.T.V": "bigint"}, primary_keys="S.T=V")
     assert not out.exists()
     with pytest.raises(UsageError, match="GG552"):
-        consolidate(spark, STORY, out, primary_keys=None)
+        consolidate(STORY, out, primary_keys=None)
     assert not out.exists()
 
     def interrupted(*_: object) -> None:
@@ -349,9 +359,9 @@ def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(run_module, "commit", interrupted)
         with pytest.raises(KeyboardInterrupt, match="interrupted; nothing was committed"):
-            consolidate(spark, STORY, out)
+            consolidate(STORY, out)
     assert not out.exists()
-    consolidate(spark, STORY, out)
+    consolidate(STORY, out)
     assert read(out, "S.T", "parquet") == ROWS
 
 
@@ -366,34 +376,33 @@ def test_what_fails_leaves_nothing(spark: SparkSession, tmp_path: Path, monkeypa
         ({"to": "xml"}, "`to` cannot be `xml`"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
-    spark: SparkSession, tmp_path: Path, settings: dict[str, Any], told: str
-) -> None:
+def test_what_makes_no_sense_is_refused(tmp_path: Path, settings: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        consolidate(spark, STORY, tmp_path / "out", **settings)
+        consolidate(STORY, tmp_path / "out", **settings)
     assert not (tmp_path / "out").exists()
 
 
-def at_work(out: Path, seconds: float = 120) -> None:
-    """Waits until Spark writes rows."""
+def at_work(out: Path, directory: str, seconds: float = 120) -> None:
+    """Waits until tasks have written files to a directory of staging."""
     until = time.monotonic() + seconds
-    while not any(out.glob("_ggfmt/staging/*/rows/*")):
+    while not any(out.glob(f"_ggfmt/staging/*/{directory}/*")):
         assert time.monotonic() < until
         time.sleep(0.01)
 
 
+@pytest.mark.spark
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_nothing_and_a_session_that_works(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
     def interrupt() -> None:
-        at_work(out)
+        at_work(out, "operations")
         os.kill(os.getpid(), signal.SIGINT)
 
     watching = threading.Thread(target=interrupt)
     watching.start()
     with pytest.raises(KeyboardInterrupt, match="interrupted; nothing was committed"):
-        consolidate(spark, STORY, out)
+        consolidate(STORY, out, spark=spark)
     watching.join()
     assert not out.exists()
     assert spark.range(3).count() == 3
@@ -401,22 +410,61 @@ def test_ctrl_c_leaves_nothing_and_a_session_that_works(spark: SparkSession, tmp
 
 
 @pytest.mark.long
-def test_a_run_that_is_killed_leaves_no_output(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.spark
+def test_a_run_that_is_killed_leaves_no_output(tmp_path: Path) -> None:
     out, path = tmp_path / "out", write_lines(tmp_path / "in.json", STORY)
     call = [sys.executable, "-m", "ggfmt", "consolidate", str(path), "-o", str(out), "--primary-keys", "ID"]
+    call += ["--master", "local[2]"]
     with subprocess.Popen(call, stderr=subprocess.DEVNULL, start_new_session=True) as process:
-        at_work(out)
+        at_work(out, "operations")
         os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     assert [item.name for item in out.iterdir()] == ["_ggfmt"]
     until = time.monotonic() + 120
-    while True:  # until Spark has seen that nobody is there any more
-        ggfmt.consolidate(path, out, spark=spark, primary_keys="ID", mode="overwrite")
+    while True:  # until the JVM has found that nobody is there any more
+        ggfmt.consolidate(path, out, primary_keys="ID", mode="overwrite", master="none")
         if list((out / "_ggfmt").glob("staging/*")) == []:
             break
         assert time.monotonic() < until
     assert read(out, "S.T", "parquet") == ROWS
     assert verify(str(out)).findings == []
+
+
+def test_a_value_that_a_later_operation_replaces_need_not_fit_its_type(tmp_path: Path) -> None:
+    lines = [
+        change("I", 1, after={"ID": "1", "N": "none", "V": "x"}),
+        change("U", 2, before={"ID": "1"}, after={"ID": "1", "N": "7"}),
+    ]
+    consolidate(lines, tmp_path / "out", types={"S.T.N": "bigint"})
+    assert read(tmp_path / "out", "S.T", "parquet") == [{"ID": "1", "N": 7, "V": "x"}]
+    with pytest.raises(Abend) as raised:
+        consolidate(lines, tmp_path / "history", types={"S.T.N": "bigint"}, history=True)
+    (found,) = raised.value.diagnostics
+    place = found.span
+    assert (found.code, place.table, place.field, place.position) == ("GG530", "S.T", "N", f"{1:020d}")
+    assert (place.file, place.offset) == (str(tmp_path / "history.json"), 0)
+    assert found.help == "give `--type 'S.T.N=string'`"
+
+
+def test_values_that_no_operation_set_are_counted_by_column(tmp_path: Path) -> None:
+    """An insert that leaves columns out, and a column that was added after the insert."""
+    out = tmp_path / "out"
+    lines = [
+        metadata("S.T", ID="string", N="string", V="string"),
+        change("I", 1, after={"ID": "1", "N": "a"}),
+        change("I", 2, after={"ID": "2", "N": "a", "V": "x"}),
+        change("I", 3, after={"ID": "3"}),
+        metadata("S.T", ID="string", N="string", V="string", NEW="string"),
+        change("U", 4, before={"ID": "2"}, after={"ID": "2", "NEW": "y"}),
+        change("I", 5, after={"ID": "4", "N": "a", "V": "x"}),
+    ]
+    table = consolidate(lines, out)["tables"]["S.T"]
+    assert table["unset"] == {
+        "N": {"not_in_insert": 1},
+        "NEW": {"not_in_insert": 1, "added_later": 2},
+        "V": {"not_in_insert": 2},
+    }
+    assert table["defaults"] == 6
 
 
 TODAY = [
@@ -428,10 +476,10 @@ TODAY = [
 
 @pytest.mark.parametrize("to", ["parquet", "csv", "json"])
 def test_changes_of_today_are_merged_into_an_earlier_result(
-    spark: SparkSession, tmp_path: Path, results: dict[str, Path], to: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, results: dict[str, Path], to: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     out = tmp_path / "out"
-    told = consolidate(spark, TODAY, out, to=to, base=results[to], primary_keys=None)
+    told = consolidate(TODAY, out, to=to, base=results[to], primary_keys=None)
     assert read(out, "S.T", to) == [{"ID": "4", "N": "new", "V": ""}]
     assert read(out, "S.TYPED", to) == read(results[to], "S.TYPED", to)
     assert read(out, "S.GONE", to) == [{"ID": "1", "N": "b"}]
@@ -440,20 +488,20 @@ def test_changes_of_today_are_merged_into_an_earlier_result(
     assert told["tables"]["S.TYPED"]["columns"] == manifest(results[to])["tables"]["S.TYPED"]["columns"]
     assert "the base has 1 unresolved row" in caplog.text
     if to == "parquet":  # in place
-        consolidate(spark, TODAY[1:], out, base=out, mode="overwrite", primary_keys=None)
+        consolidate(TODAY[1:], out, base=out, mode="overwrite", primary_keys=None)
         assert read(out, "S.T", to) == [{"ID": "4", "N": "new", "V": ""}]
         assert read(out, "S.TYPED", to) == read(results[to], "S.TYPED", to)
         assert verify(str(out)).findings == []
 
 
-def test_a_dump_is_a_base(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_dump_is_a_base(tmp_path: Path) -> None:
     base, out = tmp_path / "base", tmp_path / "out"
     (base / "S.TYPED").mkdir(parents=True)
     dump = base / "S.TYPED" / "dump.csv"
     dump.write_text(f'ID,NAME,AMOUNT,RATE,FLAG\n1,"a ""b""\nc",{LONG},0.1,true\n2,"",,,\n3,,,,\n')
     today = [change("U", 1, "S.TYPED", before={"ID": 3}, after={"ID": 3, "RATE": 2.5})]
     settings: dict[str, Any] = {"base": base, "definitions": {"S.TYPED": TYPED}, "primary_keys": None}
-    consolidate(spark, today, out, **settings)
+    consolidate(today, out, **settings)
     rest = dict.fromkeys(("AMOUNT", "RATE", "FLAG"))
     assert read(out, "S.TYPED", "parquet") == [
         {"ID": 1, "NAME": 'a "b"\nc', "AMOUNT": Decimal(LONG), "RATE": 0.1, "FLAG": True},
@@ -462,49 +510,90 @@ def test_a_dump_is_a_base(spark: SparkSession, tmp_path: Path) -> None:
     ]
     dump.write_text("ID,NAME\none,a\n")
     with pytest.raises(UsageError, match="`one` is no value of the type `bigint`") as raised:
-        consolidate(spark, today, out, mode="overwrite", **settings)
+        consolidate(today, out, mode="overwrite", **settings)
     assert (raised.value.diagnostics[0].span.file, raised.value.diagnostics[0].span.field) == (str(dump), "ID")
 
 
-def test_rows_need_spark(tmp_path: Path) -> None:
+def test_rows_need_neither_spark_nor_java(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "in.json", STORY)
-    with pytest.raises(UsageError, match="rows are found by Spark's SQL"):
-        ggfmt.consolidate(path, tmp_path / "out", master="none")
+    call = [
+        sys.executable,
+        "-m",
+        "ggfmt",
+        "consolidate",
+        str(path),
+        "-o",
+        str(tmp_path / "out"),
+        "--primary-keys",
+        "ID",
+    ]
+    environment = {**os.environ, "PATH": "", "JAVA_HOME": str(tmp_path / "none")}
+    subprocess.run([*call, *NONE], check=True, capture_output=True, env=environment)
+    assert read(tmp_path / "out", "S.T", "parquet") == ROWS
+    assert subprocess.run([*call, "--mode", "overwrite"], check=False, capture_output=True, env=environment).returncode
 
 
-def test_what_staging_has_seen_is_what_spark_finds(spark: SparkSession, tmp_path: Path) -> None:
-    """Of each kind of update a table; the columns that an after image lacks are known by the insert."""
-    updates = [
-        {"after": {"ID": "1", "N": "b", "V": "c"}},
-        {"after": {"ID": "1", "N": "b"}},
-        {"before": {"ID": "1"}, "after": {"ID": "1", "N": "b"}},
-        {"before": {"ID": "1", "V": "x"}, "after": {"ID": "1", "N": "b"}},
-        {"before": {"ID": "1", "N": "a", "V": "x"}, "after": {"ID": "2", "N": "b", "V": "c"}},
-        {"before": {"ID": "1"}, "after": {"ID": "2", "N": "b"}},
-    ]
-    lines = []
-    for number, images in enumerate(updates):
-        lines.append(change("I", 2 * number, f"S.T{number}", after={"ID": "1", "N": "a", "V": "x"}))
-        lines.append(change("U", 2 * number + 1, f"S.T{number}", **images))
-    read = stage(write_lines(tmp_path / "in.json", lines), tmp_path / "staged", keys=(("*", ("ID",)),))
-    asked, found = Asked(), []
-    for name, staged in read.staged.items():
-        table = read.tables[name]
-        operations = TableOperations(writing.operations_frame(spark, table, staged), table.definition)
-        seen = writing.profile_of(asked, staged, operations)
-        by_spark = profile(operations, operations.frame, asked)
-        assert seen is not None
-        assert replace(seen, before=by_spark.before) == by_spark
-        assert seen.before <= by_spark.before  # Spark takes an update without a before image for one that has it
-        found.append((seen.partial, seen.before, seen.moves))
-    assert found == [
-        (False, False, False),
-        (True, False, False),
-        (True, False, False),
-        (True, True, False),
-        (False, False, True),
-        (True, False, True),
-    ]
+def contents(out: Path, to: str) -> dict[str, list[str]]:
+    """By table, and for unresolved operations, all rows of an output."""
+    found = {path.name: read(out, path.name, to) for path in out.iterdir() if path.name.startswith("S.")}
+    found["_unresolved"] = [
+        row for path in (out / "_unresolved").glob("*.parquet") for row in pq.read_table(path).to_pylist()
+    ] + [row for path in (out / "_unresolved").glob("*.json") for row in READERS["json"](path)]
+    for row in found["_unresolved"]:
+        del row["file"]
+    return {name: sorted(map(str, rows)) for name, rows in found.items()}
+
+
+QUERIES: dict[str, Row] = {
+    **{to: {"to": to} for to in FORMATS},
+    "history": {"history": True},
+    "changes": {"changes": True, "since": "2020-01-01T00:00:02"},
+    "kept": {"keep": "deleted,unresolved"},
+}
+
+
+@pytest.mark.spark
+def test_rows_are_the_same_on_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every format, with several buckets, of which each is a task."""
+    monkeypatch.setattr(staging_module, "BUCKET_BYTES", 1000)
+    monkeypatch.setattr(run_module, "UNIT_BYTES", 1500)
+    before = dict(spark.conf.getAll)
+    for name, query in QUERIES.items():
+        settings = {**query, "definitions": {"S.TYPED": TYPED}}
+        one, other = (
+            consolidate(WHOLE_STORY, tmp_path / f"{name} {number}", **settings, **runner)
+            for number, runner in enumerate(({}, {"spark": spark}))
+        )
+        assert one["tables"] == other["tables"]
+        assert one["tables"]["S.TYPED"]["buckets"] > 1
+        to = query.get("to", "parquet")
+        assert contents(tmp_path / f"{name} 0", to) == contents(tmp_path / f"{name} 1", to)
+        entries = [
+            [{**entry, "bytes": None, "sha256": None} for entry in document["files"]] for document in (one, other)
+        ]
+        assert entries[0] == entries[1]
+        assert verify(str(tmp_path / f"{name} 1")).findings == []
+    assert dict(spark.conf.getAll) == before
+    assert spark.range(3).count() == 3
+
+
+@pytest.mark.spark
+def test_an_error_in_the_data_is_the_same_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    for number, (lines, settings) in enumerate(
+        [
+            ([{"table": "S.T", "op_type": "X"}], {}),
+            (STORY, {"types": {"S.T.N": "bigint"}}),
+            (STORY, {"types": {"S.T.ID": "timestamp"}}),
+            ([change("I", 1, after={"ID": "1", "a b": "x"})], {"to": "avro"}),
+        ]
+    ):
+        shown = []
+        for runner in ({}, {"spark": spark}):
+            with pytest.raises(Abend) as raised:
+                consolidate(lines, tmp_path / f"{number}", **settings, **runner)
+            shown.append([str(each) for each in raised.value.diagnostics])
+            assert not (tmp_path / f"{number}").exists()
+        assert shown[0] == shown[1]
 
 
 def test_verify_reads_rows_back_and_there_is_no_report(
@@ -518,76 +607,122 @@ def test_verify_reads_rows_back_and_there_is_no_report(
     assert "rows of `ggfmt consolidate`, and no run" in capsys.readouterr().err
 
 
-def test_each_run_merges_what_is_new_and_writes_the_files_of_rows_that_change(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """The same command each day; what it leaves is what one run over all days would."""
-    days = [
-        [
-            *(change("I", n, after={"ID": str(n), "N": "a", "V": "x"}) for n in range(1, 9)),
-            change("I", 9, "S.OLD", after={"ID": "1"}),
-        ],
-        [
-            change("I", 11, after={"ID": "20", "N": "b", "V": None}),
-            change("U", 12, after={"ID": "77", "N": "never seen"}),
-        ],
-        [
-            change("U", 21, before={"ID": "20"}, after={"ID": "21", "V": "moved"}),
-            change("I", 22, after={"ID": "22", "N": "", "V": ""}),
-        ],
-        [change("D", 31, before={"ID": "3"}), change("U", 32, before={"ID": "21"}, after={"ID": "21", "N": "c"})],
-        [change("T", 41), change("I", 42, after={"ID": "3", "N": "again", "V": "y"})],
-    ]
+DAYS = [
+    [
+        *(change("I", n, after={"ID": str(n), "N": "a", "V": "x"}) for n in range(1, 9)),
+        change("I", 9, "S.OLD", after={"ID": "1"}),
+    ],
+    [
+        change("I", 11, after={"ID": "20", "N": "b", "V": None}),
+        change("U", 12, after={"ID": "77", "N": "never seen"}),
+    ],
+    [
+        change("U", 21, before={"ID": "20"}, after={"ID": "21", "V": "moved"}),
+        change("I", 22, after={"ID": "22", "N": "", "V": ""}),
+    ],
+    [change("D", 31, before={"ID": "3"}), change("U", 32, before={"ID": "21"}, after={"ID": "21", "N": "c"})],
+    [change("T", 41), change("I", 42, after={"ID": "3", "N": "again", "V": "y"})],
+]
+
+
+def check_days(tmp_path: Path, **runner: Any) -> None:
+    """The same command each day: what it leaves is what one run over all days would."""
     changes, out = tmp_path / "changes", tmp_path / "out"
     changes.mkdir()
-    told: dict[str, Any] = {"spark": spark, "primary_keys": "ID", "checkpoint": tmp_path / "seen"}
-    files = []
-    for number, day in enumerate(days):
+    settings: dict[str, Any] = {**runner, "primary_keys": "ID", "checkpoint": tmp_path / "seen"}
+    for number, day in enumerate(DAYS):
         write_lines(changes / f"{number}.json", day)
-        document = ggfmt.consolidate(changes, out, **told)
-        assert ggfmt.consolidate(changes, out, **told) == document, "there was nothing to do"
-        if number in (2, 4):
-            whole = tmp_path / f"whole{number}"
-            ggfmt.consolidate(changes, whole, spark=spark, primary_keys="ID")
-            assert read(out, "S.T", "parquet") == read(whole, "S.T", "parquet")
+        document = ggfmt.consolidate(changes, out, **settings)
+        assert ggfmt.consolidate(changes, out, **settings) == document, "there was nothing to do"
+        whole = tmp_path / f"whole{number}"
+        ggfmt.consolidate(changes, whole, primary_keys="ID", master="none")
+        assert read(out, "S.T", "parquet") == read(whole, "S.T", "parquet")
         assert document["tables"]["S.T"]["rows"] == len(read(out, "S.T", "parquet"))
         assert read(out, "S.OLD", "parquet") == [{"ID": "1"}]
         assert verify(str(out)).findings == []
-        files.append(sorted(path.name for path in (out / "S.T").iterdir()))
-    names = [f"part-{number:05d}.parquet" for number in range(5)]
-    assert files == [names[:1], names[:2], [names[0], names[2]], names[3:4], names[4:5]]
     assert document["tables"]["S.T"]["unresolved"] == 1
     with pytest.raises(UsageError, match="changes are merged into them"):
-        ggfmt.consolidate(changes, out, history=True, **told)
+        ggfmt.consolidate(changes, out, history=True, **settings)
     write_lines(changes / "9.json", [change("I", 99, after={"ID": "99"})])
     with pytest.raises(UsageError, match="the rows in the output are `parquet`"):
-        ggfmt.consolidate(changes, out, to="orc", **told)
+        ggfmt.consolidate(changes, out, to="orc", **settings)
+
+
+def test_each_run_merges_what_is_new(tmp_path: Path) -> None:
+    check_days(tmp_path, master="none")
+
+
+@pytest.mark.spark
+def test_each_run_merges_what_is_new_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    check_days(tmp_path, spark=spark)
+
+
+@pytest.mark.parametrize("to", ["parquet", "orc"])
+def test_a_merge_writes_the_files_of_buckets_whose_keys_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    monkeypatch.setattr(staging_module, "BUCKET_BYTES", 2000)
+    monkeypatch.setattr(run_module, "UNIT_BYTES", 2000)
+    changes, out = tmp_path / "changes", tmp_path / "out"
+    changes.mkdir()
+    settings: dict[str, Any] = {"master": "none", "primary_keys": "ID", "checkpoint": tmp_path / "seen", "to": to}
+    write_lines(changes / "0.json", [change("I", n, after={"ID": str(n), "N": "a", "V": "x"}) for n in range(200)])
+    first = ggfmt.consolidate(changes, out, **settings)
+    buckets = first["tables"]["S.T"]["buckets"]
+    assert buckets > 4
+    bucket_of = {row["ID"]: entry["bucket"] for entry in first["files"] for row in READERS[to](out / entry["path"])}
+    assert {entry["bucket"] for entry in first["files"]} == set(range(buckets))
+    today = [
+        change("U", 300, before={"ID": "7"}, after={"ID": "7", "N": "b"}),
+        change("D", 301, before={"ID": "8"}),
+        change("U", 302, before={"ID": "9"}, after={"ID": "1000"}),
+    ]
+    write_lines(changes / "1.json", today)
+    before = snapshot(out)
+    second = ggfmt.consolidate(changes, out, **settings)
+    assert second["tables"]["S.T"]["buckets"] == buckets
+    after = {entry["path"]: entry for entry in second["files"]}
+    assert sorted(entry["bucket"] for entry in after.values()) == list(range(buckets))
+    kept = {entry["path"] for entry in first["files"]} & set(after)
+    changed = {bucket_of[number] for number in ("7", "8", "9")}
+    written = {entry["bucket"] for path, entry in after.items() if path not in kept}
+    assert changed <= written
+    assert len(written - changed) <= 1, "the new key is in another bucket at most"
+    assert kept
+    assert all(snapshot(out)[path] == before[path] for path in kept)
+    (moved,) = (
+        entry["bucket"] for entry in after.values() for row in READERS[to](out / entry["path"]) if row["ID"] == "1000"
+    )
+    assert written == changed | {moved}
+    ggfmt.consolidate(changes, tmp_path / "whole", primary_keys="ID", master="none", to=to)
+    assert read(out, "S.T", to) == read(tmp_path / "whole", "S.T", to)
+    assert verify(str(out)).findings == []
 
 
 @pytest.mark.example("GG570")
-def test_a_base_that_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path, results: dict[str, Path]) -> None:
+def test_a_base_that_makes_no_sense_is_refused(tmp_path: Path, results: dict[str, Path]) -> None:
     base, path = results["parquet"], write_lines(tmp_path / "today.json", TODAY)
     before = snapshot(base)
     with pytest.raises(Abend, match="1 unresolved row, whose operations are not taken into account"):
-        ggfmt.consolidate(path, base, spark=spark, base=base, mode="overwrite")
+        ggfmt.consolidate(path, base, master="none", base=base, mode="overwrite")
     assert snapshot(base) == before
     with pytest.raises(Abend, match="GG570"):
-        consolidate(spark, TODAY, tmp_path / "out", base=base, strict=True)
+        consolidate(TODAY, tmp_path / "out", base=base, strict=True)
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="there are no rows in"):
-        consolidate(spark, TODAY, tmp_path / "out", base=tmp_path / "empty")
+        consolidate(TODAY, tmp_path / "out", base=tmp_path / "empty")
     messages = tmp_path / "messages"
     run_ggfmt([write_lines(tmp_path / "in.json", [operation(1)])], messages)
     with pytest.raises(UsageError, match="holds messages of `ggfmt run`"):
-        consolidate(spark, TODAY, tmp_path / "out", base=messages)
+        consolidate(TODAY, tmp_path / "out", base=messages)
     assert not (tmp_path / "out").exists()
 
 
-def test_an_empty_input_is_as_with_run(spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_empty_input_is_as_with_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Without files, `--allow-empty` makes a run with a checkpoint one that does nothing, and says so."""
     changes, out, seen = tmp_path / "changes", tmp_path / "out", tmp_path / "seen"
     changes.mkdir()
-    told: dict[str, Any] = {"spark": spark, "primary_keys": "ID", "checkpoint": seen}
+    told: dict[str, Any] = {"master": "none", "primary_keys": "ID", "checkpoint": seen}
     for call in (
         lambda: ggfmt.consolidate(changes, out, **told),
         lambda: ggfmt.convert(
@@ -604,14 +739,14 @@ def test_an_empty_input_is_as_with_run(spark: SparkSession, tmp_path: Path, capl
     document = ggfmt.consolidate(changes, out, **told)
     (changes / "1.json").unlink()
     assert ggfmt.consolidate(changes, out, **told, allow_empty=True) == document
-    arguments = ["consolidate", str(changes), "-o", str(out), "--checkpoint", str(seen), "--allow-empty"]
+    arguments = ["consolidate", str(changes), "-o", str(out), "--checkpoint", str(seen), "--allow-empty", *NONE]
     done = subprocess.run([sys.executable, "-m", "ggfmt", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "nothing to do: there is no input file" in done.stderr
 
 
-def test_no_input_at_all_gives_no_table(spark: SparkSession, tmp_path: Path) -> None:
+def test_no_input_at_all_gives_no_table(tmp_path: Path) -> None:
     (tmp_path / "changes").mkdir()
-    document = ggfmt.consolidate(tmp_path / "changes", tmp_path / "out", spark=spark, allow_empty=True)
+    document = ggfmt.consolidate(tmp_path / "changes", tmp_path / "out", master="none", allow_empty=True)
     assert document["tables"] == {}
     assert verify(str(tmp_path / "out")).findings == []

@@ -1,23 +1,17 @@
-"""Positions sort as their sources order them, one by one as by the column."""
+"""Positions sort as their sources order them, one by one as in columns."""
 
 from __future__ import annotations
 
 import random
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
-from ggfmt.consolidation.positions import KINDS as DECLARED
-from ggfmt.consolidation.positions import common_kind, kind_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from ggfmt.rows.positions import KINDS as DECLARED
+from ggfmt.rows.positions import common_kind, kind_of
 
 KINDS = {kind.name: kind for kind in DECLARED}
-
-pytestmark = pytest.mark.spark
 
 # Of each kind texts in the order of their source, those in one line at one place. The last number is the family.
 UUID, OTHER = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "4E11FA47-71CA-11E1-9E33-C80AA9429562"
@@ -81,50 +75,49 @@ def test_what_belongs_to_no_kind() -> None:
         assert found is None, f"{text!r} counts as {found.name}"
 
 
-def test_a_text_belongs_to_a_kind_by_arrow_python_and_spark_alike(spark: SparkSession) -> None:
+def test_a_text_belongs_to_a_kind_by_arrow_and_python_alike() -> None:
     texts = [*OF_NO_KIND, *(text for some in IN_ORDER.values() for text in some)]
     chosen = random.Random(5)
     letters = '0123456789aAfF:./-,[]"x \n\rNULLbinlog.000003'
     texts += ["".join(chosen.choices(letters, k=chosen.randrange(1, 24))) for _ in range(400)]
     texts += [text[:place] + chosen.choice(letters) + text[place:] for text in list(texts) for place in (0, len(text))]
-    frame = spark.createDataFrame(pa.table({"position": texts}))
-    fits = frame.select("position", *[kind.fits(frame.position).alias(name) for name, kind in KINDS.items()])
-    for row in fits.toArrow().to_pylist():
-        text = row.pop("position")
+    for text in texts:
         expected = {name: kind.value(text) is not None for name, kind in KINDS.items()}
-        assert row == expected, text
         assert {name: kind.fits_all(pa.array([text, None])) for name, kind in KINDS.items()} == expected, text
 
 
-@pytest.mark.parametrize("ansi", ["true", pytest.param("false", marks=pytest.mark.long)])
-def test_spark_sorts_positions_as_python_does(spark: SparkSession, ansi: str, request: pytest.FixtureRequest) -> None:
-    from pyspark.sql import functions
-
-    request.addfinalizer(lambda: spark.conf.unset("spark.sql.ansi.enabled"))
-    spark.conf.set("spark.sql.ansi.enabled", ansi)
-    rows = [(name, text) for name, texts in IN_ORDER.items() for text in texts]
-    random.Random(7).shuffle(rows)
-    frame = spark.createDataFrame(
-        pa.table({"kind": [name for name, _ in rows], "position": [text for _, text in rows]})
-    )
-    found = frame.unionAll(frame.select("kind", functions.lit("no position").alias("position")).distinct()).select(
-        "kind",
-        "position",
-        *[kind.column(functions.col("position")).alias(f"at {name}") for name, kind in KINDS.items()],
-        *[
-            (functions.lit("") if family is None else family).alias(f"of {name}")
-            for name, kind in KINDS.items()
-            for family in [kind.family(functions.col("position"))]
-        ],
-    )
-    for name, kind in KINDS.items():
-        own = found.where(functions.col("kind") == name).orderBy(f"at {name}").collect()
-        assert [row["position"] for row in own] == ["no position", *IN_ORDER[name]]
-        assert own[0][f"at {name}"] is None
-        assert {row[f"of {name}"] for row in own[1:]} == {kind.family_of(IN_ORDER[name][0])}
+@pytest.mark.parametrize("name", KINDS)
+def test_columns_sort_positions_as_their_values_do(name: str) -> None:
+    kind = KINDS[name]
+    texts = [*IN_ORDER[name], None]
+    random.Random(7).shuffle(texts)
+    columns = kind.sort_columns(pa.array(texts, pa.string()))
+    places = dict(zip(texts, zip(*(column.to_pylist() for column in columns), strict=True), strict=True))
+    assert {len(column) for column in columns} == {len(texts)}
+    assert set(places.pop(None)) == {None}
+    assert sorted(places, key=places.__getitem__) == IN_ORDER[name]
+    one, *others = (kind.value(text) for text in IN_ORDER[name])
+    assert all(one < other for other in others)  # type: ignore[operator]
 
 
-def test_positions_of_two_families_do_not_compare(spark: SparkSession) -> None:
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("numbers", "7", "0000007"),
+        ("long numbers", "9" * 20, f"00{'9' * 20}"),
+        ("log sequence numbers of SQL Server", "00000027:00000ac0:0002", "00000027:00000AC0:0002"),
+        ("log sequence numbers of PostgreSQL", "0/1f", "00/01F"),
+        ("numbers of commits and changes", "7:6:0x000014.000012b4.0010:1", "7:6: 0x000014.000012B4.0010 :01"),
+        ("hexadecimal numbers", "00ff:000a", "00FF:000A"),
+    ],
+)
+def test_leading_zeros_and_upper_case_make_no_other_position(name: str, one: str, other: str) -> None:
+    for column in KINDS[name].sort_columns(pa.array([one, other])):
+        assert column[0] == column[1]
+    assert KINDS[name].value(one) == KINDS[name].value(other)
+
+
+def test_positions_of_two_families_do_not_compare() -> None:
     for name, one, other in (
         ("places in a binary log of MySQL", "a.000001:4", "b.000001:4"),
         ("GTIDs of MySQL", f"{UUID}:1", f"{OTHER}:1"),
@@ -136,11 +129,8 @@ def test_positions_of_two_families_do_not_compare(spark: SparkSession) -> None:
         assert KINDS[name].family_of(one) != KINDS[name].family_of(other)
         families = KINDS[name].families(pa.array([one, None, other, one]))
         assert families == [KINDS[name].family_of(one), KINDS[name].family_of(other)]
-        frame = spark.createDataFrame(pa.table({"position": [one, None, other]}))
-        orders = KINDS[name].orders(frame.position)
-        assert frame.agg(orders).first() == (False,)
-        assert frame.where(frame.position != other).agg(orders).first() == (True,)
-        assert frame.where("false").agg(orders).first() == (True,)
+        assert KINDS[name].families(pa.array([None, one])) == [KINDS[name].family_of(one)]
+        assert KINDS[name].families(pa.array([None], pa.string())) == []
 
 
 def test_an_example_is_of_its_kind() -> None:
