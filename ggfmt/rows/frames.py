@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -87,6 +88,9 @@ def rows_frame(
     if type(spark).__module__.startswith("pyspark.sql.connect") and not is_remote():
         message = "the functions of this process's PySpark are not those of Spark Connect"
         raise query_error(message, "make the session by `pyspark.sql.SparkSession.builder.remote(...)`")
+    if find_spec("pandas") is None:
+        message = "PySpark's functions of groups need pandas, which is not installed"
+        raise query_error(message, "`pip install 'pandas>=2.2'`; or write the rows with `ggfmt.consolidate`")
     name = request.table
     assert name is not None
     with runner_for(spark) as runner:
