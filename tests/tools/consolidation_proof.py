@@ -29,6 +29,10 @@ from consolidation_reference import (
 )
 from frame_rows import typed_rows
 from frame_session import planned
+from ggfmt.consolidation.asked import STATE, Asked
+from ggfmt.consolidation.consolidated import consolidated as made
+from ggfmt.consolidation.operations import TableOperations
+from ggfmt.consolidation.rows import UNTOLD
 from histories import History, story_of, write_json, write_parquet
 from round_trips import (
     READ,
@@ -44,10 +48,6 @@ from round_trips import (
 )
 
 import ggfmt
-from ggfmt.consolidation.asked import STATE, Asked
-from ggfmt.consolidation.consolidated import consolidated as made
-from ggfmt.consolidation.operations import TableOperations
-from ggfmt.consolidation.rows import UNTOLD
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.shapes import column_type, ddl_type, quoted

@@ -116,6 +116,7 @@ def in_ggfmt(told: dict[str, Any]) -> None:
     from ggfmt.consolidation.asked import Asked
     from ggfmt.consolidation.consolidated import consolidated
     from ggfmt.consolidation.operations import TableOperations
+
     from ggfmt.model.table import Column, TableDef
 
     spark = session(told)
