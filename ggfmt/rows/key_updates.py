@@ -19,6 +19,8 @@ from ggfmt.columnar.images import differ
 from ggfmt.rows.operations import DELETE, INSERT, any_of, concatenated
 from ggfmt.rows.tables import RowTable
 
+MAX_GROUP_KEYS = 200_000  # that a task works on, unless more of them are connected
+
 _LONG, _WORD = pa.int64(), pa.uint64()
 
 
@@ -121,8 +123,8 @@ class LinkedKeys:
         return self.groups.take(pc.index_in(hashes, value_set=self.hashes))
 
 
-def linked_keys(links: Iterable[KeyLinks], max_group_rows: int = 1) -> LinkedKeys:
-    """Return the groups of connected keys. Small groups share a number, up to `max_group_rows` keys."""
+def linked_keys(links: Iterable[KeyLinks], max_group_keys: int = MAX_GROUP_KEYS) -> LinkedKeys:
+    """Return the groups of connected keys. Small groups share a number, up to `max_group_keys` keys."""
     every = list(links)
     old = pa.concat_arrays([pa.array([], _WORD), *(each.old for each in every)])
     new = pa.concat_arrays([pa.array([], _WORD), *(each.new for each in every)])
@@ -130,7 +132,7 @@ def linked_keys(links: Iterable[KeyLinks], max_group_rows: int = 1) -> LinkedKey
     places = non_null_values(pc.cast(codes.indices, _LONG))
     count = len(codes.dictionary)
     roots = _roots(count, zip(places[: len(old)], places[len(old) :], strict=True))
-    numbers = _packed(roots, max_group_rows)
+    numbers = _packed(roots, max_group_keys)
     return LinkedKeys(narrow(codes.dictionary, pa.UInt64Array), pa.array(numbers, pa.int32()))
 
 
