@@ -27,7 +27,7 @@ from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
 from ggfmt.rows.answers import answer
 from ggfmt.rows.key_updates import LinkedKeys
-from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, staged_schema
+from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, concatenated, staged_schema
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.results import REASON, RowCounts, TableQuery, UnitAnswer
@@ -199,7 +199,8 @@ def extract_linked(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     schema = staged_schema(table)
     files = plan.files("linked", f"{bucket.number}-{attempt}")
     try:
-        operations = load(bucket.parts)
+        # In one piece: to look up keys, Arrow makes a table of all connected keys for each call.
+        operations = [concatenated(load(bucket.parts), schema)]
         rows = (base_operations(rows, table, schema) for rows in _base_of(plan, bucket) if len(rows))
         for batches in (rows, operations):
             for batch in batches:
@@ -250,7 +251,8 @@ def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
 def _answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     query, table = plan.query, plan.table
     schema = staged_schema(table)
-    operations = [_unlinked(batch, plan.linked) for batch in load(bucket.parts)]
+    parts = load(bucket.parts)
+    operations = list(parts) if plan.linked is None else [_unlinked(concatenated(parts, schema), plan.linked)]
     base = [_unlinked(batch, plan.linked) for batch in _base_of(plan, bucket)]
     counts = RowCounts()
     kept: list[pa.RecordBatch] = []
