@@ -103,7 +103,7 @@ _sessions = ExitStack()  # the shared Spark session, while there is one
 
 @pytest.fixture(scope="session")
 def spark() -> SparkSession:
-    """The session that modules of frames and of consolidation share: they run one after the other in one process, and
+    """The session that modules of frames and of rows share: they run one after the other in one process, and
     it stops after the last of them."""
     from frame_session import frame_session
 

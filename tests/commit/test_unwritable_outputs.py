@@ -94,11 +94,10 @@ def test_a_schema_directory_elsewhere_has_its_own_advice(
     ]
 
 
-@pytest.mark.spark
 def test_a_consolidation_has_the_same_advice(source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("mine")
-    shown = told(capsys, 3, "consolidate", source, "-o", str(file), "--master", "local[1]")
+    shown = told(capsys, 3, "consolidate", source, "-o", str(file), *NONE)
     assert shown[1] == "  help: a file is in the way: remove it, or give another directory"
 
 

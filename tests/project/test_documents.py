@@ -296,7 +296,7 @@ def test_the_first_command_runs(checkout: Path) -> None:
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_command_of_a_page_runs(block: str, checkout: Path) -> None:
     for arguments in documents.ggfmt_commands(block):
-        if arguments[0] == "consolidate":  # which takes Spark; see `consolidation/test_command.py`
+        if arguments[0] == "consolidate":  # of tables that have keys; see `rows/test_command.py`
             continue
         code, output = documents.called(arguments)
         assert code == FAILING.get(shlex.join(arguments), 0), f"ggfmt {shlex.join(arguments)}\n{output}"

@@ -1,38 +1,28 @@
-"""Consolidated frames: of hundreds of random stories at once what the reference finds, of a database and of a recorded
-stream the rows that there are.
-
-`prove_consolidation.py` has more histories, and takes longer.
-"""
+"""Rows as DataFrames: those of `ggfmt.consolidate` on random histories, of a database, and of a recorded stream."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
-from consolidation_proof import (
-    check_base,
-    check_changes,
-    check_files,
-    check_formats,
-    check_keyless,
-    check_moment,
-    check_rows,
-    check_told,
-    frame_of,
-)
 from debezium_recording import KEYS as LIVE_KEYS
 from debezium_recording import ordered_lines, orders
 from dialects import DATA
-from histories import SHAPES, history
 from postgres import programs, server
 from postgres_story import KEYS, NUMBERS, Part, happen
+from rows_oracle import Image
 from runs import write_lines
+from sql_histories import History, deliver, history, time_text, write
 
 import ggfmt
+from ggfmt.diagnostics.diagnostic import UsageError
+from ggfmt.frames.shapes import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,39 +31,7 @@ pytestmark = pytest.mark.spark
 
 LIVE = DATA / "debezium-live"
 PROGRAMS = programs()
-
-
-def test_rows_and_versions(spark: SparkSession, tmp_path: Path) -> None:
-    check_rows(spark, tmp_path, history(SHAPES["GG.MIXED"], 1))
-
-
-@pytest.mark.long
-def test_net_changes(spark: SparkSession, tmp_path: Path) -> None:
-    check_changes(spark, tmp_path, history(SHAPES["GG.MIXED"], 1), 400, 900)
-
-
-def test_a_table_without_a_key(spark: SparkSession, tmp_path: Path) -> None:
-    check_keyless(spark, tmp_path, history(SHAPES["GG.KEYLESS"], 1))
-
-
-def test_the_story_in_every_format(spark: SparkSession, tmp_path: Path) -> None:
-    check_formats(spark, tmp_path)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if shape.key])
-def test_what_was_not_told_a_moment_and_a_base(spark: SparkSession, name: str, tmp_path: Path) -> None:
-    told = history(SHAPES[name], 2)
-    check_told(spark, tmp_path, told)
-    check_moment(spark, tmp_path, told, "2020-01-01 00:00:00.200000")
-    check_base(spark, tmp_path, told, 400)
-
-
-@pytest.mark.long
-def test_files_and_positions(spark: SparkSession, tmp_path: Path) -> None:
-    check_files(spark, tmp_path, history(SHAPES["GG.PLAIN"], 2), 2)
-
-
+Row = dict[str, Any]
 Counted = Counter[tuple[tuple[str, str | None], ...]]
 
 
@@ -83,7 +41,152 @@ def counted(rows: Iterable[Mapping[str, Any]]) -> Counted:
 
 
 def collected(frame: DataFrame) -> Counted:
-    return counted(row.asDict() for row in frame.collect())
+    return counted(frame.toArrow().to_pylist())
+
+
+def as_texts(spark: SparkSession, rows: Sequence[Row], types: Mapping[str, str]) -> DataFrame:
+    """Rows as a frame, with types by column where these are no texts."""
+    schema = ", ".join(f"{quoted(str(name))} string" for name in rows[0])
+    texts = spark.createDataFrame([tuple(row.values()) for row in rows], schema)
+    return texts.select(*(texts[quoted(name)].cast(types.get(name, "string")) for name in texts.columns))
+
+
+# Random histories: hundreds of small tables as one, with the number of each in the key
+
+
+TABLE = "S.ALL"
+MOMENTS = {"since": time_text(2).replace(" ", "T"), "as_of": time_text(5).replace(" ", "T")}
+QUESTIONS: dict[str, Row] = {
+    "current": {"keep": ["deleted", "unresolved"]},
+    "history": {"keep": ["unresolved"], "as_of": MOMENTS["as_of"]},
+    "changes": MOMENTS,
+}
+KINDS = [(debezium, positions) for debezium in (False, True) for positions in (False, True)]
+
+
+def histories(debezium: bool, positions: bool, count: int = 250) -> list[History]:
+    """Histories of tables with the same columns."""
+    found: list[History] = []
+    number = 0
+    while len(found) < count:
+        one, number = history(11, number), number + 1
+        if one is None or one.key != ("id",) or one.is_altered:
+            continue
+        if (one.recording.is_debezium, one.recording.positions) == (debezium, positions):
+            found.append(_with_number(one, str(number)))
+    return found
+
+
+def _with_number(one: History, number: str) -> History:
+    def numbered(image: Image | None) -> Image | None:
+        return None if image is None else {"h": number, **image}
+
+    changes = tuple(
+        replace(item, before=numbered(item.before), after=numbered(item.after))
+        for item in one.changes
+        if item.op != "T"  # which would be one of all
+    )
+    recording = replace(one.recording, described=False, numbers=False)
+    return replace(one, table=TABLE, key=("h", "id"), columns=("h", *one.columns), recording=recording, changes=changes)
+
+
+Parts = tuple[Path, Path]  # the input of one run, and that of a later one
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[bool, bool], Parts]:
+    found = {}
+    for kind in KINDS:
+        folder = tmp_path_factory.mktemp("histories")
+        files = deliver(histories(*kind), Random(str(kind)))
+        if len(files) == 1:
+            files = [files[0][: len(files[0]) // 2], files[0][len(files[0]) // 2 :]]
+        middle = len(files) // 2
+        write(files[:middle], folder / "old", Random(1))
+        write(files[middle:], folder / "new", Random(1))
+        found[kind] = folder / "old", folder / "new"
+    return found
+
+
+def consolidated(inputs: Path | Sequence[Path], out: Path, **settings: Any) -> list[Row]:
+    ggfmt.consolidate(inputs, out, master="none", primary_keys="h,id", **settings)
+    rows: list[Row] = pq.read_table(out / TABLE).to_pylist()
+    return rows
+
+
+FUNCTIONS: dict[str, Callable[..., DataFrame]] = {
+    "current": ggfmt.current,
+    "history": ggfmt.history,
+    "changes": ggfmt.changes,
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(("debezium", "positions"), KINDS)
+def test_rows_of_frames_are_those_of_a_consolidation(
+    spark: SparkSession,
+    inputs: dict[tuple[bool, bool], Parts],
+    tmp_path: Path,
+    debezium: bool,
+    positions: bool,
+    question: str,
+) -> None:
+    folders = inputs[debezium, positions]
+    settings = QUESTIONS[question]
+    kinds: Row = {} if question == "current" else {question: True}
+    expected = consolidated(folders, tmp_path / "out", **kinds, **settings)
+    found = FUNCTIONS[question](spark, folders, TABLE, primary_keys=["h", "id"], **settings)
+    assert len(expected) > 100
+    assert collected(found) == counted(expected)
+    assert found.columns == list(expected[0])
+
+
+@pytest.mark.parametrize(("debezium", "positions"), KINDS)
+def test_a_frame_is_a_base(
+    spark: SparkSession, inputs: dict[tuple[bool, bool], Parts], tmp_path: Path, debezium: bool, positions: bool
+) -> None:
+    older, newer = inputs[debezium, positions]
+    consolidated(older, tmp_path / "base")
+    expected = consolidated(newer, tmp_path / "out", base=tmp_path / "base")
+    base = spark.read.parquet(str(tmp_path / "base" / TABLE))
+    found = ggfmt.current(spark, newer, TABLE, primary_keys="h,id", base=base)
+    assert collected(found) == counted(expected)
+
+
+def test_an_unresolved_row_is_an_error_where_it_is_wanted(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [
+        {"table": "T", "op_type": "I", "op_ts": "2020-01-01 00:00:00", "after": {"ID": "1", "V": "a"}},
+        {"table": "T", "op_type": "U", "op_ts": "2020-01-01 00:00:01", "after": {"ID": "2"}},
+    ]
+    path = write_lines(tmp_path / "in.json", lines)
+    row = {"ID": "1", "V": "a"}
+    assert collected(ggfmt.current(spark, path, "T", primary_keys="ID")) == counted([row])
+    found = ggfmt.current(spark, path, "T", primary_keys="ID", strict=True)
+    with pytest.raises(Exception, match="a row is unresolved: never seen"):
+        found.collect()
+    path = write_lines(tmp_path / "in.json", lines[:1])
+    assert collected(ggfmt.current(spark, path, "T", primary_keys="ID", strict=True)) == counted([row])
+
+
+def test_what_makes_no_sense_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    after = {"ID": "1", "V": "a", "_state": "b"}
+    path = write_lines(tmp_path / "in.json", [{"table": "T", "op_type": "I", "after": after}])
+    base, other = as_texts(spark, [{"V": "x"}], {}), as_texts(spark, [{"ID": "1", "V": "2"}], {"V": "double"})
+    for settings, message in (
+        ({"base": base}, "the base has no column `ID`"),
+        (
+            {"base": other, "types": {"V": "bigint"}},
+            "`V` is `double`",
+        ),
+        ({"keep": ["deleted"]}, "has a column `_state`"),
+        ({"primary_keys": "IDS"}, "`IDS`, which is no column"),
+        ({"as_of": "7"}, "have no position"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            ggfmt.current(spark, path, "T", **{"primary_keys": "ID", **settings})
+
+
+# A recorded stream, and a database
 
 
 @pytest.mark.skipif(not LIVE.is_dir(), reason="the recorded stream is not there")
@@ -113,7 +216,7 @@ def parts() -> list[Part]:
         return happen(found, Random(15), 3, 80)
 
 
-def test_what_a_database_tells_lacks_values(parts: list[Part]) -> None:
+def test_what_a_database_writes_lacks_values(parts: list[Part]) -> None:
     records = [record for part in parts for record in part.records]
     assert {record["op_type"] for record in records} == {"I", "U", "D", "T", "OBJECT_METADATA"}
     updates = [record for record in records if record["op_type"] == "U" and record["table"] == "public.orders"]
@@ -123,12 +226,11 @@ def test_what_a_database_tells_lacks_values(parts: list[Part]) -> None:
 
 def test_rows_are_those_of_the_database(spark: SparkSession, parts: list[Part], tmp_path: Path) -> None:
     changes = write_lines(tmp_path / "in.json", [one for part in parts for one in part.records])
-    base = frame_of(spark, parts[0].rows["orders"], dict.fromkeys(NUMBERS, "bigint"))
+    base = as_texts(spark, parts[0].rows["orders"], dict.fromkeys(NUMBERS, "bigint"))
     orders = ggfmt.current(spark, changes, "public.orders", base=base, types=dict.fromkeys(base.columns, "string"))
     assert collected(orders) == counted(parts[-1].rows["orders"])
 
 
-@pytest.mark.long
 def test_net_changes_are_those_of_the_database(spark: SparkSession, parts: list[Part], tmp_path: Path) -> None:
     changes = write_lines(tmp_path / "in.json", [one for part in parts for one in part.records])
     key = KEYS["lines"]

@@ -1,11 +1,12 @@
-"""Random histories of tables for tests of consolidation: hundreds of small stories in one.
+"""Random histories of tables for tests of rows: hundreds of small stories in one.
 
-A story is about a few keys of its own, and no operation of it touches those of another, so that one job of Spark proves
-all of them, and a difference shows the few operations that it is about. What all stories share is the table: it may be
+A story is about a few keys of its own, and no operation of it touches those of another, so that one run proves all of
+them, and a difference shows the few operations that it is about. What all stories share is the table: it may be
 truncated, and have other columns from some place on.
 
 Most stories are those of a database: rows that exist are changed, and a capture writes of that what it is set up to
-write. The others, `wild`, have in any order what files may have in them.
+write. The others, `wild`, have in any order what files may have in them. `sql_histories` has transactions of a real
+database; this module has what no database writes, odd texts as keys, and more types.
 """
 
 from __future__ import annotations
@@ -17,10 +18,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from consolidation_reference import Definition, Key, Story
-from frame_rows import typed_rows
 from round_trips import Operation, Row
 from runs import write_lines
 
@@ -30,6 +27,19 @@ ODD_TEXTS = ("", " ", "NULL", "null", "a b ", "Ä表😀", "'", '"', "\\", "`,|"
 _INTEGER, _DECIMAL = SqlType(Kind.INTEGER), SqlType(Kind.DECIMAL, precision=12, scale=2)
 KINDS = {"S": _INTEGER, "E": _INTEGER, "B": _DECIMAL}  # of columns; the others are texts
 _START = datetime(2020, 1, 1)
+
+
+Key = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The columns that the table has from here on."""
+
+    columns: tuple[str, ...]
+
+
+Story = Sequence[Operation | Definition]
 
 
 @dataclass(frozen=True)
@@ -357,13 +367,3 @@ def _metadata(shape: Shape, columns: Sequence[str]) -> dict[str, Any]:
     kinds = {name: "integer" if KINDS.get(name) == _INTEGER else "string" for name in columns}
     told = {name: {"type": kind, "null": True, "key": name in shape.key} for name, kind in kinds.items()}
     return {"op_type": "OBJECT_METADATA", "qual_table": shape.name, "columns": told}
-
-
-def write_parquet(path: Path, shape: Shape, story: Story) -> Path:
-    """A history as a frame of the typed shape; `seq` is the place in the history."""
-    table = shape.table((*shape.columns, *shape.more))
-    numbered = {number: item for number, item in enumerate(story) if isinstance(item, Operation)}
-    rows = typed_rows(numbered.values(), table)
-    place = rows.schema.get_field_index("seq")
-    pq.write_table(rows.set_column(place, "seq", pa.array(numbered, pa.int64())), path)
-    return path

@@ -197,6 +197,7 @@ class Model:
         self.columns, self.key, self.complete = tuple(columns), tuple(key), complete
         self.rows: defaultdict[Key, list[TableRow]] = defaultdict(list)  # the row that came first is the first
         self.crowded: set[Key] = set()  # keys with several rows
+        self.added: set[str] = set()  # columns that the start lacks: NULL in rows that no change has set them in
         self.lost: list[tuple[str, Image, Change | None]] = []
         self.versions: list[Version] = []
         self._last: Change | None = None
@@ -216,6 +217,7 @@ class Model:
         assert item.columns is not None
         for row in self._all():
             row.values = {name: row.values[name] if name in self.columns else None for name in item.columns}
+        self.added = {name for name in item.columns if name in self.added or name not in self.columns}
         self.columns = item.columns
 
     def _truncate(self, item: Change) -> None:
@@ -259,14 +261,16 @@ class Model:
 
     def _update(self, item: Change) -> None:
         before, after = item.before or {}, item.after or {}
-        old, new = key_of(before, self.key), key_of({**before, **_available(after)}, self.key)
-        old = new if old is None else old
+        # An image may show some columns of the key alone; the other ones are as in the other image.
+        old, new = (
+            key_of(image, self.key) for image in ({**_available(after), **before}, {**before, **_available(after)})
+        )
         if old is None or new is None:
             self.lost.append((NO_KEY, before or after, item))
             return
         row = self._take(old, item)
         if row is None:
-            row = TableRow(dict.fromkeys(self.columns, UNKNOWN))
+            row = TableRow({name: None if name in self.added else UNKNOWN for name in self.columns})
         else:
             self._end(row, item)
         values = dict(row.values)

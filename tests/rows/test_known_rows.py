@@ -1,0 +1,106 @@
+"""Files of which it is known what rows they lead to: keys that shift, columns that come and go, copies of a file."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from places import SHARED_DATA
+from runs import metadata, write_lines
+
+import ggfmt
+from ggfmt.diagnostics.diagnostic import Abend
+
+CASES = SHARED_DATA / "rows"
+Row = dict[str, Any]
+
+needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="the recorded changes are not there")
+
+
+def consolidated(path: Path, out: Path, **settings: Any) -> tuple[Row, list[Row]]:
+    """The entry of the only table in the manifest, and its rows."""
+    document = ggfmt.consolidate(path, out, master="none", **settings)
+    ((name, table),) = document["tables"].items()
+    rows: list[Row] = pq.read_table(out / name).to_pylist()
+    return table, sorted(rows, key=lambda row: str(list(row.values())))
+
+
+@needs_cases
+@pytest.mark.parametrize("source", ["goldengate", "debezium"])
+def test_keys_that_shift_in_one_transaction(tmp_path: Path, source: str) -> None:
+    """2 becomes 3 after 1 has become 2, so that two rows are at key 2 for a while."""
+    keys = "ID" if source == "goldengate" else "id"
+    path = CASES / f"key-shift-{source}.json"
+    table, rows = consolidated(path, tmp_path / "out", primary_keys=keys, strict=True)
+    assert [tuple(map(str, row.values())) for row in rows] == [("2", "a"), ("3", "b")]
+    assert table["unresolved"] == 0
+    assert not (tmp_path / "out" / "_unresolved").exists()
+
+
+@needs_cases
+def test_an_unavailable_value_stays_when_the_key_changes(tmp_path: Path) -> None:
+    path = CASES / "unavailable-in-key-change.json"
+    _, rows = consolidated(path, tmp_path / "out", primary_keys="id", strict=True)
+    assert [{**row, "id": str(row["id"])} for row in rows] == [{"id": "2", "v": "a", "big": "LONG VALUE"}]
+
+
+@needs_cases
+def test_a_column_that_was_dropped_is_there_before_that(tmp_path: Path) -> None:
+    path = CASES / "column-dropped.json"
+    settings: dict[str, Any] = {"primary_keys": "id"}
+    table, rows = consolidated(path, tmp_path / "then", as_of="1970-01-01T00:00:02", **settings)
+    assert list(table["columns"]) == ["id", "a", "k"]
+    assert rows == [{"id": 1, "a": "secret", "k": "x"}]
+    table, rows = consolidated(path, tmp_path / "now", **settings)
+    assert list(table["columns"]) == ["id", "k"]
+    assert rows == [{"id": 1, "k": "y"}]
+    table, rows = consolidated(path, tmp_path / "history", history=True, **settings)
+    assert list(table["columns"]) == ["id", "a", "k"]
+    assert sorted((row["k"], row["a"], row["_op"]) for row in rows) == [("x", "secret", "I"), ("y", None, "U")]
+
+
+@needs_cases
+def test_a_dot_in_the_name_of_a_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Abend, match=r"GG306.*has a dot: `a\.b`"):
+        ggfmt.consolidate(CASES / "dot-in-name.json", tmp_path / "out", master="none", primary_keys="id")
+    assert not (tmp_path / "out").exists()
+
+
+def change(number: int, kind: str, **images: Row) -> Row:
+    return {"table": "S.T", "op_type": kind, "op_ts": "2020-01-01 00:00:00", "pos": f"{number:020d}", **images}
+
+
+@pytest.mark.parametrize("keys", [None, "ID"])
+def test_a_copy_of_a_file_with_positions_changes_nothing(tmp_path: Path, keys: str | None) -> None:
+    """Equal rows of a table without a key are as many as in one of the files; keys are updated once."""
+    row, other = {"ID": "1", "V": "a"}, {"ID": "2", "V": "a"}
+    twice = [change(2, "I", after=row)] * 2 if keys is None else []
+    described = metadata("S.T", ID="string", V="string")
+    described["columns"]["ID"]["key"] = False
+    lines = [described, change(1, "I", after=row), *twice]
+    lines += [change(3, "U", before=row, after=other), change(4, "I", after={"ID": "3", "V": "b"})]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_lines(folder / "0.json", lines)
+    shutil.copy(folder / "0.json", folder / "1.json")
+    settings: dict[str, Any] = {} if keys is None else {"primary_keys": keys}
+    _, once = consolidated(folder / "0.json", tmp_path / "once", strict=True, **settings)
+    _, both = consolidated(folder, tmp_path / "both", strict=True, **settings)
+    expected = [other, {"ID": "3", "V": "b"}] if keys else [row, row, other, {"ID": "3", "V": "b"}]
+    assert once == both == expected
+
+
+def test_a_column_that_was_added_is_counted_apart_from_those_that_inserts_lack(tmp_path: Path) -> None:
+    lines = [
+        metadata("S.T", ID="string", V="string"),
+        change(1, "I", after={"ID": "1", "V": "a"}),
+        metadata("S.T", ID="string", V="string", NEW="string"),
+        change(2, "I", after={"ID": "2", "V": "b"}),
+        change(3, "I", after={"ID": "3", "V": "b", "NEW": None}),
+    ]
+    table, rows = consolidated(write_lines(tmp_path / "in.json", lines), tmp_path / "out", primary_keys="ID")
+    assert [row["NEW"] for row in rows] == [None, None, None]
+    assert table["unset"] == {"NEW": {"added_later": 1, "not_in_insert": 1}}
