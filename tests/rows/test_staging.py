@@ -355,8 +355,9 @@ def test_rows_are_split_by_number_in_their_order() -> None:
         (0, 8, 1),
         (staging_module.BUCKET_BYTES // 16, 8, 1),
         (staging_module.BUCKET_BYTES // 16 + 1, 5, 8),
-        (staging_module.BUCKET_BYTES * 2, 1, 2),
-        (staging_module.BUCKET_BYTES * 2 + 1, 1, 4),
+        (staging_module.MAX_BUCKET_BYTES * 2, 1, 2),
+        (staging_module.MAX_BUCKET_BYTES * 2 + 1, 1, 4),
+        (staging_module.BUCKET_BYTES * 2 + 1, 2, 4),
         (1 << 60, 1, staging_module.MAX_BUCKETS),
     ],
 )
