@@ -230,9 +230,12 @@ class _ConsolidationRun:
             found = base.tables.get(table.name) or base.tables.get(table_directory(table.name))
             return table if found is None else with_base_columns(table, found.types)
 
-        sink = RowSink(
-            self._staging.child("operations"), settings.keys, settings.types, keys, buckets, in_process, {}, amend
-        )
+        def find(name: str) -> RowTable | None:
+            found = None if base is None else base.tables.get(name) or base.tables.get(table_directory(name))
+            return None if found is None else of_base(name, found.key, found.types)
+
+        directory = self._staging.child("operations")
+        sink = RowSink(directory, settings.keys, settings.types, keys, buckets, in_process, {}, amend, find)
         try:
             warn_without_kernels()
             return stage_operations(scan, sink, runner, self._tracker)

@@ -112,6 +112,8 @@ class RowSink:
     buckets     into how many parts keys are divided
     in_process  the tasks run in this process, so that operations may stay in memory
     tables      by name, as the last task has them
+    amend       adds to a table what is known of it besides
+    find        returns a table by its name if the input does not show its columns, as with truncates alone
     """
 
     directory: Location
@@ -122,6 +124,7 @@ class RowSink:
     in_process: bool = False
     tables: dict[str, RowTable] = field(default_factory=dict)
     amend: Callable[[RowTable], RowTable] = lambda table: table
+    find: Callable[[str], RowTable | None] = lambda name: None
 
     def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
         """Raises: UsageError GG551 as `tables_of`."""
@@ -132,6 +135,10 @@ class RowSink:
                 raise
             raise DefinitionsNeeded from None  # the rest of the data may have what is named
         self.tables = {name: self.amend(table) for name, table in tables.items()}
+        for definition in job.catalog.tables():
+            found = None if definition.columns else self.find(definition.full_name)
+            if found is not None:
+                self.tables.setdefault(definition.full_name, found)
         memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
         if self.directory.is_local and not self.in_process:
             fs, inner = self.directory.file_system()
