@@ -540,7 +540,8 @@ QUERIES: dict[str, Row] = {
 @pytest.mark.spark
 def test_rows_are_the_same_on_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In every format, with several buckets, of which each is a task."""
-    monkeypatch.setattr(staging_module, "BUCKET_BYTES", 1000)
+    for name in ("BUCKET_BYTES", "MAX_BUCKET_BYTES"):
+        monkeypatch.setattr(staging_module, name, 1000)
     monkeypatch.setattr(run_module, "UNIT_BYTES", 1500)
     before = dict(spark.conf.getAll)
     for name, query in QUERIES.items():
@@ -573,7 +574,8 @@ def test_an_error_in_the_data_is_the_same_on_spark(spark: SparkSession, tmp_path
         ]
     ):
         shown = []
-        for runner in ({}, {"spark": spark}):
+        runners: list[dict[str, Any]] = [{}, {"spark": spark}]
+        for runner in runners:
             with pytest.raises(Abend) as raised:
                 consolidate(lines, tmp_path / f"{number}", **settings, **runner)
             shown.append([str(each) for each in raised.value.diagnostics])
@@ -646,7 +648,8 @@ def test_each_run_merges_what_is_new_on_spark(spark: SparkSession, tmp_path: Pat
 def test_a_merge_writes_the_files_of_buckets_whose_keys_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
 ) -> None:
-    monkeypatch.setattr(staging_module, "BUCKET_BYTES", 2000)
+    for name in ("BUCKET_BYTES", "MAX_BUCKET_BYTES"):
+        monkeypatch.setattr(staging_module, name, 2000)
     monkeypatch.setattr(run_module, "UNIT_BYTES", 2000)
     changes, out = tmp_path / "changes", tmp_path / "out"
     changes.mkdir()

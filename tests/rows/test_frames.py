@@ -172,7 +172,7 @@ def test_what_makes_no_sense_is_refused_at_once(spark: SparkSession, tmp_path: P
     after = {"ID": "1", "V": "a", "_state": "b"}
     path = write_lines(tmp_path / "in.json", [{"table": "T", "op_type": "I", "after": after}])
     base, other = as_texts(spark, [{"V": "x"}], {}), as_texts(spark, [{"ID": "1", "V": "2"}], {"V": "double"})
-    for settings, message in (
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"base": base}, "the base has no column `ID`"),
         (
             {"base": other, "types": {"V": "bigint"}},
@@ -181,7 +181,8 @@ def test_what_makes_no_sense_is_refused_at_once(spark: SparkSession, tmp_path: P
         ({"keep": ["deleted"]}, "has a column `_state`"),
         ({"primary_keys": "IDS"}, "`IDS`, which is no column"),
         ({"as_of": "7"}, "have no position"),
-    ):
+    ]
+    for settings, message in cases:
         with pytest.raises(UsageError, match=message):
             ggfmt.current(spark, path, "T", **{"primary_keys": "ID", **settings})
 

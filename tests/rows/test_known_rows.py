@@ -104,3 +104,22 @@ def test_a_column_that_was_added_is_counted_apart_from_those_that_inserts_lack(t
     table, rows = consolidated(write_lines(tmp_path / "in.json", lines), tmp_path / "out", primary_keys="ID")
     assert [row["NEW"] for row in rows] == [None, None, None]
     assert table["unset"] == {"NEW": {"added_later": 1, "not_in_insert": 1}}
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_truncate_alone_removes_the_rows_from_before(tmp_path: Path, checkpoint: bool) -> None:
+    """It does not show the columns of the table, which the earlier result has."""
+    source = {"schema": "s", "table": "t", "connector": "postgresql"}
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    settings: dict[str, Any] = {"primary_keys": "id", "checkpoint": tmp_path / "seen"} if checkpoint else {}
+    write_lines(folder / "0.json", [{"before": None, "after": {"id": "1", "v": "a"}, "source": source, "op": "c"}])
+    consolidated(folder, out, **{"primary_keys": "id", **settings})
+    truncate = {"before": None, "after": None, "source": source, "op": "t"}
+    path = write_lines(folder / "1.json", [truncate])
+    if checkpoint:
+        table, rows = consolidated(folder, out, **settings)
+    else:
+        table, rows = consolidated(path, tmp_path / "later", base=out)
+    assert rows == []
+    assert (table["rows"], table["key"], list(table["columns"])) == (0, ["id"], ["id", "v"])

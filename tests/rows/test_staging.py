@@ -15,6 +15,7 @@ from round_trips import READ, STORY, TABLES, write_as, write_story
 from runs import metadata, operation, write_lines
 from staged_operations import stage
 
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.batches import record_batches
 from ggfmt.location import Location
@@ -273,7 +274,7 @@ def seqs_by_bucket(parts: Iterable[StagedPart]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for part in parts:
         for batch in load([part]):
-            found.setdefault(part.bucket, []).extend(batch["seq"].to_pylist())
+            found.setdefault(part.bucket, []).extend(non_null_values(batch["seq"]))
     return {number: sorted(seqs) for number, seqs in found.items()}
 
 
