@@ -1,9 +1,10 @@
-"""Consolidation beside Spark's own formulation by hand and DuckDB, on the same Parquet of changes, in turns.
+"""Consolidation beside Spark's own formulation by hand and DuckDB, on the same changes, in turns.
 
 usage: python tests/bench/consolidate.py [--operations N] [--keys N] [--rounds N] [--shape NAME ...] [--side NAME ...]
        python tests/bench/consolidate.py --memory [--operations 20000000]
 
-The rows after the operations are written to Parquet. `whole` has full images, of which by hand the last one of a key
+The rows after the operations are written to Parquet. `ggfmt` works in one process and `cluster` is ggfmt on a local
+Spark, of GoldenGate's JSON; the others read Parquet. `whole` has full images, of which by hand the last one of a key
 is taken (`row_number`; `arg_max` in DuckDB). In `partial` updates tell some columns, each of which is by hand the last
 that was told since the key was inserted (`last(..., ignorenulls)`; `arg_max ... filter`). `moves` has updates of keys
 besides, which there is no formulation by hand of. Sides that come to other rows than the rest fail. DuckDB is installed
@@ -28,7 +29,7 @@ from comparison.measured import Failed, Measure, measure
 from comparison.running import REQUIREMENTS, variables
 from environments import NotInstalled, environment
 
-SIDES = ("ggfmt", "spark", "duckdb")
+SIDES = ("ggfmt", "cluster", "spark", "duckdb")
 SHAPES = ("whole", "partial", "moves")
 SCRIPT = Path(__file__).resolve().parent / "sides" / "last_rows.py"
 
@@ -66,7 +67,7 @@ def main() -> None:
             for _ in range(rounds):
                 for side in sides:
                     runs = found.setdefault(side, [])
-                    if isinstance(runs, str) or (shape == "moves" and side != "ggfmt"):
+                    if isinstance(runs, str) or (shape == "moves" and side not in ("ggfmt", "cluster")):
                         continue
                     try:
                         command = [str(interpreter(side, asked.environments)), str(SCRIPT), side, json.dumps(told)]
@@ -76,6 +77,7 @@ def main() -> None:
                     shutil.rmtree(told["target"], ignore_errors=True)
             report(f"{shape}, {operations:,} operations, {keys:,} keys", found)
             shutil.rmtree(f"{work}/{shape}")
+            shutil.rmtree(f"{work}/{shape}-json")
     print(machine(asked.cores))
 
 

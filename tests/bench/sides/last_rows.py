@@ -1,9 +1,9 @@
 """The rows that a table has after its operations: `make` writes these, and each side makes rows of them.
 
-usage: python last_rows.py make|ggfmt|spark|duckdb JSON
+usage: python last_rows.py make|ggfmt|cluster|spark|duckdb JSON
 
-Operations are in the typed shape of frames, without what no side looks at. A side prints the number of rows and sums of
-them after its work, so that all can be compared.
+Operations are GoldenGate's JSON for ggfmt, and for the others Parquet in the typed shape of frames, which is less to read.
+A side prints the number of rows and sums of them after its work, so that all can be compared.
 """
 
 from __future__ import annotations
@@ -106,25 +106,53 @@ def make(told: dict[str, Any]) -> None:
         F.when((F.col("op_type") != "D") & (F.size(lacking) > 0), lacking).alias("after_missing"),
     )
     frame.write.parquet(told["data"])
+    absent_names = F.coalesce(lacking, F.array().cast("array<string>"))
+    names, texts = zip(("ID", F.col("to")), *((name, F.when(~null[name], value)) for name, value in values.items()))
+    image = F.map_from_arrays(F.array(*map(F.lit, names)), F.array(*(text.cast("string") for text in texts)))
+    image = F.map_filter(image, lambda name, _: ~F.array_contains(absent_names, name))
+    record = rows.select(
+        F.lit("S.T").alias("table"),
+        "op_type",
+        F.date_format(F.timestamp_micros(F.col("seq")), "yyyy-MM-dd HH:mm:ss.SSSSSS").alias("op_ts"),
+        F.format_string("%020d", "seq").alias("pos"),
+        F.to_json(F.when(has_before, F.create_map(F.lit("ID"), F.col("key").cast("string")))).alias("before"),
+        F.to_json(F.when(F.col("op_type") != "D", image)).alias("after"),
+    )
+    members = [F.format_string(f'"{name}": "%s"', name) for name in ("table", "op_type", "op_ts", "pos")]
+    members += [F.when(F.col(name).isNotNull(), F.format_string(f'"{name}": %s', name)) for name in ("before", "after")]
+    record.select(F.concat(F.lit("{"), F.concat_ws(", ", *members), F.lit("}"))).write.text(f"{told['data']}-json")
     spark.stop()
 
 
 # The sides
 
 
-def in_ggfmt(told: dict[str, Any]) -> None:
-    from ggfmt.consolidation.asked import Asked
-    from ggfmt.consolidation.consolidated import consolidated
-    from ggfmt.consolidation.operations import TableOperations
+def in_ggfmt(told: dict[str, Any], master: str = "none") -> None:
+    import pyarrow.compute
+    import pyarrow.dataset as ds
 
-    from ggfmt.model.table import Column, TableDef
+    import ggfmt
 
-    spark = session(told)
-    table = TableDef("T", tuple(Column(name, key=int(name == "ID")) for name in COLUMNS))
+    types = {f"S.T.{name}": "bigint" for name in ("ID", *NUMBERS)} | dict.fromkeys(
+        (f"S.T.{name}" for name in AMOUNTS), "decimal(12,2)"
+    )
+    spark = {} if master == "none" else {"spark_conf": {"spark.driver.memory": told["memory"]}}
     with work():
-        given = TableOperations(spark.read.parquet(told["data"]), table)
-        consolidated(given, Asked(order="input")).frame().write.parquet(told["target"])
-    summed(spark, told)
+        ggfmt.consolidate(
+            f"{told['data']}-json", told["target"], primary_keys="ID", types=types, master=master, **spark
+        )
+    rows = ds.dataset(f"{told['target']}/S.T", format="parquet").to_table()
+    sums = [pyarrow.compute.sum(rows[name]).as_py() for name in ("ID", *NUMBERS, *AMOUNTS)]
+    print(
+        len(rows),
+        *sums,
+        *(pyarrow.compute.sum(pyarrow.compute.utf8_length(rows[name])).as_py() for name in TEXTS),
+        flush=True,
+    )
+
+
+def in_cluster(told: dict[str, Any]) -> None:
+    in_ggfmt(told, f"local[{told['cores']}]")
 
 
 def in_spark(told: dict[str, Any]) -> None:
@@ -194,4 +222,6 @@ def in_duckdb(told: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     side, given = sys.argv[1:]
-    {"make": make, "ggfmt": in_ggfmt, "spark": in_spark, "duckdb": in_duckdb}[side](json.loads(given))
+    {"make": make, "ggfmt": in_ggfmt, "cluster": in_cluster, "spark": in_spark, "duckdb": in_duckdb}[side](
+        json.loads(given)
+    )
