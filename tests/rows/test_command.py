@@ -565,14 +565,13 @@ def test_rows_are_the_same_on_spark(spark: SparkSession, tmp_path: Path, monkeyp
 
 @pytest.mark.spark
 def test_an_error_in_the_data_is_the_same_on_spark(spark: SparkSession, tmp_path: Path) -> None:
-    for number, (lines, settings) in enumerate(
-        [
-            ([{"table": "S.T", "op_type": "X"}], {}),
-            (STORY, {"types": {"S.T.N": "bigint"}}),
-            (STORY, {"types": {"S.T.ID": "timestamp"}}),
-            ([change("I", 1, after={"ID": "1", "a b": "x"})], {"to": "avro"}),
-        ]
-    ):
+    cases: list[tuple[list[Row], dict[str, Any]]] = [
+        ([{"table": "S.T", "op_type": "X"}], {}),
+        (STORY, {"types": {"S.T.N": "bigint"}}),
+        (STORY, {"types": {"S.T.ID": "timestamp"}}),
+        ([change("I", 1, after={"ID": "1", "a b": "x"})], {"to": "avro"}),
+    ]
+    for number, (lines, settings) in enumerate(cases):
         shown = []
         runners: list[dict[str, Any]] = [{}, {"spark": spark}]
         for runner in runners:
@@ -682,7 +681,8 @@ def test_a_merge_writes_the_files_of_buckets_whose_keys_changed(
         entry["bucket"] for entry in after.values() for row in READERS[to](out / entry["path"]) if row["ID"] == "1000"
     )
     assert written == changed | {moved}
-    ggfmt.consolidate(changes, tmp_path / "whole", primary_keys="ID", master="none", to=to)
+    settings: dict[str, Any] = {"to": to}
+    ggfmt.consolidate(changes, tmp_path / "whole", primary_keys="ID", master="none", **settings)
     assert read(out, "S.T", to) == read(tmp_path / "whole", "S.T", to)
     assert verify(str(out)).findings == []
 

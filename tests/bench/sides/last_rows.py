@@ -2,7 +2,8 @@
 
 usage: python last_rows.py make|ggfmt|cluster|spark|duckdb JSON
 
-Operations are GoldenGate's JSON for ggfmt, and for the others Parquet in the typed shape of frames, which is less to read.
+Operations are GoldenGate's JSON for ggfmt, and for the others Parquet in the typed shape of frames, which is less to
+read.
 A side prints the number of rows and sums of them after its work, so that all can be compared.
 """
 
@@ -107,7 +108,9 @@ def make(told: dict[str, Any]) -> None:
     )
     frame.write.parquet(told["data"])
     absent_names = F.coalesce(lacking, F.array().cast("array<string>"))
-    names, texts = zip(("ID", F.col("to")), *((name, F.when(~null[name], value)) for name, value in values.items()))
+    names, texts = zip(
+        ("ID", F.col("to")), *((name, F.when(~null[name], value)) for name, value in values.items()), strict=True
+    )
     image = F.map_from_arrays(F.array(*map(F.lit, names)), F.array(*(text.cast("string") for text in texts)))
     image = F.map_filter(image, lambda name, _: ~F.array_contains(absent_names, name))
     record = rows.select(
@@ -136,7 +139,7 @@ def in_ggfmt(told: dict[str, Any], master: str = "none") -> None:
     types = {f"S.T.{name}": "bigint" for name in ("ID", *NUMBERS)} | dict.fromkeys(
         (f"S.T.{name}" for name in AMOUNTS), "decimal(12,2)"
     )
-    spark = {} if master == "none" else {"spark_conf": {"spark.driver.memory": told["memory"]}}
+    spark: dict[str, Any] = {} if master == "none" else {"spark_conf": {"spark.driver.memory": told["memory"]}}
     with work():
         ggfmt.consolidate(
             f"{told['data']}-json", told["target"], primary_keys="ID", types=types, master=master, **spark
