@@ -681,8 +681,8 @@ def test_a_merge_writes_the_files_of_buckets_whose_keys_changed(
         entry["bucket"] for entry in after.values() for row in READERS[to](out / entry["path"]) if row["ID"] == "1000"
     )
     assert written == changed | {moved}
-    settings: dict[str, Any] = {"to": to}
-    ggfmt.consolidate(changes, tmp_path / "whole", primary_keys="ID", master="none", **settings)
+    form: dict[str, Any] = {"to": to}
+    ggfmt.consolidate(changes, tmp_path / "whole", primary_keys="ID", master="none", **form)
     assert read(out, "S.T", to) == read(tmp_path / "whole", "S.T", to)
     assert verify(str(out)).findings == []
 
