@@ -1,6 +1,6 @@
-"""The rows as the database has them: operations of a table made into what they lead to, as DataFrames.
+"""Rows of tables from their change operations, as lazy DataFrames: current rows, row history and net changes.
 
-`current`, `history` and `changes` are all that a program needs. Nothing is loaded before one of them is called.
+The functions import what they need when they are called.
 """
 
 from __future__ import annotations
@@ -38,26 +38,27 @@ def current(
     strict: bool = False,
     **input_options: str,
 ) -> DataFrame:
-    """The rows of a table after the last of the operations in files.
+    """Return the rows of a table after the last operation in some files.
 
     paths          files, directories or globs, as INPUT of `ggfmt run`; the executors read them
-    table          its full name
+    table          the full name of the table
     input_format, definitions, input_options  as in `ggfmt.read`
-    primary_keys   the columns that tell rows apart, where definitions do not say it: names, or one text with commas
-    types          of columns, where they are to be others than `ggfmt.read` gives: `{"PLACED": "timestamp_ntz"}`
-    base           the rows that were there before, with columns of the table's names
-    as_of          a time (of UTC, if it has no zone) or a position: operations after it do not count
-    order          `auto`: by positions where those of all operations order them, else as files and the records in
-                   them follow each other. Which it is, is told in the log; `position` and `input` leave no choice
-    keep           rows that are not current, too: `deleted`, `unresolved`. What they are is in a column `_state`
-    strict         using the frame is an error where a row is unresolved
+    primary_keys   the columns that identify a row, if definitions do not have a key: names, or one text with commas
+    types          types of columns in place of those of `ggfmt.read`: `{"PLACED": "timestamp_ntz"}`
+    base           a snapshot of the rows before the operations, with the names of the table's columns
+    as_of          a time (in UTC, if it has no zone) or a position: later operations do not count
+    order          `auto`: by positions if all operations have comparable ones, otherwise in the order of the input;
+                   the log names the order. `position` and `input` force one
+    keep           further rows: `deleted`, `unresolved`; a column `_state` has the state of each row
+    strict         use of the frame is an error if a row is unresolved
 
-    The columns are those of the table's last definition, with the types that `ggfmt.read` gives them. A row is
-    unresolved if it is not certain what it is: it was updated and its insert never seen, or it met another one under
-    its key.
+    The columns are those of the table at that point in time, with the types of `ggfmt.read`. A row is unresolved if the
+    files do not say for certain what it is.
 
-    Files are looked at now, once or twice, and read again when the frame is used. UsageError, ConfigurationError or
-    Abend, with diagnostics.
+    The files are read now, for definitions and statistics, and again when the frame is used. PySpark needs pandas for
+    this.
+
+    Raises: UsageError, ConfigurationError or Abend, with diagnostics.
     """
     query = _query("current", as_of, None, order, keep)
     return _rows(
@@ -81,11 +82,13 @@ def history(
     strict: bool = False,
     **input_options: str,
 ) -> DataFrame:
-    """Every version that rows of a table had, as a slowly changing dimension; the arguments are those of `current`.
+    """Return every version that the rows of a table had (a slowly changing dimension); the arguments are those of
+    `current`.
 
-    Behind the columns of the table there are `_valid_from_position`, `_valid_from_ts`, `_valid_to_position` and
-    `_valid_to_ts` (null for versions that still hold; the operation that ends one does not belong to it), and `_op`,
-    the kind of operation that made the version. Versions that still hold are the rows of `current`.
+    Behind the columns of the table there are `_valid_from_position`, `_valid_from_ts`, `_valid_to_position`,
+    `_valid_to_ts` and `_op`, the operation that made the version. `_valid_to_*` are null in versions that still hold,
+    which are the rows of `current`; the operation that ends a version does not belong to it. The columns are all that
+    the table ever had.
     """
     query = _query("history", as_of, None, order, keep)
     return _rows(
@@ -110,14 +113,13 @@ def changes(
     strict: bool = False,
     **input_options: str,
 ) -> DataFrame:
-    """Net changes of a table between two moments, one for each key whose row came (`_op` is `I`), changed (`U`) or went
-    (`D`); the arguments are those of `current`.
+    """Return the net changes of a table between two points in time: one row for each key whose row is new (`_op` is
+    `I`), changed (`U`) or deleted (`D`). The arguments are those of `current`.
 
-    since   a time or a position: operations up to it made the rows that are changed; without it, all are changes of
-            what `base` has
+    since   a time or a position: the earlier point in time; without it, that of `base`
 
-    A row that changed is there as it is afterwards, one that went as it was. An update of a key is a delete of the one
-    and an insert of the other.
+    A changed row has its new values, a deleted row its last ones. A key update is a delete of the old key and an insert
+    of the new one.
     """
     query = _query("changes", as_of, since, order, keep)
     return _rows(

@@ -1,4 +1,4 @@
-"""The rows that were there before all changes: an earlier result, or a dump with a directory for each table."""
+"""Base snapshots: the rows before all operations, from an earlier result or an export with a directory per table."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class BaseTable:
     types         of the columns
     key           from a manifest; empty if unknown
     bucket_of     by file the bucket of its keys, if a run divided them into `bucket_count` buckets
+    defined       a manifest has the name and the types of the table
     """
 
     name: str
@@ -47,7 +48,7 @@ class BaseTable:
 
 @dataclass(frozen=True)
 class BaseSnapshot:
-    """All tables of a directory; `unresolved` counts the rows of an earlier result that could not be decided."""
+    """All tables of a directory. `unresolved`: the number of unresolved rows of an earlier result."""
 
     root: str
     tables: dict[str, BaseTable]
@@ -59,7 +60,10 @@ class BaseSnapshot:
 
 
 def read_base(given: str) -> BaseSnapshot:
-    """What a directory has. UsageError GG551 if it is no base, Abend GG506 if it cannot be read."""
+    """Read what a directory has.
+
+    Raises: UsageError GG551 if it is not a base, Abend GG506 if it cannot be read.
+    """
     with output_to_read(given) as store:
         root = store.root.address
         document = read_document(store, MANIFEST)
@@ -72,12 +76,12 @@ def read_base(given: str) -> BaseSnapshot:
 
 
 def _result(store: Store, root: str, document: dict[str, Any]) -> BaseSnapshot:
-    asked = document.get(CONSOLIDATION_MEMBER)
-    if asked is None:
+    query = document.get(CONSOLIDATION_MEMBER)
+    if query is None:
         raise query_error(
             f"`{root}` holds messages of `ggfmt run`, not rows", "give what `ggfmt consolidate` has written"
         )
-    if asked["kind"] != "current" or asked["keep"]:
+    if query["kind"] != "current" or query["keep"]:
         raise query_error(
             f"`{root}` holds other rows than current ones", "write a base without `--history` and `--keep`"
         )
@@ -90,21 +94,21 @@ def _result(store: Store, root: str, document: dict[str, Any]) -> BaseSnapshot:
             if "bucket" in entry:
                 buckets[location] = entry["bucket"]
     tables = {}
-    for name, told in document["tables"].items():
+    for name, entry in document["tables"].items():
         own = files.get(name, [])
-        types = {column: type_named(type) for column, type in told["columns"].items()}
-        count = told.get("buckets") or 0
+        types = {column: type_named(type) for column, type in entry["columns"].items()}
+        count = entry.get("buckets") or 0
         tables[name] = BaseTable(
             name,
             _suffix_of(own, name),
             tuple(own),
             types,
-            tuple(told["key"]),
+            tuple(entry["key"]),
             count,
             {file: buckets[file] for file in own if file in buckets},
             True,
         )
-    return BaseSnapshot(root, tables, sum(told["unresolved"] for told in document["tables"].values()))
+    return BaseSnapshot(root, tables, sum(entry["unresolved"] for entry in document["tables"].values()))
 
 
 def _dump(store: Store, root: str) -> BaseSnapshot:
@@ -121,7 +125,7 @@ def _dump(store: Store, root: str) -> BaseSnapshot:
 
 
 def _visible(store: Store, directory: str) -> list[str]:
-    """The names in a directory but those that are left out by rule; StoreError for a key that cannot be opened."""
+    """Return the names in a directory without hidden ones. Raises: StoreError for a key that cannot be opened."""
     names = [name for name in store.names(directory) if not is_hidden(name)]
     check_parts(names, lambda name: store.shown(*filter(None, (directory, name))))
     return names

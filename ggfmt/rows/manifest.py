@@ -186,16 +186,23 @@ class PreviousResult:
         """Return the manifest of a run with what stays of this one. `gone`: names of files that the run replaces."""
         tables = dict(self.document["tables"])
         removed: dict[str, int] = {}
+        kept = {
+            entry["table"]
+            for entry in self.document["files"]
+            if entry["path"] not in gone and "unresolved" not in entry
+        }
         for entry in self.document["files"]:
             if entry["path"] in gone and "unresolved" not in entry:
-                removed[entry["table"]] = removed.get(entry["table"], 0) + entry["rows"]
+                removed[entry["table"]] = removed.get(entry["table"], 0) + entry.get("rows", 0)
         for result in results:
             name = result.table.name
             table = document["tables"][name]
             before = tables.get(name, {"rows": 0, "unresolved": 0, "defaults": 0, "unset": {}})
+            if name not in kept:  # also an earlier layout, which does not count the rows of a file
+                before, removed[name] = {**before, "rows": 0}, 0
             rows = before["rows"] - removed.get(name, 0) + table["rows"]
             counts = {what: before[what] + table[what] for what in ("unresolved", "defaults")}
-            unset = {column: dict(causes) for column, causes in before["unset"].items()}
+            unset = {column: dict(causes) for column, causes in before.get("unset", {}).items()}
             for column, causes in table["unset"].items():
                 own = unset.setdefault(column, {})
                 for cause, count in causes.items():

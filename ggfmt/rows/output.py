@@ -1,4 +1,4 @@
-"""The output directory of a consolidation: what is in it already, and what may be replaced."""
+"""The output directory of a consolidation: its present files, and the files that a run may replace."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ class RowsDirectory(Participant):
     has_success_file = True
 
     def replaced(self, mode: str) -> list[str]:
-        """The files that a run replaces. UsageError GG501 if `mode` does not allow it, Abend GG506 if the directory
-        cannot be read."""
+        """Return the files that a run replaces.
+
+        Raises: UsageError GG501 if `mode` does not allow it, Abend GG506 if the directory cannot be read.
+        """
         try:
             return list(self._replaced(mode))
         except FAILURES as error:
@@ -48,7 +50,7 @@ class RowsDirectory(Participant):
         yield from present
 
     def _present(self) -> Iterator[str]:
-        """All files and links, but for what is ggfmt's own."""
+        """Yield all files and links except ggfmt's own."""
         for name in self.store.names(""):
             if name in (METADATA_DIRECTORY, SUCCESS_FILE):
                 continue

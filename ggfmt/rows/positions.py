@@ -1,4 +1,4 @@
-"""Which texts of positions order operations, and how.
+"""Kinds of positions, and how positions of a kind are compared.
 
 A position is a text that only its source understands. Some kinds are known: numbers, places in a binary log, log
 sequence numbers, GTIDs. A text belongs to a kind by a pattern, whose groups are the parts that it is sorted by. Some
@@ -113,7 +113,7 @@ class PositionKind:
         return next((found[part.group].lower() for part in self.parts if part.sort == "family"), "")
 
     def value(self, text: str) -> Place | None:
-        """What one position is sorted by, as `column`; None for a text that does not belong to this kind."""
+        """Return the sort key of one position; None for a text that does not belong to this kind."""
         found = self._compiled.fullmatch(text)
         if found is None:
             return None
@@ -191,7 +191,7 @@ _BY_NAME = {kind.name: kind for kind in KINDS}
 
 
 def kind_of(fits: Callable[[PositionKind], bool]) -> PositionKind | None:
-    """The first kind that all positions of a table belong to, as `fits` tells; None if there is none."""
+    """Return the first kind for which `fits` is true; None if there is none."""
     return next((kind for kind in KINDS if fits(kind)), None)
 
 
