@@ -146,7 +146,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     named = [argument.partition("::")[0] for argument in config.args]
     modules = len(set(named)) if all(name.endswith(".py") for name in named) else MAX_WORKERS
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    waiting = cpus // 2  # tests that start Spark wait for a third of their time
+    waiting = cpus  # tests that start Spark or other processes wait for a third of their time
     workers = min(modules, cpus + waiting, MAX_WORKERS)
     return workers if workers > 1 else 0
 
