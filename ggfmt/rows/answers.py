@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import counts_by_value, narrow, non_null_values
-from ggfmt.frames.batches import FILE_BITS
 from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates, key_codes
 from ggfmt.rows.identities import Identities, assign_identities
@@ -64,7 +63,7 @@ class _Unit:
             batches = without_before_images(batches, self._table)
         truncates = truncate_operations(query.truncates, self._schema)
         every = query.ordering.sort(concatenated([*batches, truncates], self._schema))
-        self._every = without_repeated(every, query.ordering, None if self._table.key else FILE_BITS)
+        self._every = without_repeated(every, query.ordering, bool(self._table.key))
         self._unresolved: list[tuple[str, pa.RecordBatch]] = []
         self._collisions = 0
 

@@ -34,6 +34,7 @@ class BaseTable:
     key           from a manifest; empty if unknown
     bucket_of     by file the bucket of its keys, if a run divided them into `bucket_count` buckets
     defined       a manifest has the name and the types of the table
+    complete      it has all rows, none was unresolved: a key without a row is free
     """
 
     name: str
@@ -44,6 +45,7 @@ class BaseTable:
     bucket_count: int = 0
     bucket_of: Mapping[Location, int] = field(default_factory=dict)
     defined: bool = False
+    complete: bool = True
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ def _result(store: Store, root: str, document: dict[str, Any]) -> BaseSnapshot:
             tuple(entry["key"]),
             count,
             {file: buckets[file] for file in own if file in buckets},
-            True,
+            defined=True,
+            complete=not entry["unresolved"],
         )
     return BaseSnapshot(root, tables, sum(entry["unresolved"] for entry in document["tables"].values()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings
+from ggfmt.arrow.arrays import as_strings, combined, non_null_values
+from ggfmt.frames.batches import FILE_BITS
 from ggfmt.rows.operations import BASE_SEQ
 from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import RowQuery, parse_time, query_error
@@ -117,11 +119,12 @@ def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
     return Ordering(kind if bounds or query.order != "input" else None)
 
 
-def without_repeated(batch: pa.RecordBatch, ordering: Ordering, file_bits: int | None) -> pa.RecordBatch:
+def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -> pa.RecordBatch:
     """Return operations, in order, without those that come again: at the same position, with the same images.
 
-    file_bits  in a table without a key, rows may be equal: as many stay as the file has that has most of them. None:
-               one stays
+    One operation stays of those at a position where all are equal. Where a source gives all operations of a transaction
+    one position, equal ones may be different operations: those of one file stay, and what only other files have. In a
+    table without a key, rows may be equal: as many operations stay as the file has that has most of them.
     """
     if ordering.by is None or len(batch) < 2:
         return batch
@@ -139,23 +142,37 @@ def without_repeated(batch: pa.RecordBatch, ordering: Ordering, file_bits: int |
     images = {
         name: some[name] for name in batch.schema.names if name == "op" or (name[-1:].isdigit() and name[0] in "bahuko")
     }
-    rows = pa.table({**position, **images, "place": places})
-    by = [name for name in rows.column_names if name != "place"]
-    if file_bits is None:
-        kept = rows.group_by(by, use_threads=False).aggregate([("place", "min")])["place_min"]
-    else:
-        kept = _most_in_a_file(rows, by, pc.shift_right(some["seq"], pa.scalar(file_bits, _LONG)))
-    gone = pc.and_not(again, pc.is_in(pa.array(range(len(batch)), _LONG), value_set=kept))
+    files = pc.shift_right(some["seq"], pa.scalar(FILE_BITS, _LONG))
+    rows = pa.table({**position, **images, "file": files, "place": places})
+    kept = _kept_places(rows, list(position), list(images), has_key)
+    gone = pc.and_not(again, pc.is_in(pa.array(range(len(batch)), _LONG), value_set=pa.array(kept, _LONG)))
     return batch.filter(pc.invert(gone)) if gone.true_count else batch
 
 
-def _most_in_a_file(rows: pa.Table, by: list[str], files: pa.Array[Any]) -> pa.ChunkedArray[Any]:
-    """Return the places of the equal operations of the file that has most of them."""
-    listed = rows.append_column("file", files).group_by([*by, "file"], use_threads=False)
-    in_files = listed.aggregate([("place", "list"), ("place", "count")])
-    best: dict[tuple[Any, ...], tuple[int, list[int]]] = {}
+def _kept_places(rows: pa.Table, position: list[str], images: list[str], has_key: bool) -> list[int]:
+    """Return the places of the operations that stay."""
+    if has_key:
+        operations = rows.group_by([*position, *images], use_threads=False).aggregate([("place", "min")])
+        positions = operations.group_by(position, use_threads=False).aggregate([("place_min", "count")])
+        if pc.max(combined(positions["place_min_count"])).as_py() == 1:
+            return non_null_values(combined(operations["place_min"]))
+    in_files = rows.group_by([*position, *images, "file"], use_threads=False).aggregate([("place", "list")])
+    by_position: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[int, list[int]]]] = {}
     for row in in_files.to_pylist():
-        key = tuple(row[name] for name in by)
-        if key not in best or row["place_count"] > best[key][0]:
-            best[key] = row["place_count"], row["place_list"]
-    return pa.chunked_array([pa.array([place for _, places in best.values() for place in places], _LONG)])
+        at = by_position.setdefault(tuple(row[name] for name in position), {})
+        at.setdefault(tuple(row[name] for name in images), {})[row["file"]] = row["place_list"]
+    kept: list[int] = []
+    for equal in by_position.values():
+        if has_key and len(equal) == 1:
+            kept.append(min(place for places in next(iter(equal.values())).values() for place in places))
+            continue
+        counts: Counter[int] = Counter()
+        for by_file in equal.values():
+            counts.update({file: len(places) for file, places in by_file.items()})
+        best = min(counts, key=lambda file: (-counts[file], file))
+        for by_file in equal.values():
+            if has_key and best in by_file:
+                kept += by_file[best]
+            else:
+                kept += by_file[min(by_file, key=lambda file: (-len(by_file[file]), file))]
+    return kept

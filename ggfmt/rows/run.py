@@ -402,7 +402,7 @@ class _TableWork:
             epoch,
             tuple(stats.truncates),
             staged.files,
-            base is not None,
+            base is not None and base.complete,
             in_pairs(staged.job),
         )
         linked = staged.links(name, ordering) if name in staged.staged and table.key else None

@@ -13,6 +13,7 @@ from runs import metadata, write_lines
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.model.table import Column, TableDef
 
 CASES = SHARED_DATA / "rows"
 Row = dict[str, Any]
@@ -123,3 +124,41 @@ def test_a_truncate_alone_removes_the_rows_from_before(tmp_path: Path, checkpoin
         table, rows = consolidated(path, tmp_path / "later", base=out)
     assert rows == []
     assert (table["rows"], table["key"], list(table["columns"])) == (0, ["id"], ["id", "v"])
+
+
+def test_operations_of_a_transaction_may_be_equal_and_have_one_position(tmp_path: Path) -> None:
+    """A source that gives a transaction one position: a value that changes there and back and there again."""
+    images: list[tuple[Row | None, Row]] = [(None, {"ID": "1", "V": "a"})]
+    images += [({"ID": "1", "V": one}, {"ID": "1", "V": other}) for one, other in ("ab", "ba", "ab")]
+    lines = [
+        {"table": "S.T", "op_type": "I" if before is None else "U", "op_ts": "2026-01-01 00:00:00", "pos": "7"}
+        | {name: image for name, image in (("before", before), ("after", after)) if image is not None}
+        for before, after in images
+    ]
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        write_lines(tmp_path / "in" / f"{number}.json", lines)
+        out = tmp_path / f"out{number}"
+        ggfmt.consolidate(tmp_path / "in", out, master="none", primary_keys="ID", strict=True)
+        rows = [row for file in sorted((out / "S.T").iterdir()) for row in pq.read_table(file).to_pylist()]
+        assert rows == [{"ID": "1", "V": "b"}]
+
+
+def test_a_key_is_not_free_where_an_unresolved_row_may_be(tmp_path: Path) -> None:
+    """The base lacks a row that was unresolved. An operation at its key, to which a row moves, may be for either."""
+    times = iter(range(1, 9))
+
+    def line(op: str, **images: dict[str, str]) -> dict[str, object]:
+        number = next(times)
+        moment = "2026-01-01 00:00:01" if number < 3 else "2026-01-01 00:00:02"
+        return {"table": "S.T", "op_type": op, "op_ts": moment, "pos": str(number), **images}
+
+    first = [line("I", after={"ID": "5", "V": "five"}), line("U", before={"ID": "7"}, after={"ID": "7"})]
+    swap = [line("U", before={"ID": "5"}, after={"ID": "7"}), line("U", before={"ID": "7"}, after={"ID": "5"})]
+    base, out = tmp_path / "base", tmp_path / "out"
+    definitions = {"S.T": TableDef("S.T", (Column("ID", key=1), Column("V")))}
+    ggfmt.consolidate(write_lines(tmp_path / "1.json", first), base, master="none", definitions=definitions)
+    path = write_lines(tmp_path / "2.json", swap)
+    document = ggfmt.consolidate(path, out, master="none", definitions=definitions, base=base)
+    assert document["tables"]["S.T"]["rows"] == 0
+    assert document["tables"]["S.T"]["unresolved"] > 0
