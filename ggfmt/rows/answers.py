@@ -12,7 +12,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import counts_by_value, narrow, non_null_values
 from ggfmt.frames.shapes import TEXT
-from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates, key_codes
+from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.key_updates import LinkFinder
 from ggfmt.rows.keyless import keyless_rows
@@ -21,6 +21,7 @@ from ggfmt.rows.operations import (
     BASE_SEQ,
     TRUNCATE,
     concatenated,
+    key_codes,
     staged_schema,
     truncate_operations,
     without_before_images,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 
@@ -24,21 +23,6 @@ COLLISION, NEVER_SEEN, OVERTAKEN, NO_KEY, UNAVAILABLE = "collision", "never seen
 _LONG, _TEXT = pa.int64(), pa.string()
 _NO_TEXT, _NO_LONG = pa.scalar(None, _TEXT), pa.scalar(None, _LONG)
 _NULL = -1  # the place of a value that is NULL
-
-
-def key_codes(columns: Sequence[pa.Array[Any]]) -> pa.Int64Array:
-    """Return a number for each row, the same for the same key. NULL equals NULL."""
-    codes: pa.Int64Array | None = None
-    for column in columns:
-        encoded = column.dictionary_encode(null_encoding="encode")
-        own = pc.cast(encoded.indices, _LONG)
-        if codes is None:
-            codes = own
-        else:
-            pairs = pc.add(pc.multiply(codes, len(encoded.dictionary)), own)
-            codes = pc.cast(pairs.dictionary_encode().indices, _LONG)
-    assert codes is not None
-    return codes
 
 
 @dataclass(frozen=True)

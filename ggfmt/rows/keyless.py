@@ -13,8 +13,8 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import combined, narrow, nulls
 from ggfmt.frames.shapes import TEXT
-from ggfmt.rows.fold import NEVER_SEEN, key_codes
-from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, TRUNCATE
+from ggfmt.rows.fold import NEVER_SEEN
+from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, TRUNCATE, key_codes
 from ggfmt.rows.query import CURRENT, OP, STATE, UNRESOLVED
 from ggfmt.rows.results import RowCounts, TableQuery, last_of
 

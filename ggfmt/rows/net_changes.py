@@ -10,8 +10,8 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import combined, counts_by_value, narrow
 from ggfmt.frames.shapes import TEXT
-from ggfmt.rows.fold import Fold, RowStates, key_codes
-from ggfmt.rows.operations import INSERT, TRUNCATE
+from ggfmt.rows.fold import Fold, RowStates
+from ggfmt.rows.operations import INSERT, TRUNCATE, key_codes
 from ggfmt.rows.query import CURRENT, OP, STATE, UNRESOLVED
 from ggfmt.rows.results import RowCounts, TableQuery, places_of, typed_columns
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, combined, non_null_values
+from ggfmt.arrow.arrays import as_strings
 from ggfmt.frames.batches import FILE_BITS
-from ggfmt.rows.operations import BASE_SEQ
+from ggfmt.rows.operations import BASE_SEQ, key_codes
 from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import RowQuery, parse_time, query_error
 from ggfmt.rows.table_stats import TableStats
@@ -122,9 +122,10 @@ def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
 def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -> pa.RecordBatch:
     """Return operations, in order, without those that come again: at the same position, with the same images.
 
-    One operation stays of those at a position where all are equal. Where a source gives all operations of a transaction
-    one position, equal ones may be different operations: those of one file stay, and what only other files have. In a
-    table without a key, rows may be equal: as many operations stay as the file has that has most of them.
+    Some sources give all operations of a transaction one position, so that equal ones may be different operations: a
+    value may change there and back and there again. So an operation comes again only if the one before it, among those
+    of its key at that position, is equal. In a table without a key, rows may be equal: as many operations stay as the
+    file has that has most of them.
     """
     if ordering.by is None or len(batch) < 2:
         return batch
@@ -135,44 +136,40 @@ def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -
     if not same.true_count:
         return batch
     no = pa.array([False])
-    again = pc.or_(pa.concat_arrays([no, same]), pa.concat_arrays([same, no]))
-    places = pc.cast(pc.indices_nonzero(again), _LONG)
+    shared = pc.or_(pa.concat_arrays([no, same]), pa.concat_arrays([same, no]))
+    places = pc.cast(pc.indices_nonzero(shared), _LONG)
     some = batch.take(places)
-    position = {f"p{number}": column.take(places) for number, column in enumerate(columns)}
-    images = {
-        name: some[name] for name in batch.schema.names if name == "op" or (name[-1:].isdigit() and name[0] in "bahuko")
+    names = [name for name in some.schema.names if name == "op" or (name[-1:].isdigit() and name[0] in "bahuko")]
+    codes = {
+        "position": key_codes([column.take(places) for column in columns]),
+        "operation": key_codes([some[name] for name in names]),
+        "key": key_codes([some[name] for name in names if name[0] == "o" and name != "op"]),
     }
-    files = pc.shift_right(some["seq"], pa.scalar(FILE_BITS, _LONG))
-    rows = pa.table({**position, **images, "file": files, "place": places})
-    kept = _kept_places(rows, list(position), list(images), has_key)
-    gone = pc.and_not(again, pc.is_in(pa.array(range(len(batch)), _LONG), value_set=pa.array(kept, _LONG)))
-    return batch.filter(pc.invert(gone)) if gone.true_count else batch
+    again = _after_an_equal_one(codes) if has_key else _more_than_in_a_file(codes, some["seq"])
+    gone = pc.is_in(pa.array(range(len(batch)), _LONG), value_set=places.filter(again))
+    return batch.filter(pc.invert(gone)) if again.true_count else batch
 
 
-def _kept_places(rows: pa.Table, position: list[str], images: list[str], has_key: bool) -> list[int]:
-    """Return the places of the operations that stay."""
-    if has_key:
-        operations = rows.group_by([*position, *images], use_threads=False).aggregate([("place", "min")])
-        positions = operations.group_by(position, use_threads=False).aggregate([("place_min", "count")])
-        if pc.max(combined(positions["place_min_count"])).as_py() == 1:
-            return non_null_values(combined(operations["place_min"]))
-    in_files = rows.group_by([*position, *images, "file"], use_threads=False).aggregate([("place", "list")])
-    by_position: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[int, list[int]]]] = {}
-    for row in in_files.to_pylist():
-        at = by_position.setdefault(tuple(row[name] for name in position), {})
-        at.setdefault(tuple(row[name] for name in images), {})[row["file"]] = row["place_list"]
-    kept: list[int] = []
-    for equal in by_position.values():
-        if has_key and len(equal) == 1:
-            kept.append(min(place for places in next(iter(equal.values())).values() for place in places))
-            continue
-        counts: Counter[int] = Counter()
-        for by_file in equal.values():
-            counts.update({file: len(places) for file, places in by_file.items()})
-        best = min(counts, key=lambda file: (-counts[file], file))
-        for by_file in equal.values():
-            if has_key and best in by_file:
-                kept += by_file[best]
-            else:
-                kept += by_file[min(by_file, key=lambda file: (-len(by_file[file]), file))]
-    return kept
+def _after_an_equal_one(codes: Mapping[str, pa.Int64Array]) -> pa.BooleanArray:
+    """Return which operations, in order, follow an equal one of their key and position."""
+    rows = pa.table({**codes, "place": pa.array(range(len(codes["key"])), _LONG)})
+    order = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in ("position", "key", "place")])
+    count = len(order) - 1
+    ordered = [codes[name].take(order) for name in ("position", "key", "operation")]
+    equal = reduce(pc.and_, (pc.equal(column.slice(0, count), column.slice(1)) for column in ordered))
+    again = pa.concat_arrays([pa.array([False]), equal])
+    return pc.is_in(rows["place"].combine_chunks(), value_set=order.filter(again).cast(_LONG))
+
+
+def _more_than_in_a_file(codes: Mapping[str, pa.Int64Array], seqs: pa.Array[Any]) -> pa.BooleanArray:
+    """Return which operations are in other files than the one that has most of those that are equal."""
+    files = pc.shift_right(seqs, pa.scalar(FILE_BITS, _LONG))
+    by = ["position", "operation"]
+    rows = pa.table({**{name: codes[name] for name in by}, "file": files, "place": pa.array(range(len(files)), _LONG)})
+    best: dict[tuple[int, int], list[int]] = {}
+    for row in rows.group_by([*by, "file"], use_threads=False).aggregate([("place", "list")]).to_pylist():
+        key = row["position"], row["operation"]
+        if key not in best or len(row["place_list"]) > len(best[key]):
+            best[key] = row["place_list"]
+    kept = pa.array([place for places in best.values() for place in places], _LONG)
+    return pc.invert(pc.is_in(pa.array(range(len(files)), _LONG), value_set=kept))
