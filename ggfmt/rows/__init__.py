@@ -45,7 +45,7 @@ def current(
     input_format, definitions, input_options  as in `ggfmt.read`
     primary_keys   the columns that identify a row, if definitions do not have a key: names, or one text with commas
     types          types of columns in place of those of `ggfmt.read`: `{"PLACED": "timestamp_ntz"}`
-    base           a snapshot of the rows before the operations, with the names of the table's columns
+    base           a snapshot of all rows before the operations, with the names of the table's columns
     as_of          a time (in UTC, if it has no zone) or a position: later operations do not count
     order          `auto`: by positions if all operations have comparable ones, otherwise in the order of the input;
                    the log names the order. `position` and `input` force one
