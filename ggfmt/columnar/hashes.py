@@ -1,4 +1,4 @@
-"""Hashes of rows by the bytes of their values, as words of 64 bits, a column at a time. Arrow has no function for them.
+"""Numbers of rows by their values: codes within some rows, and hashes, as words of 64 bits. Arrow has neither.
 
 Equal values of one type have equal hashes on every machine and in every process.
 """
@@ -79,3 +79,18 @@ def _as_words(column: pa.Array[Any], width: int) -> Iterator[pa.UInt64Array]:
     for place in range(count):
         word = narrow(pc.list_element(lists, place), pa.UInt64Array)
         yield word if validity is None else pc.if_else(column.is_valid(), word, _NOTHING)
+
+
+def row_codes(columns: Sequence[pa.Array[Any]]) -> pa.Int64Array:
+    """Return a number for each row, the same for equal values. NULL equals NULL."""
+    codes: pa.Int64Array | None = None
+    for column in columns:
+        encoded = column.dictionary_encode(null_encoding="encode")
+        own = pc.cast(encoded.indices, _LONG)
+        if codes is None:
+            codes = own
+        else:
+            pairs = pc.add(pc.multiply(codes, len(encoded.dictionary)), own)
+            codes = pc.cast(pairs.dictionary_encode().indices, _LONG)
+    assert codes is not None
+    return codes

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
+from ggfmt.columnar.hashes import row_codes
 from ggfmt.comparison.values import Common, as_common, common_type
 
 _LONG = pa.int64()
@@ -209,17 +210,7 @@ def _codes(a: Sequence[pa.Array[Any]], b: Sequence[pa.Array[Any]]) -> pa.Int64Ar
     """Return numbers for the rows of both sides, by their columns: equal rows have equal numbers, a new row the next
     one.
     """
-    codes = None
-    for columns in zip(a, b, strict=True):
-        coded = pa.concat_arrays(columns).dictionary_encode("encode")
-        indices = pc.cast(coded.indices, _LONG)
-        if codes is None:
-            codes = indices
-        else:
-            pairs = pc.add(pc.multiply(codes, len(coded.dictionary)), indices)
-            codes = pc.cast(pairs.dictionary_encode().indices, _LONG)
-    assert codes is not None
-    return codes
+    return row_codes([pa.concat_arrays(columns) for columns in zip(a, b, strict=True)])
 
 
 def _repeated(codes: pa.Int64Array) -> pa.Int64Array:

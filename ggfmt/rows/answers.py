@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import counts_by_value, narrow, non_null_values
+from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
@@ -21,7 +22,6 @@ from ggfmt.rows.operations import (
     BASE_SEQ,
     TRUNCATE,
     concatenated,
-    key_codes,
     staged_schema,
     truncate_operations,
     without_before_images,
@@ -104,7 +104,7 @@ class _Unit:
         identities: Identities | None = None
         if not self._linked:
             batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))
-            groups = key_codes([batch[f"k{j}"] for j in range(len(self._table.key))])
+            groups = row_codes([batch[f"k{j}"] for j in range(len(self._table.key))])
         else:
             new, old = self._codes(batch)
             finder = LinkFinder(self._table, self._schema, self._query.in_pairs)
@@ -122,7 +122,7 @@ class _Unit:
         """Return the codes of the keys after operations and before them."""
         count = len(batch)
         columns = [pa.concat_arrays([batch[f"k{j}"], batch[f"o{j}"]]) for j in range(len(self._table.key))]
-        codes = key_codes(columns)
+        codes = row_codes(columns)
         return codes.slice(0, count), codes.slice(count)
 
     def _current_states(self, state: _State) -> RowStates:

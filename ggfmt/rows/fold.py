@@ -79,7 +79,7 @@ class Fold:
         self._every = pa.array(range(self.count), _LONG)
         self._op = batch["op"].take(self.order)
 
-    # The order of rows: places here are in it, and `_order` has their operations.
+    # The order of rows: places here are in it, and `order` has their operations.
 
     @cached_property
     def _starts(self) -> pa.BooleanArray:
@@ -111,10 +111,7 @@ class Fold:
         found = self._identities
         if found is None or not found.halves:
             return None
-        mask = bytearray(self.count)
-        for place in found.halves.values():
-            mask[place] = 1
-        return narrow(pa.array(mask, pa.uint8()).cast(pa.bool_()), pa.BooleanArray).take(self.order)
+        return self._mask(set(found.halves.values()))
 
     @cached_property
     def _moved_inserts(self) -> pa.Int64Array | None:

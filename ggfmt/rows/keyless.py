@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import combined, narrow, nulls
+from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import NEVER_SEEN
-from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, TRUNCATE, key_codes
+from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, TRUNCATE
 from ggfmt.rows.query import CURRENT, OP, STATE, UNRESOLVED
 from ggfmt.rows.results import RowCounts, TableQuery, last_of
 
@@ -115,6 +116,6 @@ def _repeated(weights: pa.RecordBatch) -> tuple[pa.Int64Array, pa.BooleanArray]:
 def _deletes_of(query: TableQuery, batch: pa.RecordBatch, missing: pa.RecordBatch, names: Sequence[str]) -> Unresolved:
     """Return the deletes of rows that more operations took away than brought."""
     pairs = zip(_columns(query, batch), (missing[name] for name in names), strict=True)
-    codes = key_codes([pa.concat_arrays(pair) for pair in pairs])
+    codes = row_codes([pa.concat_arrays(pair) for pair in pairs])
     wanted = pc.is_in(codes.slice(0, len(batch)), value_set=codes.slice(len(batch)))
     return [(NEVER_SEEN, batch.filter(pc.and_(wanted, pc.equal(batch["op"], DELETE))))]

@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import combined, counts_by_value, narrow
+from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import Fold, RowStates
-from ggfmt.rows.operations import INSERT, TRUNCATE, key_codes
+from ggfmt.rows.operations import INSERT, TRUNCATE
 from ggfmt.rows.query import CURRENT, OP, STATE, UNRESOLVED
 from ggfmt.rows.results import RowCounts, TableQuery, places_of, typed_columns
 
@@ -55,7 +56,7 @@ class NetChanges:
             pa.concat_arrays([batch[f"k{j}"], batch[f"o{j}"], of_before[f"k{j}"], of_after[f"k{j}"]])
             for j in range(len(key))
         ]
-        codes = key_codes(columns)
+        codes = row_codes(columns)
         keys = (pc.max(codes).as_py() + 1) if len(codes) else 0
         every = pa.array(range(keys), _LONG)
         at_before = pc.cast(pc.index_in(every, value_set=codes.slice(2 * rows, len(before.places))), _LONG)

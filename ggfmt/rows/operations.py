@@ -288,18 +288,3 @@ def _with_nothing_before(batch: pa.RecordBatch) -> pa.RecordBatch:
 def any_of(masks: Sequence[pa.BooleanArray], count: int) -> pa.BooleanArray:
     """Return where one of some masks of n rows is true."""
     return reduce(pc.or_, masks, pa.repeat(_FALSE, count))
-
-
-def key_codes(columns: Sequence[pa.Array[Any]]) -> pa.Int64Array:
-    """Return a number for each row, the same for the same key. NULL equals NULL."""
-    codes: pa.Int64Array | None = None
-    for column in columns:
-        encoded = column.dictionary_encode(null_encoding="encode")
-        own = pc.cast(encoded.indices, _LONG)
-        if codes is None:
-            codes = own
-        else:
-            pairs = pc.add(pc.multiply(codes, len(encoded.dictionary)), own)
-            codes = pc.cast(pairs.dictionary_encode().indices, _LONG)
-    assert codes is not None
-    return codes

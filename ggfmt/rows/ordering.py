@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
+from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.batches import FILE_BITS
-from ggfmt.rows.operations import BASE_SEQ, key_codes
+from ggfmt.rows.operations import BASE_SEQ
 from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import RowQuery, parse_time, query_error
 from ggfmt.rows.table_stats import TableStats
@@ -141,9 +142,9 @@ def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -
     some = batch.take(places)
     names = [name for name in some.schema.names if name == "op" or (name[-1:].isdigit() and name[0] in "bahuko")]
     codes = {
-        "position": key_codes([column.take(places) for column in columns]),
-        "operation": key_codes([some[name] for name in names]),
-        "key": key_codes([some[name] for name in names if name[0] == "o" and name != "op"]),
+        "position": row_codes([column.take(places) for column in columns]),
+        "operation": row_codes([some[name] for name in names]),
+        "key": row_codes([some[name] for name in names if name[0] == "o" and name != "op"]),
     }
     again = _after_an_equal_one(codes) if has_key else _more_than_in_a_file(codes, some["seq"])
     gone = pc.is_in(pa.array(range(len(batch)), _LONG), value_set=places.filter(again))
