@@ -14,6 +14,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
     from ggfmt.formats.api.format import WriterSettings
+    from ggfmt.model.selection import TableSelection
     from ggfmt.model.table import TableDef
 
 Path = str | PathLike[str]
@@ -44,6 +45,13 @@ def text(path: Path | None) -> str | None:
 
 def words(names: str | Iterable[str] | None) -> list[str]:
     return [] if names is None else [names] if isinstance(names, str) else list(names)
+
+
+def selection(tables: str | Iterable[str] | None, exclude: str | Iterable[str] | None) -> TableSelection:
+    """Return the selection by patterns of tables."""
+    from ggfmt.model.selection import TableSelection
+
+    return TableSelection(tuple(words(tables)), tuple(words(exclude)))
 
 
 def lines(properties: Properties) -> list[str]:

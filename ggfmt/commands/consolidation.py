@@ -80,6 +80,8 @@ class ConsolidateRequest:
     remote: Annotated[str | None, options.REMOTE] = None
     _: KW_ONLY
     allow_empty: Annotated[bool, options.ALLOW_EMPTY, After("base")] = False
+    table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
+    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     spark: Annotated[object | None, PythonOnly()] = None
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
 
@@ -120,6 +122,7 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
         input_format=input_format,
         source=source,
         definitions=arguments.tables(request.definitions, source),
+        selection=arguments.selection(request.table, request.exclude),
         split_size=arguments.size(request.split_size, "the split size"),
         max_record=arguments.size(request.max_record, "the longest record") or MAX_RECORD_BYTES,
     )

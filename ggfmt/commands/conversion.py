@@ -98,9 +98,7 @@ class ConvertRequest:
     definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
     settings: Annotated[Properties, options.SETTINGS] = None
     mode: Annotated[Mode, options.MODE] = "error"
-    on_reject: Annotated[OnReject, Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")] = (
-        "abend"
-    )
+    on_reject: Annotated[OnReject, options.ON_REJECT] = "abend"
     strict_fidelity: Annotated[
         bool, Option(panel="Output", help="Stop where a handler cannot show a value as it is.")
     ] = False
@@ -126,6 +124,8 @@ class ConvertRequest:
     ] = False
     remote: Annotated[str | None, options.REMOTE, After("master")] = None
     _: KW_ONLY
+    table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
+    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     spark: Annotated[object | None, PythonOnly()] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
@@ -164,6 +164,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         source=source,
         replacements=configuration.replacements,
         checkpoint=arguments.text(request.checkpoint),
+        selection=arguments.selection(request.table, request.exclude),
     )
     if request.dry_run:
         from ggfmt.sinks.dry_run import as_planned

@@ -36,7 +36,7 @@ class PreviewRequest:
         int,
         Option("-n", "--messages", metavar="N", min=1, panel="Display", help="How many messages of each table."),
     ] = 5
-    table: Annotated[str | None, options.TABLE] = None
+    table: Annotated[str | Sequence[str] | None, options.TABLES] = None
     to: Annotated[str | None, options.TO] = None
     handlers: Annotated[str | Sequence[str] | None, options.HANDLERS] = None
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
@@ -46,6 +46,7 @@ class PreviewRequest:
     settings: Annotated[Properties, options.SETTINGS] = None
     current_timestamp: Annotated[datetime | str | None, options.CURRENT_TIMESTAMP] = None
     _: KW_ONLY
+    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
@@ -66,6 +67,7 @@ def run_preview(request: PreviewRequest) -> Preview:
         own=configuration.run,
         source=source,
         replacements=configuration.replacements,
+        selection=arguments.selection(request.table, request.exclude),
     )
     return look(settings)
 
@@ -91,6 +93,8 @@ class SchemaRequest:
     _: KW_ONLY
     input_config: Annotated[Path | None, options.INPUT_CONFIG, After("input_format")] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS, After("input_config")] = None
+    table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
+    exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     warn: Annotated[Callable[[Sequence[Diagnostic]], None], PythonOnly()] = ignore_warnings
 
 
@@ -106,7 +110,8 @@ def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
     kind = None if request.kind is None else arguments.check_choice("kind", request.kind, SchemaKind)
     input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
     definitions = arguments.tables(request.definitions, source)
-    wanted = ScanRequest(arguments.texts(request.inputs), input_format, source, definitions)
+    selection = arguments.selection(request.table, request.exclude)
+    wanted = ScanRequest(arguments.texts(request.inputs), input_format, source, definitions, selection=selection)
     return schemas(wanted, configuration, kind)
 
 

@@ -53,6 +53,14 @@ CURRENT_TIMESTAMP = Option(
     metavar="TS", panel="Handlers", help="One `current_ts` for all, so that a run can be repeated."
 )
 MODE = Option(panel="Output", help="What to do with output that exists.")
+TABLES = Option(
+    "--table",
+    metavar="PATTERN",
+    panel="Input",
+    help="Only tables of such names: `ORDERS`, `GG.*`; may be repeated.",
+)
+EXCLUDE = Option(metavar="PATTERN", panel="Input", help="Leave out tables of such names; may be repeated.")
+ON_REJECT = Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")
 TABLE = Option(metavar="NAME", panel="Display", help="Only this table, in full or by the last part of its name.")
 
 REMOTE = Option(metavar="URL", panel="Spark", help="A Spark Connect server, `sc://HOST:PORT`, in place of a master.")

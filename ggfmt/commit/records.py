@@ -365,6 +365,7 @@ class Totals(Struct, frozen=True):
     records_rejected_by_reader: Count = 0
     other_records: dict[str, Count] = field(default_factory=dict)
     unknown_members: dict[str, Count] = field(default_factory=dict)
+    skipped_records: dict[str, Count] = field(default_factory=dict)
     input_bytes: Count = 0
     seconds: Seconds = 0
     seconds_in_tasks: Seconds = 0

@@ -378,7 +378,8 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG306": error(
         "an unusable table name",
-        "The name does not have one to three parts divided by dots, or it is too long for a file name.",
+        "The name does not have one to three parts divided by dots, or it is too long for a file name. A part that "
+        "contains a dot is in double quotes.",
     ),
     "GG307": error(
         "images that contradict the operation type",

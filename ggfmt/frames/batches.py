@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -104,25 +105,30 @@ def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Itera
                 yield _record_batch(frames.locate(batch, rows), wanted)
 
 
-def located_batches(job: ReadJob, split: Split, tables: Collection[str]) -> Iterator[LocatedBatch]:
+def located_batches(
+    job: ReadJob, split: Split, tables: Collection[str], skipped: Counter[str] | None = None
+) -> Iterator[LocatedBatch]:
     """Yield the operations of several tables, those of each table in order of their records, with their places.
+
+    `skipped` takes the number of records of tables that are not selected, by table.
 
     Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
     another way.
     """
-    frames = _Frames(job, split, Projection(transactions=True))
+    frames = _Frames(job, split, Projection(transactions=True), skipped)
     for batch in frames.batches():
         if batch.table.full_name in tables and len(batch):
             yield frames.locate(batch, None)
 
 
 class _Frames:
-    def __init__(self, job: ReadJob, split: Split, projection: Projection) -> None:
+    def __init__(self, job: ReadJob, split: Split, projection: Projection, skipped: Counter[str] | None = None) -> None:
         self._job = job
         self._split = split
         make = reader_of(job.input_format, job.source)
         self._reader: Reader = make(job.catalog_at(split), projection, job.source)
         self._parts: list[_Part] = []
+        self._skipped = skipped
 
     def batches(self) -> Iterator[ChangeBatch]:
         collecting = gc.isenabled()
@@ -150,7 +156,7 @@ class _Frames:
             yield event
 
     def _events(self) -> Iterator[Event]:
-        source = SplitReader(self._reader, self._split, self._start)
+        source = SplitReader(self._reader, self._split, self._job.selection, self._start, self._skipped)
         try:
             for events in source:
                 yield from events

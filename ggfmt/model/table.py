@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -57,7 +58,8 @@ class Column:
 class TableDef:
     """The definition of a table. Equal definitions mean that no schema change lies between them.
 
-    `full_name` is the name in messages: catalog, schema and name, separated by dots; absent parts are omitted.
+    `full_name` is the name in messages: catalog, schema and name, separated by dots; absent parts are omitted,
+    and a part with a dot is in double quotes.
     """
 
     full_name: str
@@ -129,12 +131,13 @@ MAX_NAME_BYTES = 200  # a file name has at most 255 and also contains a time sta
 
 
 def split_name(full_name: str) -> tuple[str, ...]:
-    """Return the one to three parts of a table name.
+    """Return the one to three parts of a table name. A part in double quotes may contain dots; it is returned without
+    the quotes.
 
     Raises:
         ValueError: the name is illegal; the message says why.
     """
-    parts = tuple(full_name.split("."))
+    parts = name_parts(full_name)
     if not all(parts) or any(part != part.strip() for part in parts):
         raise ValueError("has an empty part")
     if len(parts) > 3:
@@ -146,9 +149,37 @@ def split_name(full_name: str) -> tuple[str, ...]:
     return parts
 
 
+_QUOTED = re.compile(r'"((?:[^"]|"")*\.(?:[^"]|"")*)"(?=\.|$)')  # quotes around names without a dot belong to the name
+
+
+def name_parts(full_name: str) -> tuple[str, ...]:
+    """Return the parts of a table name, which may be illegal."""
+    if '"' not in full_name:
+        return tuple(full_name.split("."))
+    parts, start = [], 0
+    while start <= len(full_name):
+        quoted = _QUOTED.match(full_name, start)
+        end = quoted.end() if quoted else full_name.find(".", start)
+        end = len(full_name) if end < 0 else end
+        parts.append(quoted[1].replace('""', '"') if quoted else full_name[start:end])
+        start = end + 1
+    return tuple(parts)
+
+
 def join_name(*parts: str | None) -> str:
-    """Return the full name of a table from its parts; absent and empty parts are omitted."""
-    return ".".join(filter(None, parts))
+    """Return the full name of a table from its parts. Absent and empty parts are omitted; a part with a dot gets double
+    quotes."""
+    return ".".join(_quoted(part) if "." in part else part for part in parts if part)
+
+
+def name_of_fields(fields: Sequence[str | None]) -> str:
+    """Return the full name of a table from the fields of a message. A single field has the full name."""
+    return join_name(*fields) if len(fields) > 1 else "".join(filter(None, fields))
+
+
+def _quoted(part: str) -> str:
+    doubled = part.replace('"', '""')
+    return f'"{doubled}"'
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from ggfmt.diagnostics.diagnostic import Span, without_credentials
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.rows.query import CURRENT, DELETED, UNRESOLVED
 from ggfmt.rows.results import RowCounts, TableQuery
+from ggfmt.rows.staging import StagedInput
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable
 from ggfmt.rows.units import BaseFile
 from ggfmt.rows.writers import WrittenFile
 from ggfmt.scan.files import InputFile
-from ggfmt.scan.splits import ReadJob
 from ggfmt.version import VERSION
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def build_manifest(
     run: str,
     moment: datetime,
     settings: ConsolidationSettings,
-    job: ReadJob,
+    staged: StagedInput,
     inputs: Sequence[InputFile],
     results: Sequence[TableResult],
     published: Sequence[PublishedFile],
@@ -96,8 +96,9 @@ def build_manifest(
             "to": settings.to,
             "base": None if settings.base is None else without_credentials(settings.base),
         },
-        "input_format": job.input_format,
+        "input_format": staged.job.input_format,
         "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in inputs],
+        "skipped_records": dict(sorted(staged.skipped.items())),
         "tables": {result.table.name: _table(result) for result in results},
         "seconds": round(seconds, 3),
         "files": [_entry(item) for item in published],
@@ -150,6 +151,9 @@ def _entry(item: PublishedFile) -> dict[str, Any]:
 
 def summary_lines(document: dict[str, Any]) -> Iterator[str]:
     """Yield the summary of a run: a line for each table."""
+    if document["skipped_records"]:
+        tables, records = len(document["skipped_records"]), sum(document["skipped_records"].values())
+        yield f"not selected: {counted(tables, 'table')}, {counted(records, 'record')}"
     for name, table in document["tables"].items():
         parts = [counted(table["rows"], "row")]
         if table["deleted"]:

@@ -65,7 +65,7 @@ from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.scan.files import InputFile
 from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
 from ggfmt.scan.runner import Runner, warn_without_kernels
-from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.scan.scan import Scan, ScanRequest, check_selection
 from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
 MIN_DIGITS = 5
@@ -136,7 +136,9 @@ class _ConsolidationRun:
         with ExitStack() as stack:
             self._tracker.start_phase(LISTING)
             settings = self._settings
-            checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, [self._output])
+            checkpoint = open_checkpoint(
+                settings.checkpoint, settings.settle, settings.mode, [self._output], settings.selection
+            )
             files = settings.list()
             lock_all([self._output, *filter(None, [checkpoint])], self._run, stack)
             if checkpoint is not None:
@@ -163,7 +165,7 @@ class _ConsolidationRun:
             published = list(self._published(results))
             seconds = time.perf_counter() - started
             document = build_manifest(
-                self._run, self._moment, settings, staged.job, scan.files, results, published, seconds
+                self._run, self._moment, settings, staged, scan.files, results, published, seconds
             )
             summary = list(summary_lines(document))
             if self._previous is not None:
@@ -249,14 +251,18 @@ class _ConsolidationRun:
         )
         try:
             warn_without_kernels()
-            return stage_operations(scan, sink, runner, self._tracker)
+            staged = stage_operations(scan, sink, runner, self._tracker)
         except OSError as error:
             raise Abend(write_error(Location.of(settings.output), error)) from None
+        may_lack = settings.allow_empty or settings.checkpoint is not None
+        check_selection(settings.selection, sorted({*staged.staged, *staged.skipped}), may_lack)
+        return staged
 
     # Rows
 
     def _results(self, staged: StagedInput, runner: Runner) -> list[TableResult]:
         bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
+        bases = {name: base for name, base in bases.items() if self._settings.selection.selects(name)}
         names = sorted(staged.staged) if self._previous is not None else sorted({*staged.staged, *bases})
         memory = MemoryBudget(MAX_MEMORY_BYTES) if is_in_process(runner) else None
         work = [

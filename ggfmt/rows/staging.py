@@ -9,7 +9,7 @@ and the outcome of the attempt that counts names its own.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -78,7 +78,10 @@ class StagedSplit(TaskOutcome):
 
 @dataclass
 class StagedInput:
-    """All operations of the input: by table its definition, its staged operations, and what connects its keys."""
+    """All operations of the input: by table its definition, its staged operations, and what connects its keys.
+
+    skipped  number of records of tables that are not selected, by table
+    """
 
     job: ReadJob
     tables: dict[str, RowTable]
@@ -86,6 +89,7 @@ class StagedInput:
     ends: dict[str, list[tuple[pa.RecordBatch, pa.RecordBatch]]]
     buckets: int
     files: tuple[str, ...]
+    skipped: Counter[str] = field(default_factory=Counter)
 
     def first_positions(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the file and the position of the first operation of a table in each split."""
@@ -153,7 +157,7 @@ class RowSink:
             raise DefinitionsNeeded from None  # the rest of the data may have what is named
         for table in job.catalog.tables():  # of which the input has truncates alone
             known = None if table.full_name in tables else self.of_base(table.full_name)
-            if known is not None:
+            if known is not None and job.selection.selects(table.full_name):
                 tables[table.full_name] = known
         self.tables = {name: self.amend(table) for name, table in sorted(tables.items())}
         memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
@@ -193,7 +197,8 @@ def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: Progres
     job, outcomes = scan.run(scan.job, sink, runner, tracker)
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     for table in job.catalog.tables():
-        if table.full_name not in sink.tables and not job.catalog.trusted.get(table.full_name):
+        known = table.full_name in sink.tables or job.catalog.trusted.get(table.full_name)
+        if not known and job.selection.selects(table.full_name):
             log.warning("table %s skipped: its columns are unknown", visible(table.full_name))
     return merge_outcomes(job, sink.tables, outcomes, sink.buckets, scan.files)
 
@@ -208,8 +213,10 @@ def merge_outcomes(
     """Return what tasks have staged, in the order of their splits."""
     staged: dict[str, StagedTable] = {}
     ends: dict[str, list[tuple[pa.RecordBatch, pa.RecordBatch]]] = {}
+    skipped: Counter[str] = Counter()
     for outcome in outcomes:
         assert isinstance(outcome, StagedSplit)
+        skipped += outcome.skipped
         for name, part in outcome.tables.items():
             whole = staged.setdefault(name, StagedTable())
             whole.parts += part.parts
@@ -220,7 +227,7 @@ def merge_outcomes(
     for name in staged:
         ends.setdefault(name, [])
     names = tuple(file.shown for file in files)
-    return StagedInput(job, tables, dict(sorted(staged.items())), ends, buckets, names)
+    return StagedInput(job, tables, dict(sorted(staged.items())), ends, buckets, names, skipped)
 
 
 @dataclass(frozen=True)
@@ -259,7 +266,7 @@ class _StagingTask:
     def run(self) -> TaskOutcome:
         outcome = self._outcome
         try:
-            for located in located_batches(self._stager.job, self._split, self._stager.tables):
+            for located in located_batches(self._stager.job, self._split, self._stager.tables, outcome.skipped):
                 name = located.batch.table.full_name
                 self._add(name, staged_operations(located, self._stager.tables[name], self._schemas[name]))
         except FrameBoundaryError as error:

@@ -93,8 +93,9 @@ class RowTable:
 def tables_of(
     job: ReadJob, keys: Keys = (), types: Types = (), known_keys: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, RowTable]:
-    """Return all known tables in the order of their names. `known_keys`: the keys of tables for which neither `keys`
-    nor a definition has one.
+    """Return all known tables that are selected, in the order of their names.
+
+    `known_keys`: the keys of tables for which neither `keys` nor a definition has one.
 
     Raises: UsageError GG551 for a key with an unknown column, for an unknown type, and for a pattern without a column.
     """
@@ -102,6 +103,8 @@ def tables_of(
     known = [*(table for table in job.catalog.tables() if table.columns), *(event.table for event in job.events)]
     by_name: dict[str, list[TableDef]] = {}
     for definition in known:
+        if not job.selection.selects(definition.full_name):
+            continue
         by_name.setdefault(definition.full_name, []).append(definition)
     tables = {}
     for name in sorted(by_name):

@@ -29,6 +29,7 @@ from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
 from ggfmt.location import Location
+from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.scan.content import DIGEST_DIGITS, END_BYTES, Content, Ends, digests_at, examine, measure
 from ggfmt.scan.files import COMPRESSIONS, InputFile, has_same_mtime, map_files, unreadable
 from ggfmt.scan.recognition import PlannedInput
@@ -40,7 +41,9 @@ SEGMENTS = f"{METADATA_DIRECTORY}/inputs"
 MAX_SEGMENTS = 64  # before small ones are put together
 SMALL_BYTES = 8 << 20  # of a segment
 _VERSION = 2
-_READABLE = (1, _VERSION)
+_SELECTION_VERSION = 3  # of a document with a selection, which earlier versions of ggfmt would not see
+_READABLE = (1, _VERSION, _SELECTION_VERSION)
+_SELECTION = "selection"
 _COARSE_NANOSECONDS = 2_000_000_000  # some file systems record time to two seconds
 
 # Which files of a run have been read by earlier runs: content decides, names and inodes choose between equal files. A
@@ -452,7 +455,11 @@ def _have(number: int) -> str:
 
 
 def open_checkpoint(
-    directory: str | None, settle: float | None, mode: str, outputs: Sequence[Participant]
+    directory: str | None,
+    settle: float | None,
+    mode: str,
+    outputs: Sequence[Participant],
+    selection: TableSelection = ALL_TABLES,
 ) -> Checkpoint | None:
     """Open the checkpoint of a run. UsageError GG513 for options that exclude each other."""
     if directory is None:
@@ -461,7 +468,7 @@ def open_checkpoint(
             raise UsageError(Diagnostic("GG513", message, help="give a directory to `--checkpoint`"))
         return None
     try:
-        checkpoint = Checkpoint(Location.of(directory))
+        checkpoint = Checkpoint(Location.of(directory), selection)
     except OSError as error:
         message = f"the checkpoint cannot be opened: {without_credentials(str(error))}"
         raise UsageError(Diagnostic("GG513", message, Span(file=directory), getattr(error, "help", None))) from None
@@ -476,12 +483,14 @@ def open_checkpoint(
 
 
 class Checkpoint(Participant):
-    """A directory with the records of inputs, for one set of output directories and handlers."""
+    """A directory with the records of inputs, for one set of output directories and handlers, and for one selection of
+    tables: of a file that was read, later runs do not read other tables."""
 
     what = "the checkpoint"
 
-    def __init__(self, root: Location) -> None:
+    def __init__(self, root: Location, selection: TableSelection = ALL_TABLES) -> None:
         super().__init__(root)
+        self._selection = selection
         self._renewed: list[ProcessedInput] = []
 
     def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
@@ -496,6 +505,12 @@ class Checkpoint(Participant):
             theirs = "; ".join(f"`{root}` by {_listed(names)}" for root, names in document["outputs"].items())
             message = f"the checkpoint is of other output: {theirs}"
             help = "give the same output and handlers as before, or another directory to `--checkpoint`"
+            raise self._refused(message, help)
+        if document.get(_SELECTION, {}) != _patterns(self._selection):
+            before = document.get(_SELECTION, {})
+            shown = " ".join(f"{option} '{pattern}'" for option in before for pattern in before[option])
+            message = f"the checkpoint is of another selection of tables: {shown or 'all tables'}"
+            help = "give the same `--table` and `--exclude` as before, or other directories for output and checkpoint"
             raise self._refused(message, help)
         for output in outputs:
             if not output.store.exists(run_file(document["run"])):
@@ -548,7 +563,9 @@ class Checkpoint(Participant):
                 raise Abend(found)
             seen.append(found)
         _warn_equal_files(seen, inputs)
-        document = {"version": _VERSION, "run": run, "outputs": _outputs(targets)}
+        document: dict[str, object] = {"version": _VERSION, "run": run, "outputs": _outputs(targets)}
+        if self._selection:
+            document |= {"version": _SELECTION_VERSION, _SELECTION: _patterns(self._selection)}
         try:
             return self._part(run, document, [*seen, *self._renewed])
         except FAILURES as error:
@@ -563,7 +580,7 @@ class Checkpoint(Participant):
         if document is None:
             return
         try:
-            commit(run, [self._part(run, {**document, "version": _VERSION}, self._renewed)])
+            commit(run, [self._part(run, {**document, "version": max(_VERSION, document["version"])}, self._renewed)])
         except (Abend, *FAILURES) as error:
             message = "%s: new names and times of files were not recorded, so that the next run opens them again: %s"
             log.warning(message, visible(self.root.shown), visible(str(error)))
@@ -699,6 +716,12 @@ def _warn_equal_files(seen: Sequence[ProcessedInput], inputs: Sequence[PlannedIn
         before, item = equal[0]
         number = counted(len(equal), "new input file")
         log.warning(message, number, visible(item.file.shown), visible(before.file.shown))
+
+
+def _patterns(selection: TableSelection) -> dict[str, list[str]]:
+    """Return the patterns of a selection as the checkpoint has them: by option, sorted."""
+    patterns = {"--table": selection.tables, "--exclude": selection.exclude}
+    return {option: sorted(set(given)) for option, given in patterns.items() if given}
 
 
 def _outputs(targets: Sequence[OutputTarget]) -> dict[str, list[str]]:

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
-from ggfmt.model.table import Catalog, TableDef
+from ggfmt.java.text import visible
+from ggfmt.model.selection import ALL_TABLES, TableSelection
+from ggfmt.model.table import Catalog, TableDef, name_parts
 from ggfmt.scan.discovery import discover, discover_from_head
 from ggfmt.scan.files import InputFile
 from ggfmt.scan.listing import list_inputs
@@ -47,6 +49,8 @@ class ReadOutcome(Protocol):
     stopped: bool
     operations: Counter[tuple[str, str]]
 
+
+MAX_NAMES = 10  # of tables, in a help text
 
 J = TypeVar("J", bound=ReadJob)
 J_contra = TypeVar("J_contra", bound=ReadJob, contravariant=True)
@@ -82,6 +86,7 @@ class ScanRequest:
     split_size    bytes of a split; None: by the number of tasks that run at once
     max_record    bytes that a record may have
     allow_empty   no input file is no error
+    selection     the tables to read
     """
 
     inputs: Sequence[str]
@@ -91,6 +96,7 @@ class ScanRequest:
     split_size: int | None = None
     max_record: int = MAX_RECORD_BYTES
     allow_empty: bool = False
+    selection: TableSelection = ALL_TABLES
 
     def list(self, standard_input: Callable[[], InputFile] | None = None) -> list[InputFile]:
         """The files in order; UsageError GG310 for every input that cannot be read."""
@@ -142,7 +148,9 @@ class Scan:
     def job(self) -> ReadJob:
         """What tasks need to read the inputs, with the definitions of the request."""
         catalog = Catalog(dict(self.request.definitions))
-        return ReadJob(self.input_format, catalog, source=self.source, reason=self.reason)
+        return ReadJob(
+            self.input_format, catalog, source=self.source, reason=self.reason, selection=self.request.selection
+        )
 
     def splits(self, parallelism: int) -> Splits:
         return Splits(self.inputs, parallelism, self.request.split_size)
@@ -213,6 +221,29 @@ class Scan:
             log.log(cut.log_level, "%s", why)
             job = discover(job, cut, runner, tracker)
             watch.lap(DISCOVERY)
+
+
+def check_selection(selection: TableSelection, names: Collection[str], may_lack: bool) -> None:
+    """Check that each pattern of a selection matches one of the tables in the data.
+
+    UsageError GG315 for a pattern that matches none; a warning instead if the data `may_lack` tables.
+    """
+    problems = [missing_table(option, pattern, names) for option, pattern in selection.unmatched(names)]
+    if problems and not may_lack:
+        raise UsageError(*problems)
+    for problem in problems:
+        log.warning("%s", visible(problem.message))
+
+
+def missing_table(option: str, pattern: str, names: Collection[str]) -> Diagnostic:
+    """Return GG315 for a pattern that matches none of the tables in the data."""
+    names = list(names)
+    help = f"tables in the data are {', '.join(f'`{name}`' for name in names[:MAX_NAMES])}" if names else None
+    if len(names) > MAX_NAMES:
+        help = f"{help} and {len(names) - MAX_NAMES} more"
+    near = suggestion(pattern.lower(), [*names, *(name_parts(name)[-1] for name in names)])
+    shown = "; ".join(filter(None, (help, near))) or None
+    return Diagnostic("GG315", f"`{option}` names `{pattern}`, of which there is no operation", help=shown)
 
 
 def check_ended(outcomes: Sequence[ReadOutcome]) -> None:

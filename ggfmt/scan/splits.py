@@ -6,6 +6,7 @@ Splits are made here and not by Spark, whose file sources pack files by size and
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -14,8 +15,10 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Reader, SchemaChange, SplitBoundaryError
+from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.java.text import visible
+from ggfmt.model.change import ChangeBatch
+from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog
 from ggfmt.scan.files import defect, open_unchanged, unreadable
 from ggfmt.scan.recognition import PlannedInput
@@ -35,6 +38,7 @@ class ReadJob:
     events   metadata changes in the data, in input order
     settled  all definitions in the data are known, so that no task need look for more
     reason   why the input format was taken, with the place that shows it
+    selection  the tables whose operations are read
     """
 
     input_format: str
@@ -43,6 +47,7 @@ class ReadJob:
     settled: bool = False
     source: WriterSettings = DEFAULT_SETTINGS
     reason: str = ""
+    selection: TableSelection = ALL_TABLES
 
     def catalog_at(self, split: Split) -> Catalog:
         """The definitions that hold at the start of a split."""
@@ -261,14 +266,24 @@ def chunks_of(reader: type[Reader], part: Range) -> Iterator[Chunk]:
 
 
 class SplitReader:
-    """A reader over the ranges of a split, chunk by chunk. `input` is the present one; `start` is called with each
-    range that has records, and its first chunk."""
+    """A reader over the ranges of a split, chunk by chunk. It passes on the events of the selected tables.
+
+    start    is called with each range that has records, and its first chunk
+    input    the present one
+    skipped  number of records of other tables, by table
+    """
 
     def __init__(
-        self, reader: Reader, split: Split, start: Callable[[Range, Chunk], None] = lambda part, chunk: None
+        self,
+        reader: Reader,
+        split: Split,
+        selection: TableSelection = ALL_TABLES,
+        start: Callable[[Range, Chunk], None] = lambda part, chunk: None,
+        skipped: Counter[str] | None = None,
     ) -> None:
-        self._reader, self._split, self._start = reader, split, start
+        self._reader, self._split, self._selection, self._start = reader, split, selection, start
         self.input: PlannedInput | None = None
+        self.skipped: Counter[str] = Counter() if skipped is None else skipped
 
     def __iter__(self) -> Iterator[Iterator[Event]]:
         """The events of each chunk, and those at the end of the split. Abend GG310 if a file cannot be read, GG512 for
@@ -280,8 +295,27 @@ class SplitReader:
                 if not number:
                     self._start(part, chunk)
                 place = Span(file=chunk.file, offset=chunk.offset)
-                yield guarded(self._reader.read(chunk), place)
-        yield guarded(self._reader.flush(), place)
+                yield self._selected(guarded(self._reader.read(chunk), place))
+        yield self._selected(guarded(self._reader.flush(), place))
+
+    def _selected(self, events: Iterator[Event]) -> Iterator[Event]:
+        return (event for event in events if self._selects(event)) if self._selection else events
+
+    def _selects(self, event: Event) -> bool:
+        """Return whether the table of an event is selected. A record whose table is unknown always is."""
+        if isinstance(event, ChangeBatch):
+            name, records = event.table.full_name, len(event)
+        elif isinstance(event, Reject):
+            table = event.diagnostic.span.table
+            if table is None:
+                return True
+            name, records = table, 1
+        else:
+            name, records = event.table.full_name, 0
+        if self._selection.selects(name):
+            return True
+        self.skipped[name] += records
+        return False
 
 
 def guarded(events: Iterator[Event], place: Span) -> Iterator[Event]:

@@ -22,7 +22,7 @@ from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import Replacements
 from ggfmt.scan.discovery import find_definitions
 from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.scan.scan import Scan, ScanRequest, check_selection
 from ggfmt.scan.standard_input import check_standard_input, spooled_standard_input
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 
@@ -49,6 +49,8 @@ def schemas(wanted: ScanRequest, configuration: Configuration | None, kind: str 
         raise UsageError(Diagnostic("GG310", "there is nothing to make schemas of", help=help))
     requests = _requests(configuration, kind)
     tables = _found(wanted) if wanted.inputs else list(wanted.definitions.values())
+    check_selection(wanted.selection, [table.full_name for table in tables], wanted.allow_empty)
+    tables = [table for table in tables if wanted.selection.selects(table.full_name)]
     if configuration is not None:
         tables = _replaced(tables, configuration.replacements)
     files: dict[str, SchemaFile] = {}

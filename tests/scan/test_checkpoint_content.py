@@ -327,7 +327,7 @@ def test_checkpoints_of_version_1_are_read(place: Place) -> None:
     place.run(current_timestamp=None)
     assert sorted(place.numbers) == [*TEN, 20, 21, 30, 31, 40]
     assert json.loads(document.read_bytes())["version"] == 2
-    document.write_text(json.dumps({**json.loads(document.read_bytes()), "version": 3}))
+    document.write_text(json.dumps({**json.loads(document.read_bytes()), "version": 4}))
     place.refused("GG509")
 
 

@@ -24,11 +24,11 @@ from ggfmt.formats.json.values import raw_text, raw_texts
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, non_null
 from ggfmt.formats.records.members import KeepingDecoder
-from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error
+from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import NOT_NAMED, ScannedBatch
 from ggfmt.model.change import ImageColumn
-from ggfmt.model.table import TableDef
+from ggfmt.model.table import TableDef, join_name
 
 _texts = msgspec.json.Decoder(dict[str, str | None]).decode
 _NULL = pa.scalar(None, pa.string())
@@ -151,7 +151,7 @@ class Arcion(ArcionDialect):
             raise missing_member_error("name", NAME_TABLE, what="`tableName`")
         namespace = name.namespace or Namespace()
         schema = namespace.schema if namespace.schema != self.options.schema_filler else None
-        return joined_name((namespace.catalog, schema, name.name), "`tableName`")
+        return join_name(namespace.catalog, schema, name.name)
 
     def _image(self, image: Raw, name: str, table: str) -> Texts | None:
         if non_null(image) is None:

@@ -18,7 +18,7 @@ from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import ScannedBatch
-from ggfmt.model.table import Column, TableDef
+from ggfmt.model.table import Column, TableDef, join_name
 
 _V1, _V2 = "1.0", "2.0"
 _OPS = {
@@ -162,7 +162,7 @@ class Cdl(Dialect):
             tag = "source.table"
         if not parts[-1]:
             raise problems.missing_member_error(tag, problems.NAME_TABLE, what="`payload`")
-        return problems.joined_name(parts, "the table name")
+        return join_name(*parts)
 
     def _tokens(self, payload: Payload, version: str, kind: str) -> tuple[str | None, dict[str, str]]:
         """The position and the tokens of a change."""

@@ -109,7 +109,7 @@ _texts = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
-    """Return the full name of the table; RecordError if it is absent, or a part of it has a dot."""
+    """Return the full name of the table; RecordError if it is absent."""
     name = source.table or source.collection
     if not name:
         if options.table:
@@ -128,13 +128,7 @@ def qualified_name(database: str | None, schema: str | None, name: str, options:
     parts = [schema or database, name]
     if schema and options.table_name == IN_CATALOG:
         parts.insert(0, database)
-    kept = [part for part in parts if part]
-    dotted = next((part for part in kept if "." in part), None)
-    if dotted is not None:
-        word = dotted if len(dotted) <= 40 else dotted[:37] + "..."
-        help = "a dot divides the parts of a name: rename the table where the records are made"
-        raise RecordError("GG306", f"a part of the name of the table has a dot: `{word}`", help)
-    return join_name(*kept)
+    return join_name(*parts)
 
 
 def position(source: SourceBlock) -> str | None:

@@ -20,7 +20,7 @@ from ggfmt.formats.records import problems
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 _OPS = {"load": "I", "insert": "I", "update": "U", "delete": "D", "create": "I", "read": "I"}
 _OF_SNAPSHOT = ("load", "read")
@@ -171,7 +171,7 @@ class Dms(Dialect):
 def _table(metadata: Mapping[str, str | None]) -> str:
     if not metadata.get("table-name"):
         raise problems.missing_member_error("table-name", problems.NAME_TABLE, what="`metadata`")
-    return problems.joined_name((metadata.get("schema-name"), metadata["table-name"]), "`metadata`")
+    return join_name(metadata.get("schema-name"), metadata["table-name"])
 
 
 def _encoded(members: Mapping[str, Raw]) -> Raw:

@@ -25,7 +25,7 @@ from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
 from ggfmt.formats.records.problems import RecordError, UndiscoveredTableError, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import ScannedBatch
-from ggfmt.model.table import Column, TableDef, split_name
+from ggfmt.model.table import Column, TableDef, join_name, split_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
 _SNAPSHOTS = ("REFRESH", "READ")
@@ -312,10 +312,9 @@ def in_message(text: str | None) -> str:
 
 
 def _full_name(schema: str | None, table: str) -> str:
-    for part in (schema, table):
-        if part and "." in part:
-            raise RecordError("GG306", f"the name `{in_message(part)}` has a dot in it")
-    name = f"{schema}.{table}" if schema else table
+    if not table:
+        raise RecordError("GG305", "`lineage` does not name the table")
+    name = join_name(schema, table)
     try:
         split_name(name)
     except ValueError as error:

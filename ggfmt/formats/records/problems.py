@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.reading import UnknownTable
 from ggfmt.model.change import OpType
-from ggfmt.model.table import join_name, split_name
+from ggfmt.model.table import split_name
 
 # For each operation type: the images that it must not have, and the images that it must have.
 IMAGE_RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -73,16 +73,6 @@ def decoded(decode: Callable[[Any], Decoded], data: Any, otherwise: str, table: 
         return decode(data)
     except (ValueError, RecursionError):
         raise RecordError("GG308", otherwise, None, table) from None
-
-
-def joined_name(parts: Sequence[str | None], what: str) -> str:
-    """Return the full name of a table from its parts.
-
-    Raises: RecordError (GG306) if a part contains a dot.
-    """
-    if any("." in part for part in parts if part):
-        raise RecordError("GG306", f"a part of {what} holds a dot", "rename the table: a dot divides the parts")
-    return join_name(*parts)
 
 
 def name_problem(name: str) -> Diagnostic | None:

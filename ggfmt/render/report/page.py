@@ -376,6 +376,7 @@ def uncounted_records(run: ReportData) -> Markup | None:
     totals = run.totals
     rows = [(f"{key} records", count) for key, count in sorted(totals.other_records.items())]
     rows += [(f"unknown member `{key}`", count) for key, count in sorted(totals.unknown_members.items())]
+    rows += [(f"records of `{key}`, not selected", count) for key, count in sorted(totals.skipped_records.items())]
     if totals.records_rejected_by_reader:
         rows.append(("records that could not be read", totals.records_rejected_by_reader))
     if not rows:

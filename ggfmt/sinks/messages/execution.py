@@ -20,6 +20,7 @@ from ggfmt.model.table import TableDef
 from ggfmt.scan.progress import JOINING, READING, ProgressTracker, Stopwatch
 from ggfmt.scan.recognition import other_format, reader_of
 from ggfmt.scan.runner import Runner, warn_of_missing_kernels
+from ggfmt.scan.scan import check_selection
 from ggfmt.scan.splits import Split, SplitReader
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
@@ -63,7 +64,7 @@ class _Task:
 
     def run(self) -> TaskOutcome:
         self.sink.watch.lap(None)
-        source = SplitReader(self.reader, self.split)
+        source = SplitReader(self.reader, self.split, self.job.selection)
         try:
             for events in source:
                 self._handle(events)
@@ -78,7 +79,7 @@ class _Task:
             self.outcome.crossed = source.input.index
         self.outcome.steps = self.sink.watch.seconds
         self.outcome.others, self.outcome.members = self.reader.others, self.reader.members
-        self.outcome.remarks = self.reader.remarks
+        self.outcome.remarks, self.outcome.skipped = self.reader.remarks, source.skipped
         return self.outcome
 
     def _handle(self, events: Iterator[Event]) -> None:
@@ -155,6 +156,11 @@ def execute_tasks(
     except OSError as error:  # of a task in this process; an unreadable input is part of its outcome
         raise Abend(write_error(prepared.job.targets[0].root, error)) from None
     check_names_met(job, outcomes)
+    selection = scan.request.selection
+    if selection:
+        names = {table for outcome in outcomes for table, _ in outcome.operations}
+        names.update(*(outcome.skipped for outcome in outcomes))
+        check_selection(selection, sorted(names), scan.request.allow_empty or prepared.checkpoint is not None)
     following.set_operations(sum(outcome.operations.total() for outcome in outcomes))
     # A stream is joined as it is written.
     results = collect_results(job, outcomes, None if prepared.stream else runner, following)
@@ -204,7 +210,7 @@ class MessageSink:
 
     def task(self, job: Job) -> Callable[[Split, int], TaskOutcome]:
         """Abend if two tables get the same name."""
-        check_names(job, job.catalog.current)
+        check_names(job, filter(job.selection.selects, job.catalog.current))
         return partial(run_split, job)
 
     def discard(self) -> None:

@@ -146,7 +146,7 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     if not stream:
         _check_schema_directories(targets)
     outputs = _directories(targets)
-    checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, outputs)
+    checkpoint = open_checkpoint(settings.checkpoint, settings.settle, settings.mode, outputs, settings.selection)
     moment = settings.current_timestamp or now()
     run = run_id(moment)
     # Before the listing: the inputs may contain files that an earlier run has begun to commit.
@@ -177,7 +177,9 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
         _check_inputs(files, output.root, set(names))
     moment = _moment(settings.current_timestamp, mode, moment, outputs)
     job = _job(settings, run, moment, targets, outputs)
-    job = replace(job, input_format=scan.input_format, reason=scan.reason, source=scan.source)
+    job = replace(
+        job, input_format=scan.input_format, reason=scan.reason, source=scan.source, selection=scan.request.selection
+    )
     return PreparedRun(job, scan, outputs, replaced, mode, checkpoint, idle, stream)
 
 

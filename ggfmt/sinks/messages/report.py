@@ -48,7 +48,8 @@ class HandlerTotals:
 class Totals:
     """The sum of all outcomes.
 
-    `operations` are those read, by table and type; records that the reader rejected are not among them.
+    `operations` are those read, by table and type; records that the reader rejected are not among them. `skipped` are
+    the records of tables that are not selected, by table.
     """
 
     operations: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -57,6 +58,7 @@ class Totals:
     others: Counter[str] = field(default_factory=Counter)
     members: Counter[str] = field(default_factory=Counter)
     remarks: Counter[Remark] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
     handlers: dict[str, HandlerTotals] = field(default_factory=dict)
     input_files: int = 0
     input_bytes: int = 0
@@ -90,6 +92,7 @@ def sum_outcomes(outcomes: Sequence[TaskOutcome], targets: Sequence[HandlerOutpu
         totals.others += outcome.others
         totals.members += outcome.members
         totals.remarks += outcome.remarks
+        totals.skipped += outcome.skipped
         totals.steps = added(totals.steps, outcome.steps)
         for name, written in outcome.written.items():
             handler = totals.handlers[name]
@@ -181,6 +184,7 @@ def as_document(totals: Totals) -> dict[str, Any]:
         "records_rejected_by_reader": totals.rejected_records,
         "other_records": dict(totals.others),
         "unknown_members": dict(totals.members),
+        "skipped_records": dict(sorted(totals.skipped.items())),
         "input_bytes": totals.input_bytes,
         "seconds": round(totals.seconds, 3),
         "seconds_in_tasks": round(totals.seconds_in_tasks, 3),

@@ -78,6 +78,7 @@ def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> s
         _Section(head, head),
         _tables(totals),
         _no_operations(totals),
+        _skipped(totals),
         _members(totals),
         _handlers(totals),
         _places(totals, roots),
@@ -120,6 +121,12 @@ def _by_type(counts: Counter[str]) -> str:
 def _no_operations(totals: Totals) -> _Section:
     lines = [f"  no operation: {counted(count, f'{name} record')}" for name, count in sorted(totals.others.items())]
     return _Section(lines, _one(lines, f"  no operation: {counted(totals.others.total(), 'record')}"))
+
+
+def _skipped(totals: Totals) -> _Section:
+    lines = [f"  not selected: {name}, {counted(count, 'record')}" for name, count in sorted(totals.skipped.items())]
+    short = f"  not selected: {counted(len(lines), 'table')}, {counted(totals.skipped.total(), 'record')}"
+    return _Section(lines, _one(lines, short))
 
 
 def _members(totals: Totals) -> _Section:

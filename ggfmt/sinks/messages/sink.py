@@ -254,8 +254,8 @@ class DefinitionUse:
 class TaskOutcome:
     """The outcome of a task. `abend` is the first mistake in the data, if the run does not quarantine; `undefined`: the
     task met a table or a metadata record without a definition, so that the run needs a discovery pass; `crossed`
-    is the place of an input that has to be read in one (see `SplitBoundaryError`); `kernels` is what the task ran
-    with."""
+    is the place of an input that has to be read in one (see `SplitBoundaryError`); `skipped` counts the records of
+    tables that are not selected; `kernels` is what the task ran with."""
 
     split: int
     written: dict[str, HandlerTaskOutput] = field(default_factory=dict)
@@ -266,6 +266,7 @@ class TaskOutcome:
     others: Counter[str] = field(default_factory=Counter)
     members: Counter[str] = field(default_factory=Counter)
     remarks: Counter[Remark] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
     abend: Diagnostic | None = None
     undefined: bool = False
     crossed: int | None = None

@@ -17,14 +17,14 @@ from functools import partial
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, merged_tables_error
 from ggfmt.config.handler_options import HandlerConfig, RunOptions
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.options.value_types import Replacements
 from ggfmt.scan.recognition import reader_of
 from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.scan.scan import Scan, ScanRequest, missing_table
 from ggfmt.scan.splits import ReadJob, Split, SplitReader
 from ggfmt.scan.standard_input import check_standard_input, lazy_standard_input
 from ggfmt.sinks.messages.pipeline import HandlerSettings
@@ -37,11 +37,10 @@ ENOUGH_BYTES = 1 << 20  # after that, rare tables may have fewer messages
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewSettings(ScanRequest):
-    """The settings of a preview: `count` messages of each table, or of the tables that `table` names."""
+    """The settings of a preview: `count` messages of each selected table."""
 
     handlers: Sequence[HandlerConfig]
     count: int = 5
-    table: str | None = None
     current_timestamp: datetime | None = None
     own: RunOptions = field(default_factory=RunOptions)
     replacements: Replacements = field(default_factory=Replacements)
@@ -67,7 +66,8 @@ class Preview:
 def preview(settings: PreviewSettings) -> Preview:
     """The first messages of every handler.
 
-    UsageError GG315 if `table` names none of the tables; Abend if an input cannot be read, or two tables get one name.
+    UsageError GG315 if the patterns name none of the tables; Abend if an input cannot be read, or two tables get one
+    name.
     """
     check_standard_input(settings.inputs)
     with ExitStack() as held:
@@ -83,7 +83,7 @@ def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
         if window.has_everything or shown.enough:
             break
         window.grow()
-        if settings.table is None and window.size > ENOUGH_BYTES:
+        if not settings.selection.tables and window.size > ENOUGH_BYTES:
             break
     result = shown.preview(window.has_everything)
     for warning in shown.warnings():
@@ -145,7 +145,7 @@ class _PreviewPass:
         self.crossed: int | None = None
         self.stopped = False
         self.operations: Counter[tuple[str, str]] = Counter()
-        self._wanted = settings.table
+        self._selection = settings.selection
         self._settled = job.settled
         self._replacer = Replacer(settings.replacements) if settings.replacements else None
         self._operations: dict[str, int] = {}
@@ -188,8 +188,9 @@ class _PreviewPass:
                 unread[written] = rejects
             elif source is None or self._is_wanted(source):
                 strays += rejects
-        if self._wanted is not None and not self._operations and not strays.count:
-            raise UsageError(self._no_table(self._wanted))
+        if self._selection.tables and not self._operations and not strays.count:
+            names = list(dict.fromkeys(self.names.values()))
+            raise UsageError(*(missing_table("--table", pattern, names) for pattern in self._selection.tables))
         met = {name: self._operations[name] for name in sorted(self._operations, key=self._first.__getitem__)}
         handlers = tuple(handler.preview(met, unread) for handler in self.handlers)
         first = tuple(diagnostic for _, diagnostic in strays.first)
@@ -235,25 +236,5 @@ class _PreviewPass:
                 rejects.add(ordinal, diagnostic.at(position=batch.position[row].as_py()))
 
     def _is_wanted(self, *names: str) -> bool:
-        """Whether the user asked for a table with one of these names, in full or by its last part."""
-        if self._wanted is None:
-            return True
-        wanted = self._wanted.lower()
-        return any(wanted in (name.lower(), name.lower().rpartition(".")[2]) for name in names)
-
-    def _no_table(self, wanted: str) -> Diagnostic:
-        met = list(dict.fromkeys(self.names.values()))
-        help = f"tables in the data are {', '.join(f'`{name}`' for name in met[:_MAX_NAMES])}" if met else None
-        if len(met) > _MAX_NAMES:
-            help = f"{help} and {len(met) - _MAX_NAMES} more"
-        near = suggestion(wanted, [*met, *(name.rpartition(".")[2] for name in met)])
-        return Diagnostic(
-            "GG315", f"`--table` names `{wanted}`, of which there is no operation", help=_joined(help, near)
-        )
-
-
-def _joined(*parts: str | None) -> str | None:
-    return "; ".join(part for part in parts if part) or None
-
-
-_MAX_NAMES = 10
+        """Whether a table is selected that has the one name in the input and the other one in messages."""
+        return self._selection.selects(*names)

@@ -153,7 +153,6 @@ def test_another_order_of_the_columns_is_no_other_definition() -> None:
     [
         ({"r_regionkey": "1"}, "GG305 the record has no `tableName`"),
         ({**GOOD[0], "tableName": {}}, "GG305 `tableName` has no `name`"),
-        ({**GOOD[0], "tableName": name("a.b")}, "GG306 a part of `tableName` holds a dot"),
         ({**GOOD[0], "opType": None}, "GG305 the record has no `opType`"),
         ({**GOOD[0], "opType": "R"}, "GG304 `opType` cannot be `R`"),
         ({**GOOD[0], "exists": {}}, "GG305 `exists` names no columns"),

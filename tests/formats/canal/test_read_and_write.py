@@ -162,7 +162,7 @@ def test_keys_may_be_told_by_an_option() -> None:
         (message("UPSERT", [ROW]), "GG304 `type` cannot be `UPSERT`"),
         (message("INSERT", None), "GG305 a message of type INSERT has no rows in `data`"),
         (message("INSERT", [ROW], table=None), "GG305 the record has no `table`"),
-        (message("INSERT", [ROW], database="a.b.c"), "GG306 the table name `a.b.c.t` has more than three parts"),
+        (message("INSERT", [ROW], database="a "), "GG306 the table name `a .t` has an empty part"),
         (message("INSERT", [{"other": "1"}]), "GG204 an image has a column that the definition of the table lacks"),
         (message("INSERT", ["x"]), "GG308 an image is a string and not an object"),
         (message("UPDATE", [ROW, ROW], [{}]), "GG308 `data` has 2 rows and `old` has 1"),

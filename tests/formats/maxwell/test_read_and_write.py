@@ -187,7 +187,7 @@ def test_a_key_that_is_left_out_has_changed_if_it_is_null(absent: str, projectio
         (message("x" * 50, ROW), "GG304 `type` cannot be `that`"),
         (message("insert", None), "GG305 a record of the type `insert` has no `data`"),
         (message("insert", ROW, table=None), "GG305 the record has no `table`"),
-        (message("insert", ROW, database="a.b.c"), "GG306 the table name `a.b.c.t` has more than three parts"),
+        (message("insert", ROW, database="a "), "GG306 the table name `a .t` has an empty part"),
         (message("insert", "x"), "GG308 an image is a string and not an object"),
         (message("insert", ROW, ts=10**17), "GG308 the time of the operation is out of range"),
         (

@@ -41,6 +41,7 @@ from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
+from ggfmt.model.selection import TableSelection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Bool, Charset, Choice, Int, TableKeys
 from ggfmt.render.preview import preview_text
@@ -440,10 +441,11 @@ def test_what_no_handler_can_write_does_not_take_long(tmp_path: Path) -> None:
 def test_a_table_is_chosen_in_full_or_by_its_last_part(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0), operation(1, "S.A"), operation(2, "T.A"), b"NOT JSON"])
     for wanted, tables in {"a": ["S.A", "T.A"], "s.a": ["S.A"], "TCUSTORD": ["GG.TCUSTORD"]}.items():
-        found = first([source], table=wanted)
+        found = first([source], selection=TableSelection((wanted,)))
         assert [[table.table for table in handler.tables] for handler in found.handlers] == [tables, tables]
+    good = write_lines(tmp_path / "good.json", [operation(0), operation(1, "S.A")])
     with pytest.raises(UsageError) as caught:
-        first([write_lines(tmp_path / "good.json", [operation(0), operation(1, "S.A")])], table="TCUSTORDER")
+        first([good], selection=TableSelection(("TCUSTORDER",)))
     assert str(caught.value) == (
         "error[GG315] `--table` names `TCUSTORDER`, of which there is no operation; "
         "tables in the data are `GG.TCUSTORD`, `S.A`; did you mean `TCUSTORD`?"
@@ -498,12 +500,12 @@ def test_only_the_beginning_is_read(big: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_for_a_table_it_is_read_as_far_as_need_be(big: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, read = read_of(big, monkeypatch, table="RARE", count=3)
+    found, read = read_of(big, monkeypatch, selection=TableSelection(("RARE",)), count=3)
     (table,) = found.handlers[0].tables
     assert [item.position for item in messages(table)] == [f"{number:020d}" for number in range(3)]
     assert read == 4 << 20
     assert not found.rejected
-    found, read = read_of(big, monkeypatch, table="RARE")
+    found, read = read_of(big, monkeypatch, selection=TableSelection(("RARE",)))
     assert (read, found.whole) == (big.stat().st_size, True)
     assert found.more_strays == 997
 
@@ -582,8 +584,8 @@ def test_names_and_values_are_replaced(tmp_path: Path) -> None:
     assert previewed(found, "d") == written(tmp_path / "out", "d")
     assert [table.table for table in found.handlers[0].tables] == ["GG.KUNDORD", "GG.OTHER"]
     assert b"|Name 0|" in messages(found.handlers[0].tables[0])[0].data
-    for wanted in ("TCUSTORD", "KUNDORD"):
-        assert [table.table for table in first([source], *lines, table=wanted).handlers[0].tables] == ["GG.KUNDORD"]
+    for wanted in map(TableSelection, [("TCUSTORD",), ("KUNDORD",)]):
+        assert [table.table for table in first([source], *lines, selection=wanted).handlers[0].tables] == ["GG.KUNDORD"]
     with pytest.raises(Abend) as caught:
         first([source], *PIPES, "gg.schemareplaceregex=TCUSTORD|OTHER", "gg.schemareplacestring=X")
     assert "the tables `GG.TCUSTORD` and `GG.OTHER` both become `GG.X`" in str(caught.value)

@@ -30,7 +30,7 @@ from ggfmt.formats.goldengate.schemas import (
 )
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn
-from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 Schema = Any  # a parsed JSON document
 MAX_PRECISION = 4000  # digits of a decimal that is read; Python refuses to convert longer numbers to text
@@ -119,7 +119,7 @@ def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()
     namespace = schema.get("namespace")
     if not isinstance(schema.get("name"), str) or not isinstance(namespace, str | None):
         return Diagnostic("GG313", "the schema does not name its table")
-    name = join_name(namespace, schema["name"])
+    name = ".".join(filter(None, (namespace, schema["name"])))
     columns = []
     for column, kind in column_types(schema, metadata).items():
         source = _sql_type(kind)

@@ -33,7 +33,7 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
 from ggfmt.model.change import ChangeBatch
-from ggfmt.model.table import Catalog, TableDef, join_name
+from ggfmt.model.table import Catalog, TableDef, name_of_fields
 
 DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 
@@ -466,7 +466,7 @@ class AvroStreamReader(AvroReader):
             name = _first_string(data, start)
         else:
             head: Any = fastavro.schemaless_reader(stream, self._head, None)
-            name = join_name(*(head[self._metadata[place].name] for place in self._roles.name))
+            name = name_of_fields([head[self._metadata[place].name] for place in self._roles.name])
         stream.seek(start)
         return name
 

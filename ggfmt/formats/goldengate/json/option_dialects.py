@@ -24,9 +24,10 @@ from ggfmt.formats.goldengate.records import OP_WORDS
 from ggfmt.formats.json.files import is_json_row
 from ggfmt.formats.json.values import raw_members, scalar_text
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, non_null
-from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, joined_name, missing_member_error, no_op
+from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.model.change import OP_TYPES
+from ggfmt.model.table import name_of_fields
 
 _names = msgspec.json.Decoder(tuple[str, ...]).decode
 _encode = msgspec.json.encode
@@ -104,7 +105,7 @@ class OptionDialect(Dialect):
         parts = [self._text(record, place) for place in places]
         if not parts[-1]:
             raise missing_member_error(self.names[places[-1]], NAME_TABLE)
-        return parts[-1] if len(parts) == 1 else joined_name([part or None for part in parts], "the name of the table")
+        return name_of_fields(parts)
 
     def _time(self, record: _Members, table: str) -> str | int | None:
         if self._roles.op_ts is not None:

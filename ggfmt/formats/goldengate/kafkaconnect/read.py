@@ -27,7 +27,7 @@ from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Mean
 from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.model.change import OP_TYPES
-from ggfmt.model.table import Column, TableDef, join_name
+from ggfmt.model.table import Column, TableDef, name_of_fields
 
 _IMAGES = ("before", "after")
 _names = msgspec.json.Decoder(list[str]).decode
@@ -185,7 +185,7 @@ class _Metadata:
         return None if non_null(value) is None else decoded(raw_text, value, f"`{name}` is no text")
 
     def table(self) -> str:
-        return join_name(*(self.text(place) for place in self.roles.name))
+        return name_of_fields([self.text(place) for place in self.roles.name])
 
     def op_ts(self) -> str | int | None:
         if self.roles.op_ts is not None or self.roles.micros is None:
