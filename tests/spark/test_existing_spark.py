@@ -301,6 +301,12 @@ def test_spark_connect(place: Place) -> None:
             assert spark.getTags() == {{"users"}} and not spark.client._progress_handlers
             assert spark.range(7).select(F.col("id")).count() == 7
 
+            def rows(name, **arguments):
+                manifest = ggfmt.consolidate(source, work / name, primary_keys="ID", keep="unresolved", **arguments)
+                return {{table: (entry["rows"], entry["unresolved"]) for table, entry in manifest["tables"].items()}}
+            of_connect, expected_rows = rows("rows"), rows("plain", master="none")
+            assert of_connect == expected_rows, of_connect
+
             from ggfmt.spark.runners import runner_for
             def bad(item, attempt):
                 raise ValueError("the reason of a task")
@@ -332,7 +338,14 @@ def test_spark_connect(place: Place) -> None:
             assert spark.range(7).count() == 7
             spark.stop()
             """)
+        frames = place.script(f"""
+            from pyspark.sql import SparkSession
+            spark = SparkSession.builder.remote({address!r}).create()
+            frame = ggfmt.current(spark, str(source), "GG.T1", primary_keys="ID", keep=["unresolved"])
+            print(frame.count())
+            """)
     assert printed.splitlines() == ["error[GG505] a Spark task failed: ValueError: the reason of a task"]
+    assert frames.splitlines() == ["120"]
 
 
 def test_a_process_without_spark_has_none() -> None:
