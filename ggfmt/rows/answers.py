@@ -302,8 +302,9 @@ class _Unit:
             if lacking.true_count:
                 arrival = self._table.arrivals(name)[self._query.epoch]
                 first = self._table.epochs[0].start
-                late = pc.less(seqs, arrival) if arrival not in (None, first) else None
-                added = 0 if late is None else pc.and_(lacking, late).true_count
+                # A base has all columns that the table had then.
+                late = pc.equal(seqs, BASE_SEQ) if arrival in (None, first) else pc.less(seqs, arrival)
+                added = pc.and_(lacking, late).true_count
                 counts.added[name] += added
                 counts.defaults[name] += lacking.true_count - added
         return RowCounts(counts.states, +counts.defaults, +counts.added)

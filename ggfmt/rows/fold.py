@@ -22,7 +22,7 @@ COLLISION, NEVER_SEEN, OVERTAKEN, NO_KEY, UNAVAILABLE = "collision", "never seen
 
 _LONG, _TEXT = pa.int64(), pa.string()
 _NO_TEXT, _NO_LONG = pa.scalar(None, _TEXT), pa.scalar(None, _LONG)
-_NULL = -1  # the place of a value that is NULL
+_NULL = -1  # the place of a value that is NULL because the insert of a key update lacks the column
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ class Fold:
                 value = pc.if_else(shown, pc.add(at, self.count), value)
                 known = pc.or_(known, shown)
             sources.append(pc.if_else(pc.equal(value, _NULL), _NO_LONG, value))
-            unset.append(pc.invert(known))
+            unset.append(pc.or_(pc.invert(known), pc.fill_null(pc.equal(value, _NULL), False)))
             if name in self.table.key or known.true_count == len(known):
                 continue
             unknown = pc.invert(pc.or_(known, by_insert))

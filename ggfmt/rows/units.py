@@ -312,8 +312,7 @@ def _counts_of(rows: pa.RecordBatch, query: TableQuery) -> RowCounts:
     counts.states[CURRENT] = len(rows)
     for name in query.columns:
         if not _has_column(rows, query, name):
-            cause = counts.defaults if query.table.is_old(name, query.epoch) else counts.added
-            cause[name] += len(rows)
+            counts.added[name] += len(rows)
     return counts
 
 

@@ -106,6 +106,41 @@ def test_a_column_that_was_added_is_counted_apart_from_those_that_inserts_lack(t
 
 
 @pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_column_that_was_added_after_an_earlier_result(tmp_path: Path, checkpoint: bool) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    first = [metadata("S.T", ID="string", V="string"), *(change(n, "I", after={"ID": f"{n}"}) for n in range(1, 4))]
+    write_lines(folder / "0.json", first)
+    settings: dict[str, Any] = {"checkpoint": tmp_path / "seen"} if checkpoint else {}
+    consolidated(folder, out, primary_keys="ID", **settings)
+    path = write_lines(
+        folder / "1.json",
+        [metadata("S.T", ID="string", V="string", NEW="string"), change(9, "U", after={"ID": "2", "NEW": "n"})],
+    )
+    target, settings = (out, settings) if checkpoint else (tmp_path / "later", {"base": out})
+    table, rows = consolidated(folder if checkpoint else path, target, primary_keys="ID", **settings)
+    assert {row["ID"]: row["NEW"] for row in rows} == {"1": None, "2": "n", "3": None}
+    assert table["unset"]["NEW"] == {"added_later": 2}
+
+
+def test_a_column_that_the_insert_of_a_key_update_lacks_is_counted(tmp_path: Path) -> None:
+    source = {"schema": "s", "table": "t", "connector": "postgresql", "txId": 7}
+    images: list[tuple[str, Row | None, Row | None]] = [
+        ("c", None, {"id": "1", "a": "x"}),
+        ("d", {"id": "1", "a": "x"}, None),
+        ("c", None, {"id": "2", "a": "x"}),
+        ("c", None, {"id": "3", "a": "x", "new": "y"}),
+    ]
+    events = [
+        {"op": op, "before": before, "after": after, "source": {**source, "lsn": lsn}}
+        for lsn, (op, before, after) in enumerate(images, 1)
+    ]
+    table, rows = consolidated(write_lines(tmp_path / "in.json", events), tmp_path / "out", primary_keys="id")
+    assert {row["id"]: row["new"] for row in rows} == {"2": None, "3": "y"}
+    assert table["unset"] == {"new": {"not_in_insert": 1}}
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
 def test_a_truncate_alone_removes_the_rows_from_before(tmp_path: Path, checkpoint: bool) -> None:
     """It does not show the columns of the table, which the earlier result has."""
     source = {"schema": "s", "table": "t", "connector": "postgresql"}

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from round_trips import Operation, Row
 
+from ggfmt.model.table import join_name
+
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin")
 _SETTINGS = {
     "wal_level": "logical",
@@ -46,10 +48,26 @@ class Server:
 
     programs: Path
     home: Path
+    port: str = "5432"
+
+    @property
+    def user(self) -> str:
+        return _user()
 
     def run(self, sql: str, *, strict: bool = True) -> str:
         """What statements print. A statement that fails is left out, also within a transaction, unless `strict`."""
-        words = ["psql", "-XqAt", "-h", str(self.home), "-d", "postgres", "-v", f"ON_ERROR_STOP={int(strict)}"]
+        words = [
+            "psql",
+            "-XqAt",
+            "-h",
+            str(self.home),
+            "-p",
+            self.port,
+            "-d",
+            "postgres",
+            "-v",
+            f"ON_ERROR_STOP={int(strict)}",
+        ]
         words += [] if strict else ["-v", "ON_ERROR_ROLLBACK=on"]
         ended = _run(self.programs, words, sql)
         return ended.stdout
@@ -62,19 +80,19 @@ class Server:
 
 
 @contextmanager
-def server(found: Path) -> Iterator[Server]:
-    """A server that is started here, and gone in the end."""
+def server(found: Path, more: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """A server that is started here, and gone in the end; `more` settings win over its own."""
     home = Path(tempfile.mkdtemp(prefix="ggfmt-pg-"))
     try:
         if os.geteuid() == 0:
             shutil.chown(home, "postgres")
         data = str(home / "data")
         _run(found, ["initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-U", _user()])
-        settings = " ".join(f"-c {name}='{value}'" for name, value in _SETTINGS.items())
+        settings = " ".join(f"-c {name}='{value}'" for name, value in {**_SETTINGS, **(more or {})}.items())
         options = f"-k {home} {settings}"
         _run(found, ["pg_ctl", "-D", data, "-w", "-l", str(home / "log"), "-o", options, "start"])
         try:
-            yield Server(found, home)
+            yield Server(found, home, (more or {}).get("port", "5432"))
         finally:
             _run(found, ["pg_ctl", "-D", data, "-w", "-m", "immediate", "stop"])
     finally:
@@ -130,8 +148,14 @@ def decoded(of: Server, whole: Mapping[str, Sequence[str]]) -> list[Operation]:
     What a value was that is stored apart and has not changed is not told: the column is missing. An old row is told
     without the columns that are NULL; `whole` has the columns of tables with `replica identity full`, by name.
     """
-    query = f"select data from pg_logical_slot_get_changes('{SLOT}', null, null, 'include-xids', '0')"
-    return [item for row in of.copied(query) for item in _operations(row["data"] or "", whole)]
+    return [item for _, item in located_operations(of, whole)]
+
+
+def located_operations(of: Server, whole: Mapping[str, Sequence[str]]) -> list[tuple[int, Operation]]:
+    """The same, each with its position in the log."""
+    changes = f"pg_logical_slot_get_changes('{SLOT}', null, null, 'include-xids', '0')"
+    rows = of.copied(f"select lsn - '0/0' as position, data from {changes}")
+    return [(int(row["position"] or 0), item) for row in rows for item in _operations(row["data"] or "", whole)]
 
 
 def _operations(line: str, whole: Mapping[str, Sequence[str]]) -> Iterator[Operation]:
@@ -141,7 +165,7 @@ def _operations(line: str, whole: Mapping[str, Sequence[str]]) -> Iterator[Opera
         return
     op = _OPS[found[2]]
     for table in re.findall(rf"(?:{_NAME})\.(?:{_NAME})", found[1]):
-        name = ".".join(part.strip('"') for part in re.findall(_NAME, table))
+        name = join_name(*(part.strip('"') for part in re.findall(_NAME, table)))
         old, new, place = None, None, found.end()
         if op == "D" or line.startswith(_OLD, place):
             old, place = _row(line, place + (len(_OLD) if op == "U" else 0))
