@@ -8,10 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from places import SUPPORT
 from processes import descendants, processes
 from runs import operation, write_lines
@@ -23,6 +24,15 @@ NAMED = {"INT": "interrupted", "TERM": "interrupted by SIGTERM", "HUP": "interru
 # SIGHUP is handled as SIGTERM is; in the commit it is tried in each run of the tests.
 SIGNALS = ["INT", "TERM", pytest.param("HUP", marks=pytest.mark.long)]
 NOTHING = "; nothing was committed"
+
+
+def in_turns(places: Iterable[str]) -> list[ParameterSet]:
+    """Try SIGINT and SIGTERM in turns; the `long` tests try each signal at each place."""
+    return [
+        pytest.param(place, name, marks=() if name == ("INT", "TERM")[number % 2] else pytest.mark.long)
+        for number, place in enumerate(places)
+        for name in CODES
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -90,8 +100,7 @@ BEFORE_COMMIT = {
 }
 
 
-@pytest.mark.parametrize("name", SIGNALS)
-@pytest.mark.parametrize("phase", BEFORE_COMMIT)
+@pytest.mark.parametrize(("phase", "name"), in_turns(BEFORE_COMMIT))
 def test_a_signal_before_the_commit_leaves_nothing(phase: str, name: str, source: Path) -> None:
     code, told = interrupt(start(source, BEFORE_COMMIT[phase], RUN), [name])
     assert (code, told) == (CODES[name], NAMED[name] + NOTHING)
@@ -182,8 +191,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", SIGNALS)
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("command", "name"), in_turns(COMMANDS))
 def test_every_command_ends_in_one_line(command: str, name: str, source: Path) -> None:
     place, arguments = COMMANDS[command]
     code, told = interrupt(start(source, place, arguments), [name])

@@ -199,7 +199,9 @@ def base_operations(rows: pa.RecordBatch, table: RowTable, schema: pa.Schema) ->
         "moves": pa.repeat(_FALSE, count),
     }
     for j, name in enumerate(table.identity):
-        columns |= dict.fromkeys((f"k{j}", f"o{j}"), rows.column(name))
+        # Without a key, all columns identify a row; the base may be older than a column.
+        known = name in rows.schema.names
+        columns |= dict.fromkeys((f"k{j}", f"o{j}"), rows[name] if known else nulls(count, table.types[name]))
     keys = [columns[f"k{j}"] for j in range(len(table.identity))]
     hashes: pa.Array[Any] = row_hashes(keys) if keys else nulls(count, _WORD)
     columns |= {"hash": hashes, "old_hash": hashes}

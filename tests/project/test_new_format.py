@@ -112,6 +112,7 @@ def ggfmt(project: Path, *arguments: str) -> str:
     return ended.stdout
 
 
+@pytest.mark.long
 def test_the_example_is_written_as_all_code_is(project: Path) -> None:
     assert sorted(example()) == [f"{NAME}/__init__.py", f"{NAME}/read.py", f"{NAME}/write.py"]
     for command in (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)):

@@ -123,6 +123,18 @@ def test_a_column_that_was_added_after_an_earlier_result(tmp_path: Path, checkpo
     assert table["unset"]["NEW"] == {"added_later": 2}
 
 
+def test_a_base_of_a_table_without_a_key_is_older_than_a_column(tmp_path: Path) -> None:
+    source = {"schema": "s", "table": "t", "connector": "postgresql"}
+    images: list[tuple[str, Row | None, Row | None]] = [("c", None, {"a": "1"}), ("c", None, {"a": "2"})]
+    events = [{"op": op, "before": old, "after": new, "source": source} for op, old, new in images]
+    consolidated(write_lines(tmp_path / "0.json", events), tmp_path / "base")
+    images = [("d", {"a": "1", "b": None}, None), ("c", None, {"a": "3", "b": "x"})]
+    events = [{"op": op, "before": old, "after": new, "source": source} for op, old, new in images]
+    path = write_lines(tmp_path / "1.json", events)
+    _, rows = consolidated(path, tmp_path / "out", base=tmp_path / "base")
+    assert sorted((row["a"], row["b"]) for row in rows) == [("2", None), ("3", "x")]
+
+
 def test_a_column_that_the_insert_of_a_key_update_lacks_is_counted(tmp_path: Path) -> None:
     source = {"schema": "s", "table": "t", "connector": "postgresql", "txId": 7}
     images: list[tuple[str, Row | None, Row | None]] = [
