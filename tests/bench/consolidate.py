@@ -8,7 +8,8 @@ Spark, of GoldenGate's JSON; the others read Parquet. `whole` has full images, o
 is taken (`row_number`; `arg_max` in DuckDB). In `partial` updates tell some columns, each of which is by hand the last
 that was told since the key was inserted (`last(..., ignorenulls)`; `arg_max ... filter`). `moves` has updates of keys
 besides, which there is no formulation by hand of. Sides that come to other rows than the rest fail. DuckDB is installed
-into an environment of its own. `--memory` runs ggfmt alone, on a driver of 1 GB.
+into an environment of its own. `--memory` runs ggfmt alone, in one process and on a driver of 1 GB. Peaks are those of
+the first process (`driver`), of the largest JVM, and of the largest other process (`worker`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from comparison.running import REQUIREMENTS, variables
 from environments import NotInstalled, environment
 
 SIDES = ("ggfmt", "cluster", "spark", "duckdb")
+IN_GGFMT = ("ggfmt", "cluster")
 SHAPES = ("whole", "partial", "moves")
 SCRIPT = Path(__file__).resolve().parent / "sides" / "last_rows.py"
 
@@ -56,7 +58,9 @@ def main() -> None:
     asked = parser.parse_args()
     operations = asked.operations or (20_000_000 if asked.memory else 1_000_000)
     keys = asked.keys or operations // 10
-    sides, rounds = (["ggfmt"], 1) if asked.memory else (asked.side, asked.rounds)
+    sides, rounds = asked.side, asked.rounds
+    if asked.memory:
+        sides, rounds = [side for side in sides if side in IN_GGFMT], 1
     with tempfile.TemporaryDirectory(dir=asked.work) as work:
         base = variables(None, Path(work, "tmp"))
         for shape in asked.shape:
@@ -67,7 +71,7 @@ def main() -> None:
             for _ in range(rounds):
                 for side in sides:
                     runs = found.setdefault(side, [])
-                    if isinstance(runs, str) or (shape == "moves" and side not in ("ggfmt", "cluster")):
+                    if isinstance(runs, str) or (shape == "moves" and side not in IN_GGFMT):
                         continue
                     try:
                         command = [str(interpreter(side, asked.environments)), str(SCRIPT), side, json.dumps(told)]
@@ -92,9 +96,10 @@ def report(title: str, found: dict[str, list[Measure] | str]) -> None:
         elif runs:
             cpu, seconds = median(run.cpu for run in runs), median(run.seconds for run in runs)
             first = first or (cpu, seconds)
-            peak = max(max(run.peaks.values()) for run in runs) / 1e6
+            peaks = {kind: max(run.peaks[kind] for run in runs) / 1e6 for kind in runs[0].peaks}
+            peak = ", ".join(f"{kind} {size:,.0f} MB" for kind, size in peaks.items() if size)
             shares = f"{cpu / first[0]:.2f} x, {seconds / first[1]:.2f} x"
-            print(f"  {side:8} {cpu:7.2f} s of CPU, {seconds:7.2f} s, {peak:6,.0f} MB   {shares}", flush=True)
+            print(f"  {side:8} {cpu:7.2f} s of CPU, {seconds:7.2f} s, {peak}   {shares}", flush=True)
     if len(results) > 1:
         raise SystemExit(f"the sides have come to other rows: {sorted(results)}")
 
