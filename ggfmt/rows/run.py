@@ -47,6 +47,7 @@ from ggfmt.rows.staging import (
     in_pairs,
     is_in_process,
     stage_operations,
+    unit_count,
 )
 from ggfmt.rows.tables import RowTable, Types, epoch_at, of_base, with_base_columns
 from ggfmt.rows.units import (
@@ -70,7 +71,6 @@ from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
 MIN_DIGITS = 5
 MERGEABLE = ("parquet", "orc")
-UNIT_BYTES = 256 << 20  # of staged operations, for each file of rows
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
 _FINDING = "finding rows"  # a phase of its own
 
@@ -425,8 +425,7 @@ class _TableWork:
         size = self._staged.size
         if base is not None:
             size += 4 * sum(int(file.info().size or 0) for file in base.files)
-        wanted = max(1, -(-size // UNIT_BYTES))
-        self._groups = min(self._buckets, 1 << (wanted - 1).bit_length())
+        self._groups = min(self._buckets, unit_count(size, runner.parallelism))
         self._aligned = self._is_aligned()
         if self._aligned:
             assert base is not None
@@ -514,8 +513,7 @@ class _TableWork:
 
     def _count(self, result: UnitResult) -> None:
         self.result.counts.add(result.counts)
-        if result.unresolved is not None:
-            self.result.unresolved.append(result.unresolved)
+        self.result.unresolved += result.unresolved
         self.result.places += result.places
 
 

@@ -40,9 +40,12 @@ from ggfmt.sinks.messages.sink import TaskOutcome, in_task
 MAX_MEMORY_BYTES = 256 << 20  # of staged operations in this process
 MAX_BUFFERED_BYTES = 48 << 20  # of a task, before it writes
 MAX_OPEN_FILES = 128
-BUCKET_BYTES = 128 << 20  # of input files, where tasks run side by side
-MAX_BUCKET_BYTES = 512 << 20  # of input files, where one task runs after the other
+BUCKET_BYTES = 128 << 20  # of input files
+MAX_BUCKET_BYTES = 512 << 20  # of input files that are one bucket, where one task runs after the other
 MAX_BUCKETS = 1024
+UNIT_BYTES = 128 << 20  # of staged operations that a task finds rows of; it needs some six times as much memory
+MAX_UNIT_BYTES = 320 << 20  # of staged operations in a bucket that is not cut
+MIN_UNIT_BYTES = 16 << 20  # of staged operations, so that a task is worth its start
 PAIR_FORMATS = ("debezium",)  # formats that write an update of a key as a delete and an insert
 
 log = logging.getLogger("ggfmt")
@@ -50,9 +53,11 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class StagedPart:
-    """Operations of a table in one bucket: in memory, or the number `index` of the batches in a file."""
+    """Operations of a table in one bucket: in memory, or the number `index` of the batches in a file. `size`: their
+    bytes in memory."""
 
     bucket: int
+    size: int
     batch: pa.RecordBatch | None = None
     file: Location | None = None
     index: int = 0
@@ -183,10 +188,21 @@ class MemoryBudget:
 
 def bucket_count(size: int, parallelism: int) -> int:
     """Return the number of buckets for input files of some bytes: a power of two."""
-    wanted = -(-size // (BUCKET_BYTES if parallelism > 1 else MAX_BUCKET_BYTES))
+    wanted = 1 if parallelism == 1 and size <= MAX_BUCKET_BYTES else -(-size // BUCKET_BYTES)
     if size > BUCKET_BYTES // 16:
         wanted = max(wanted, parallelism)
     return min(1 << (max(wanted, 1) - 1).bit_length(), MAX_BUCKETS)
+
+
+def unit_count(size: int, parallelism: int) -> int:
+    """Return in how many parts tasks find the rows of staged operations of some bytes: a power of two."""
+    wanted = max(-(-size // UNIT_BYTES), min(parallelism, size // MIN_UNIT_BYTES), 1)
+    return min(1 << (wanted - 1).bit_length(), MAX_BUCKETS)
+
+
+def piece_count(size: int) -> int:
+    """Return into how many pieces one task cuts a bucket with staged operations of some bytes: a power of two."""
+    return 1 if size <= MAX_UNIT_BYTES else unit_count(size, 1)
 
 
 def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: ProgressTracker | None = None) -> StagedInput:
@@ -296,7 +312,9 @@ class _StagingTask:
         finder = self._finders.get(name)
         if finder is not None:
             staged.stats.links += finder.add(batch)
-        if self._files is not None:
+        if self._files is None:
+            staged.size += batch.nbytes
+        else:
             buckets = buckets_of(table, self._stager.buckets)
             self._files.write(name, batch, None if buckets == 1 else bucket_numbers(batch, buckets))
 
@@ -316,10 +334,12 @@ def buckets_of(table: RowTable, buckets: int) -> int:
     return buckets if table.key or len(table.epochs) == 1 else 1
 
 
-def bucket_numbers(batch: pa.RecordBatch, buckets: int) -> pa.Int32Array:
-    """Return the bucket of each row: the low bits of its column `hash`."""
-    bits = pc.bit_wise_and(pc.fill_null(batch["hash"], 0), pa.scalar(buckets - 1, pa.uint64()))
-    return pc.cast(bits, pa.int32())
+def bucket_numbers(batch: pa.RecordBatch, buckets: int, divisor: int = 1) -> pa.Int32Array:
+    """Return the bucket of each row: the low bits of its column `hash`, divided by a power of two."""
+    hashes = pc.fill_null(batch["hash"], 0)
+    if divisor > 1:
+        hashes = pc.shift_right(hashes, pa.scalar(divisor.bit_length() - 1, hashes.type))
+    return pc.cast(pc.bit_wise_and(hashes, pa.scalar(buckets - 1, pa.uint64())), pa.int32())
 
 
 def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -365,7 +385,7 @@ class BucketFiles:
         self._written[table] = self._written.get(table, 0) + size
         if self._memory is not None and self._memory.take(size):
             parts = self._parts.setdefault(table, [])
-            parts += [StagedPart(number, own) for number, own in split_by(batch, numbers)]
+            parts += [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
             return
         self._waiting.setdefault(table, []).append((batch, numbers))
         self._sizes[table] = self._sizes.get(table, 0) + size
@@ -394,7 +414,7 @@ class BucketFiles:
         parts = self._parts.setdefault(table, [])
         for number, own in split_by(batch, numbers):
             writer.write_batch(own)
-            parts.append(StagedPart(number, None, location, count[0]))
+            parts.append(StagedPart(number, own.nbytes, None, location, count[0]))
             count[0] += 1
 
     def _writer(
@@ -435,6 +455,20 @@ def load(parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
         with file.open_file() as stream, pa.ipc.open_file(stream) as reader:
             for index in sorted(indices):
                 yield reader.get_batch(index)
+
+
+def large_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield operations in batches of `UNIT_BYTES`, or all of them in one."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.nbytes
+        if size >= UNIT_BYTES:
+            yield concatenated(waiting, schema)
+            waiting, size = [], 0
+    if waiting:
+        yield concatenated(waiting, schema)
 
 
 def is_in_process(runner: Runner) -> bool:

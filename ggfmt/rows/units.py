@@ -3,13 +3,15 @@
 1. `stage_base` reads a file of a base snapshot whose rows are not in the buckets of this run.
 2. Where operations connect keys, `extract_linked` collects the operations of connected keys from a bucket, and
    `answer_group` finds the rows of connected keys.
-3. `answer_bucket` finds the other rows of a bucket, and writes all of them to a file.
+3. `answer_bucket` finds the other rows of a bucket, and writes all of them to a file. A bucket that is too large for
+   the memory of a task is cut by further bits of the hashes of its keys; the pieces follow each other in the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -31,7 +33,16 @@ from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, conca
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.results import REASON, RowCounts, TableQuery, UnitAnswer
-from ggfmt.rows.staging import BucketFiles, MemoryBudget, StagedPart, bucket_numbers, load
+from ggfmt.rows.staging import (
+    BucketFiles,
+    MemoryBudget,
+    StagedPart,
+    bucket_numbers,
+    buckets_of,
+    large_batches,
+    load,
+    piece_count,
+)
 from ggfmt.rows.tables import RowTable
 from ggfmt.rows.writers import WrittenFile, write_rows
 
@@ -87,7 +98,7 @@ class UnitResult:
 
     rows: list[StagedPart] = field(default_factory=list)
     file: WrittenFile | None = None
-    unresolved: WrittenFile | None = None
+    unresolved: list[WrittenFile] = field(default_factory=list)
     counts: RowCounts = field(default_factory=RowCounts)
     places: list[tuple[str, Span]] = field(default_factory=list)
     error: Diagnostic | None = None
@@ -199,8 +210,8 @@ def extract_linked(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     schema = staged_schema(table)
     files = plan.files("linked", f"{bucket.number}-{attempt}")
     try:
-        # In one piece: to look up keys, Arrow makes a table of all connected keys for each call.
-        operations = [concatenated(load(bucket.parts), schema)]
+        # In large batches: to look up keys, Arrow makes a table of all connected keys for each call.
+        operations = large_batches(load(bucket.parts), schema)
         rows = (base_operations(rows, table, schema) for rows in _base_of(plan, bucket) if len(rows))
         for batches in (rows, operations):
             for batch in batches:
@@ -249,32 +260,70 @@ def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
 
 
 def _answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
+    result = UnitResult()
+    target = plan.directory.child("rows", f"{plan.number:05d}-{bucket.number:05d}-{attempt}")
+    every = chain(
+        chain.from_iterable(
+            _rows_of_piece(plan, piece, result, f"b{bucket.number}-{number}-{attempt}")
+            for number, piece in enumerate(_pieces(plan, bucket, attempt))
+        ),
+        (batch.select(plan.query.schema.names) for batch in load(bucket.results)),
+    )
+    filled = (batch for batch in every if len(batch))
+    result.file = write_file(target, plan.to, plan.table.name, plan.query.schema, filled)
+    return result
+
+
+Piece = tuple[Iterator[pa.RecordBatch], Iterator[pa.RecordBatch]]  # operations, and rows of the base
+
+
+def _pieces(plan: TablePlan, bucket: Bucket, attempt: int) -> Iterator[Piece]:
+    """Yield the operations of a bucket in pieces by key, each of which a task can hold in memory."""
+    table = plan.table
+    size = sum(part.size for part in (*bucket.parts, *bucket.base_parts))
+    pieces = buckets_of(table, piece_count(size))
+    if pieces == 1:
+        yield load(bucket.parts), _base_of(plan, bucket)
+        return
+    stem = f"{bucket.number}-{attempt}"
+    cut = []
+    for what, batches in (("pieces", load(bucket.parts)), ("base-pieces", _base_of(plan, bucket))):
+        files = plan.files(what, stem)
+        try:
+            for batch in batches:
+                files.write(table.name, batch, bucket_numbers(batch, pieces, bucket.of))
+        finally:
+            written = files.close()
+        by_piece: dict[int, list[StagedPart]] = {}
+        for part in written.get(table.name, ([], 0))[0]:
+            by_piece.setdefault(part.bucket, []).append(part)
+        cut.append(by_piece)
+    for number in range(pieces):
+        operations, base = (by_piece.pop(number, []) for by_piece in cut)
+        yield load(operations), load(base)
+
+
+def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a piece, and add what else it has to a result."""
     query, table = plan.query, plan.table
     schema = staged_schema(table)
-    parts = load(bucket.parts)
+    parts, base = piece
     operations = list(parts) if plan.linked is None else [_unlinked(concatenated(parts, schema), plan.linked)]
-    base = [_unlinked(batch, plan.linked) for batch in _base_of(plan, bucket)]
-    counts = RowCounts()
-    kept: list[pa.RecordBatch] = []
     changed = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in operations)])
-    for rows in base:
+    for rows in (_unlinked(batch, plan.linked) for batch in base):
         if query.query.kind == "current" and not query.truncates and table.key:
             is_changed = pc.is_in(rows["hash"], value_set=changed)
             unchanged = rows.filter(pc.invert(is_changed))
             if len(unchanged):
-                kept.append(_as_result(unchanged, query))
-                counts.add(_counts_of(unchanged, query))
+                yield _as_result(unchanged, query)
+                result.counts.add(_counts_of(unchanged, query))
             rows = rows.filter(is_changed)
         if len(rows):
             operations.append(base_operations(rows, table, schema))
     found = answer(query, operations)
-    counts.add(found.counts)
-    results = [batch.select(query.schema.names) for batch in load(bucket.results)]
-    target = plan.directory.child("rows", f"{plan.number:05d}-{bucket.number:05d}-{attempt}")
-    every = [batch for batch in (*kept, found.rows, *results) if len(batch)]
-    result = UnitResult(file=write_file(target, plan.to, table.name, query.schema, every), counts=counts)
-    _add_unresolved(plan, found, result, f"b{bucket.number}-{attempt}")
-    return result
+    result.counts.add(found.counts)
+    yield found.rows
+    _add_unresolved(plan, found, result, stem)
 
 
 def write_file(
@@ -332,7 +381,7 @@ def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem
         result.places.append((row[REASON], place))
     to = "json" if plan.to in ("csv", "json") else "parquet"
     target = plan.directory.child("unresolved", f"{plan.number:05d}-{stem}")
-    result.unresolved = write_file(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows])
+    result.unresolved.append(write_file(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows]))
 
 
 def generic_operations(operations: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:

@@ -27,6 +27,7 @@ from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.rows import run as run_module
 from ggfmt.rows import staging as staging_module
+from ggfmt.rows import units as units_module
 from ggfmt.sinks.messages.verification import verify
 
 if TYPE_CHECKING:
@@ -542,7 +543,7 @@ def test_rows_are_the_same_on_spark(spark: SparkSession, tmp_path: Path, monkeyp
     """In every format, with several buckets, of which each is a task."""
     for name in ("BUCKET_BYTES", "MAX_BUCKET_BYTES"):
         monkeypatch.setattr(staging_module, name, 1000)
-    monkeypatch.setattr(run_module, "UNIT_BYTES", 1500)
+    monkeypatch.setattr(staging_module, "UNIT_BYTES", 1500)
     before = dict(spark.conf.getAll)
     for name, query in QUERIES.items():
         settings = {**query, "definitions": {"S.TYPED": TYPED}}
@@ -561,6 +562,32 @@ def test_rows_are_the_same_on_spark(spark: SparkSession, tmp_path: Path, monkeyp
         assert verify(str(tmp_path / f"{name} 1")).findings == []
     assert dict(spark.conf.getAll) == before
     assert spark.range(3).count() == 3
+
+
+def test_a_bucket_that_is_too_large_is_cut_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same rows in the same files, from operations in memory and in files, and where changes are merged."""
+    for name, query in QUERIES.items():
+        consolidate(WHOLE_STORY, tmp_path / f"{name} whole", **query, definitions={"S.TYPED": TYPED})
+    cut = []
+
+    def counted(size: int) -> int:
+        cut.append(staging_module.piece_count(size))
+        return cut[-1]
+
+    monkeypatch.setattr(units_module, "piece_count", counted)
+    for name in ("UNIT_BYTES", "MAX_UNIT_BYTES"):
+        monkeypatch.setattr(staging_module, name, 400)
+    for memory in (staging_module.MAX_MEMORY_BYTES, 3000):
+        for module in (staging_module, run_module):
+            monkeypatch.setattr(module, "MAX_MEMORY_BYTES", memory)
+        for name, query in QUERIES.items():
+            out = tmp_path / f"{name} {memory}"
+            consolidate(WHOLE_STORY, out, **query, definitions={"S.TYPED": TYPED})
+            to = query.get("to", "parquet")
+            assert contents(out, to) == contents(tmp_path / f"{name} whole", to)
+            assert verify(str(out)).findings == []
+    assert max(cut) > 4
+    check_days(tmp_path, master="none")
 
 
 @pytest.mark.spark
@@ -649,7 +676,7 @@ def test_a_merge_writes_the_files_of_buckets_whose_keys_changed(
 ) -> None:
     for name in ("BUCKET_BYTES", "MAX_BUCKET_BYTES"):
         monkeypatch.setattr(staging_module, name, 2000)
-    monkeypatch.setattr(run_module, "UNIT_BYTES", 2000)
+    monkeypatch.setattr(staging_module, "UNIT_BYTES", 2000)
     changes, out = tmp_path / "changes", tmp_path / "out"
     changes.mkdir()
     settings: dict[str, Any] = {"master": "none", "primary_keys": "ID", "checkpoint": tmp_path / "seen", "to": to}

@@ -30,7 +30,9 @@ from ggfmt.rows.staging import (
     bucket_count,
     bucket_numbers,
     load,
+    piece_count,
     split_by,
+    unit_count,
 )
 from ggfmt.rows.table_stats import PositionStats, TableStats
 
@@ -356,14 +358,36 @@ def test_rows_are_split_by_number_in_their_order() -> None:
         (0, 8, 1),
         (staging_module.BUCKET_BYTES // 16, 8, 1),
         (staging_module.BUCKET_BYTES // 16 + 1, 5, 8),
-        (staging_module.MAX_BUCKET_BYTES * 2, 1, 2),
-        (staging_module.MAX_BUCKET_BYTES * 2 + 1, 1, 4),
+        (staging_module.MAX_BUCKET_BYTES, 1, 1),
+        (staging_module.MAX_BUCKET_BYTES + 1, 1, 8),
         (staging_module.BUCKET_BYTES * 2 + 1, 2, 4),
         (1 << 60, 1, staging_module.MAX_BUCKETS),
     ],
 )
 def test_the_number_of_buckets_follows_the_input(size: int, parallelism: int, buckets: int) -> None:
     assert bucket_count(size, parallelism) == buckets
+
+
+@pytest.mark.parametrize(
+    ("size", "parallelism", "units", "pieces"),
+    [
+        (0, 8, 1, 1),
+        (staging_module.MIN_UNIT_BYTES * 3, 8, 4, 1),
+        (staging_module.UNIT_BYTES, 1, 1, 1),
+        (staging_module.UNIT_BYTES + 1, 1, 2, 1),
+        (staging_module.MAX_UNIT_BYTES + 1, 2, 4, 4),
+        (1 << 60, 4000, staging_module.MAX_BUCKETS, staging_module.MAX_BUCKETS),
+    ],
+)
+def test_the_number_of_units_follows_the_operations(size: int, parallelism: int, units: int, pieces: int) -> None:
+    assert (unit_count(size, parallelism), piece_count(size)) == (units, pieces)
+
+
+def test_pieces_divide_buckets_by_further_bits_of_hashes() -> None:
+    hashes = pa.array([*range(64), None], pa.uint64())
+    batch = pa.RecordBatch.from_arrays([hashes], ["hash"])
+    pairs = zip(bucket_numbers(batch, 4).to_pylist(), bucket_numbers(batch, 8, 4).to_pylist(), strict=True)
+    assert list(pairs) == [(number % 4, number // 4 % 8) for number in (*range(64), 0)]
 
 
 def test_parts_of_an_input_are_like_the_whole() -> None:
