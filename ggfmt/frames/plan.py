@@ -138,6 +138,15 @@ class Plan:
 
 def make_plan(request: Request, runner: Runner) -> Plan:
     """Return the plan of a request. Raises: UsageError, ConfigurationError or Abend if the input cannot be read."""
+    scan = make_scan(request)
+    job, splits = scan.discover(runner) if request.runs_discovery else (scan.job, scan.splits(runner.parallelism))
+    return plan_of(request, job, splits.all)
+
+
+def make_scan(request: Request) -> Scan:
+    """Return the scan of the files of a request. Raises: UsageError, ConfigurationError or Abend if the input cannot be
+    read.
+    """
     wanted = ScanRequest(
         request.paths,
         request.input_format,
@@ -154,9 +163,12 @@ def make_plan(request: Request, runner: Runner) -> Plan:
     wanted = replace(wanted, input_format=input_format, source=source, definitions=definitions)
     # A stream may read files that grow, and Spark does not say here whether this is a stream. The readers check that a
     # file has not changed.
-    scan = Scan(wanted, [replace(file, watched=False) for file in files])
-    job, splits = scan.discover(runner) if request.runs_discovery else (scan.job, scan.splits(runner.parallelism))
-    planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits.all)
+    return Scan(wanted, [replace(file, watched=False) for file in files])
+
+
+def plan_of(request: Request, job: ReadJob, splits: Iterable[Split]) -> Plan:
+    """Return the plan to read some splits. Raises: UsageError GG531 if there is no such table."""
+    planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits)
     return Plan(job, planned, projection_for(request, job))
 
 

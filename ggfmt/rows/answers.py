@@ -60,7 +60,7 @@ class _Unit:
     def __init__(self, query: TableQuery, batches: Sequence[pa.RecordBatch], linked: bool) -> None:
         self._query, self._table, self._linked = query, query.table, linked
         self._schema = staged_schema(self._table)
-        if not linked and query.query.kind == "current" and not query.query.keep and self._table.key:
+        if not query.needs_before_images(linked):
             batches = without_before_images(batches, self._table)
         truncates = truncate_operations(query.truncates, self._schema)
         every = query.ordering.sort(concatenated([*batches, truncates], self._schema))

@@ -8,7 +8,7 @@ rows. No directory is shared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -18,13 +18,13 @@ from pyspark.sql.utils import is_remote
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.batches import located_batches
-from ggfmt.frames.plan import Plan, Request, make_plan
+from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
 from ggfmt.frames.shapes import arrow_schema, ddl, ddl_type
 from ggfmt.rows.answers import answer
 from ggfmt.rows.key_updates import LinkedKeys
-from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema
+from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema, without_before_images
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery, check_keyless
@@ -32,16 +32,19 @@ from ggfmt.rows.staging import (
     SplitStager,
     StagedInput,
     StagedTable,
-    bucket_count,
     bucket_numbers,
     buckets_of,
     in_pairs,
     merge_outcomes,
     split_by,
+    unit_count,
 )
-from ggfmt.rows.tables import RowTable, epoch_at, tables_of, with_base_columns
+from ggfmt.rows.tables import RowTable, Types, epoch_at, tables_of, with_base_columns
 from ggfmt.rows.units import can_hold
 from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.scan.scan import DefinitionsNeeded
+from ggfmt.scan.splits import ReadJob, Split
+from ggfmt.sinks.messages.sink import TaskOutcome
 from ggfmt.spark.runners import runner_for, send_package
 
 if TYPE_CHECKING:
@@ -74,6 +77,10 @@ class FramePlan:
             return units
         return pc.coalesce(pc.cast(pc.add(self.linked.group_of(batch["hash"]), self.buckets), pa.int32()), units)
 
+    def is_linked(self, unit: int) -> bool:
+        """Return whether a unit is a group of connected keys."""
+        return unit >= self.buckets
+
 
 def rows_frame(
     spark: SparkSession,
@@ -93,17 +100,12 @@ def rows_frame(
         raise query_error(message, "`pip install 'pandas>=2.2'`; or write the rows with `ggfmt.consolidate`")
     name = request.table
     assert name is not None
+    base_types = None if base is None else {column.name: column.type for column in arrow_schema(base.schema)}
+    patterns = tuple((f"{escape(name)}.{escape(own)}", type) for own, type in (types or {}).items())
+    sink = _StatsSink(spark, request, primary_keys, patterns, base_types)
     with runner_for(spark) as runner:
-        plan = make_plan(request, runner)
-        keys = () if primary_keys is None else ((name, tuple(primary_keys)),)
-        patterns = [(f"{escape(name)}.{escape(own)}", type) for own, type in (types or {}).items()]
-        table = tables_of(plan.job, keys, patterns)[name]
-        base_types = None if base is None else {column.name: column.type for column in arrow_schema(base.schema)}
-        if base_types is not None and not table.defined:
-            table = with_base_columns(table, base_types)
-        _check_case(spark, table)
-        _check_base(table, base_types)
-        found = _stats(plan, table, runner)
+        plan, found = _plan(request, sink, runner)
+    table = found.tables[name]
     staged = found.staged.get(name, StagedTable())
     check_keyless(query, table, staged.stats)
     ordering = choose_ordering(query, staged.stats)
@@ -128,6 +130,51 @@ def rows_frame(
     return blobs.groupBy("unit").applyInArrow(_answer(frame_plan), ddl(wanted.schema)), found, wanted
 
 
+@dataclass(frozen=True)
+class _StatsSink:
+    """Takes the operations of one table for what they are like, and keeps none of them."""
+
+    spark: SparkSession
+    request: Request
+    primary_keys: Sequence[str] | None
+    types: Types
+    base_types: Mapping[str, pa.DataType] | None
+
+    def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
+        """Raises: UsageError GG531 or GG551 for a table that cannot be read as asked."""
+        try:
+            table = self.table(job)
+        except UsageError:
+            if job.settled or not self.request.runs_discovery:
+                raise
+            raise DefinitionsNeeded from None  # the rest of the data may have what is named
+        return SplitStager(job, {table.name: table}, None, 1).stage
+
+    def table(self, job: ReadJob) -> RowTable:
+        name = table_of(job, str(self.request.table)).full_name
+        keys = () if self.primary_keys is None else ((name, tuple(self.primary_keys)),)
+        table = tables_of(job, keys, self.types)[name]
+        if self.base_types is not None and not table.defined:
+            table = with_base_columns(table, self.base_types)
+        _check_case(self.spark, table)
+        _check_base(table, self.base_types)
+        return table
+
+    def discard(self) -> None:
+        pass
+
+
+def _plan(request: Request, sink: _StatsSink, runner: Runner) -> tuple[Plan, StagedInput]:
+    """Read all operations for what they are like; return the plan to read them again."""
+    scan = make_scan(request)
+    splits = scan.splits(runner.parallelism)
+    job, outcomes = scan.run(scan.job, sink, runner if len(splits.all) > 1 else InProcess(), cut=splits)
+    table = sink.table(job)
+    found = merge_outcomes(job, {table.name: table}, outcomes, 1, scan.files)
+    size = sum(staged.size for staged in found.staged.values())
+    return plan_of(request, job, splits.all), replace(found, buckets=unit_count(size, runner.parallelism))
+
+
 def _check_case(spark: SparkSession, table: RowTable) -> None:
     """Raises: UsageError GG551 for names that differ by case alone, if the session of Spark ignores case."""
     folded = [name.lower() for name in table.columns]
@@ -150,20 +197,6 @@ def _check_base(table: RowTable, types: Mapping[str, pa.DataType] | None) -> Non
             there, here = ddl_type(types[name]), ddl_type(table.types[name])
             message = f"`{name}` is `{there}` in the base and `{here}` in the operations"
             raise query_error(message, "cast it to that type, or give the operations another with `types`")
-
-
-def _stats(plan: Plan, table: RowTable, runner: Runner) -> StagedInput:
-    """Read all operations for what they are like."""
-    stager = SplitStager(plan.job, {table.name: table}, None, 1)
-    splits = plan.splits
-    outcomes = (runner if len(splits) > 1 else InProcess()).run(stager.stage, splits)
-    for outcome in outcomes:
-        if outcome.abend is not None:
-            raise Abend(outcome.abend)
-    inputs = {part.input.index: part.input.file for split in splits for part in split.ranges}
-    size = sum(split.size for split in splits)
-    files = [inputs[index] for index in sorted(inputs)]
-    return merge_outcomes(plan.job, {table.name: table}, outcomes, bucket_count(size, runner.parallelism), files)
 
 
 Batches = Iterator[pa.RecordBatch]
@@ -225,12 +258,21 @@ class _Waiting:
         self._batches, self._size = [], 0
         options = pa.ipc.IpcWriteOptions(compression="lz4" if pa.Codec.is_available("lz4") else None)
         for each in batch:
-            for unit, operations in split_by(each, self._plan.units(each)):
+            for unit, operations in self._by_unit(each):
                 sink = pa.BufferOutputStream()
                 with pa.ipc.new_stream(sink, operations.schema, options=options) as writer:
                     writer.write_batch(operations)
                 blob = pa.array([sink.getvalue().to_pybytes()], pa.binary())
                 yield pa.RecordBatch.from_arrays([pa.array([unit], pa.int32()), blob], schema=_BLOBS)
+
+    def _by_unit(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield the operations of each unit, without before images if their rows do not depend on these."""
+        plan = self._plan
+        units = plan.units(batch)
+        for unit, operations in split_by(batch, units):
+            if not plan.query.needs_before_images(plan.is_linked(unit)):
+                (operations,) = without_before_images([operations], plan.query.table)
+            yield unit, operations
 
 
 def _answer(plan: FramePlan) -> Callable[[pa.Table], pa.Table]:
@@ -242,7 +284,7 @@ def _answer(plan: FramePlan) -> Callable[[pa.Table], pa.Table]:
         for blob in group.column("blob"):
             with pa.ipc.open_stream(blob.as_buffer()) as reader:
                 batches += list(reader)
-        found = answer(plan.query, batches, linked=unit >= plan.buckets)
+        found = answer(plan.query, batches, linked=plan.is_linked(unit))
         if plan.strict and len(found.unresolved):
             raise ValueError(f"a row is unresolved: {found.unresolved['reason'][0].as_py()}")
         return pa.Table.from_batches([found.rows], found.rows.schema)

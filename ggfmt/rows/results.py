@@ -71,6 +71,10 @@ class TableQuery:
             return self.table.columns
         return self.table.epochs[self.epoch].columns
 
+    def needs_before_images(self, linked: bool) -> bool:
+        """Return whether operations with whole after images need their before images. `linked`: they change keys."""
+        return linked or self.query.kind != "current" or bool(self.query.keep) or not self.table.key
+
     @property
     def schema(self) -> pa.Schema:
         """The columns of the result."""
