@@ -29,7 +29,8 @@ from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError, suggestion
 from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out_of_order, with_key
-from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, arrow_schema
+from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape
+from ggfmt.frames.spark_schemas import arrow_schema
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.value_types import Keys, parse_keys

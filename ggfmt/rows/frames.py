@@ -21,7 +21,8 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.batches import located_batches
 from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
-from ggfmt.frames.shapes import arrow_schema, ddl, ddl_type
+from ggfmt.frames.shapes import ddl, ddl_type
+from ggfmt.frames.spark_schemas import arrow_schema
 from ggfmt.rows.answers import answer
 from ggfmt.rows.key_updates import LinkedKeys
 from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema, without_before_images
