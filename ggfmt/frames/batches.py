@@ -317,10 +317,10 @@ class LocatedBatch:
 def _among_equals(numbers: pa.Int64Array) -> pa.Int64Array:
     """Return for each of n ascending numbers its place among equal ones."""
     count = len(numbers)
-    every = pa.array(range(count), pa.int64())
     same = pc.equal(numbers.slice(1), numbers.slice(0, count - 1))
     if not same.true_count:
         return pa.repeat(pa.scalar(0, pa.int64()), count)
+    every = pa.array(range(count), pa.int64())
     first = pa.concat_arrays([pa.array([False]), same])
     starts = pc.fill_null_forward(pc.if_else(first, pa.scalar(None, pa.int64()), every))
     return pc.subtract(every, starts)

@@ -35,7 +35,8 @@ class Scanner:
     def scan(self, data: bytes, place: int, most: int, ordinal: int, context: Any = None) -> Scan: ...
     def scan_spans(self, data: bytes, spans: Any, first: int, ordinal: int, context: Any = None) -> Scan: ...
 
-# `bind` takes names, key places, kinds of values and states; notes: the end of the odd record. `purpose`: 0 makes rows;
+# `bind` takes names, key places, kinds of values and states; notes: the start of each record taken, and the end of the
+# odd record (of spans nothing). `purpose`: 0 makes rows;
 # others only look for what is new in images: 1 for columns and kinds of values, 2 also for orders of columns.
 class JsonScanner(Scanner):
     def __init__(

@@ -170,13 +170,17 @@ static Verdict find_unbound(JsonScanner *s) {
     return verdict == NO_MEMORY ? NO_MEMORY : ODD;
 }
 
+static int note(Scanner *base, const char *at) {
+    int64_t place = at - base->data;
+    return bytes_append(&base->notes, &place, sizeof place);
+}
+
 /* Notes where an odd record ends: behind its JSON value, or, if it is none, behind its line. */
 static int note_end(Scanner *base, const char *start, const char *end) {
     const char *stop = json_value(start, end);
     if (stop == NULL)
         stop = memchr(start, '\n', (size_t)(end - start));
-    int64_t place = (stop == NULL ? end : stop) - base->data;
-    return bytes_append(&base->notes, &place, sizeof place);
+    return note(base, stop == NULL ? end : stop);
 }
 
 Verdict json_record(Scanner *base, const char **place, const char *end, int64_t ordinal) {
@@ -197,5 +201,7 @@ Verdict json_record(Scanner *base, const char **place, const char *end, int64_t 
         verdict = ODD;
     if (verdict == ODD)
         verdict = find_unbound(s);
-    return verdict == ODD && !base->in_span && note_end(base, start, end) < 0 ? NO_MEMORY : verdict;
+    if (base->in_span || verdict == NO_MEMORY)
+        return verdict;
+    return (verdict == TAKEN ? note(base, start) : note_end(base, start, end)) < 0 ? NO_MEMORY : verdict;
 }

@@ -2,8 +2,8 @@
 
    A record is a JSON object with known members: the grammar of a dialect gives an action for each. Some members are parts of
    the record's identity, which decides on its table and on the names of its columns. If the identity follows the images,
-   the scanner first passes over the images and takes them at the end of the record. A scan notes the end of the odd record
-   that ended it. */
+   the scanner first passes over the images and takes them at the end of the record. A scan notes the start of each record
+   that it takes, and then the end of the odd record that ended it. A scan of spans notes nothing. */
 #include "json_scan.h"
 
 #include <stdlib.h>

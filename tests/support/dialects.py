@@ -155,12 +155,14 @@ def read(
             if isinstance(event, ChangeBatch):
                 changed = key_updates(event)
                 ids = event.transaction
+                starts = reader.offsets(event.ordinal).to_pylist()
                 assert ids is None or projection.transactions, "no one requested the ids of transactions"
                 for row, operation in enumerate(plain_operations(event)):
                     ordinal = event.ordinal[row].as_py()
                     chunk, first, last = reader.locate(ordinal)
                     assert chunk.data[first:last] == data[chunk.offset + first : chunk.offset + last]
                     place = chunk.offset + first, chunk.offset + last
+                    assert starts[row] == place[0]
                     update = changed is not None and changed[row].as_py()
                     transaction = None if ids is None else ids[row].as_py()
                     hidden = _unavailable(event, event.before, row), _unavailable(event, event.after, row)

@@ -115,6 +115,11 @@ class PlacingReader(Reader):
         """Store the spans of the latest chunk, if the caller has them before the reader needs them."""
         self._chunks[-1].spans = spans
 
+    def know_starts(self, starts: pa.Int64Array) -> None:
+        """Store the starts of the records in the latest chunk, if the caller has them before the reader needs them."""
+        assert len(starts) == self.ordinal - self._chunks[-1].first
+        self._chunks[-1].starts = starts
+
     def settled(self, chunk: Chunk) -> Chunk:
         """Return the latest chunk, cut into records, and keep it in this form from now on."""
         cut = chunk.settled()

@@ -134,6 +134,7 @@ class ScanningReader(BatchingReader[Table]):
             return
         first = self.ordinal
         odd = 0
+        starts: list[pa.Int64Array] = []
         places = None if chunk.spans is None else places_of(chunk.spans)
         place = 0
         while self.scanner is not None:
@@ -142,7 +143,10 @@ class ScanningReader(BatchingReader[Table]):
             else:
                 found = self.scanner.scan_spans(chunk.data, places, self.ordinal - first, self.ordinal)
             self.ordinal += found.taken
+            starts.append(found.starts)
             if found.start == len(chunk.data):
+                if places is None:
+                    self.know_starts(pa.concat_arrays(starts))
                 break
             if found.identity is not None and self.know(found.identity):
                 place = found.start
@@ -152,6 +156,7 @@ class ScanningReader(BatchingReader[Table]):
                 places = places_of(self.spans(chunk))
                 continue
             odd += found.identity is None  # the first record of a table is always odd
+            starts.append(int64s(array("q", [found.start])))
             yield from self.take_odd(chunk, found.start, found.end, found.identity)
             place = found.end
         else:

@@ -33,6 +33,7 @@ IN_AFTER, IN_BEFORE, NOT_NAMED = 1, 2, 4
 # columns and other kinds of values are new; to COLUMN_ORDERS, also the first image with its columns in some order.
 ROWS, COLUMN_KINDS, COLUMN_ORDERS = range(3)
 
+_LONG_BYTES = 8
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string must escape these characters
 
 
@@ -128,12 +129,14 @@ class ScanResult(NamedTuple):
     taken       the number of records that the scanner took
     start, end  the place of the odd record that ended the scan; the end of the data if there is no odd record
     identity    the identity of the odd record, if no table is bound to it
+    starts      the places of the records taken; empty for a scan of spans
     """
 
     taken: int
     start: int
     end: int
     identity: bytes | None
+    starts: pa.Int64Array
 
 
 class Scanner:
@@ -209,14 +212,16 @@ class Scanner:
 
     def scan(self, data: bytes, place: int, ordinal: int) -> ScanResult:
         """Take consecutive records from a place on, up to an odd one; `ordinal` belongs to the first record."""
-        taken, start, _, end, identity = self._native.scan(data, place, -1, ordinal)
-        return ScanResult(taken, start, int.from_bytes(end, "little") or len(data), identity)
+        taken, start, _, notes, identity = self._native.scan(data, place, -1, ordinal)
+        ends = int.from_bytes(memoryview(notes)[taken * _LONG_BYTES :], "little") or len(data)
+        return ScanResult(taken, start, ends, identity, columns.scanned_int64s(notes, taken))
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
         """Take records from the record `first` on, up to an odd one; in `spans`, starts and ends alternate."""
         taken, start, _, _, identity = self._native.scan_spans(data, spans, first, ordinal)
         place = 2 * (first + taken)
-        return ScanResult(taken, start, spans[place + 1] if place < len(spans) else len(data), identity)
+        end = spans[place + 1] if place < len(spans) else len(data)
+        return ScanResult(taken, start, end, identity, columns.int64s(array("q")))
 
     def rows(self, table: str) -> int:
         """Count the operations that the scanner holds of a table."""
