@@ -117,6 +117,11 @@ def repeated(value: pa.Scalar[Any], count: int) -> pa.Array[Any]:
     return array
 
 
+def numbered(count: int) -> pa.Int64Array:
+    """Return the numbers from 0 on."""
+    return pc.cast(pc.indices_nonzero(pa.repeat(pa.scalar(True), count)), pa.int64())
+
+
 _Buffers = Sequence["pa.Buffer | None"]
 
 

@@ -17,6 +17,7 @@ from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.key_updates import LinkFinder
 from ggfmt.rows.keyless import keyless_rows
+from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
 from ggfmt.rows.operations import (
     BASE_SEQ,
@@ -53,6 +54,10 @@ def answer(query: TableQuery, batches: Sequence[pa.RecordBatch], linked: bool = 
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
+    rows = None if linked else last_images(query, batches)
+    if rows is not None:
+        nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
+        return UnitAnswer(*rows, concatenated([], nothing))
     return _Unit(query, batches, linked).answer()
 
 

@@ -262,9 +262,14 @@ def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Rec
 def without_before_images(batches: Sequence[pa.RecordBatch], table: RowTable) -> Sequence[pa.RecordBatch]:
     """Return operations without before images, if all of them have whole after images: then current rows do not need
     them. Otherwise return the operations as they are."""
-    if not all(_is_whole(batch, table) for batch in batches):
+    if not have_whole_images(batches, table):
         return batches
     return [_with_nothing_before(batch) for batch in batches]
+
+
+def have_whole_images(batches: Sequence[pa.RecordBatch], table: RowTable) -> bool:
+    """Return whether all operations have a key, and all columns in their after images unless they are deletes."""
+    return all(_is_whole(batch, table) for batch in batches)
 
 
 def _is_whole(batch: pa.RecordBatch, table: RowTable) -> bool:

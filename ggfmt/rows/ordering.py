@@ -57,6 +57,15 @@ class Ordering:
         assert self.by is not None
         return self.by.sort_columns(as_strings(batch["position"]))
 
+    def repeats(self, batch: pa.RecordBatch) -> pa.BooleanArray:
+        """Return which operations, in order, have the position of the one before them: they may come again."""
+        count = len(batch)
+        if self.by is None or count < 2:
+            return pa.repeat(pa.scalar(False), count)
+        columns = self.position_columns(batch)
+        same = reduce(pc.and_, (pc.equal(column.slice(0, count - 1), column.slice(1)) for column in columns))
+        return pa.concat_arrays([pa.array([False]), pc.fill_null(same, False)])
+
     def up_to(self, batch: pa.RecordBatch, moment: str) -> pa.BooleanArray:
         """Return which operations are not after a point in time. One without a time, and a row of a base, is not.
 
@@ -128,18 +137,12 @@ def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -
     of its key at that position, is equal. In a table without a key, rows may be equal: as many operations stay as the
     file has that has most of them.
     """
-    if ordering.by is None or len(batch) < 2:
-        return batch
-    columns = ordering.position_columns(batch)
-    count = len(batch) - 1
-    same = reduce(pc.and_, (pc.equal(column.slice(0, count), column.slice(1)) for column in columns))
-    same = pc.fill_null(same, False)
+    same = ordering.repeats(batch)
     if not same.true_count:
         return batch
-    no = pa.array([False])
-    shared = pc.or_(pa.concat_arrays([no, same]), pa.concat_arrays([same, no]))
+    shared = pc.or_(same, pa.concat_arrays([same.slice(1), pa.array([False])]))
     places = pc.cast(pc.indices_nonzero(shared), _LONG)
-    some = batch.take(places)
+    some, columns = batch.take(places), ordering.position_columns(batch)
     names = [name for name in some.schema.names if name == "op" or (name[-1:].isdigit() and name[0] in "bahuko")]
     codes = {
         "position": row_codes([column.take(places) for column in columns]),

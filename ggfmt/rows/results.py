@@ -136,22 +136,22 @@ def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Seque
             continue
         values, wrong = typed_values(texts, query.table.types[name])
         if wrong:
-            raise _misfit(query, fold, name, source[wrong[0]].as_py(), texts[wrong[0]].as_py())
+            operation = fold.batch.slice(source[wrong[0]].as_py() % fold.count, 1)
+            raise misfit(query, operation, name, texts[wrong[0]].as_py())
         columns.append(values)
     return columns
 
 
-def _misfit(query: TableQuery, fold: Fold, name: str, source: int, text: str) -> Abend:
-    """Return the error for a value that does not fit the type of its column."""
-    row = fold.batch.slice(source % fold.count, 1)
-    seq, type = row["seq"][0].as_py(), query.table.types[name]
+def misfit(query: TableQuery, operation: pa.RecordBatch, name: str, text: str) -> Abend:
+    """Return the error for a value of an operation that does not fit the type of its column."""
+    seq, type = operation["seq"][0].as_py(), query.table.types[name]
     file = None if seq == BASE_SEQ else query.files[seq >> FILE_BITS]
     place = Span(
         file=file,
-        offset=row["offset"][0].as_py(),
+        offset=operation["offset"][0].as_py(),
         table=query.table.name,
         field=name,
-        position=row["position"][0].as_py(),
+        position=operation["position"][0].as_py(),
     )
     shown = visible(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
     help = f"give `--type '{query.table.name}.{name}=string'`"

@@ -1,0 +1,99 @@
+"""Current rows of operations with whole images: the last operation of a key says what its row is.
+
+This is a short cut of `answers`, for operations where it gives the same rows: no key changes, each after image has all
+columns of the table, and no operation comes again. Only the keys of all operations are brought together; of the values
+only those of the result are taken, a column at a time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, combined, memory, narrow, numbered
+from ggfmt.columnar.typed import typed_values
+from ggfmt.rows.operations import DELETE, concatenated, have_whole_images, staged_schema
+from ggfmt.rows.query import CURRENT
+from ggfmt.rows.results import RowCounts, TableQuery, misfit
+
+
+def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, RowCounts] | None:
+    """Return the rows after some operations; None if the last operation of a key may not say all about its row.
+
+    batches  all operations of these rows, which change no keys, with rows of the base as inserts, in any order
+
+    Raises: Abend GG530 for a value of a result that does not fit its type.
+    """
+    table, asked = query.table, query.query
+    if asked.kind != "current" or asked.keep or asked.as_of is not None:
+        return None
+    if not table.key or len(table.epochs) > 1 or query.truncates or not have_whole_images(batches, table):
+        return None
+    places = _last_places(query, batches)
+    if places is None:
+        return None
+    found = _Chosen(batches, places)
+    columns = [_typed(query, found, name) for name in query.columns]
+    rows = pa.RecordBatch.from_arrays(columns, schema=query.schema)
+    return rows, RowCounts(Counter({CURRENT: len(rows)}))
+
+
+def _last_places(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> pa.Int64Array | None:
+    """Return the places of the last operations of keys, in ascending order, without deletes; None if an operation may
+    come again."""
+    keys = [f"k{j}" for j in range(len(query.table.key))]
+    staged = staged_schema(query.table)
+    schema = pa.schema([staged.field(name) for name in ("seq", "position", "op", *keys)])
+    every = concatenated([batch.select(schema.names) for batch in batches], schema)
+    every = query.ordering.sort(every.append_column("place", numbered(len(every))))
+    if query.ordering.repeats(every).true_count:
+        return None
+    turns = pa.table({**{name: every[name] for name in keys}, "turn": numbered(len(every))})
+    last = combined(turns.group_by(keys, use_threads=False).aggregate([("turn", "max")])["turn_max"])
+    last = last.filter(pc.not_equal(every["op"].take(last), DELETE))
+    places = narrow(every["place"].take(last), pa.Int64Array)
+    return places.take(pc.array_sort_indices(places))
+
+
+class _Chosen:
+    """Some operations of several batches, at n ascending places."""
+
+    def __init__(self, batches: Sequence[pa.RecordBatch], places: pa.Int64Array) -> None:
+        self._batches = batches
+        starts = [0, *accumulate(map(len, batches))]
+        numbers = memory(places.buffers()[1]).cast("q")[places.offset :][: len(places)]
+        cuts = [bisect_left(numbers, start) for start in starts]
+        self._rows = [
+            pc.subtract(places.slice(cut, cuts[number + 1] - cut), start)
+            for number, (cut, start) in enumerate(zip(cuts[:-1], starts[:-1], strict=True))
+        ]
+        self._stops = cuts[1:]
+
+    def column(self, name: str, type: pa.DataType) -> pa.Array[Any]:
+        """Return the values of a column."""
+        parts = [batch[name].take(rows) for batch, rows in zip(self._batches, self._rows, strict=True) if len(rows)]
+        return pa.concat_arrays(parts or [pa.array([], type)])
+
+    def operation(self, index: int) -> pa.RecordBatch:
+        """Return the operation at one of the places, alone."""
+        number = next(number for number, stop in enumerate(self._stops) if index < stop)
+        row = self._rows[number][index - self._stops[number]].as_py()  # counted from the end
+        return self._batches[number].slice(row, 1)
+
+
+def _typed(query: TableQuery, found: _Chosen, name: str) -> pa.Array[Any]:
+    table = query.table
+    type = table.types[name]
+    if name in table.key:
+        return found.column(f"k{table.key.index(name)}", type)
+    texts = as_strings(found.column(f"a{table.columns.index(name)}", pa.string()))
+    values, wrong = typed_values(texts, type)
+    if wrong:
+        raise misfit(query, found.operation(wrong[0]), name, texts[wrong[0]].as_py())
+    return values
