@@ -43,6 +43,7 @@ from ggfmt.scan.recognition import reader_of
 from ggfmt.scan.splits import Range, ReadJob, Split, SplitReader
 
 FILE_BITS = 40  # bits of `seq` for the place in a file
+_GROWTH = 4  # of batches, whose columns are many: each call of Arrow costs as much as the work for a thousand values
 _SHOWN = 40  # maximum characters of a value in an error
 
 _UNDEFINED_HELP = "leave `definitions` away, or set `discover` to true: then the data are looked through for more first"
@@ -115,7 +116,7 @@ def located_batches(
     Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
     another way.
     """
-    frames = _Frames(job, split, Projection(transactions=True), skipped)
+    frames = _Frames(job, split, Projection(transactions=True, batch_growth=_GROWTH), skipped)
     for batch in frames.batches():
         if batch.table.full_name in tables and len(batch):
             yield frames.locate(batch, None)

@@ -41,20 +41,28 @@ class LinkFinder:
 
     def __init__(self, table: RowTable, schema: pa.Schema, in_pairs: bool) -> None:
         self._table, self._schema, self._in_pairs = table, schema, in_pairs
-        self.first: pa.RecordBatch | None = None
-        self.last: pa.RecordBatch | None = None
+        self._first: pa.RecordBatch | None = None
+        self._last: pa.RecordBatch | None = None
+
+    @property
+    def first(self) -> pa.RecordBatch | None:
+        return self._first
+
+    @property
+    def last(self) -> pa.RecordBatch | None:
+        # A copy: a slice would keep, and send, the whole batch.
+        return None if self._last is None else self._last.take(pa.array([0]))
 
     def add(self, batch: pa.RecordBatch) -> Iterator[KeyLinks]:
         """Yield the links of a batch, and those to the batch before it. The batch has no truncates."""
         moves = narrow(batch["moves"], pa.BooleanArray)
         if moves.true_count:
             yield KeyLinks(batch["old_hash"].filter(moves), batch["hash"].filter(moves))
-        if self.last is not None:
-            yield from self.links_in(concatenated([self.last, batch.slice(0, 1)], self._schema))
+        if self._last is not None and self._last["op"][0].as_py() == DELETE and batch["op"][0].as_py() == INSERT:
+            yield from self.links_in(concatenated([self._last, batch.slice(0, 1)], self._schema))
         yield from self.links_in(batch)
-        # Copies: a slice would keep, and send, the whole batch.
-        self.first = batch.take(pa.array([0])) if self.first is None else self.first
-        self.last = batch.take(pa.array([len(batch) - 1]))
+        self._first = batch.take(pa.array([0])) if self._first is None else self._first
+        self._last = batch.slice(len(batch) - 1)
 
     def links_in(self, batch: pa.RecordBatch) -> Iterator[KeyLinks]:
         """Yield the links of deletes and inserts next to each other."""
@@ -68,15 +76,16 @@ class LinkFinder:
         nothing: pa.Int64Array = pa.array([], _LONG)
         if count < 1:
             return nothing
-        ops, hashes = batch["op"], batch["hash"]
-        keyed = narrow(batch["keyed"], pa.BooleanArray)
+        ops = batch["op"]
         hits = pc.and_(pc.equal(ops.slice(0, count), DELETE), pc.equal(ops.slice(1), INSERT))
         if not hits.true_count:
             return nothing
-        hits = pc.and_not(hits, pc.fill_null(pc.equal(hashes.slice(0, count), hashes.slice(1)), True))
-        hits = pc.and_(hits, pc.and_(keyed.slice(0, count), keyed.slice(1)))
-        hits = pc.and_(hits, same_moment(batch.slice(0, count), batch.slice(1)))
         first = pc.cast(pc.indices_nonzero(hits), _LONG)
+        heads = batch.select(["hash", "keyed", "tx", "ts"])
+        deletes, inserts = heads.take(first), heads.take(pc.add(first, 1))
+        hits = pc.and_(narrow(deletes["keyed"], pa.BooleanArray), narrow(inserts["keyed"], pa.BooleanArray))
+        hits = pc.and_not(hits, pc.fill_null(pc.equal(deletes["hash"], inserts["hash"]), True))
+        first = first.filter(pc.and_(hits, same_moment(deletes, inserts)))
         if self._in_pairs or not len(first):
             return first
         return first.filter(self._same_but_for_the_key(batch.take(first), batch.take(pc.add(first, 1))))

@@ -95,6 +95,7 @@ class Projection:
     in_order   tables share a file, so that the reader must not hold back an operation at the end of a chunk or at a
                schema change
     transactions  batches have the ids of transactions, if the format has them
+    batch_growth  batches have so many times the usual number of operations
     """
 
     row_only: bool = False
@@ -102,6 +103,7 @@ class Projection:
     tokens: bool = False
     in_order: bool = False
     transactions: bool = False
+    batch_growth: int = 1
 
     def __or__(self, other: Projection) -> Projection:
         return Projection(
@@ -110,6 +112,7 @@ class Projection:
             self.tokens or other.tokens,
             self.in_order or other.in_order,
             self.transactions or other.transactions,
+            min(self.batch_growth, other.batch_growth),
         )
 
 

@@ -251,7 +251,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
 
     def drain(self, everything: bool) -> Iterator[Event]:
         for table in self.tables.values():
-            if everything or self.projection.in_order or self.held(table) >= BATCH_ROWS:
+            if everything or self.projection.in_order or self.held(table) >= BATCH_ROWS * self.projection.batch_growth:
                 yield from self.batch(table)
 
     def batch(self, table: Table) -> Iterator[Event]:

@@ -182,7 +182,7 @@ class ScanningReader(BatchingReader[Table]):
         return super().held(table) + taken
 
     def drain(self, everything: bool) -> Iterator[Event]:
-        full = self.scanner is None or self.scanner.largest() >= BATCH_ROWS
+        full = self.scanner is None or self.scanner.largest() >= BATCH_ROWS * self.projection.batch_growth
         if full or everything or self.projection.in_order or any(map(super().held, self.tables.values())):
             yield from super().drain(everything)
 

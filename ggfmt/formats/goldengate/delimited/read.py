@@ -418,7 +418,7 @@ class DelimitedTextReader(PlacingReader):
         return held
 
     def drain(self, everything: bool) -> Iterator[Event]:
-        least = 1 if everything or self.projection.in_order else BATCH_ROWS
+        least = 1 if everything or self.projection.in_order else BATCH_ROWS * self.projection.batch_growth
         for name, rows in sorted(self._waiting().items()):
             if rows >= least:
                 batches = self._batches.pop(name, [])
