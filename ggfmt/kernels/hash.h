@@ -9,7 +9,8 @@ enum { HASH_SEED_BYTES = 16 };
 
 uint64_t hash_of(const char *data, size_t length);
 
-/* How many places of tables were looked at, of which tests see that texts do not collide. */
+/* How many places of tables were looked at, of which tests see that texts do not collide. Scans side by side may lose
+   counts. */
 extern uint64_t hash_work;
 
 /* The first place to look at in a table of a size that is a power of two, and the one behind a place. */

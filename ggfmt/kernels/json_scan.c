@@ -73,4 +73,5 @@ ScannerKind json_scanner = {
     .free_table = json_free_table,
     .skip = json_space,
     .record = json_record,
+    .without_python = 1,
 };

@@ -9,6 +9,13 @@ int refuse(const char *reason) {
     return -1;
 }
 
+/* In the middle of a scan by another thread, nothing may be taken or changed: 0, with an exception. */
+static int is_idle(const Scanner *s) {
+    if (s->is_busy)
+        PyErr_SetString(PyExc_RuntimeError, "the scanner is in use by another thread");
+    return !s->is_busy;
+}
+
 static const ScannerKind *kind_of(const Scanner *s) {
     return (const ScannerKind *)(const void *)Py_TYPE(s);
 }
@@ -46,6 +53,8 @@ static int free_number(Scanner *s) {
 }
 
 int scanner_key(Scanner *s, PyObject *identity) {
+    if (!is_idle(s))
+        return -1;
     if (!PyBytes_Check(identity)) {
         PyErr_SetString(PyExc_TypeError, "an identity is bytes");
         return -1;
@@ -194,7 +203,7 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
 
 static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
     Scanner *s = (Scanner *)self;
-    Table *table = scanner_table(s, number);
+    Table *table = is_idle(s) ? scanner_table(s, number) : NULL;
     if (table != NULL && table->rows.count) {
         refuse("the table has rows that nobody took");
         return NULL;
@@ -236,7 +245,7 @@ static PyObject *scanner_largest(PyObject *self, PyObject *Py_UNUSED(none)) {
 }
 
 static PyObject *scanner_take(PyObject *self, PyObject *number) {
-    Table *table = scanner_table((Scanner *)self, number);
+    Table *table = is_idle((Scanner *)self) ? scanner_table((Scanner *)self, number) : NULL;
     return table == NULL ? NULL : rows_take(&table->rows, table->only_before);
 }
 
@@ -279,10 +288,24 @@ static void take_record(Scanner *s, const char **place, const char *end, int64_t
 
 /* Starts a scan of data with a context; -1, with an exception, on failure. */
 static int begin(Scanner *s, const Py_buffer *data, int in_span, PyObject *context) {
+    if (!is_idle(s))
+        return -1;
     s->data = data->buf;
     s->in_span = in_span;
     s->notes.size = 0;
     return kind_of(s)->begin == NULL ? 0 : kind_of(s)->begin(s, context);
+}
+
+/* Lets other threads run until `resume`, if the kind can do without Python. */
+static PyThreadState *pause_python(Scanner *s) {
+    s->is_busy = kind_of(s)->without_python;
+    return s->is_busy ? PyEval_SaveThread() : NULL;
+}
+
+static void resume_python(Scanner *s, PyThreadState *state) {
+    if (state != NULL)
+        PyEval_RestoreThread(state);
+    s->is_busy = 0;
 }
 
 static PyObject *scan_result(Scanner *s, const Progress *progress, Py_ssize_t place) {
@@ -310,8 +333,10 @@ static PyObject *scanner_scan(PyObject *self, PyObject *args) {
     } else if (begin(s, &data, 0, context) == 0) {
         const char *end = s->data + data.len, *at = skip(s, s->data + place, end);
         Progress progress = {.full = -1, .verdict = TAKEN};
+        PyThreadState *state = pause_python(s);
         while (at < end && (most < 0 || progress.taken < most) && progress.verdict == TAKEN && progress.full < 0)
             take_record(s, &at, end, ordinal, &progress);
+        resume_python(s, state);
         result = scan_result(s, &progress, (Py_ssize_t)(at - s->data));
     }
     PyBuffer_Release(&data);

@@ -41,6 +41,7 @@ typedef struct {
     Bytes notes; /* int64: what the kind notes for the caller during a scan */
     const char *data;
     int in_span; /* the record is alone in its bytes */
+    int is_busy; /* a scan of another thread is going on */
     /* the record in hand */
     Table *table;     /* NULL while it is not known */
     int64_t row;      /* of the record in its table */
@@ -61,6 +62,7 @@ typedef struct {
     const char *(*skip)(const char *at, const char *end); /* to behind what may stand between records; NULL for nothing */
     /* Takes a record from its start to behind it; reads nothing at or beyond `end`. */
     Verdict (*record)(Scanner *scanner, const char **place, const char *end, int64_t ordinal);
+    int without_python; /* `record` calls nothing of Python, so that other threads may run meanwhile */
 } ScannerKind;
 
 extern PyTypeObject ScannerType;

@@ -65,7 +65,7 @@ from ggfmt.rows.units import (
 from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.scan.files import InputFile
 from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
-from ggfmt.scan.runner import Runner, warn_without_kernels
+from ggfmt.scan.runner import InThreads, Runner, warn_without_kernels
 from ggfmt.scan.scan import Scan, ScanRequest, check_selection
 from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
@@ -152,6 +152,8 @@ class _ConsolidationRun:
             self._base = self._read_base()
             self._tracker.start_phase(STARTING)
             runner = stack.enter_context(start())
+            if is_in_process(runner):
+                runner = InThreads()
             try:
                 staged = self._stage(scan, runner)
                 self._tracker.start_phase(_FINDING)
@@ -223,7 +225,7 @@ class _ConsolidationRun:
         base = self._base
         keys = {} if base is None else base.keys
         in_process = is_in_process(runner)
-        buckets = bucket_count(scan.size, 1 if in_process else runner.parallelism)
+        buckets = bucket_count(scan.size, runner.parallelism)
         if base is not None:
             buckets = max(buckets, *(table.bucket_count for table in base.tables.values()), 1)
 

@@ -13,6 +13,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from threading import Lock
+from typing import Any
 
 import pyarrow as pa
 
@@ -180,10 +182,12 @@ class MemoryBudget:
     """How many bytes of staged operations may still stay in memory."""
 
     left: int
+    _lock: Lock = field(default_factory=Lock, repr=False)
 
     def take(self, size: int) -> bool:
-        self.left -= size
-        return self.left >= 0
+        with self._lock:
+            self.left -= size
+            return self.left >= 0
 
 
 def bucket_count(size: int, parallelism: int) -> int:
@@ -348,12 +352,34 @@ def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> Iterator[t
         yield 0, batch
         return
     order = pc.array_sort_indices(numbers)
-    batch = batch.take(order)
+    batch = _taken(batch, order)
     counts = pc.value_counts(numbers.take(order))
     start = 0
     for number, count in zip(*(non_null_values(counts.field(name)) for name in ("values", "counts")), strict=True):
         yield int(number), batch.slice(start, count)
         start += count
+
+
+def _taken(batch: pa.RecordBatch, rows: pa.UInt64Array) -> pa.RecordBatch:
+    """Return some rows of a batch. Columns that are the same array stay so: the keys of an operation before and after
+    it, and which columns its images contain."""
+    taken: dict[object, pa.Array[Any]] = {}
+    columns = []
+    for column in batch.columns:
+        identity = _identity(column)
+        if identity not in taken:
+            taken[identity] = column.take(rows)
+        columns.append(taken[identity])
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _identity(column: pa.Array[Any]) -> object:
+    return column.type, column.offset, tuple(None if each is None else each.address for each in column.buffers())
+
+
+def _size(batch: pa.RecordBatch) -> int:
+    """Return the bytes of a batch in memory."""
+    return sum({_identity(column): column.nbytes for column in batch.columns}.values())
 
 
 class BucketFiles:
@@ -381,7 +407,7 @@ class BucketFiles:
 
     def write(self, table: str, batch: pa.RecordBatch, numbers: pa.Int32Array | None = None) -> None:
         """Take rows of a table, with the bucket of each row (None: 0)."""
-        size = batch.nbytes
+        size = _size(batch)
         self._written[table] = self._written.get(table, 0) + size
         if self._memory is not None and self._memory.take(size):
             parts = self._parts.setdefault(table, [])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol, TypeVar
@@ -18,6 +20,8 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 T = TypeVar("T")
 R = TypeVar("R")
 TaskCallback = Callable[[int, int], None]
+
+MAX_THREADS = 4  # of one process: each has input and operations in memory
 
 log = logging.getLogger("ggfmt")
 
@@ -34,7 +38,7 @@ class Runner(Protocol):
 class InProcess:
     """A runner without Spark: one task after the other, in this process, without retries."""
 
-    parallelism = 1
+    parallelism: int = 1
 
     def __init__(self) -> None:
         self._attempts = itertools.count()
@@ -53,14 +57,78 @@ class InProcess:
                 try:
                     results.append(task(item, next(self._attempts)))
                 except MemoryError:
-                    help = "give a smaller `--split-size`, or run with Spark on a machine that has more"
-                    raise Abend(Diagnostic("GG505", "a task failed: there is no memory left", help=help)) from None
+                    raise _no_memory() from None
                 signals.check()
                 if interrupts:
                     raise KeyboardInterrupt
                 if progress is not None:
                     progress(done, len(items))
         return results
+
+
+class InThreads(InProcess):
+    """A runner without Spark for tasks that can run side by side in threads of this process. Tasks spend most of their
+    time in kernels, which let other threads run.
+
+    An interrupt ends the run when the tasks that have started are done.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        super().__init__()
+        self.parallelism = threads or min(_processors(), MAX_THREADS)
+
+    def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: TaskCallback | None = None) -> list[R]:
+        """As the method of a runner without threads: of several tasks that fail, the first one counts."""
+        if self.parallelism == 1 or len(items) < 2:
+            return super().run(task, items, progress)
+        results = []
+        with ThreadPoolExecutor(self.parallelism, "ggfmt-task") as pool:
+            try:
+                with _signals_later():  # the pool would not know a thread whose start is interrupted
+                    started = [pool.submit(task, item, next(self._attempts)) for item in items]
+                for done, future in enumerate(started, 1):
+                    results.append(_result(future))
+                    signals.check()
+                    if progress is not None:
+                        progress(done, len(items))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return results
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """A block at whose end an interrupt is raised that came in it."""
+    with signals.deferred():
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        came: list[int] = []
+        signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if came:
+            raise KeyboardInterrupt
+
+
+def _result(future: Future[R]) -> R:
+    try:
+        return future.result()
+    except MemoryError:
+        raise _no_memory() from None
+
+
+def _no_memory() -> Abend:
+    help = "give a smaller `--split-size`, or run with Spark on a machine that has more"
+    return Abend(Diagnostic("GG505", "a task failed: there is no memory left", help=help))
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
