@@ -1,15 +1,24 @@
-"""Consolidation beside Spark's own formulation by hand and DuckDB, on the same changes, in turns.
+"""Consolidation beside DuckDB and Spark's own formulation by hand, on the same changes, in turns.
 
 usage: python tests/bench/consolidate.py [--operations N] [--keys N] [--rounds N] [--shape NAME ...] [--side NAME ...]
-       python tests/bench/consolidate.py --memory [--operations 20000000]
+       python tests/bench/consolidate.py --memory --shape whole partial moves
 
 The rows after the operations are written to Parquet. `ggfmt` works in one process and `cluster` is ggfmt on a local
-Spark, of GoldenGate's JSON; the others read Parquet. `whole` has full images, of which by hand the last one of a key
-is taken (`row_number`; `arg_max` in DuckDB). In `partial` updates tell some columns, each of which is by hand the last
-that was told since the key was inserted (`last(..., ignorenulls)`; `arg_max ... filter`). `moves` has updates of keys
-besides, which there is no formulation by hand of. Sides that come to other rows than the rest fail. DuckDB is installed
-into an environment of its own. `--memory` runs ggfmt alone, in one process and on a driver of 1 GB. Peaks are those of
-the first process (`driver`), of the largest JVM, and of the largest other process (`worker`).
+Spark; both and DuckDB read the same files of GoldenGate's JSON, and `spark` reads Parquet. Time is that of the whole
+work with all imports, less the start of a Spark session.
+
+orders      the order table of the other benchmarks, with whole images
+small       1,000 of its operations, beside `ggfmt run`, which writes them as messages
+merge-100, merge-100k  so many updates merged into the rows of an earlier run, by its checkpoint
+shift       300,000 keys that one statement adds 1 to, and 5,000 moves to free keys
+whole       full images, of which by hand the last one of a key is taken (`row_number`; `arg_max` in DuckDB)
+partial     updates show some columns, each of which is by hand the last that was set since the key was inserted
+            (`last(..., ignorenulls)`; `arg_max ... filter`)
+moves       as `partial`, with updates of keys, which there is no formulation by hand of
+
+Sides that come to other rows than the rest fail. The seconds that other processes computed meanwhile are in brackets.
+DuckDB is installed into an environment of its own. `--memory` runs ggfmt alone, in one process and on a driver of
+1 GB. Peaks are those of the first process (`driver`), of the largest JVM, and of the largest other process (`worker`).
 """
 
 from __future__ import annotations
@@ -30,9 +39,18 @@ from comparison.measured import Failed, Measure, measure
 from comparison.running import REQUIREMENTS, variables
 from environments import NotInstalled, environment
 
-SIDES = ("ggfmt", "cluster", "spark", "duckdb")
+SIDES = ("ggfmt", "cluster", "run", "spark", "duckdb")
 IN_GGFMT = ("ggfmt", "cluster")
-SHAPES = ("whole", "partial", "moves")
+SHAPES = {  # the sides of each, and the number of operations (of merges, of rows); the number of keys is a tenth of it
+    "orders": (("ggfmt", "cluster", "duckdb"), 951_000),
+    "small": (("ggfmt", "run"), 1_000),
+    "merge-100": (("ggfmt",), 1_000_000),
+    "merge-100k": (("ggfmt",), 1_000_000),
+    "shift": (("ggfmt", "cluster"), 905_000),
+    "whole": (("ggfmt", "cluster", "spark", "duckdb"), 1_000_000),
+    "partial": (("ggfmt", "cluster", "spark", "duckdb"), 1_000_000),
+    "moves": (("ggfmt", "cluster"), 1_000_000),
+}
 SCRIPT = Path(__file__).resolve().parent / "sides" / "last_rows.py"
 
 
@@ -45,8 +63,8 @@ def interpreter(side: str, directory: Path) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--operations", type=int, help="default 1,000,000, or with --memory 20,000,000")
-    parser.add_argument("--keys", type=int, help="that are inserted first (default: a tenth of the operations)")
+    parser.add_argument("--operations", type=int, help="instead of those of the shapes; with --memory 20,000,000")
+    parser.add_argument("--keys", type=int, help="that are inserted first in the last three shapes")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--shape", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--side", nargs="+", choices=SIDES, default=list(SIDES))
@@ -55,42 +73,50 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="where data and outputs are made (default: a temporary directory)")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfmt-bench"
     parser.add_argument("--environments", type=Path, default=cache, help=f"those of the peers (default {cache})")
-    asked = parser.parse_args()
-    operations = asked.operations or (20_000_000 if asked.memory else 1_000_000)
-    keys = asked.keys or operations // 10
-    sides, rounds = asked.side, asked.rounds
-    if asked.memory:
-        sides, rounds = [side for side in sides if side in IN_GGFMT], 1
-    with tempfile.TemporaryDirectory(dir=asked.work) as work:
-        base = variables(None, Path(work, "tmp"))
-        for shape in asked.shape:
-            told = {"shape": shape, "data": f"{work}/{shape}", "target": f"{work}/out", "cores": asked.cores}
-            told |= {"operations": operations, "keys": keys, "memory": "1g" if asked.memory else "4g"}
-            measure([sys.executable, str(SCRIPT), "make", json.dumps({**told, "memory": "4g"})], base)
-            found: dict[str, list[Measure] | str] = {}
-            for _ in range(rounds):
-                for side in sides:
-                    runs = found.setdefault(side, [])
-                    if isinstance(runs, str) or (shape == "moves" and side not in IN_GGFMT):
-                        continue
-                    try:
-                        command = [str(interpreter(side, asked.environments)), str(SCRIPT), side, json.dumps(told)]
-                        runs.append(measure(command, base, 3600, marked=True))
-                    except Failed as error:
-                        found[side] = str(error)
-                    shutil.rmtree(told["target"], ignore_errors=True)
-            report(f"{shape}, {operations:,} operations, {keys:,} keys", found)
-            shutil.rmtree(f"{work}/{shape}")
-            shutil.rmtree(f"{work}/{shape}-json")
-    print(machine(asked.cores))
+    options = parser.parse_args()
+    for shape in options.shape:
+        with tempfile.TemporaryDirectory(dir=options.work) as work:
+            compare(shape, options, Path(work))
+    print(machine(options.cores))
 
 
-def report(title: str, found: dict[str, list[Measure] | str]) -> None:
-    """Medians, how often those of the first side go into the others, and whether all came to the same rows."""
+def compare(shape: str, options: argparse.Namespace, work: Path) -> None:
+    """Make the data of a shape, run its sides in turns, and report their figures."""
+    sides, operations = SHAPES[shape]
+    operations = options.operations or (20_000_000 if options.memory else operations)
+    sides, rounds = (IN_GGFMT, 1) if options.memory else (sides, options.rounds)
+    base = variables(None, work / "tmp")
+    given: dict[str, str | int] = {
+        "shape": shape,
+        "data": f"{work}/data",
+        "target": f"{work}/out",
+        "seen": f"{work}/seen",
+    }
+    given |= {"cores": options.cores, "memory": "1g" if options.memory else "4g"}
+    given |= {"operations": operations, "keys": options.keys or operations // 10}
+    measure([sys.executable, str(SCRIPT), "make", json.dumps({**given, "memory": "4g"})], base)
+    results: dict[str, list[Measure] | str] = {}
+    for _ in range(rounds):
+        for side in sides:
+            runs = results.setdefault(side, [])
+            if isinstance(runs, str) or side not in options.side:
+                continue
+            try:
+                command = [str(interpreter(side, options.environments)), str(SCRIPT), side, json.dumps(given)]
+                runs.append(measure(command, base, 3600, marked=True))
+            except Failed as error:
+                results[side] = str(error)
+            for name in ("out", "seen"):
+                shutil.rmtree(work / name, ignore_errors=True)
+    report(f"{shape}, {operations:,} {'rows' if shape.startswith('merge') else 'operations'}", results)
+
+
+def report(title: str, results: dict[str, list[Measure] | str]) -> None:
+    """Print medians, and how often those of the first side go into the others; fail if sides came to other rows."""
     print(title)
     first: tuple[float, float] | None = None
-    results = {runs[0].lines[-1] for runs in found.values() if runs and not isinstance(runs, str)}
-    for side, runs in found.items():
+    sums = {run.lines[-1] for runs in results.values() if not isinstance(runs, str) for run in runs if run.lines}
+    for side, runs in results.items():
         if isinstance(runs, str):
             print(f"  {side:8} {runs}")
         elif runs:
@@ -98,10 +124,11 @@ def report(title: str, found: dict[str, list[Measure] | str]) -> None:
             first = first or (cpu, seconds)
             peaks = {kind: max(run.peaks[kind] for run in runs) / 1e6 for kind in runs[0].peaks}
             peak = ", ".join(f"{kind} {size:,.0f} MB" for kind, size in peaks.items() if size)
-            shares = f"{cpu / first[0]:.2f} x, {seconds / first[1]:.2f} x"
+            elsewhere = median(run.elsewhere for run in runs)
+            shares = f"{cpu / first[0]:.2f} x, {seconds / first[1]:.2f} x   ({elsewhere:.1f} s elsewhere)"
             print(f"  {side:8} {cpu:7.2f} s of CPU, {seconds:7.2f} s, {peak}   {shares}", flush=True)
-    if len(results) > 1:
-        raise SystemExit(f"the sides have come to other rows: {sorted(results)}")
+    if len(sums) > 1:
+        raise SystemExit(f"the sides have come to other rows: {sorted(sums)}")
 
 
 if __name__ == "__main__":

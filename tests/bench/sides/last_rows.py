@@ -1,20 +1,23 @@
 """The rows that a table has after its operations: `make` writes these, and each side makes rows of them.
 
-usage: python last_rows.py make|ggfmt|cluster|spark|duckdb JSON
+usage: python last_rows.py make|ggfmt|cluster|run|spark|duckdb JSON
 
-Operations are GoldenGate's JSON for ggfmt, and for the others Parquet in the typed shape of frames, which is less to
-read.
-A side prints the number of rows and sums of them after its work, so that all can be compared.
+Operations are GoldenGate's JSON in `{data}`; for Spark by hand there is Parquet in the typed shape of frames besides,
+in `{data}-parquet`. A side prints the number of rows and sums of them after its work, so that all can be compared. Work
+begins before a side imports anything; that of a side with a Spark session begins when the session is up.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from order_changes import ORDER_SHAPES, make_orders
 from told import work
 
 if TYPE_CHECKING:
@@ -23,19 +26,40 @@ if TYPE_CHECKING:
 TEXTS, NUMBERS, AMOUNTS = ("T1", "T2", "T3", "T4"), ("N1", "N2", "N3"), ("D1", "D2")
 VALUES = (*TEXTS, *NUMBERS, *AMOUNTS)
 COLUMNS = ("ID", *VALUES)
+ORDER_KEY, ORDER_TEXTS = "ORDER_ID", ("CUST_CODE", "ORDER_DATE", "PRODUCT_CODE")
+ORDER_NUMBERS, ORDER_AMOUNTS = ("ORDER_ID", "PRODUCT_AMOUNT", "TRANSACTION_ID"), ("PRODUCT_PRICE",)
 
 
-def session(told: dict[str, Any]) -> SparkSession:
+@dataclass(frozen=True)
+class Layout:
+    """A table of a shape: its name and key, and the columns that are summed."""
+
+    table: str
+    key: str
+    texts: tuple[str, ...]
+    numbers: tuple[str, ...]
+    amounts: tuple[str, ...]
+
+
+ORDERS = Layout("GG.TCUSTORD", ORDER_KEY, ORDER_TEXTS, ORDER_NUMBERS, ORDER_AMOUNTS)
+VALUED = Layout("S.T", "ID", TEXTS, ("ID", *NUMBERS), AMOUNTS)
+
+
+def layout_of(given: dict[str, Any]) -> Layout:
+    return ORDERS if given["shape"] in ORDER_SHAPES else VALUED
+
+
+def session(given: dict[str, Any]) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     return (
-        SparkSession.builder.master(f"local[{told['cores']}]")
-        .config("spark.driver.memory", told["memory"])
+        SparkSession.builder.master(f"local[{given['cores']}]")
+        .config("spark.driver.memory", given["memory"])
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", str(max(8, told["operations"] // 500_000)))
-        .config("spark.local.dir", str(Path(told["target"]).parent))
+        .config("spark.sql.shuffle.partitions", str(max(8, given["operations"] // 500_000)))
+        .config("spark.local.dir", str(Path(given["target"]).parent))
         .getOrCreate()
     )
 
@@ -43,14 +67,17 @@ def session(told: dict[str, Any]) -> SparkSession:
 # The data
 
 
-def make(told: dict[str, Any]) -> None:
+def make(given: dict[str, Any]) -> None:
     """Every key is inserted; then come updates, and now and then a delete with an insert right after it. In `moves` one
     update in fifty changes the key to one that there was not."""
+    if given["shape"] in ORDER_SHAPES:
+        make_orders(given)
+        return
     from pyspark.sql import functions as F
 
-    spark = session(told)
-    keys, shape = told["keys"], told["shape"]
-    rows = spark.range(told["operations"]).withColumnRenamed("id", "seq")
+    spark = session(given)
+    keys, shape = given["keys"], given["shape"]
+    rows = spark.range(given["operations"]).withColumnRenamed("id", "seq")
     drawn = F.pmod(F.hash("seq", F.lit(1)), F.lit(keys)).cast("bigint")
     pair = F.floor(F.col("seq") / 2) % 25 == 0  # a delete and an insert of the same key
     paired = F.pmod(F.hash(F.floor(F.col("seq") / 2), F.lit(2)), F.lit(keys)).cast("bigint")
@@ -106,7 +133,7 @@ def make(told: dict[str, Any]) -> None:
         F.when(F.col("op_type") != "D", after).cast(kind).alias("after"),
         F.when((F.col("op_type") != "D") & (F.size(lacking) > 0), lacking).alias("after_missing"),
     )
-    frame.write.parquet(told["data"])
+    frame.write.parquet(f"{given['data']}-parquet")
     absent_names = F.coalesce(lacking, F.array().cast("array<string>"))
     names, texts = zip(
         ("ID", F.col("to")), *((name, F.when(~null[name], value)) for name, value in values.items()), strict=True
@@ -123,51 +150,75 @@ def make(told: dict[str, Any]) -> None:
     )
     members = [F.format_string(f'"{name}": "%s"', name) for name in ("table", "op_type", "op_ts", "pos")]
     members += [F.when(F.col(name).isNotNull(), F.format_string(f'"{name}": %s', name)) for name in ("before", "after")]
-    record.select(F.concat(F.lit("{"), F.concat_ws(", ", *members), F.lit("}"))).write.text(f"{told['data']}-json")
+    record.select(F.concat(F.lit("{"), F.concat_ws(", ", *members), F.lit("}"))).write.text(given["data"])
     spark.stop()
 
 
 # The sides
 
 
-def in_ggfmt(told: dict[str, Any], master: str = "none") -> None:
+def in_ggfmt(given: dict[str, Any], master: str = "none") -> None:
+    layout, options = layout_of(given), dict[str, Any]()
+    if layout is VALUED:
+        types = dict.fromkeys((f"S.T.{name}" for name in layout.numbers), "bigint")
+        options["types"] = types | dict.fromkeys((f"S.T.{name}" for name in layout.amounts), "decimal(12,2)")
+    if master != "none":
+        options["spark_conf"] = {"spark.driver.memory": given["memory"]}
+    if given["shape"].startswith("merge"):
+        # The rows and the checkpoint of an earlier run.
+        for name in ("target", "seen"):
+            shutil.copytree(f"{given['data']}-{name}", given[name])
+        options["checkpoint"] = given["seen"]
+    with work():
+        import ggfmt
+
+        ggfmt.consolidate(given["data"], given["target"], primary_keys=layout.key, master=master, **options)
+    print_sums(f"{given['target']}/{layout.table}", layout)
+
+
+def print_sums(directory: str, layout: Layout) -> None:
+    import pyarrow as pa
     import pyarrow.compute
     import pyarrow.dataset as ds
 
-    import ggfmt
+    rows = ds.dataset(directory, format="parquet").to_table()
+    types = dict.fromkeys(layout.numbers, pa.int64()) | dict.fromkeys(layout.amounts, pa.decimal128(12, 2))
+    columns: list[Any] = [rows[name].cast(type) for name, type in types.items()]
+    sums = [pyarrow.compute.sum(column).as_py() for column in columns]
+    lengths = [pyarrow.compute.sum(pyarrow.compute.utf8_length(rows[name])).as_py() for name in layout.texts]
+    print(len(rows), *sums, *lengths, flush=True)
 
-    types = {f"S.T.{name}": "bigint" for name in ("ID", *NUMBERS)} | dict.fromkeys(
-        (f"S.T.{name}" for name in AMOUNTS), "decimal(12,2)"
-    )
-    spark: dict[str, Any] = {} if master == "none" else {"spark_conf": {"spark.driver.memory": told["memory"]}}
+
+def in_cluster(given: dict[str, Any]) -> None:
+    in_ggfmt(given, f"local[{given['cores']}]")
+
+
+def in_run(given: dict[str, Any]) -> None:
+    """The messages of `ggfmt run`, of the same files."""
+    handlers = f"{given['target']}.properties"
+    Path(handlers).write_text("gg.handlerlist=d\ngg.handler.d.format=json\n")
+    command = ["ggfmt", "run", given["data"], "-c", handlers, "-o", given["target"], "--master", "none"]
     with work():
-        ggfmt.consolidate(
-            f"{told['data']}-json", told["target"], primary_keys="ID", types=types, master=master, **spark
-        )
-    rows = ds.dataset(f"{told['target']}/S.T", format="parquet").to_table()
-    sums = [pyarrow.compute.sum(rows[name]).as_py() for name in ("ID", *NUMBERS, *AMOUNTS)]
-    print(
-        len(rows),
-        *sums,
-        *(pyarrow.compute.sum(pyarrow.compute.utf8_length(rows[name])).as_py() for name in TEXTS),
-        flush=True,
-    )
+        import ggfmt.cli
+
+        sys.argv = command
+        try:
+            ggfmt.cli.main()
+        except SystemExit as ended:
+            if ended.code:
+                raise
 
 
-def in_cluster(told: dict[str, Any]) -> None:
-    in_ggfmt(told, f"local[{told['cores']}]")
-
-
-def in_spark(told: dict[str, Any]) -> None:
+def in_spark(given: dict[str, Any]) -> None:
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    spark = session(told)
+    spark = session(given)
     with work():
-        rows = spark.read.parquet(told["data"])
+        rows = spark.read.parquet(f"{given['data']}-parquet")
         rows = rows.withColumn("ID", F.coalesce("after.ID", "before.ID"))
         by_key = Window.partitionBy("ID").orderBy("seq")
-        if told["shape"] == "whole":
+        if given["shape"] == "whole":
             rows = rows.withColumn("n", F.row_number().over(Window.partitionBy("ID").orderBy(F.desc("seq"))))
             rows = rows.where("n = 1 and op_type <> 'D'").select("after.*")
         else:
@@ -176,55 +227,74 @@ def in_spark(told: dict[str, Any]) -> None:
             of_row = Window.partitionBy("ID", "since").orderBy("seq")
             for name in VALUES:
                 missing = F.coalesce(F.array_contains("after_missing", name), F.lit(False))
-                told_value = F.when(~missing, F.struct(F.col(f"after.{name}").alias("v")))
-                rows = rows.withColumn(f"l{name}", F.last(told_value, ignorenulls=True).over(of_row))
+                shown_value = F.when(~missing, F.struct(F.col(f"after.{name}").alias("v")))
+                rows = rows.withColumn(f"l{name}", F.last(shown_value, ignorenulls=True).over(of_row))
             rows = rows.withColumn("next", F.lead("seq").over(by_key)).where("next is null and op_type <> 'D'")
             rows = rows.select("ID", *(F.col(f"l{name}.v").alias(name) for name in VALUES))
-        rows.write.parquet(told["target"])
-    summed(spark, told)
+        rows.write.parquet(given["target"])
+    summed(spark, given)
 
 
-def summed(spark: SparkSession, told: dict[str, Any]) -> None:
+def summed(spark: SparkSession, given: dict[str, Any]) -> None:
     from pyspark.sql import functions as F
 
-    rows: DataFrame = spark.read.parquet(told["target"])
+    rows: DataFrame = spark.read.parquet(given["target"])
     sums = [F.sum(name) for name in ("ID", *NUMBERS, *AMOUNTS)] + [F.sum(F.length(name)) for name in TEXTS]
     print(*(f"{value}" for value in rows.agg(F.count("*"), *sums).collect()[0]), flush=True)
     spark.stop()
 
 
-def in_duckdb(told: dict[str, Any]) -> None:
-    import duckdb  # type: ignore[import-not-found]
-
-    database = duckdb.connect()
-    database.execute(f"SET threads = {told['cores']}")
-    source = f"read_parquet('{told['data']}/*.parquet')"
-    target = Path(told["target"])
-    target.mkdir()
+def in_duckdb(given: dict[str, Any]) -> None:
+    """Read the JSON into columns, and take the last image of a key, or the last value that a column was set to since
+    the row was inserted."""
     with work():
-        if told["shape"] == "whole":
+        import duckdb  # type: ignore[import-not-found]
+
+        database = duckdb.connect()
+        database.execute(f"SET threads = {given['cores']}")
+        layout, target = layout_of(given), Path(given["target"])
+        target.mkdir()
+        names = (*layout.texts, *layout.numbers, *layout.amounts)
+        partial = given["shape"] == "partial"
+        after = "JSON" if partial else f"STRUCT({', '.join(f'{name} VARCHAR' for name in names)})"
+        columns = {"op_type": "VARCHAR", "pos": "VARCHAR", "before": f"STRUCT({layout.key} VARCHAR)", "after": after}
+        described = ", ".join(f"'{name}': '{type}'" for name, type in columns.items())
+        source = f"read_json('{given['data']}/[a-z]*', format = 'newline_delimited', columns = {{{described}}})"
+        if not partial:
+            key = f"coalesce(after.{layout.key}, before.{layout.key})"
             query = f"""SELECT unnest(r.after) FROM (
-                SELECT arg_max({{'op': op_type, 'after': after}}, seq) r
-                FROM {source} GROUP BY coalesce(after.ID, before.ID)) WHERE r.op <> 'D'"""
+                SELECT arg_max({{'op': op_type, 'after': after}}, pos) r
+                FROM {source} GROUP BY {key}) WHERE r.op <> 'D'"""
         else:
+            key = f"coalesce(after->>'{layout.key}', before.{layout.key})"
             last = ", ".join(
-                f"arg_max({{'v': after.{name}}}, seq) FILTER (WHERE seq >= since AND "
-                f"NOT coalesce(list_contains(after_missing, '{name}'), false)).v AS {name}"
-                for name in VALUES
+                f"arg_max({{'v': after->>'{name}'}}, pos) FILTER (WHERE pos >= since AND json_exists(after, '$.{name}')"
+                f").v AS {name}"
+                for name in names
+                if name != layout.key
             )
-            query = f"""SELECT ID, {last} FROM (
-                SELECT seq, op_type, after, after_missing, coalesce(after.ID, before.ID) ID,
-                       max(CASE op_type WHEN 'I' THEN seq END) OVER (PARTITION BY coalesce(after.ID, before.ID)) since
-                FROM {source}) GROUP BY ID HAVING arg_max(op_type, seq) <> 'D'"""
+            query = f"""SELECT key AS {layout.key}, {last} FROM (
+                SELECT op_type, pos, after, {key} AS key,
+                       max(CASE op_type WHEN 'I' THEN pos END) OVER (PARTITION BY {key}) since
+                FROM {source}) GROUP BY key HAVING arg_max(op_type, pos) <> 'D'"""
         database.execute(f"COPY ({query}) TO '{target}/part.parquet' (FORMAT parquet)")
     sums = ", ".join(
-        [f"sum({name})" for name in ("ID", *NUMBERS, *AMOUNTS)] + [f"sum(length({name}))" for name in TEXTS]
+        [f"sum({name}::BIGINT)" for name in layout.numbers]
+        + [f"sum({name}::DECIMAL(12,2))" for name in layout.amounts]
+        + [f"sum(length({name}))" for name in layout.texts]
     )
     print(*database.execute(f"SELECT count(*), {sums} FROM read_parquet('{target}/part.parquet')").fetchone())
 
 
+SIDES = {
+    "make": make,
+    "ggfmt": in_ggfmt,
+    "cluster": in_cluster,
+    "run": in_run,
+    "spark": in_spark,
+    "duckdb": in_duckdb,
+}
+
 if __name__ == "__main__":
     side, given = sys.argv[1:]
-    {"make": make, "ggfmt": in_ggfmt, "cluster": in_cluster, "spark": in_spark, "duckdb": in_duckdb}[side](
-        json.loads(given)
-    )
+    SIDES[side](json.loads(given))
