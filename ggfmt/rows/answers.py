@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,7 +46,7 @@ _NO_LONG = pa.scalar(None, _LONG)
 _OPS = pa.array(["I", "U", "D", "T"], TEXT)
 
 
-def answer(query: TableQuery, batches: Sequence[pa.RecordBatch], linked: bool = False) -> UnitAnswer:
+def answer(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool = False) -> UnitAnswer:
     """Return the answer for the rows of some operations.
 
     batches  all operations of these rows, with rows of the base as inserts, in any order
@@ -54,21 +54,25 @@ def answer(query: TableQuery, batches: Sequence[pa.RecordBatch], linked: bool = 
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
-    rows = None if linked else last_images(query, batches)
-    if rows is not None:
-        nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
-        return UnitAnswer(*rows, concatenated([], nothing))
+    if not linked:
+        batches = list(batches)
+        rows = last_images(query, batches)
+        if rows is not None:
+            nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
+            return UnitAnswer(*rows, concatenated([], nothing))
     return _Unit(query, batches, linked).answer()
 
 
 class _Unit:
-    def __init__(self, query: TableQuery, batches: Sequence[pa.RecordBatch], linked: bool) -> None:
+    def __init__(self, query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool) -> None:
         self._query, self._table, self._linked = query, query.table, linked
         self._schema = staged_schema(self._table)
         if not query.needs_before_images(linked):
-            batches = without_before_images(batches, self._table)
+            batches = without_before_images(list(batches), self._table)
         truncates = truncate_operations(query.truncates, self._schema)
         every = query.ordering.sort(concatenated([*batches, truncates], self._schema))
+        if linked:  # what follows takes much memory, and the pieces that were read have left some
+            pa.default_memory_pool().release_unused()
         self._every = without_repeated(every, query.ordering, bool(self._table.key))
         self._unresolved: list[tuple[str, pa.RecordBatch]] = []
         self._collisions = 0

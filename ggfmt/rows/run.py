@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from ggfmt import signals
 from ggfmt.commit.commit import CommitPart, StagedMove, commit, lock_all, write_error
 from ggfmt.commit.journal import read_document
@@ -266,7 +268,8 @@ class _ConsolidationRun:
         bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
         bases = {name: base for name, base in bases.items() if self._settings.selection.selects(name)}
         names = sorted(staged.staged) if self._previous is not None else sorted({*staged.staged, *bases})
-        memory = MemoryBudget(MAX_MEMORY_BYTES) if is_in_process(runner) else None
+        in_use = sum(table.size for table in staged.staged.values())
+        memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if is_in_process(runner) else None
         work = [
             _TableWork(self, staged, number, name, bases.get(name), memory, runner) for number, name in enumerate(names)
         ]
@@ -275,6 +278,8 @@ class _ConsolidationRun:
             plans = {one.number: one.plan for one in work}
             calls = [_Call(one.number, task, item) for one, task, item in items]
             # A plan may be large, so that each task gets it once, and not with each of its items.
+            # What a step leaves free is in other pieces than the next one needs.
+            pa.default_memory_pool().release_unused()
             done = runner.run(partial(_call, plans), calls)
             for (one, _, item), result in zip(items, done, strict=True):
                 if result.abend is not None:

@@ -9,10 +9,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -29,7 +29,7 @@ from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
 from ggfmt.rows.answers import answer
 from ggfmt.rows.key_updates import LinkedKeys
-from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, concatenated, staged_schema
+from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, staged_schema
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.results import REASON, RowCounts, TableQuery, UnitAnswer
@@ -49,6 +49,7 @@ from ggfmt.rows.writers import WrittenFile, write_rows
 UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
 MAX_PLACES = 3  # of unresolved operations, in an error
 _HASH = pa.field("hash", pa.uint64())
+MIN_SLICE_ROWS = 1000  # on average, to take parts of a batch as they are: a copy of so many rows costs as much
 _SHOWN = 40
 _OPS = pa.array(["I", "U", "D", "T"], TEXT)
 
@@ -213,12 +214,11 @@ def extract_linked(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
         # In large batches: to look up keys, Arrow makes a table of all connected keys for each call.
         operations = large_batches(load(bucket.parts), schema)
         rows = (base_operations(rows, table, schema) for rows in _base_of(plan, bucket) if len(rows))
-        for batches in (rows, operations):
-            for batch in batches:
-                groups = linked.group_of(batch["hash"])
-                wanted = groups.is_valid()
-                if wanted.true_count:
-                    files.write(table.name, batch.filter(wanted), groups.filter(wanted))
+        for batch in chain(rows, operations):
+            groups = linked.group_of(batch["hash"])
+            wanted = groups.is_valid()
+            if wanted.true_count:
+                files.write(table.name, batch.filter(wanted), groups.filter(wanted))
     except UsageError as error:
         return UnitResult(error=error.diagnostics[0])
     finally:
@@ -239,7 +239,7 @@ class Group:
 def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
     """Find the rows of connected keys, and leave them by bucket."""
     assert plan.linked is not None
-    found = answer(plan.query, list(load(group.parts)), linked=True)
+    found = answer(plan.query, load(group.parts), linked=True)
     files = plan.files("results", f"{group.number}-{attempt}")
     rows = found.rows
     hashes = row_hashes([rows[name] for name in plan.table.key])
@@ -308,13 +308,16 @@ def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str)
     query, table = plan.query, plan.table
     schema = staged_schema(table)
     parts, base = piece
-    operations = list(parts) if plan.linked is None else [_unlinked(concatenated(parts, schema), plan.linked)]
+    operations = list(parts)
+    if plan.linked is not None:
+        linked = plan.linked.hashes
+        masks = _looked_up(operations, lambda hashes: pc.is_in(hashes, value_set=linked))
+        operations = [batch.filter(pc.invert(mask)) for batch, mask in zip(operations, masks, strict=True)]
     changed = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in operations)])
     for rows in (_unlinked(batch, plan.linked) for batch in base):
         if query.query.kind == "current" and not query.truncates and table.key:
             is_changed = pc.is_in(rows["hash"], value_set=changed)
-            unchanged = rows.filter(pc.invert(is_changed))
-            if len(unchanged):
+            for unchanged in _without(rows, is_changed):
                 yield _as_result(unchanged, query)
                 result.counts.add(_counts_of(unchanged, query))
             rows = rows.filter(is_changed)
@@ -324,6 +327,36 @@ def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str)
     result.counts.add(found.counts)
     yield found.rows
     _add_unresolved(plan, found, result, stem)
+
+
+_Found = TypeVar("_Found", bound="pa.Array[Any]")
+
+
+def _looked_up(batches: Sequence[pa.RecordBatch], look_up: Callable[[pa.UInt64Array], _Found]) -> Iterator[_Found]:
+    """Yield for each batch what is found for its key hashes.
+
+    Arrow makes a table of all connected keys for each call, so that all hashes are looked up at once.
+    """
+    hashes = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in batches)])
+    found = look_up(narrow(hashes, pa.UInt64Array))
+    start = 0
+    for batch in batches:
+        yield found.slice(start, len(batch))
+        start += len(batch)
+
+
+def _without(rows: pa.RecordBatch, mask: pa.BooleanArray) -> Iterator[pa.RecordBatch]:
+    """Yield the rows where a mask is false: without a copy if it is true at few places."""
+    if mask.true_count * MIN_SLICE_ROWS > len(rows):
+        rest = rows.filter(pc.invert(mask))
+        if len(rest):
+            yield rest
+        return
+    start = 0
+    for stop in [*non_null_values(pc.indices_nonzero(mask)), len(rows)]:
+        if stop > start:
+            yield rows.slice(start, stop - start)
+        start = stop + 1
 
 
 def write_file(
