@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import counts_by_value, narrow, non_null_values
+from ggfmt.arrow.arrays import counts_by_value, int64_view, narrow, non_null_values
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates
@@ -118,7 +118,7 @@ class _Unit:
             new, old = self._codes(batch)
             finder = LinkFinder(self._table, self._schema, self._query.in_pairs)
             halves = {place + 1: place for place in non_null_values(finder.pairs_in(batch))}
-            keys = non_null_values(old), non_null_values(new)
+            keys = int64_view(old), int64_view(new)
             identities = assign_identities(batch, self._table, *keys, halves, self._query.complete)
             identities, rows = _without_truncates(identities, truncates)
             batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import memory, non_null_values
+from ggfmt.arrow.arrays import int64_view, memory, non_null_values
+from ggfmt.columnar.hashes import row_codes
 from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE
 from ggfmt.rows.tables import RowTable
 
@@ -155,13 +156,10 @@ class _Pass:
         self._complete = complete
         self._batch, self._table = batch, table
         self._lazy_values: _Values | None = None
-        transactions = non_null_values(pc.fill_null(batch["tx"].dictionary_encode().indices, -1))
-        times = batch["ts"].cast(pa.int64()).to_pylist()
-        self._moments = [
-            (transaction, None if transaction >= 0 else time)
-            for transaction, time in zip(transactions, times, strict=True)
-        ]
-        self._has_transaction = [transaction >= 0 for transaction in transactions]
+        known = batch["tx"].is_valid()
+        times = pc.if_else(known, pa.scalar(None, batch["ts"].type), batch["ts"])
+        self._moments = int64_view(row_codes([batch["tx"], times]))
+        self._has_transaction = known.to_pylist()
         self._rows_at: dict[int, list[_Row]] = {}
         self._crowded: set[int] = set()
         self._collisions: list[tuple[int, int, int]] = []  # keys, rows and operations

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, combined, memory, narrow, numbered
+from ggfmt.arrow.arrays import as_strings, combined, int64_view, narrow, numbered
 from ggfmt.columnar.typed import typed_values
 from ggfmt.rows.operations import DELETE, concatenated, have_whole_images, staged_schema
 from ggfmt.rows.query import CURRENT
@@ -67,7 +67,7 @@ class _Chosen:
     def __init__(self, batches: Sequence[pa.RecordBatch], places: pa.Int64Array) -> None:
         self._batches = batches
         starts = [0, *accumulate(map(len, batches))]
-        numbers = memory(places.buffers()[1]).cast("q")[places.offset :][: len(places)]
+        numbers = int64_view(places)
         cuts = [bisect_left(numbers, start) for start in starts]
         self._rows = [
             pc.subtract(places.slice(cut, cuts[number + 1] - cut), start)
