@@ -12,6 +12,7 @@ import pytest
 
 import ggfmt
 from ggfmt.rows import answers
+from ggfmt.rows.last_images import last_images
 
 
 def history(turns: int, partial: bool = False, moves: bool = False) -> list[dict[str, Any]]:
@@ -65,7 +66,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], bool]] = {  # the changes, and whet
 def test_the_short_cut_gives_the_same_rows(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changes, is_short = CASES[case]
     source = written(tmp_path / "in", changes)
-    last_images, taken = answers.last_images, list[bool]()
+    taken: list[bool] = []
 
     def noted(*arguments: Any) -> Any:
         found = last_images(*arguments)
