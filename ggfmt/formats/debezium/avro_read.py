@@ -216,6 +216,8 @@ class DebeziumAvro(Debezium):
                 plan = _Plan(decode, words, _to_json(schema, {}), _writer(decode), head)
                 self._numbered_here.append(words)
                 return plan
+        except MemoryError:
+            raise
         except Exception as error:  # a schema can be wrong in more ways than its parser declares
             reason = f"the schema is none of Connect: {str(error)[:80] or type(error).__name__}"
         return Diagnostic("GG313", reason, help="give the schema that the messages were written with")

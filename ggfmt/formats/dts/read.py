@@ -469,6 +469,8 @@ def born_in(schema: Any) -> bool | None:
     """Return whether records of a schema have a `bornTimestamp`; None if it is not a schema of DTS's records."""
     try:
         return version_of(schema)
+    except MemoryError:
+        raise
     except Exception:  # a schema can be wrong in more ways than there are exceptions for
         return None
 

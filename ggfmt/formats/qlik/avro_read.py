@@ -526,6 +526,8 @@ class QlikAvro(Qlik):
                 members = ("data", "beforeData") if rows else ()
                 makers = {name: columns_of(schema, name) for name in members if name == "data" or _has(schema, name)}
                 self._plans[key] = Plan(fastavro.parse_schema(without_logical_types(schema)), makers)
+            except MemoryError:
+                raise
             except Exception:  # a schema can be wrong in more ways than its parser has exceptions for
                 self._plans[key] = None
         plan = self._plans[key]

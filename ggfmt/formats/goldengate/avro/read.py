@@ -347,6 +347,8 @@ def _header(data: bytes) -> containers.Header | Diagnostic:
             return Diagnostic("GG313", problem)
     except containers.CorruptContainerError as error:
         return Diagnostic("GG313", str(error))
+    except MemoryError:
+        raise
     except Exception:  # fastavro raises many kinds of exceptions for invalid schemas
         return Diagnostic("GG313", "the schema in the header is no Avro schema")
     return header
