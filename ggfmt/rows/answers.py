@@ -15,6 +15,7 @@ from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
+from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
 from ggfmt.rows.key_updates import LinkFinder
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
@@ -39,7 +40,17 @@ from ggfmt.rows.query import (
     VALID_TO_POSITION,
     VALID_TO_TS,
 )
-from ggfmt.rows.results import REASON, RowCounts, TableQuery, UnitAnswer, last_of, places_of, typed_columns
+from ggfmt.rows.results import (
+    REASON,
+    RowCounts,
+    Selection,
+    TableQuery,
+    UnitAnswer,
+    check_bound,
+    last_of,
+    places_of,
+    typed_columns,
+)
 
 _LONG = pa.int64()
 _NO_LONG = pa.scalar(None, _LONG)
@@ -59,7 +70,8 @@ def answer(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool = 
         rows = last_images(query, batches)
         if rows is not None:
             nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
-            return UnitAnswer(*rows, concatenated([], nothing))
+            kept = select_whole(query, batches) if query.keeps else None
+            return UnitAnswer(*rows, concatenated([], nothing), kept)
     return _Unit(query, batches, linked).answer()
 
 
@@ -67,15 +79,20 @@ class _Unit:
     def __init__(self, query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool) -> None:
         self._query, self._table, self._linked = query, query.table, linked
         self._schema = staged_schema(self._table)
+        self._given: Sequence[pa.RecordBatch] = ()
         if not query.needs_before_images(linked):
-            batches = without_before_images(list(batches), self._table)
+            self._given = list(batches)
+            batches = without_before_images(self._given, self._table)
+        self._is_whole = batches is self._given or not self._given
         truncates = truncate_operations(query.truncates, self._schema)
         every = query.ordering.sort(concatenated([*batches, truncates], self._schema))
         if linked:  # what follows takes much memory, and the pieces that were read have left some
             pa.default_memory_pool().release_unused()
+        check_bound(query, every)
         self._every = without_repeated(every, query.ordering, bool(self._table.key))
         self._unresolved: list[tuple[str, pa.RecordBatch]] = []
         self._collisions = 0
+        self._doubted: set[int] = set()  # rows that are unresolved
 
     def answer(self) -> UnitAnswer:
         query = self._query.query
@@ -83,9 +100,9 @@ class _Unit:
         if query.as_of is not None:
             batch = batch.filter(self._query.ordering.up_to(batch, query.as_of))
         if not self._table.key:
-            rows, counts, unresolved = keyless_rows(self._query, batch)
+            rows, counts, unresolved, kept = keyless_rows(self._query, batch)
             self._unresolved += unresolved
-            return UnitAnswer(rows, counts, self._listed())
+            return UnitAnswer(rows, counts, self._listed(), kept if self._query.keeps else None)
         state = self._state(batch)
         if query.kind == "current":
             rows, counts = self._current(state)
@@ -95,7 +112,31 @@ class _Unit:
             rows, counts = self._changes(state, batch)
         if query.kind != "current":
             self._current_states(state)
-        return UnitAnswer(rows, counts, self._listed())
+        kept = self._kept(state) if self._query.keeps else None
+        return UnitAnswer(rows, counts, self._listed(), kept)
+
+    def _kept(self, state: _State) -> Selection | None:
+        """Return the operations that later runs need."""
+        fold = state.fold
+        lasting = pc.equal(fold.epochs, state.last_epoch)
+        codes = self._codes(fold.batch) if self._linked else None
+        found = select_kept(self._query, fold, lasting, self._doubted, state.identities, codes)
+        if found is not None and not self._is_whole:
+            found = replace(found, doubted=self._with_images(found.doubted), open=self._with_images(found.open))
+        if state.lost is None:
+            return found
+        lost = tagged_alone(state.lost)
+        if found is None:
+            return Selection(lost, lost.slice(0, 0), end_of(state.lost.slice(len(state.lost) - 1)))
+        return replace(found, doubted=concatenated([found.doubted, lost], found.doubted.schema))
+
+    def _with_images(self, kept: pa.RecordBatch) -> pa.RecordBatch:
+        """Return operations of some keys with the before images that current rows do not need."""
+        if not len(kept):
+            return kept
+        every = self._query.ordering.sort(concatenated(self._given, self._schema))
+        some = every.filter(pc.is_in(every["hash"], value_set=kept["hash"]))
+        return some.append_column(kept.schema.names[-1], row_codes([some["hash"]]))
 
     # Rows with a key
 
@@ -201,7 +242,7 @@ class _Unit:
             self._list(str(reason), state, places.filter(pc.fill_null(pc.equal(states.reasons, reason), False)))
         if state.unkeyed is not None and len(state.unkeyed):
             self._unresolved.append((NO_KEY, state.unkeyed))
-            state.unkeyed = None
+            state.lost, state.unkeyed = state.unkeyed, None
 
     def _list_collided(self, state: _State, unresolved: pa.Int64Array) -> None:
         """Note the operations of rows that may have met another one, unless the row is unresolved itself."""
@@ -212,11 +253,13 @@ class _Unit:
         for row, operation in found.collided:
             if row not in known:
                 self._collisions += 1
+                self._doubted.add(row)
                 own = pc.equal(fold.groups.slice(0, operation + 1), row)
                 self._unresolved.append((COLLISION, fold.batch.slice(0, operation + 1).filter(own)))
 
     def _list(self, reason: str, state: _State, places: pa.Int64Array) -> None:
         """Note the operations of the rows at some places, since the row began."""
+        self._doubted.update(non_null_values(state.fold.groups_at(places)))
         operations = state.fold.operations_of(places)
         if len(operations):
             self._unresolved.append((reason, operations))
@@ -345,7 +388,7 @@ class _State:
 
     last_epoch  the number of truncates
     cuts        the truncates, in order
-    unkeyed     operations after the last truncate that do not show their key
+    unkeyed     operations after the last truncate that do not show their key; `lost`: the same, once noted
     overtaken_places  the rows that lost their key to another one
     """
 
@@ -355,6 +398,7 @@ class _State:
     cuts: pa.RecordBatch
     unkeyed: pa.RecordBatch | None
     overtaken_places: pa.Int64Array | None = None
+    lost: pa.RecordBatch | None = None
 
 
 def _without(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
@@ -375,5 +419,6 @@ def _without_truncates(identities: Identities, truncates: pa.BooleanArray) -> tu
         {row: numbers[operation] for row, operation in identities.ended.items()},
         identities.overtaken,
         [(row, numbers[operation]) for row, operation in identities.collided],
+        {numbers[operation] for operation in identities.open},
     )
     return renumbered, groups.filter(kept)

@@ -16,7 +16,7 @@ from ggfmt.commit.store import Store, check_parts, is_hidden
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.rows.manifest import table_directory
+from ggfmt.rows.manifest import is_of_rows, table_directory
 from ggfmt.rows.query import query_error
 from ggfmt.rows.readers import read_rows
 from ggfmt.rows.tables import type_named
@@ -90,7 +90,7 @@ def _result(store: Store, root: str, document: dict[str, Any]) -> BaseSnapshot:
     files: dict[str, list[Location]] = {}
     buckets: dict[Location, int] = {}
     for entry in document["files"]:
-        if "unresolved" not in entry:
+        if is_of_rows(entry):
             location = store.location(entry["path"])
             files.setdefault(entry["table"], []).append(location)
             if "bucket" in entry:

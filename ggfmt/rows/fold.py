@@ -74,6 +74,7 @@ class Fold:
         codes = pc.add(pc.multiply(groups, most), epochs)
         self.order = pc.cast(pc.array_sort_indices(codes), _LONG)  # a stable sort
         self._codes = codes.take(self.order)
+        self.epochs = epochs
         self.epochs_in_order = epochs.take(self.order)
         self.groups = groups
         self._every = pa.array(range(self.count), _LONG)

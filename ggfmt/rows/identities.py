@@ -35,6 +35,7 @@ class Identities:
     overtaken  rows that lost their key to another one, so that it is not certain what became of them
     collided   rows, with the operation, where another row may have been at their key: it is not certain which of the
                two the operation is for
+    open       the last operations of rows whose key is not settled, because the transaction may go on
     """
 
     groups: list[int] = field(default_factory=list)
@@ -43,6 +44,7 @@ class Identities:
     ended: dict[int, int] = field(default_factory=dict)
     overtaken: set[int] = field(default_factory=set)
     collided: list[tuple[int, int]] = field(default_factory=list)
+    open: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -204,9 +206,16 @@ class _Pass:
                 row = self._update(operation, self._old[operation], self._new[operation], operation)
             row.operations.append(operation)
             groups.append(row.number)
+        self._found.open = set() if last is None else self._open_at(last)
         self._settle()
         self._found.collided = [(row, operation) for _, row, operation in self._collisions]
         return self._found
+
+    def _open_at(self, last: int) -> set[int]:
+        """Return the last operations of rows that share a key, or came to one in the moment of an operation."""
+        rows = [row for key in self._crowded for row in self._rows_at[key]]
+        rows += [row for there in self._rows_at.values() for row in there if self._same_moment(last, row.moved)]
+        return {row.operations[-1] for row in rows}
 
     def _unknown_row(self) -> _Row:
         self._count += 1

@@ -140,12 +140,12 @@ def linked_keys(links: Iterable[KeyLinks], max_group_keys: int = MAX_GROUP_KEYS)
     codes = pa.concat_arrays([old, new]).dictionary_encode()
     places = non_null_values(pc.cast(codes.indices, _LONG))
     count = len(codes.dictionary)
-    roots = _roots(count, zip(places[: len(old)], places[len(old) :], strict=True))
+    roots = connected(count, zip(places[: len(old)], places[len(old) :], strict=True))
     numbers = _packed(roots, max_group_keys)
     return LinkedKeys(narrow(codes.dictionary, pa.UInt64Array), pa.array(numbers, pa.int32()))
 
 
-def _roots(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+def connected(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
     """Return the representative of the group of each of n numbers, where pairs of them are connected."""
     parents = list(range(count))
 

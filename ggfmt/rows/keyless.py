@@ -15,19 +15,21 @@ from ggfmt.arrow.arrays import combined, narrow, nulls
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import NEVER_SEEN
+from ggfmt.rows.kept import select_keyless
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, TRUNCATE
 from ggfmt.rows.query import CURRENT, OP, STATE, UNRESOLVED
-from ggfmt.rows.results import RowCounts, TableQuery, last_of
+from ggfmt.rows.results import RowCounts, Selection, TableQuery, last_of
 
 _LONG = pa.int64()
 _WEIGHT = "weight"
 
 Unresolved = list[tuple[str, pa.RecordBatch]]
+Answer = tuple[pa.RecordBatch, RowCounts, Unresolved, Selection | None]
 
 
-def keyless_rows(query: TableQuery, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, RowCounts, Unresolved]:
-    """Return the rows, or the net changes, of operations in order; and the operations that took rows away which no
-    operation has shown, with the reason."""
+def keyless_rows(query: TableQuery, batch: pa.RecordBatch) -> Answer:
+    """Return the rows, or the net changes, of operations in order; the operations that took rows away which no
+    operation has shown, with the reason; and what later runs need."""
     columns = query.columns
     lasting = _since_truncate(batch)
     counts = RowCounts()
@@ -39,7 +41,7 @@ def keyless_rows(query: TableQuery, batch: pa.RecordBatch) -> tuple[pa.RecordBat
             STATE: pa.repeat(pa.scalar(CURRENT, TEXT), len(places)),
         }
         counts.states[CURRENT] = len(places)
-        return _result(query, weights, places, marks), counts, []
+        return _result(query, weights, places, marks), counts, [], None
     weights = _weights(query, lasting)
     places, exists = _repeated(weights)
     counts.states[CURRENT], counts.states[UNRESOLVED] = exists.true_count, len(exists) - exists.true_count
@@ -49,8 +51,12 @@ def keyless_rows(query: TableQuery, batch: pa.RecordBatch) -> tuple[pa.RecordBat
         kept = exists
     marks = {STATE: pc.if_else(kept, pa.scalar(CURRENT, TEXT), pa.scalar(UNRESOLVED, TEXT))}
     missing = weights.filter(pc.less(weights[_WEIGHT], 0))
-    unresolved = _deletes_of(query, lasting, missing, columns) if len(missing) else []
-    return _result(query, weights, places, marks), counts, unresolved
+    found = _result(query, weights, places, marks), counts
+    if not len(missing):
+        return *found, [], None
+    wanted = _is_of(query, lasting, missing, columns)
+    deletes = lasting.filter(pc.and_(wanted, pc.equal(lasting["op"], DELETE)))
+    return *found, [(NEVER_SEEN, deletes)], select_keyless(lasting, wanted)
 
 
 def _result(query: TableQuery, weights: pa.RecordBatch, places: pa.Int64Array, marks: dict[str, Any]) -> pa.RecordBatch:
@@ -113,9 +119,8 @@ def _repeated(weights: pa.RecordBatch) -> tuple[pa.Int64Array, pa.BooleanArray]:
     return places, pc.greater(weight, 0).take(places)
 
 
-def _deletes_of(query: TableQuery, batch: pa.RecordBatch, missing: pa.RecordBatch, names: Sequence[str]) -> Unresolved:
-    """Return the deletes of rows that more operations took away than brought."""
+def _is_of(query: TableQuery, batch: pa.RecordBatch, missing: pa.RecordBatch, names: Sequence[str]) -> pa.BooleanArray:
+    """Return which operations are of rows that more operations took away than brought."""
     pairs = zip(_columns(query, batch), (missing[name] for name in names), strict=True)
     codes = row_codes([pa.concat_arrays(pair) for pair in pairs])
-    wanted = pc.is_in(codes.slice(0, len(batch)), value_set=codes.slice(len(batch)))
-    return [(NEVER_SEEN, batch.filter(pc.and_(wanted, pc.equal(batch["op"], DELETE))))]
+    return pc.is_in(codes.slice(0, len(batch)), value_set=codes.slice(len(batch)))

@@ -14,12 +14,15 @@ from ggfmt.commit.names import counted, folded, safe_name, stamp
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT
 from ggfmt.diagnostics.diagnostic import Span, without_credentials
 from ggfmt.frames.shapes import ddl_type
+from ggfmt.location import Location
+from ggfmt.rows.kept import KeptOperations, load_kept
+from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT, DELETED, UNRESOLVED
 from ggfmt.rows.results import RowCounts, TableQuery
 from ggfmt.rows.staging import StagedInput
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable
-from ggfmt.rows.units import BaseFile
+from ggfmt.rows.units import BaseFile, KeptFiles
 from ggfmt.rows.writers import WrittenFile
 from ggfmt.scan.files import InputFile
 from ggfmt.version import VERSION
@@ -36,6 +39,7 @@ class TableResult:
     unresolved  files of unresolved operations
     replaced    files of the base in the output that this run replaces
     places      of the first unresolved operations, with the reason
+    kept        files of operations for later runs
     """
 
     query: TableQuery
@@ -46,6 +50,12 @@ class TableResult:
     unresolved: list[WrittenFile] = field(default_factory=list)
     replaced: list[BaseFile] = field(default_factory=list)
     places: list[tuple[str, Span]] = field(default_factory=list)
+    kept: KeptFiles = field(default_factory=KeptFiles)
+
+    @property
+    def is_complete(self) -> bool:
+        """Return whether a key without a row is free."""
+        return self.query.complete or bool(self.stats.truncates)
 
     @property
     def table(self) -> RowTable:
@@ -54,13 +64,19 @@ class TableResult:
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file of rows, or of unresolved operations, and its name in the output. `bucket`: of its keys."""
+    """A file and its name in the output. `what`: `rows`, or the operations that are `unresolved` or `kept` for later
+    runs; `bucket`: of its keys."""
 
     result: TableResult
-    unresolved: bool
+    what: str
     name: str
     file: WrittenFile
     bucket: int | None
+
+
+def is_of_rows(entry: Mapping[str, Any]) -> bool:
+    """Return whether a file in a manifest has rows."""
+    return "unresolved" not in entry and "kept" not in entry
 
 
 def table_directory(table: str) -> str:
@@ -120,6 +136,7 @@ def _table(result: TableResult) -> dict[str, Any]:
         "defaults": counts.defaults.total() + counts.added.total(),
         "unset": _unset(counts),
         "buckets": result.buckets,
+        "complete": result.is_complete,
         "without_time": stats.without_time,
         "without_position": stats.without_position,
         "first_time": _time(stats.first_time),
@@ -142,8 +159,8 @@ def _time(moment: datetime | None) -> str | None:
 
 def _entry(item: PublishedFile) -> dict[str, Any]:
     entry: dict[str, Any] = {"path": item.name, "table": item.result.table.name, "rows": item.file.rows}
-    if item.unresolved:
-        entry["unresolved"] = entry.pop("rows")
+    if item.what != "rows":
+        entry[item.what] = entry.pop("rows")
     elif item.bucket is not None:
         entry["bucket"] = item.bucket
     return entry | {"bytes": item.file.size, "sha256": item.file.sha256}
@@ -186,17 +203,33 @@ class PreviousResult:
         found = self.document["tables"].get(table)
         return found["last_position"] if found is not None and found["order"].startswith("positions") else None
 
+    def is_complete(self, table: str) -> bool:
+        """Return whether a key of a table without a row is free."""
+        return bool(self.document["tables"].get(table, {}).get("complete", False))
+
+    def pending(self, table: str) -> list[str]:
+        """Return the files of unresolved and of kept operations of a table that a run reads, and writes anew. An
+        earlier ggfmt kept none, so that its unresolved operations stay."""
+        if "complete" not in self.document["tables"].get(table, {}):
+            return []
+        entries = (entry for entry in self.document["files"] if entry["table"] == table)
+        return [entry["path"] for entry in entries if not is_of_rows(entry)]
+
+    def kept(self, table: str, definition: RowTable, output: Location) -> KeptOperations | None:
+        """Return the operations of a table that earlier runs have kept; None if there are none."""
+        entries = [entry for entry in self.document["files"] if entry["table"] == table and "kept" in entry]
+        if not entries:
+            return None
+        ordering = Ordering.named(self.document["tables"][table]["order"])
+        return load_kept([output.child(entry["path"]) for entry in entries], definition, ordering)
+
     def merged(self, document: dict[str, Any], results: Sequence[TableResult], gone: set[str]) -> dict[str, Any]:
         """Return the manifest of a run with what stays of this one. `gone`: names of files that the run replaces."""
         tables = dict(self.document["tables"])
         removed: dict[str, int] = {}
-        kept = {
-            entry["table"]
-            for entry in self.document["files"]
-            if entry["path"] not in gone and "unresolved" not in entry
-        }
+        kept = {entry["table"] for entry in self.document["files"] if entry["path"] not in gone and is_of_rows(entry)}
         for entry in self.document["files"]:
-            if entry["path"] in gone and "unresolved" not in entry:
+            if entry["path"] in gone and is_of_rows(entry):
                 removed[entry["table"]] = removed.get(entry["table"], 0) + entry.get("rows", 0)
         for result in results:
             name = result.table.name
@@ -204,6 +237,8 @@ class PreviousResult:
             before = tables.get(name, {"rows": 0, "unresolved": 0, "defaults": 0, "unset": {}})
             if name not in kept:  # also an earlier layout, which does not count the rows of a file
                 before, removed[name] = {**before, "rows": 0}, 0
+            if "complete" in before:  # all unresolved operations have been read again
+                before = {**before, "unresolved": 0}
             rows = before["rows"] - removed.get(name, 0) + table["rows"]
             counts = {what: before[what] + table[what] for what in ("unresolved", "defaults")}
             unset = {column: dict(causes) for column, causes in before.get("unset", {}).items()}

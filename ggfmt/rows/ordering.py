@@ -14,7 +14,7 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.rows.operations import BASE_SEQ
-from ggfmt.rows.positions import PositionKind
+from ggfmt.rows.positions import PositionKind, kind_named
 from ggfmt.rows.query import RowQuery, parse_time, query_error
 from ggfmt.rows.table_stats import TableStats
 
@@ -29,6 +29,11 @@ class Ordering:
 
     def __str__(self) -> str:
         return "the input" if self.by is None else f"positions ({self.by.name})"
+
+    @staticmethod
+    def named(text: str) -> Ordering:
+        """Return the ordering that a manifest names."""
+        return Ordering(kind_named(text.removeprefix("positions (").removesuffix(")")))
 
     def sort(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return operations in order; rows of a base snapshot come first."""
@@ -48,9 +53,12 @@ class Ordering:
         if self.by is None:
             return [seq]
         columns = self.position_columns(batch)
-        phase = pc.not_equal(seq, BASE_SEQ)
-        base_rows = phase.true_count < len(phase)
-        return [*([pc.cast(phase, pa.int8())] if base_rows else []), *columns, seq]
+        early = pc.less(seq, 0)
+        if not early.true_count:
+            return [*columns, seq]
+        # Rows of a base, operations that earlier runs have kept in their order, and the others.
+        phase = pc.add(pc.cast(pc.not_equal(seq, BASE_SEQ), pa.int8()), pc.cast(pc.invert(early), pa.int8()))
+        return [phase, *(pc.if_else(early, pa.scalar(None, each.type), each) for each in columns), seq]
 
     def position_columns(self, batch: pa.RecordBatch) -> list[pa.Array[Any]]:
         """Return columns that are the same for operations at the same position."""

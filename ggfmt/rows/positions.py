@@ -190,6 +190,10 @@ KINDS = (
 _BY_NAME = {kind.name: kind for kind in KINDS}
 
 
+def kind_named(name: str) -> PositionKind | None:
+    return _BY_NAME.get(name)
+
+
 def kind_of(fits: Callable[[PositionKind], bool]) -> PositionKind | None:
     """Return the first kind for which `fits` is true; None if there is none."""
     return next((kind for kind in KINDS if fits(kind)), None)

@@ -45,6 +45,37 @@ _METADATA_TYPES = {
 
 
 @dataclass(frozen=True)
+class End:
+    """The last operation of some."""
+
+    position: str | None
+    seq: int
+    transaction: str | None
+    micros: int | None
+
+    @property
+    def moment(self) -> tuple[str | None, int | None]:
+        """The transaction by its id, or by its time if it has none."""
+        return self.transaction, None if self.transaction is not None else self.micros
+
+    def place(self, ordering: Ordering) -> tuple[Any, ...]:
+        """Return what orders ends; operations that earlier runs have kept come first."""
+        if self.seq < 0 or ordering.by is None or self.position is None:
+            return self.seq >= 0, (), self.seq
+        return True, ordering.by.value(self.position) or (), self.seq
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What to keep of some operations for later runs: `doubted` in any case, `open` if the table ends with the moment
+    of `end`. Both have the columns of staging, and a number for those of connected keys."""
+
+    doubted: pa.RecordBatch
+    open: pa.RecordBatch
+    end: End
+
+
+@dataclass(frozen=True)
 class TableQuery:
     """A query to one table.
 
@@ -53,6 +84,9 @@ class TableQuery:
     files      the names of the input files, by number
     complete   a base snapshot is known
     in_pairs   the format writes an update of a key as a delete and an insert
+    keeps      later runs merge into the result, so that the answer has what they need
+    kept_files the names of the files of operations that earlier runs have kept, by the place of the operation
+    bound      the last position that earlier runs have merged
     """
 
     query: RowQuery
@@ -63,6 +97,15 @@ class TableQuery:
     files: Sequence[str] = ()
     complete: bool = False
     in_pairs: bool = False
+    keeps: bool = False
+    kept_files: Sequence[str | None] = ()
+    bound: str | None = None
+
+    def file_of(self, seq: int) -> str | None:
+        """Return the name of the file with an operation; None for a row of a base snapshot."""
+        if seq == BASE_SEQ:
+            return None
+        return self.files[seq >> FILE_BITS] if seq >= 0 else self.kept_files[seq]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -73,7 +116,9 @@ class TableQuery:
 
     def needs_before_images(self, linked: bool) -> bool:
         """Return whether operations with whole after images need their before images. `linked`: they change keys."""
-        return linked or self.query.kind != "current" or bool(self.query.keep) or not self.table.key
+        if linked or self.query.kind != "current" or self.query.keep or not self.table.key:
+            return True
+        return self.keeps and bool(self.truncates)
 
     @property
     def schema(self) -> pa.Schema:
@@ -102,11 +147,13 @@ class RowCounts:
 
 @dataclass
 class UnitAnswer:
-    """The result for some rows. `unresolved`: operations in the columns of staging, with a column `reason`."""
+    """The result for some rows. `unresolved`: operations in the columns of staging, with a column `reason`; `kept`:
+    what later runs need."""
 
     rows: pa.RecordBatch
     counts: RowCounts
     unresolved: pa.RecordBatch
+    kept: Selection | None = None
 
 
 def check_keyless(query: RowQuery, table: RowTable, stats: TableStats) -> None:
@@ -121,6 +168,30 @@ def check_keyless(query: RowQuery, table: RowTable, stats: TableStats) -> None:
     if stats.incomplete is not None:
         message = "the table has no key, and an operation does not show its whole row before and after it"
         raise UsageError(Diagnostic("GG552", message, stats.incomplete, help))
+
+
+def check_bound(query: TableQuery, batch: pa.RecordBatch) -> None:
+    """Raises: UsageError GG551 for operations, in order, before those that earlier runs have merged: the result does
+    not keep what is needed to find their place. In a table without a key, also for one at the same position: it may be
+    one that comes again."""
+    kind = query.ordering.by
+    bound = None if kind is None or query.bound is None else kind.value(query.bound)
+    new = batch.filter(pc.greater_equal(batch["seq"], 0)) if bound is not None else batch.slice(0, 0)
+    if kind is None or bound is None or not len(new):
+        return
+    position = new["position"][0].as_py()
+    place = kind.value(position)
+    if place is None or place > bound or (place == bound and query.table.key):
+        return
+    raise late_error(query.table.name, query.file_of(new["seq"][0].as_py()), position, query.bound)
+
+
+def late_error(table: str, file: str | None, position: str, bound: str | None) -> UsageError:
+    """Return GG551 for operations that come too late."""
+    where = "at" if position == bound else f"at position {position}, before"
+    message = f"the file has operations {where} position {bound}, up to which an earlier run has merged the table"
+    help = "consolidate all files into another output; or give `--order input` if later files are newer"
+    return UsageError(Diagnostic("GG551", message, Span(file=file, table=table, position=position), help))
 
 
 def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Sequence[str]) -> list[pa.Array[Any]]:
@@ -145,9 +216,8 @@ def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Seque
 def misfit(query: TableQuery, operation: pa.RecordBatch, name: str, text: str) -> Abend:
     """Return the error for a value of an operation that does not fit the type of its column."""
     seq, type = operation["seq"][0].as_py(), query.table.types[name]
-    file = None if seq == BASE_SEQ else query.files[seq >> FILE_BITS]
     place = Span(
-        file=file,
+        file=query.file_of(seq),
         offset=operation["offset"][0].as_py(),
         table=query.table.name,
         field=name,

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt import signals
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.commit import CommitPart, StagedMove, commit, lock_all, write_error
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import counted, folded
@@ -24,6 +25,7 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
 from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base, tables_by_name, warn_unresolved
+from ggfmt.rows.kept import KEPT_DIRECTORY
 from ggfmt.rows.manifest import (
     PreviousResult,
     PublishedFile,
@@ -36,7 +38,7 @@ from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import UNRESOLVED, RowQuery, query_error
-from ggfmt.rows.results import TableQuery, check_keyless
+from ggfmt.rows.results import TableQuery, check_keyless, late_error
 from ggfmt.rows.staging import (
     MAX_MEMORY_BYTES,
     MemoryBudget,
@@ -45,9 +47,11 @@ from ggfmt.rows.staging import (
     StagedPart,
     StagedTable,
     bucket_count,
+    bucket_numbers,
     buckets_of,
     in_pairs,
     is_in_process,
+    split_by,
     stage_operations,
     unit_count,
 )
@@ -179,6 +183,7 @@ class _ConsolidationRun:
                     for result in results
                     for file in result.replaced
                 ]
+                again += [name for result in results for name in self._previous.pending(result.table.name)]
                 document = self._previous.merged(document, results, set(again))
                 replaced = [*again, *map(run_file, kept_runs(self._output.store))]
             others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], scan.inputs)]
@@ -287,7 +292,7 @@ class _ConsolidationRun:
                 if result.error is not None:
                     raise UsageError(result.error)
                 one.take(item, result)
-        return [one.result for one in work]
+        return [one.finished() for one in work]
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
         """Raises: Abend GG570 with `--strict` if something is unresolved."""
@@ -310,14 +315,16 @@ class _ConsolidationRun:
         for result in results:
             for bucket, file in result.files:
                 name = table_directory(result.table.name)
-                yield self._name(result, False, name, to, file, parts, bucket)
+                yield self._name(result, "rows", name, to, file, parts, bucket)
             for file in result.unresolved:
-                yield self._name(result, True, "_unresolved", generic, file, parts, None)
+                yield self._name(result, "unresolved", "_unresolved", generic, file, parts, None)
+            for file in result.kept.files(result.query.ordering):
+                yield self._name(result, "kept", KEPT_DIRECTORY, "parquet", file, parts, None)
 
     def _name(
         self,
         result: TableResult,
-        unresolved: bool,
+        what: str,
         directory: str,
         suffix: str,
         file: Any,
@@ -325,7 +332,7 @@ class _ConsolidationRun:
         bucket: int | None,
     ) -> PublishedFile:
         number = parts[folded(directory)] = parts.get(folded(directory), -1) + 1
-        return PublishedFile(result, unresolved, f"{directory}/part-{number:0{MIN_DIGITS}d}.{suffix}", file, bucket)
+        return PublishedFile(result, what, f"{directory}/part-{number:0{MIN_DIGITS}d}.{suffix}", file, bucket)
 
     def _commit(
         self,
@@ -355,6 +362,10 @@ class _ConsolidationRun:
         return self._staging
 
     @property
+    def output(self) -> Location:
+        return self._output.root
+
+    @property
     def previous(self) -> PreviousResult | None:
         """The result that the run merges into; None if it writes a new one."""
         return self._previous
@@ -377,6 +388,8 @@ def _call(plans: Mapping[int, TablePlan], call: _Call, attempt: int) -> UnitResu
         return call.task(plans[call.table], call.item, attempt)
     except Abend as error:  # as a result, since Spark would show a failed task
         return UnitResult(abend=error.diagnostics[0])
+    except UsageError as error:
+        return UnitResult(error=error.diagnostics[0])
 
 
 class _TableWork:
@@ -403,11 +416,13 @@ class _TableWork:
         stats = self._staged.stats
         check_keyless(settings.query, table, stats)
         ordering = choose_ordering(settings.query, stats)
+        previous = run.previous
         if ordering.by is not None and name in staged.staged:
             stats.last_position = staged.last_position(name, ordering.by) or stats.last_position
-            if run.previous is not None:
-                _check_late(run.previous, staged, name, ordering.by)
+            if previous is not None:
+                _check_late(previous, staged, name, ordering.by)
         epoch = epoch_at(table, settings.query.as_of, stats.epoch_starts, ordering.by)
+        self._kept = kept = None if previous is None else previous.kept(name, table, run.output)
         query = TableQuery(
             settings.query,
             table,
@@ -415,10 +430,17 @@ class _TableWork:
             epoch,
             tuple(stats.truncates),
             staged.files,
-            base is not None and base.complete,
+            base is not None and base.complete if previous is None else previous.is_complete(name),
             in_pairs(staged.job),
+            settings.checkpoint is not None,
+            () if kept is None else kept.files,
+            None if previous is None else previous.last_position(name),
         )
-        linked = staged.links(name, ordering) if name in staged.staged and table.key else None
+        linked = None
+        if name in staged.staged and table.key:
+            linked = (
+                staged.links(name, ordering) if kept is None else staged.links(name, ordering, kept.last, kept.links)
+            )
         self.plan = TablePlan(
             query,
             number,
@@ -427,6 +449,7 @@ class _TableWork:
             run.staging,
             {} if base is None else base.types,
             memory,
+            None if kept is None else kept.hashes,
         )
         self._buckets = buckets_of(table, staged.buckets)
         size = self._staged.size
@@ -437,6 +460,12 @@ class _TableWork:
         if self._aligned:
             assert base is not None
             self._groups = base.bucket_count
+        self._kept_parts: list[StagedPart] = []
+        if kept is not None and len(kept.batch):
+            numbers = bucket_numbers(kept.batch, self._groups) if self._groups > 1 else None
+            self._kept_parts = [
+                StagedPart(bucket, batch.nbytes, batch) for bucket, batch in split_by(kept.batch, numbers)
+            ]
         self._base_parts: list[StagedPart] = []
         self._linked_parts: list[StagedPart] = []
         self._results: list[StagedPart] = []
@@ -483,12 +512,19 @@ class _TableWork:
             yield answer_group, Group(number, parts, self._groups)
 
     def bucket_items(self) -> Iterator[tuple[Task, Any]]:
+        touched = self._touched() if self._aligned else set()
         for bucket in self._all_buckets():
-            if self._aligned and not bucket.parts and not bucket.results:
+            if self._aligned and not bucket.parts and not bucket.results and bucket.number not in touched:
                 continue
             if self._aligned:
                 self.result.replaced += bucket.base_files
             yield answer_bucket, bucket
+
+    def _touched(self) -> set[int]:
+        """Return the buckets of keys that lose their row to another one, or whose operations earlier runs have kept."""
+        plan = self.plan
+        hashes = [*([] if plan.linked is None else [plan.linked.hashes]), *([] if plan.kept is None else [plan.kept])]
+        return {hash & (self._groups - 1) for some in hashes for hash in non_null_values(some)}
 
     def _all_buckets(self) -> list[Bucket]:
         """The buckets, with what is known of them so far."""
@@ -497,7 +533,10 @@ class _TableWork:
             Bucket(
                 number,
                 self._groups,
-                [part for part in self._staged.parts if part.bucket % self._groups == number],
+                [
+                    *(part for part in self._kept_parts if part.bucket == number),
+                    *(part for part in self._staged.parts if part.bucket % self._groups == number),
+                ],
                 [file for file in files if file.bucket == number],
                 [part for part in self._base_parts if part.bucket == number],
                 [part for part in self._results if part.bucket == number],
@@ -518,10 +557,21 @@ class _TableWork:
             self.result.files.append((item.number, result.file))
             self._count(result)
 
+    def finished(self) -> TableResult:
+        """Return the result, once all tasks are done."""
+        result, ordering = self.result, self.plan.query.ordering
+        if ordering.by is not None:
+            by = ordering.by
+            known = [result.stats.last_position, self.plan.query.bound, *(end.position for end in result.kept.ends)]
+            valued = [(by.value(text), text) for text in known if text is not None and by.value(text) is not None]
+            result.stats.last_position = max(valued)[1] if valued else result.stats.last_position
+        return result
+
     def _count(self, result: UnitResult) -> None:
         self.result.counts.add(result.counts)
         self.result.unresolved += result.unresolved
         self.result.places += result.places
+        self.result.kept.add(result.kept)
 
 
 def _check_late(previous: PreviousResult, staged: StagedInput, name: str, kind: PositionKind) -> None:
@@ -534,6 +584,4 @@ def _check_late(previous: PreviousResult, staged: StagedInput, name: str, kind: 
     for file, position in staged.first_positions(name):
         place = kind.value(position)
         if place is not None and place < bound:
-            message = f"operations at position {position} come before position {last}, which an earlier run has merged"
-            help = "consolidate all files into another output; or give `--order input` if later files are newer"
-            raise UsageError(Diagnostic("GG551", message, Span(file=file, table=name, position=position), help))
+            raise late_error(name, file, position, last)

@@ -111,17 +111,25 @@ class StagedInput:
         known = [position for position in lasts if position is not None and kind.value(position) is not None]
         return max(known, key=lambda position: kind.value(position) or (), default=None)
 
-    def links(self, name: str, ordering: Ordering) -> LinkedKeys:
-        """Return the keys of a table that operations connect, also those of neighboring splits."""
+    def links(
+        self,
+        name: str,
+        ordering: Ordering,
+        before: pa.RecordBatch | None = None,
+        others: Iterable[KeyLinks] = (),
+    ) -> LinkedKeys:
+        """Return the keys of a table that operations connect, also those of neighboring splits. `before`: the last
+        operation of earlier runs; `others`: what these connect."""
         table = self.tables[name]
         ends = self.ends[name]
         schema = staged_schema(table)
-        found: list[KeyLinks] = list(self.staged[name].stats.links)
+        found: list[KeyLinks] = [*self.staged[name].stats.links, *others]
         if ordering.by is not None and len(ends) > 1:
             firsts = concatenated([first for first, _ in ends], schema)
             numbers = pa.array(range(len(ends)), pa.int64())
             tagged = firsts.set_column(firsts.schema.get_field_index("offset"), "offset", numbers)
             ends = [ends[int(number)] for number in non_null_values(ordering.sort(tagged)["offset"])]
+        ends = ends if before is None else [(before, before), *ends]
         finder = LinkFinder(table, schema, in_pairs(self.job))
         for (_, last), (first, _) in pairwise(ends):
             found += finder.links_in(concatenated([last, first], schema))

@@ -21,18 +21,19 @@ from ggfmt.arrow.arrays import narrow, non_null_values, nulls
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.frames.batches import FILE_BITS
 from ggfmt.frames.images import image_maps
 from ggfmt.frames.shapes import GENERIC, TEXT, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
 from ggfmt.rows.answers import answer
+from ggfmt.rows.kept import as_kept, kept_schema, without_kept
 from ggfmt.rows.key_updates import LinkedKeys
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, staged_schema
+from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
-from ggfmt.rows.results import REASON, RowCounts, TableQuery, UnitAnswer
+from ggfmt.rows.results import REASON, End, RowCounts, TableQuery, UnitAnswer
 from ggfmt.rows.staging import (
     BucketFiles,
     MemoryBudget,
@@ -74,6 +75,7 @@ class TablePlan:
     directory  for files, which tasks reach
     base_types  of columns of the base snapshot
     memory     while it lasts, results that other tasks need stay in memory
+    kept       the keys of operations that earlier runs have kept: rows of the base there are left out
     """
 
     query: TableQuery
@@ -83,6 +85,7 @@ class TablePlan:
     directory: Location
     base_types: Mapping[str, pa.DataType] = field(default_factory=dict)
     memory: MemoryBudget | None = None
+    kept: pa.Array[pa.UInt64Scalar] | None = None
 
     @property
     def table(self) -> RowTable:
@@ -93,15 +96,38 @@ class TablePlan:
 
 
 @dataclass
+class KeptFiles:
+    """Files of operations for later runs: `doubted` in any case, `open` of units that end as the table does."""
+
+    doubted: list[WrittenFile] = field(default_factory=list)
+    open: list[tuple[End, WrittenFile]] = field(default_factory=list)
+    ends: list[End] = field(default_factory=list)
+
+    def add(self, other: KeptFiles) -> None:
+        self.doubted += other.doubted
+        self.open += other.open
+        self.ends += other.ends
+
+    def files(self, ordering: Ordering) -> list[WrittenFile]:
+        """Return the files that are needed."""
+        if not self.ends:
+            return []
+        last = max(self.ends, key=lambda end: end.place(ordering)).moment
+        return [*self.doubted, *(file for end, file in self.open if end.moment == last)]
+
+
+@dataclass
 class UnitResult:
     """What a task has found. `rows`: parts with rows for the buckets they belong to; `places`: of the first unresolved
-    operations. `error`: what is wrong with the base, `abend`: with the operations."""
+    operations; `kept`: operations for later runs. `error`: what is wrong with the base, `abend`: with the
+    operations."""
 
     rows: list[StagedPart] = field(default_factory=list)
     file: WrittenFile | None = None
     unresolved: list[WrittenFile] = field(default_factory=list)
     counts: RowCounts = field(default_factory=RowCounts)
     places: list[tuple[str, Span]] = field(default_factory=list)
+    kept: KeptFiles = field(default_factory=KeptFiles)
     error: Diagnostic | None = None
     abend: Diagnostic | None = None
 
@@ -170,7 +196,7 @@ def stage_base(plan: TablePlan, task: BaseTask, attempt: int) -> UnitResult:
     """Leave the rows of a base file by bucket."""
     files = plan.files("base", f"{attempt}")
     try:
-        for rows in base_rows(task.file, plan.table, plan.base_types):
+        for rows in _rows_of(plan, task.file):
             files.write(plan.table.name, rows, bucket_numbers(rows, task.buckets) if task.buckets > 1 else None)
     except UsageError as error:
         return UnitResult(error=error.diagnostics[0])
@@ -198,9 +224,14 @@ class Bucket:
     results: Sequence[StagedPart] = ()
 
 
+def _rows_of(plan: TablePlan, file: BaseFile) -> Iterator[pa.RecordBatch]:
+    for rows in base_rows(file, plan.table, plan.base_types):
+        yield without_kept(rows, plan.kept)
+
+
 def _base_of(plan: TablePlan, bucket: Bucket) -> Iterator[pa.RecordBatch]:
     for file in bucket.base_files:
-        yield from base_rows(file, plan.table, plan.base_types)
+        yield from _rows_of(plan, file)
     yield from load(bucket.base_parts)
 
 
@@ -248,6 +279,7 @@ def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
     parts, _ = files.close().get(plan.table.name, ([], 0))
     result = UnitResult(rows=parts, counts=found.counts)
     _add_unresolved(plan, found, result, f"g{group.number}-{attempt}")
+    _add_kept(plan, found, result, f"g{group.number}-{attempt}")
     return result
 
 
@@ -327,6 +359,7 @@ def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str)
     result.counts.add(found.counts)
     yield found.rows
     _add_unresolved(plan, found, result, stem)
+    _add_kept(plan, found, result, stem)
 
 
 _Found = TypeVar("_Found", bound="pa.Array[Any]")
@@ -417,6 +450,22 @@ def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem
     result.unresolved.append(write_file(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows]))
 
 
+def _add_kept(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str) -> None:
+    """Write the operations that later runs may need."""
+    if found.kept is None:
+        return
+
+    def written(what: str, batch: pa.RecordBatch) -> WrittenFile | None:
+        target = plan.directory.child("kept", f"{plan.number:05d}-{stem}-{what}")
+        schema, rows = kept_schema(plan.table), [as_kept(batch, plan.query)]
+        return write_file(target, "parquet", plan.table.name, schema, rows) if len(batch) else None
+
+    doubted, open = written("doubted", found.kept.doubted), written("open", found.kept.open)
+    result.kept.ends.append(found.kept.end)
+    result.kept.doubted += [] if doubted is None else [doubted]
+    result.kept.open += [] if open is None else [(found.kept.end, open)]
+
+
 def generic_operations(operations: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:
     """Return unresolved operations as those of all tables: with images as maps from column to text."""
     table, count = query.table, len(operations)
@@ -433,14 +482,13 @@ def generic_operations(operations: pa.RecordBatch, query: TableQuery) -> pa.Reco
     if not table.key:  # an update there is a delete and an insert with both images
         both = pc.and_(images["before"].is_valid(), images["after"].is_valid())
         op = pc.if_else(both, pa.scalar(UPDATE, op.type), op)
-    numbers = non_null_values(pc.shift_right(operations["seq"], pa.scalar(FILE_BITS, pa.int64())))
     known = {
         REASON: operations[REASON],
         "table": pa.repeat(pa.scalar(table.name, TEXT), count),
         "op_type": _OPS.take(op),
         "op_ts": operations["ts"],
         "position": operations["position"],
-        "file": pa.array([query.files[int(number)] for number in numbers], TEXT),
+        "file": pa.array([query.file_of(seq) for seq in non_null_values(operations["seq"])], TEXT),
         "offset": operations["offset"],
         "seq": operations["seq"],
         **images,

@@ -379,7 +379,7 @@ def deliver(histories: Sequence[History], random: Random) -> list[File]:
             continue
         count = random.randint(1, 4)
         pieces = [_cut(one, count, random) for one in several]
-        files = [_merged([piece[place] for piece in pieces], random) for place in range(count)]
+        files = [merged([piece[place] for piece in pieces], random) for place in range(count)]
         if moves:
             files = [_with_repeats(file, random) for file in files]
             files += [file for file in files if random.random() < 0.2]
@@ -401,7 +401,7 @@ def _cut(one: History, count: int, random: Random) -> list[File]:
     return [[pair for group in groups[start:end] for pair in group] for start, end in pairwise(bounds)]
 
 
-def _merged(pieces: Sequence[File], random: Random) -> File:
+def merged(pieces: Sequence[File], random: Random) -> File:
     """The changes of several tables in one file; those of each in order."""
     turns = [number for number, piece in enumerate(pieces) for _ in piece]
     random.shuffle(turns)
