@@ -36,7 +36,7 @@ def test_histories_that_are_cut_anywhere(
         monkeypatch.setattr("ggfmt.rows.run.bucket_count", lambda size, parallelism: buckets)
         monkeypatch.setattr("ggfmt.rows.run.unit_count", lambda size, parallelism: buckets)
     withheld = total = 0
-    for number, several in enumerate(batches(seed, 120)):
+    for number, several in enumerate(batches(seed, 60)):
         several = [one for one in several if one.key or not one.recording.positions]
         random = Random(f"cut {seed} {number}")
         files = cut_anywhere(several, random.randrange(2, 6), random)
@@ -49,7 +49,7 @@ def test_histories_that_are_cut_anywhere(
                 assert found in HARMLESS, f"{one.table} ({one.kind}): {found}"
                 withheld += found == "withheld rows"
                 total += 1
-    assert total > 40
+    assert total > 20
     assert withheld <= max(1, MAX_WITHHELD * total)
 
 
@@ -153,6 +153,16 @@ CUT = {
 def test_what_a_later_run_decides(tmp_path: Path, days: tuple[list[dict[str, Any]], ...], to: str) -> None:
     whole, rounds = run_rounds(tmp_path, *days, to=to)
     assert difference(whole, rounds, ["ID"]) in ("", "fewer operations unresolved")
+
+
+def test_a_row_that_moves_to_another_bucket_leaves_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggfmt.rows.run.bucket_count", lambda size, parallelism: 8)
+    monkeypatch.setattr("ggfmt.rows.run.unit_count", lambda size, parallelism: 8)
+    rows = [change(number, "I", None, row(number, "a")) for number in range(40)]
+    moves = [[change(100 * n, "U", {"ID": str(n)}, {"ID": str(100 + n)})] for n in (3, 4)]
+    whole, rounds = run_rounds(tmp_path, rows, *moves)
+    assert difference(whole, rounds, ["ID"]) == ""
+    assert rounds.entry["buckets"] == 8
 
 
 def test_a_row_without_a_key_that_goes_before_it_comes(tmp_path: Path) -> None:
