@@ -160,7 +160,7 @@ def test_versions(name: str, seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [name for name in KEYED if not (SHAPES[name].definitions and SHAPES[name].untimed)])
+@pytest.mark.parametrize("name", KEYED)
 def test_rows_at_a_time(name: str, seed: int, tmp_path: Path) -> None:
     told = history(SHAPES[name], seed)
     moment = "2020-01-01 00:00:00.200000"

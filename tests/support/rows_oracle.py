@@ -372,16 +372,25 @@ def _doubt(row: TableRow) -> str | None:
 
 
 def until(changes: Iterable[Change], second: int) -> list[Change]:
-    """Return the changes that were committed by a second. A change of columns counts if an operation behind it does."""
-    found: list[Change] = []
-    waiting: list[Change] = []
-    for item in changes:
-        if item.op == "C":
-            waiting.append(item)
-        elif item.second is None or item.second <= second:
-            found += [*waiting, item]
-            waiting = []
-    return found
+    """Return the changes that were committed by a second.
+
+    A change of columns counts if the operation behind it does, with those before it. A later operation that has no
+    time, and so counts always, does not say when the columns changed.
+    """
+    every = list(changes)
+    last = -1  # of the changes of columns that count
+    behind = None
+    for place, item in reversed(list(enumerate(every))):
+        if item.op != "C":
+            behind = item
+        elif behind is not None and (behind.second is None or behind.second <= second):
+            last = place
+            break
+    return [
+        item
+        for place, item in enumerate(every)
+        if (place <= last if item.op == "C" else item.second is None or item.second <= second)
+    ]
 
 
 def consolidate(
