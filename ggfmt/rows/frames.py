@@ -108,7 +108,7 @@ def rows_frame(
         plan, found = _plan(request, sink, runner)
     table = found.tables[name]
     staged = found.staged.get(name, StagedTable())
-    check_keyless(query, table, staged.stats)
+    check_keyless(query, table, staged.stats, found.files)
     ordering = choose_ordering(query, staged.stats)
     epoch = epoch_at(table, query.as_of, staged.stats.epoch_starts, ordering.by)
     files = found.files

@@ -268,7 +268,9 @@ def _links(batch: pa.RecordBatch, components: pa.Array[Any]) -> list[KeyLinks]:
 
 def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.RecordBatch:
     names = batch.schema.names
-    if {name for name in names if name.startswith("k.")} != {f"k.{name}" for name in table.identity}:
+    known = {name.removeprefix("k.") for name in names if name.startswith("k.")}
+    every = {name.removeprefix("a.") for name in names if name.startswith("a.")}
+    if known != (set(table.key) or every):
         message = "the table has another key than in the runs before, which left unresolved operations"
         help = "give the key of those runs, or consolidate all files into another output"
         raise UsageError(Diagnostic("GG551", message, Span(table=table.name), help))
@@ -276,10 +278,11 @@ def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.
     retyped = False
     for j, name in enumerate(table.identity):
         for prefix in _KEYS:
-            column = batch[f"{prefix}.{name}"]
-            retyped = retyped or column.type != table.types[name]
+            there = f"{prefix}.{name}" in names  # a table without a key may have got a column
+            column = batch[f"{prefix}.{name}"] if there else nulls(len(batch), table.types[name])
+            retyped = retyped or not there or column.type != table.types[name]
             arrays[f"{prefix}{j}"] = _key_values(column, table, name)
-    if retyped:
+    if retyped or len(known) > len(table.identity):
         for name, prefix in (("hash", "k"), ("old_hash", "o")):
             hashes = row_hashes([arrays[f"{prefix}{j}"] for j in range(len(table.identity))])
             arrays[name] = pc.if_else(batch["keyed"], hashes, pa.scalar(None, pa.uint64()))

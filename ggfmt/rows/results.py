@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -156,9 +156,9 @@ class UnitAnswer:
     kept: Selection | None = None
 
 
-def check_keyless(query: RowQuery, table: RowTable, stats: TableStats) -> None:
+def check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Sequence[str]) -> None:
     """Raises: UsageError GG552 for a table without a key whose operations do not show their whole rows, GG551 for its
-    history."""
+    history. `files`: the names of the input files, by number."""
     if table.key:
         return
     name = table.name
@@ -167,7 +167,8 @@ def check_keyless(query: RowQuery, table: RowTable, stats: TableStats) -> None:
         raise query_error(f"`{name}` has no key, so that a history of its rows is not possible", help)
     if stats.incomplete is not None:
         message = "the table has no key, and an operation does not show its whole row before and after it"
-        raise UsageError(Diagnostic("GG552", message, stats.incomplete, help))
+        seq, place = stats.incomplete
+        raise UsageError(Diagnostic("GG552", message, replace(place, file=files[seq >> FILE_BITS]), help))
 
 
 def check_bound(query: TableQuery, batch: pa.RecordBatch) -> None:

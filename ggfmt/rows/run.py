@@ -414,7 +414,7 @@ class _TableWork:
             assert base is not None
             table = of_base(name, base.key, base.types)
         stats = self._staged.stats
-        check_keyless(settings.query, table, stats)
+        check_keyless(settings.query, table, stats, staged.files)
         ordering = choose_ordering(settings.query, stats)
         previous = run.previous
         if ordering.by is not None and name in staged.staged:

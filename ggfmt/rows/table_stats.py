@@ -62,7 +62,7 @@ class TableStats:
     ordering           the kind of positions
     epoch_starts       by epoch with operations the position and the time, in microseconds, of the first
     links              keys that an operation, or a pair of operations, connects
-    incomplete         the place of an operation without whole images, in a table without a key
+    incomplete         the `seq` and the place of an operation without whole images, in a table without a key
     """
 
     operations: Counter[str] = field(default_factory=Counter)
@@ -77,7 +77,7 @@ class TableStats:
     ordering: PositionStats = field(default_factory=PositionStats)
     epoch_starts: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
     links: list[KeyLinks] = field(default_factory=list)
-    incomplete: Span | None = None
+    incomplete: tuple[int, Span] | None = None
 
     def add(self, batch: pa.RecordBatch, table: RowTable) -> None:
         """Add a batch of staged operations, with truncates, that come later in the input."""
@@ -144,8 +144,8 @@ class TableStats:
             self.incomplete = later.incomplete
 
 
-def _incomplete(batch: pa.RecordBatch, table: RowTable) -> Span | None:
-    """Return the place of the first operation that does not show the whole row before and after it."""
+def _incomplete(batch: pa.RecordBatch, table: RowTable) -> tuple[int, Span] | None:
+    """Return the `seq` and the place of the first operation that does not show the whole row before and after it."""
     ops, seqs = batch["op"], batch["seq"]
     lacking = []
     for i, name in enumerate(table.columns):
@@ -163,4 +163,5 @@ def _incomplete(batch: pa.RecordBatch, table: RowTable) -> Span | None:
     if not rows:
         return None
     row = batch.slice(rows[0], 1)
-    return Span(table=table.name, offset=row["offset"][0].as_py(), position=row["position"][0].as_py())
+    place = Span(table=table.name, offset=row["offset"][0].as_py(), position=row["position"][0].as_py())
+    return row["seq"][0].as_py(), place
