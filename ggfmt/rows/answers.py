@@ -355,7 +355,9 @@ class _Unit:
                 arrival = self._table.arrivals(name)[self._query.epoch]
                 first = self._table.epochs[0].start
                 # A base has all columns that the table had then.
-                late = pc.equal(seqs, BASE_SEQ) if arrival in (None, first) else pc.less(seqs, arrival)
+                late = pc.less(seqs, arrival) if arrival not in (None, first) else pc.equal(seqs, BASE_SEQ)
+                if name not in self._query.kept_columns:
+                    late = pc.or_(late, pc.less(seqs, 0))
                 added = pc.and_(lacking, late).true_count
                 counts.added[name] += added
                 counts.defaults[name] += lacking.true_count - added

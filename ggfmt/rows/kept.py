@@ -205,11 +205,12 @@ def _since_arrival(
 @dataclass(frozen=True)
 class KeptOperations:
     """Kept operations of a table, in order, as staging has them: `files` has the name of the file of each. `links` has
-    the keys that they connect."""
+    the keys that they connect; `columns`: those that the table had."""
 
     batch: pa.RecordBatch
     files: tuple[str | None, ...] = ()
     links: list[KeyLinks] = field(default_factory=list)
+    columns: frozenset[str] = frozenset()
 
     @property
     def last(self) -> pa.RecordBatch | None:
@@ -235,6 +236,7 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
     batches: list[pa.RecordBatch] = []
     files: list[str | None] = []
     links: list[KeyLinks] = []
+    columns: set[str] = set()
     for location in locations:
         with location.open_file() as stream:
             read = parquet.ParquetFile(stream).read()
@@ -243,6 +245,7 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
             links += _links(staged, batch[_COMPONENT])
             batches.append(staged)
             files += batch[_FILE].to_pylist()
+            columns.update(name.removeprefix("a.") for name in batch.schema.names if name.startswith("a."))
     every = concatenated(batches, schema)
     numbers: pa.Int64Array = pa.array(range(len(every)), _LONG)
     offset = schema.get_field_index("offset")
@@ -250,7 +253,7 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
     every = every.take(order)
     names = [files[number] for number in non_null_values(order)]
     seqs = pc.if_else(pc.equal(every["seq"], BASE_SEQ), every["seq"], pc.subtract(numbers, len(every)))
-    return KeptOperations(every.set_column(0, "seq", seqs), tuple(names), links)
+    return KeptOperations(every.set_column(0, "seq", seqs), tuple(names), links, frozenset(columns))
 
 
 def _links(batch: pa.RecordBatch, components: pa.Array[Any]) -> list[KeyLinks]:

@@ -2,14 +2,16 @@
 
 A row keeps its identity when its key changes. So operations of a key cannot be applied without those of the keys that
 its rows came from or went to. An update shows both keys. Some sources write an update of a key as a delete and an
-insert: two neighbors of the same transaction (or, if the source has no transaction ids, of the same time) with
-different keys. In other sources such neighbors are one key update only if they show the same row but for its key.
+insert: two neighbors of the same transaction (or, if the source has no transaction ids, of the same time) at one
+position, with different keys. In other sources such neighbors are one key update only if they show the same row but for
+its key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,6 +19,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.images import differ
 from ggfmt.rows.operations import DELETE, INSERT, any_of, concatenated
+from ggfmt.rows.positions import OFFSETS
 from ggfmt.rows.tables import RowTable
 
 MAX_GROUP_KEYS = 200_000  # that a task works on, unless more of them are connected
@@ -86,8 +89,10 @@ class LinkFinder:
         hits = pc.and_(narrow(deletes["keyed"], pa.BooleanArray), narrow(inserts["keyed"], pa.BooleanArray))
         hits = pc.and_not(hits, pc.fill_null(pc.equal(deletes["hash"], inserts["hash"]), True))
         first = first.filter(pc.and_(hits, same_moment(deletes, inserts)))
-        if self._in_pairs or not len(first):
+        if not len(first):
             return first
+        if self._in_pairs:
+            return first.filter(may_be_one_record(*(batch["position"].take(pc.add(first, by)) for by in (0, 1))))
         return first.filter(self._same_but_for_the_key(batch.take(first), batch.take(pc.add(first, 1))))
 
     def _same_but_for_the_key(self, deletes: pa.RecordBatch, inserts: pa.RecordBatch) -> pa.BooleanArray:
@@ -111,6 +116,17 @@ def same_moment(one: pa.RecordBatch, other: pa.RecordBatch) -> pa.BooleanArray:
     same_id = pc.fill_null(pc.equal(*ids), False)
     same_time = pc.or_(pc.fill_null(pc.equal(*times), False), pc.and_(times[0].is_null(), times[1].is_null()))
     return pc.or_(same_id, pc.and_(pc.and_(ids[0].is_null(), ids[1].is_null()), same_time))
+
+
+def may_be_one_record(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArray:
+    """Return where the positions of a delete and an insert may be those of one update.
+
+    Debezium makes both of one record of the database's log, and they have its position. The partitions of a topic have
+    the two in different files, where the insert may follow the delete of another row. Offsets of Kafka are positions of
+    messages, and differ.
+    """
+    ours = pc.or_(pc.match_substring_regex(one, OFFSETS.whole), one.is_null())
+    return pc.fill_null(pc.or_(pc.equal(one, other), ours), True)
 
 
 @dataclass(frozen=True)

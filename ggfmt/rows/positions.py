@@ -63,7 +63,7 @@ class PositionKind:
         return f"give one like `{self.example}`"
 
     @property
-    def _whole(self) -> str:
+    def whole(self) -> str:
         return rf"\A(?:{self.pattern})\z"  # in RE2; in Python `fullmatch`
 
     @cached_property
@@ -72,7 +72,7 @@ class PositionKind:
 
     def fits_all(self, texts: pa.StringArray) -> bool:
         """Whether all texts that are not null are positions of this kind."""
-        return bool(pc.all(pc.match_substring_regex(texts, self._whole), min_count=0).as_py())
+        return bool(pc.all(pc.match_substring_regex(texts, self.whole), min_count=0).as_py())
 
     def sort_columns(self, texts: pa.StringArray) -> list[pa.Array[Any]]:
         """Return columns that, compared one after the other, order n positions of this kind."""
@@ -91,14 +91,14 @@ class PositionKind:
     def _group(self, texts: pa.StringArray, group: int) -> pa.StringArray:
         if self.pattern.startswith("(") and len(self.parts) == 1:
             return texts  # a kind with a single part is that part
-        return pc.replace_substring_regex(texts, self._whole, rf"\{group}")
+        return pc.replace_substring_regex(texts, self.whole, rf"\{group}")
 
     def families(self, texts: pa.StringArray) -> list[str]:
         """The families of texts that belong to this kind: one, where all compare."""
         if self.same_shape:
             own = pc.replace_substring_regex(texts, _HEX, "0")
         elif any(part.sort == "family" for part in self.parts):
-            own = pc.utf8_lower(pc.replace_substring_regex(texts, self._whole, r"\1"))
+            own = pc.utf8_lower(pc.replace_substring_regex(texts, self.whole, r"\1"))
         else:
             return [""]
         found: list[str] = non_null_values(pc.unique(own.drop_null()))
@@ -188,6 +188,7 @@ KINDS = (
 )
 
 _BY_NAME = {kind.name: kind for kind in KINDS}
+OFFSETS = _BY_NAME["offsets of Kafka"]
 
 
 def kind_named(name: str) -> PositionKind | None:

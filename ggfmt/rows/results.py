@@ -86,6 +86,7 @@ class TableQuery:
     in_pairs   the format writes an update of a key as a delete and an insert
     keeps      later runs merge into the result, so that the answer has what they need
     kept_files the names of the files of operations that earlier runs have kept, by the place of the operation
+    kept_columns  those that the table had then
     bound      the last position that earlier runs have merged
     """
 
@@ -99,6 +100,7 @@ class TableQuery:
     in_pairs: bool = False
     keeps: bool = False
     kept_files: Sequence[str | None] = ()
+    kept_columns: frozenset[str] = frozenset()
     bound: str | None = None
 
     def file_of(self, seq: int) -> str | None:

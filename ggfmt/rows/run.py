@@ -434,6 +434,7 @@ class _TableWork:
             in_pairs(staged.job),
             settings.checkpoint is not None,
             () if kept is None else kept.files,
+            frozenset() if kept is None else kept.columns,
             None if previous is None else previous.last_position(name),
         )
         linked = None

@@ -8,7 +8,8 @@
   position with the same images counts once. In a table without a key it counts as often as in the file that has it
   most often.
 * Sources that write a key update as a delete and a create (`splits_key_updates`) have these next to each other in one
-  transaction: they become one update. A missing column of the create is NULL, an unavailable one keeps its value.
+  transaction, at one position: they become one update. A missing column of the create is NULL, an unavailable one
+  keeps its value.
 * A transaction may have two rows at one key for a while. A change with a before image means the row that agrees with
   the image; among rows that agree it means the one that came first, because a statement updates a row once.
 * At the end of a transaction one row is left at each key: the one that came last.
@@ -180,7 +181,8 @@ def _with_key_updates(changes: Iterable[Change], key: Sequence[str]) -> list[Cha
         last = found[-1] if found else None
         if item.op == "I" and item.splits_key_updates and last is not None and last.op == "D":
             old, new = key_of(last.before, key), key_of(item.after, key)
-            if may_share_transaction(item, last) and old is not None and new is not None and old != new:
+            is_one = may_share_transaction(item, last) and item.position == last.position
+            if is_one and old is not None and new is not None and old != new:
                 found[-1] = replace(item, op="U", before=last.before, is_half=True)
                 continue
         found.append(item)
