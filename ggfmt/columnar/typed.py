@@ -171,3 +171,12 @@ _KERNELS: dict[pa.DataType, Callable[[pa.StringArray, pa.DataType], Typed]] = {
     pa.timestamp("us"): _local_times,
     pa.timestamp("us", tz="UTC"): _instants,
 }
+
+
+def differ_typed(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArray:
+    """Return where two columns of one type have different values. NULL equals only NULL."""
+    return pc.if_else(
+        pc.and_(one.is_valid(), other.is_valid()),
+        pc.fill_null(pc.not_equal(one, other), False),
+        pc.xor(one.is_valid(), other.is_valid()),
+    )

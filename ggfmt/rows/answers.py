@@ -213,12 +213,11 @@ class _Unit:
         if found is None or not found.ended:
             return places
         rows = state.fold.groups_at(places)
-        ended = pc.is_in(rows, value_set=pa.array(sorted(found.ended), _LONG))
         overtaken = pc.is_in(rows, value_set=pa.array(sorted(found.overtaken), _LONG))
         if overtaken.true_count:
             state.overtaken_places = places.filter(overtaken)
             self._list(OVERTAKEN, state, state.overtaken_places)
-        return places.filter(pc.invert(ended))
+        return _not_ended(state, places)
 
     def _deleted_places(self, state: _State, places: pa.Int64Array) -> pa.Int64Array:
         """Return where rows were deleted at keys that no row has now, the last of each key."""
@@ -333,11 +332,7 @@ class _Unit:
         """Return the rows at a point in time."""
         fold, query = state.fold, self._query
         wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
-        places = places_of(pc.and_not(wanted, fold.is_delete))
-        found = state.identities
-        if found is not None and found.ended:
-            ended = pc.is_in(fold.groups_at(places), value_set=pa.array(sorted(found.ended), _LONG))
-            places = places.filter(pc.invert(ended))
+        places = _not_ended(state, places_of(pc.and_not(wanted, fold.is_delete)))
         return RowSet(fold, fold.states(places, query.columns, query.epoch))
 
     # Results
@@ -401,6 +396,15 @@ class _State:
     unkeyed: pa.RecordBatch | None
     overtaken_places: pa.Int64Array | None = None
     lost: pa.RecordBatch | None = None
+
+
+def _not_ended(state: _State, places: pa.Int64Array) -> pa.Int64Array:
+    """Return the places of rows that no other row took the key of."""
+    found = state.identities
+    if found is None or not found.ended:
+        return places
+    ended = pc.is_in(state.fold.groups_at(places), value_set=pa.array(sorted(found.ended), _LONG))
+    return places.filter(pc.invert(ended))
 
 
 def _without(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:

@@ -237,6 +237,8 @@ class PreviousResult:
             before = tables.get(name, {"rows": 0, "unresolved": 0, "defaults": 0, "unset": {}})
             if name not in kept:  # also an earlier layout, which does not count the rows of a file
                 before, removed[name] = {**before, "rows": 0}, 0
+            if result.stats.truncates:
+                before = {**before, "defaults": 0, "unset": {}}
             if "complete" in before:  # all unresolved operations have been read again
                 before = {**before, "unresolved": 0}
             rows = before["rows"] - removed.get(name, 0) + table["rows"]

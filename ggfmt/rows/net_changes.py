@@ -10,6 +10,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import combined, counts_by_value, narrow
 from ggfmt.columnar.hashes import row_codes
+from ggfmt.columnar.images import differ
 from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import Fold, RowStates
 from ggfmt.rows.operations import INSERT, TRUNCATE
@@ -141,11 +142,5 @@ class NetChanges:
         new = self._later.fold.values(after, names)
         found: pa.BooleanArray = pa.repeat(pa.scalar(False), len(at_before))
         for one, other in zip(old, new, strict=True):
-            left, right = one.take(at_before), other.take(at_after)
-            unlike = pc.if_else(
-                pc.and_(left.is_valid(), right.is_valid()),
-                pc.fill_null(pc.not_equal(left, right), False),
-                pc.xor(left.is_valid(), right.is_valid()),
-            )
-            found = pc.or_(found, unlike)
+            found = pc.or_(found, differ(one.take(at_before), other.take(at_after)))
         return found

@@ -33,7 +33,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, nulls
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.images import differ
-from ggfmt.columnar.typed import as_text, typed_values
+from ggfmt.columnar.typed import as_text, differ_typed, typed_values
 from ggfmt.frames.batches import LocatedBatch
 from ggfmt.frames.shapes import INSTANT, TEXT
 from ggfmt.model.change import OP_TYPES, ImageColumn
@@ -161,7 +161,7 @@ def _keys(
             old = pc.if_else(both, before.values, new)
             if pc.any(differ(narrow(old, pa.StringArray), narrow(new, pa.StringArray))).as_py():
                 old_typed = _typed(located, table, name, old)
-                moves = pc.or_(moves, _differ(old_typed, typed))
+                moves = pc.or_(moves, differ_typed(old_typed, typed))
         columns |= {f"k{j}": typed, f"o{j}": old_typed}
     new_keys = [columns[f"k{j}"] for j in range(len(table.identity))]
     moves = pc.and_(moves, keyed)
@@ -170,15 +170,6 @@ def _keys(
     if moves.true_count:
         old_hashes = row_hashes([columns[f"o{j}"] for j in range(len(table.identity))])
     return {"keyed": keyed, "hash": hashes, "moves": moves, "old_hash": old_hashes, **columns}
-
-
-def _differ(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArray:
-    """Return where two typed columns differ; NULL equals NULL."""
-    return pc.if_else(
-        pc.and_(one.is_valid(), other.is_valid()),
-        pc.fill_null(pc.not_equal(one, other), False),
-        pc.xor(one.is_valid(), other.is_valid()),
-    )
 
 
 def _typed(located: LocatedBatch, table: RowTable, name: str, texts: pa.StringArray) -> pa.Array[Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from interrupted_commits import Died
 from runs import JSON_LINES, PIPES, content, manifest, operation, output_files, run_ggfmt, snapshot, tables, write_lines
 
 from ggfmt.commit.directory import OutputDirectory
@@ -86,10 +87,6 @@ def test_an_abend_leaves_the_output_as_it_was(source: Path, tmp_path: Path, exis
     after = snapshot(tmp_path)
     assert {**after, "in.json": ""} == {**before, "in.json": ""}
     assert out.exists() == existing
-
-
-class Died(BaseException):
-    """Stands for the end of the driver process: nothing handles it."""
 
 
 def own_files(output: Path) -> list[str]:

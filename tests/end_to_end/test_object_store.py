@@ -18,6 +18,7 @@ import pytest
 from frame_rows import generic_rows, write_parts, writer
 from hypothesis import given
 from hypothesis import strategies as st
+from interrupted_commits import Died
 from round_trips import Operation
 from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
 from s3_server import KEY, SECRET, Store, s3_server, store
@@ -343,10 +344,6 @@ def test_credentials_with_a_slash_are_found(store: Store, tmp_path: Path) -> Non
     assert file.shown == f"s3://{store.bucket}/in/a@b.json" == without_credentials(file.shown)
     (file,) = list_inputs([f"s3://{store.bucket}/in/a@b.json"])
     assert file.size
-
-
-class Died(BaseException):
-    """Stands for the end of the driver process: nothing handles it."""
 
 
 def test_a_commit_over_two_directories_with_keys_in_their_uris_is_ended_by_the_next_run(

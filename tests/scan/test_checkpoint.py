@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from checkpoint_place import HOUR, Place, no_runner
+from interrupted_commits import Died
 from runs import JSON_LINES, PIPES, run_ggfmt, snapshot
 
 from ggfmt.commit import journal
@@ -189,10 +190,6 @@ def test_a_failed_run_remembers_nothing(place: Place) -> None:
     bad.unlink()
     place.run()
     assert place.numbers == [1]
-
-
-class Died(BaseException):
-    """Stands for the end of the driver process."""
 
 
 @pytest.mark.parametrize("steps", range(8))

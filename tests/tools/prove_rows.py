@@ -20,7 +20,9 @@ The tool follows every reading of the records (`tests/support/row_interpretation
 are also compared with the model: a difference is one of the engine if the model is right.
 
 For histories with a right verdict, further runs compare the rows at a second, the row versions, net changes, a run over
-a base, and runs with a checkpoint. `--current` leaves them out. `--only` runs some histories by number.
+a base, and runs with a checkpoint. Of all histories, runs with a checkpoint over files that are cut anywhere, also
+within a transaction, are compared with one run over these files. `--current` leaves all of these out. `--only` runs
+some histories by number.
 
 Prints counts, and with `--show` the smallest history of each kind that is unresolved or guessed. The smallest wrong
 history of each kind is always printed. `--kinds` counts verdicts by key, checks and recording. Exit code 1 if anything
@@ -42,10 +44,13 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
+from round_cuts import compare_rounds, cut_anywhere
+from round_cuts import difference as rounds_difference
 from rows_oracle import Change, until
 from rows_proof import (
     GUESSED,
     RIGHT,
+    UNRESOLVED,
     WRONG,
     Answer,
     Engine,
@@ -61,6 +66,7 @@ from rows_proof import (
 from sql_histories import File, History, deliver, delivered, history
 
 MODEL_DIFFERS = "differs from the model"
+ROUNDS = dict.fromkeys(("", "fewer operations unresolved", "other count: defaults", "other count: unset"), RIGHT)
 
 
 @dataclass
@@ -145,6 +151,8 @@ class Proof:
             self._compare(histories, files, changes, answer)
         if others:
             self._check_others([file for file in _only(files, right) if file], right, answer, random)
+        if others and self._compares:
+            self._check_rounds(histories, random)
 
     def _attempt(self, check: str, histories: Sequence[History], run: Callable[[Path], Answer]) -> Answer | None:
         with tempfile.TemporaryDirectory() as folder:
@@ -200,6 +208,24 @@ class Proof:
                     self._report.add("changes", one, one.changes, verdict, answer)
         self._check_resumed("base", right, [random.randrange(8)], random)
         self._check_resumed("checkpoint", right, sorted(random.sample(range(8), 2)), random)
+
+    def _check_rounds(self, histories: Sequence[History], random: Random) -> None:
+        """A run for each file, and one over all. At a position without a key, operations may have come before."""
+        several = [one for one in histories if one.key or not one.recording.positions]
+        files = cut_anywhere(several, random.randrange(2, 6), random)
+        keys = ";".join(f"{one.table}={','.join(one.key)}" for one in several if one.key)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                whole, rounds = compare_rounds(files, keys or None, Path(folder))
+            except Exception as error:
+                self._report.fail("rounds", error, [one.table for one in several])
+                return
+        for one in several:
+            if one.table in whole:
+                found = rounds_difference(whole[one.table], rounds[one.table], one.key)
+                word = ROUNDS.get(found, UNRESOLVED if found == "withheld rows" else WRONG)
+                verdict = Verdict(word, found, f"{rounds[one.table].rows}, in one run {whole[one.table].rows}")
+                self._report.add("rounds", one, one.changes, verdict, Answer())
 
     def _check_resumed(self, check: str, right: Sequence[History], marks: Sequence[int], random: Random) -> None:
         """Several runs over the transactions up to each mark, each over the result of the one before."""
