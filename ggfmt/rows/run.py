@@ -14,11 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt import signals
-from ggfmt.commit.commit import CommitPart, StagedMove, commit, lock_all, write_error
-from ggfmt.commit.journal import read_document
-from ggfmt.commit.names import counted, folded
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
-from ggfmt.commit.store import FAILURES
+from ggfmt.commit.commit import lock_all, write_error
+from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
@@ -35,7 +32,7 @@ from ggfmt.rows.manifest import (
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.positions import PositionKind
-from ggfmt.rows.query import UNRESOLVED, RowQuery, query_error
+from ggfmt.rows.query import UNRESOLVED, RowQuery
 from ggfmt.rows.results import TableQuery, check_keyless
 from ggfmt.rows.staging import (
     MAX_MEMORY_BYTES,
@@ -52,6 +49,7 @@ from ggfmt.rows.staging import (
     unit_count,
 )
 from ggfmt.rows.tables import RowTable, Types, epoch_at, of_base, with_base_columns
+from ggfmt.rows.targets.choice import make_target
 from ggfmt.rows.units import (
     BaseFile,
     BaseTask,
@@ -71,8 +69,6 @@ from ggfmt.scan.runner import InThreads, Runner, warn_without_kernels
 from ggfmt.scan.scan import Scan, ScanRequest, check_selection
 from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
-MIN_DIGITS = 5
-MERGEABLE = ("parquet", "orc")
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
 _FINDING = "finding rows"  # a phase of its own
 
@@ -113,8 +109,8 @@ def execute(
 
 
 @dataclass(frozen=True)
-class _RowsTarget:
-    """The target that a checkpoint is bound to."""
+class _BoundOutput:
+    """The output that a checkpoint is bound to."""
 
     root: Location
     handler: str = "rows"
@@ -127,7 +123,8 @@ class _ConsolidationRun:
         self._run = run_id(self._moment)
         self._output = RowsDirectory(Location.of(settings.output))
         self._base: BaseSnapshot | None = None
-        self._previous: PreviousResult | None = None
+        self.target = make_target(settings.to, self._output)
+        self.target.check(settings.query, settings.checkpoint is not None)
 
     @property
     def _staging(self) -> Location:
@@ -146,11 +143,13 @@ class _ConsolidationRun:
             if checkpoint is not None:
                 files = self._new(checkpoint, files)
                 if not files:
-                    return {} if self._previous is None else dict(self._previous.document)
+                    previous = self.target.previous
+                    return {} if previous is None else dict(previous.document)
             scan = Scan(settings, files)
             scan.open_all()
             log.info("input format %s: %s", scan.input_format, visible(scan.reason))
-            replaced = [] if self._previous is not None else self._output.replaced(settings.mode)
+            if self.target.previous is None:
+                self.target.open(self._run, settings.mode)
             self._base = self._read_base()
             self._tracker.start_phase(STARTING)
             runner = stack.enter_context(start())
@@ -166,43 +165,32 @@ class _ConsolidationRun:
             self._refuse_unresolved(results)
             check_inputs_unchanged(scan.files)
             self._tracker.start_phase(COMMITTING)
-            published = list(self._published(results))
-            seconds = time.perf_counter() - started
-            document = build_manifest(
-                self._run, self._moment, settings, staged, scan.files, results, published, seconds
-            )
-            summary = list(summary_lines(document))
-            if self._previous is not None:
-                root = self._output.root
-                again = [
-                    file.location.name_below(root) or file.location.address
-                    for result in results
-                    for file in result.replaced
-                ]
-                document = self._previous.merged(document, results, set(again))
-                replaced = [*again, *map(run_file, kept_runs(self._output.store))]
-            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], scan.inputs)]
-            self._commit(published, replaced, document, others)
+            summary: list[str] = []
+
+            def describe(published: Sequence[PublishedFile]) -> dict[str, Any]:
+                seconds = time.perf_counter() - started
+                document = build_manifest(
+                    self._run, self._moment, settings, staged, scan.files, results, published, seconds
+                )
+                summary.extend(summary_lines(document))
+                return document
+
+            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._bound], scan.inputs)]
+            document = self.target.publish(results, describe, others)
             signals.suspend()  # the rows are committed, and a signal cannot change that
         for line in summary:
             log.info("%s", visible(line))
         return document
 
     @property
-    def _target(self) -> _RowsTarget:
-        return _RowsTarget(self._output.root)
+    def _bound(self) -> _BoundOutput:
+        return _BoundOutput(self._output.root)
 
     def _new(self, checkpoint: Checkpoint, files: Sequence[InputFile]) -> list[InputFile]:
-        """Return the files that no earlier run has read, and find the result to merge them into.
-
-        Raises: UsageError GG551 for rows that later changes cannot be merged into.
-        """
-        settings, query = self._settings, self._settings.query
-        if query != RowQuery(order=query.order) or settings.to not in MERGEABLE:
-            message = "`--checkpoint` is for current rows, as Parquet or ORC: changes are merged into them"
-            raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
-        if checkpoint.bind([self._target], [self._output], settings.mode) == "append":
-            self._previous = PreviousResult(read_document(self._output.store, MANIFEST) or {})
+        """Return the files that no earlier run has read, and find the result to merge them into."""
+        settings = self._settings
+        if checkpoint.bind([self._bound], [self._output], settings.mode) == "append":
+            self.target.open(self._run, "append")
         chosen = checkpoint.choose(files, settings.settle)
         if not chosen.files:
             log.info("nothing to do: %s", chosen)
@@ -211,11 +199,8 @@ class _ConsolidationRun:
 
     def _read_base(self) -> BaseSnapshot | None:
         settings = self._settings
-        if self._previous is not None:
-            to = self._previous.document[CONSOLIDATION_MEMBER]["to"]
-            if to != settings.to:
-                raise query_error(f"the rows in the output are `{to}`", f"give `--to {to}`")
-            return read_base(self._output.root.address) if self._previous.document["tables"] else None
+        if self.target.previous is not None:
+            return self.target.base()
         if settings.base is None:
             return None
         base = read_base(settings.base)
@@ -267,11 +252,13 @@ class _ConsolidationRun:
     def _results(self, staged: StagedInput, runner: Runner) -> list[TableResult]:
         bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
         bases = {name: base for name, base in bases.items() if self._settings.selection.selects(name)}
-        names = sorted(staged.staged) if self._previous is not None else sorted({*staged.staged, *bases})
+        names = sorted(staged.staged) if self.target.previous is not None else sorted({*staged.staged, *bases})
+        prepared = self.target.prepare(names, bases)
         in_use = sum(table.size for table in staged.staged.values())
         memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if is_in_process(runner) else None
         work = [
-            _TableWork(self, staged, number, name, bases.get(name), memory, runner) for number, name in enumerate(names)
+            _TableWork(self, staged, number, name, base, memory, runner)
+            for number, (name, base) in enumerate(prepared.items())
         ]
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
             items = [(one, task, item) for one in work for task, item in step(one)]
@@ -302,50 +289,6 @@ class _ConsolidationRun:
             help = "nothing was committed; without `--strict`, `_unresolved` has the operations of all of them"
             raise Abend(Diagnostic("GG570", message, Span(file=self._settings.output), help), *places[:3])
 
-    def _published(self, results: Sequence[TableResult]) -> Iterator[PublishedFile]:
-        """Yield the new files of all tables, with their names in the output."""
-        to = self._settings.to
-        generic = "parquet" if to in ("parquet", "orc", "avro") else "json"
-        parts = {} if self._previous is None else self._previous.last_parts()
-        for result in results:
-            for bucket, file in result.files:
-                name = table_directory(result.table.name)
-                yield self._name(result, False, name, to, file, parts, bucket)
-            for file in result.unresolved:
-                yield self._name(result, True, "_unresolved", generic, file, parts, None)
-
-    def _name(
-        self,
-        result: TableResult,
-        unresolved: bool,
-        directory: str,
-        suffix: str,
-        file: Any,
-        parts: dict[str, int],
-        bucket: int | None,
-    ) -> PublishedFile:
-        number = parts[folded(directory)] = parts.get(folded(directory), -1) + 1
-        return PublishedFile(result, unresolved, f"{directory}/part-{number:0{MIN_DIGITS}d}.{suffix}", file, bucket)
-
-    def _commit(
-        self,
-        published: Sequence[PublishedFile],
-        replaced: Sequence[str],
-        document: dict[str, Any],
-        others: Sequence[CommitPart],
-    ) -> None:
-        part = CommitPart(self._output, deletes=list(replaced))
-        try:
-            for item in published:
-                source = item.file.location.name_below(self._output.root)
-                assert source is not None
-                part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
-            text = as_bytes(document)
-            part.moves += self._output.stage([(run_file(self._run), text), (MANIFEST, text)])
-            commit(self._run, [part, *others])
-        except FAILURES as error:
-            raise Abend(write_error(self._output.root, error)) from None
-
     @property
     def settings(self) -> ConsolidationSettings:
         return self._settings
@@ -353,11 +296,6 @@ class _ConsolidationRun:
     @property
     def staging(self) -> Location:
         return self._staging
-
-    @property
-    def previous(self) -> PreviousResult | None:
-        """The result that the run merges into; None if it writes a new one."""
-        return self._previous
 
 
 Task = Callable[[TablePlan, Any, int], UnitResult]
@@ -394,7 +332,7 @@ class _TableWork:
     ) -> None:
         self.number = number
         settings = run.settings
-        self._base, self._merges = base, run.previous is not None
+        self._base, self._merges = base, run.target.previous is not None
         self._staged = staged.staged.get(name, StagedTable())
         table = staged.tables.get(name)
         if table is None:
@@ -405,8 +343,8 @@ class _TableWork:
         ordering = choose_ordering(settings.query, stats)
         if ordering.by is not None and name in staged.staged:
             stats.last_position = staged.last_position(name, ordering.by) or stats.last_position
-            if run.previous is not None:
-                _check_late(run.previous, staged, name, ordering.by)
+            if run.target.previous is not None:
+                _check_late(run.target.previous, staged, name, ordering.by)
         epoch = epoch_at(table, settings.query.as_of, stats.epoch_starts, ordering.by)
         query = TableQuery(
             settings.query,
@@ -423,7 +361,7 @@ class _TableWork:
             query,
             number,
             linked if linked is not None and len(linked) else None,
-            settings.to,
+            run.target.layout(query, number),
             run.staging,
             {} if base is None else base.types,
             memory,

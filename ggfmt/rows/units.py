@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
@@ -29,6 +29,7 @@ from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
 from ggfmt.rows.answers import answer
 from ggfmt.rows.key_updates import LinkedKeys
+from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, staged_schema
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
@@ -70,7 +71,7 @@ class TablePlan:
     query      what is asked
     number     of the table among all
     linked     keys that operations connect
-    to         the format of rows
+    layout     of the files of rows
     directory  for files, which tasks reach
     base_types  of columns of the base snapshot
     memory     while it lasts, results that other tasks need stay in memory
@@ -79,7 +80,7 @@ class TablePlan:
     query: TableQuery
     number: int
     linked: LinkedKeys | None
-    to: str
+    layout: FileLayout
     directory: Location
     base_types: Mapping[str, pa.DataType] = field(default_factory=dict)
     memory: MemoryBudget | None = None
@@ -261,7 +262,6 @@ def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
 
 def _answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     result = UnitResult()
-    target = plan.directory.child("rows", f"{plan.number:05d}-{bucket.number:05d}-{attempt}")
     every = chain(
         chain.from_iterable(
             _rows_of_piece(plan, piece, result, f"b{bucket.number}-{number}-{attempt}")
@@ -270,7 +270,8 @@ def _answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
         (batch.select(plan.query.schema.names) for batch in load(bucket.results)),
     )
     filled = (batch for batch in every if len(batch))
-    result.file = write_file(target, plan.to, plan.table.name, plan.query.schema, filled)
+    schema = plan.query.schema
+    result.file = plan.layout.write(bucket.number, bucket.of, attempt, plan.table.name, schema, filled)
     return result
 
 
@@ -359,15 +360,6 @@ def _without(rows: pa.RecordBatch, mask: pa.BooleanArray) -> Iterator[pa.RecordB
         start = stop + 1
 
 
-def write_file(
-    target: Location, to: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
-) -> WrittenFile:
-    fs, inner = target.file_system()
-    if target.is_local:
-        fs.create_dir(inner.rpartition("/")[0])
-    return write_rows(target, to, table, schema, batches)
-
-
 def _unlinked(batch: pa.RecordBatch, linked: LinkedKeys | None) -> pa.RecordBatch:
     """Return the rows of keys that nothing connects to others."""
     if linked is None:
@@ -412,9 +404,9 @@ def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem
     for row in rows.slice(0, MAX_PLACES).to_pylist():
         place = Span(file=row["file"], offset=row["offset"], table=plan.table.name, position=row["position"])
         result.places.append((row[REASON], place))
-    to = "json" if plan.to in ("csv", "json") else "parquet"
+    to = "json" if plan.layout.suffix in ("csv", "json") else "parquet"
     target = plan.directory.child("unresolved", f"{plan.number:05d}-{stem}")
-    result.unresolved.append(write_file(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows]))
+    result.unresolved.append(write_rows(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows]))
 
 
 def generic_operations(operations: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:
