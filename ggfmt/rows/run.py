@@ -50,6 +50,7 @@ from ggfmt.rows.staging import (
 )
 from ggfmt.rows.tables import RowTable, Types, epoch_at, of_base, with_base_columns
 from ggfmt.rows.targets.choice import make_target
+from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.units import (
     BaseFile,
     BaseTask,
@@ -89,6 +90,7 @@ class ConsolidationSettings(ScanRequest):
     settle: float | None = None
     keys: Keys = ()
     types: Types = ()
+    target: TargetOptions = field(default_factory=TargetOptions)
 
 
 def execute(
@@ -103,7 +105,12 @@ def execute(
     if the run was interrupted before the commit; CommittedWithErrors if something failed after it.
     """
     try:
-        return _ConsolidationRun(settings, ProgressTracker(progress)).run(start)
+        while True:
+            run = _ConsolidationRun(settings, ProgressTracker(progress))
+            document = run.run(start)
+            if run.target.unfinished is None:
+                return document
+            signals.resume()  # the run that was cut off is committed, and files are left
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{signals.interruption()}; nothing was committed") from None
 
@@ -123,7 +130,7 @@ class _ConsolidationRun:
         self._run = run_id(self._moment)
         self._output = RowsDirectory(Location.of(settings.output))
         self._base: BaseSnapshot | None = None
-        self.target = make_target(settings.to, self._output)
+        self.target = make_target(settings.to, self._output, settings.target)
         self.target.check(settings.query, settings.checkpoint is not None)
 
     @property
@@ -140,6 +147,7 @@ class _ConsolidationRun:
             )
             files = settings.list()
             lock_all([self._output, *filter(None, [checkpoint])], self._run, stack)
+            self.target.recover()
             if checkpoint is not None:
                 files = self._new(checkpoint, files)
                 if not files:
@@ -176,7 +184,8 @@ class _ConsolidationRun:
                 return document
 
             others = [] if checkpoint is None else [checkpoint.part(self._run, [self._bound], scan.inputs)]
-            document = self.target.publish(results, describe, others)
+            inputs = None if checkpoint is None else checkpoint.recorded
+            document = self.target.publish(results, describe, others, inputs)
             signals.suspend()  # the rows are committed, and a signal cannot change that
         for line in summary:
             log.info("%s", visible(line))
@@ -189,9 +198,10 @@ class _ConsolidationRun:
     def _new(self, checkpoint: Checkpoint, files: Sequence[InputFile]) -> list[InputFile]:
         """Return the files that no earlier run has read, and find the result to merge them into."""
         settings = self._settings
-        if checkpoint.bind([self._bound], [self._output], settings.mode) == "append":
+        bound = checkpoint.bind([self._bound], [self._output], settings.mode)
+        if bound == "append" or self.target.unfinished is not None:
             self.target.open(self._run, "append")
-        chosen = checkpoint.choose(files, settings.settle)
+        chosen = checkpoint.choose(files, settings.settle, self.target.unfinished)
         if not chosen.files:
             log.info("nothing to do: %s", chosen)
             checkpoint.record_renewed(self._run)

@@ -87,7 +87,7 @@ def write_rows(
         OSError: The file system fails.
         ValueError: A batch has other columns than the schema.
     """
-    schema = pa.schema([pa.field(field.name, field.type) for field in schema])
+    schema = pa.schema([pa.field(field.name, field.type, metadata=field.metadata) for field in schema])
     if target.is_local and (parent := target.parent) is not None:
         fs, inner = parent.file_system()
         fs.create_dir(inner)

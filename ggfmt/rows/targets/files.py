@@ -41,7 +41,11 @@ class FileTarget(RowTarget):
         return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix)
 
     def publish(
-        self, results: Sequence[TableResult], describe: Describe, others: Sequence[CommitPart]
+        self,
+        results: Sequence[TableResult],
+        describe: Describe,
+        others: Sequence[CommitPart],
+        inputs: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
         parts = {} if self.previous is None else self.previous.last_parts()
         published = []

@@ -29,6 +29,7 @@ class RowTarget(ABC):
     to        the word of `--to`
     suffix    the format of the files with rows, a key of `ggfmt.rows.writers.WRITERS`
     previous  the result that the run merges into; None if the run writes a new one
+    unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
     """
 
     suffix: str
@@ -36,6 +37,7 @@ class RowTarget(ABC):
     def __init__(self, output: RowsDirectory, to: str) -> None:
         self.output, self.to = output, to
         self.previous: PreviousResult | None = None
+        self.unfinished: Sequence[Any] | None = None
         self.run = ""
 
     @abstractmethod
@@ -44,6 +46,9 @@ class RowTarget(ABC):
 
         Raises: UsageError for what the target cannot hold.
         """
+
+    def recover(self) -> None:  # noqa: B027 - most targets have nothing to do
+        """Find out what an earlier run has left, once the output is locked."""
 
     def open(self, run: str, mode: str) -> None:
         """Find out what is in the output, which the run has locked. `mode`: `append` merges into an earlier result.
@@ -78,11 +83,16 @@ class RowTarget(ABC):
 
     @abstractmethod
     def publish(
-        self, results: Sequence[TableResult], describe: Describe, others: Sequence[CommitPart]
+        self,
+        results: Sequence[TableResult],
+        describe: Describe,
+        others: Sequence[CommitPart],
+        inputs: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
         """Make the result of a run visible, and commit it with `others`; return the manifest.
 
         describe  returns the manifest of this run alone
+        inputs    as `unfinished`
 
         Raises: Abend if nothing was committed, CommittedWithErrors if an error came later.
         """

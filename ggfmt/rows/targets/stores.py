@@ -1,0 +1,35 @@
+"""Locations as the libraries of lakehouses take them: a URI, and the settings of its store."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+from ggfmt.diagnostics.diagnostic import credentials
+from ggfmt.location import Location
+
+
+def delta_storage(location: Location) -> tuple[str, dict[str, str] | None]:
+    """Return what delta-rs opens. Settings that a URI does not have, it takes from the environment as ggfmt does."""
+    if location.is_local:
+        return location.inner, None
+    options: dict[str, str] = {}
+    if location.store.family == "s3":
+        options = _s3_options(location)
+    return location.recorded.partition("?")[0], options
+
+
+def _s3_options(location: Location) -> dict[str, str]:
+    given = dict(parse_qsl(location.address.partition("?")[2]))
+    user, password = credentials(location.address)
+    options = {"aws_conditional_put": "etag"}
+    if user and password:
+        options |= {"aws_access_key_id": user, "aws_secret_access_key": password}
+    if "region" in given:
+        options["aws_region"] = given["region"]
+    if "endpoint_override" in given:
+        endpoint = given["endpoint_override"]
+        scheme = given.get("scheme", "https")
+        options["aws_endpoint_url"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+        if options["aws_endpoint_url"].startswith("http://"):
+            options["aws_allow_http"] = "true"
+    return options

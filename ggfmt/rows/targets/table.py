@@ -1,0 +1,118 @@
+"""What `LakeTarget` needs to know of a table, whatever its format is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.location import Location
+from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.tables import can_hold
+from ggfmt.rows.writers import WrittenFile
+
+
+@dataclass(frozen=True)
+class Round:
+    """A run of an output directory, as tables remember it: the last round of a `stream` says what a table holds.
+
+    stream  the id of the output directory
+    number  of the run there, from 1 on
+    facts   for people, such as the last position
+    """
+
+    stream: str
+    number: int
+    facts: Mapping[str, str]
+
+    @property
+    def app_id(self) -> str:
+        return f"ggfmt:{self.stream}"
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """What a commit does with the files of a table. `replaces_all`: `removed` are all files that it has."""
+
+    added: Sequence[WrittenFile]
+    removed: Sequence[Location]
+    replaces_all: bool
+    round: Round
+
+
+class LakeTable(ABC):
+    """A table as it is when a run opens it. Its commits fail if somebody has changed it since.
+
+    name      in the source
+    version   the present version; None if there is no table
+    columns   names and types; empty if there is no table
+    files     the present files by their location, with the number of rows
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.version: int | None = None
+        self.columns: dict[str, pa.DataType] = {}
+        self.files: dict[Location, int] = {}
+
+    @abstractmethod
+    def round(self, stream: str) -> int:
+        """Return the number of the last round of a stream that the table has; 0 if it has none."""
+
+    @abstractmethod
+    def layout(self, schema: pa.Schema, run: str, appends: bool) -> FileLayout:
+        """Return where tasks write files with the columns of a schema, which the table has after the commit. `appends`:
+        the present files stay.
+
+        Raises: UsageError GG554 for columns that the table cannot have.
+        """
+
+    @abstractmethod
+    def commit(self, change: TableChange) -> int:
+        """Change the table at once, or not at all; return its new version.
+
+        Raises: Abend GG553 if another program has changed the table, GG506 if it cannot be written.
+        """
+
+    @abstractmethod
+    def check_readable(self) -> None:
+        """Check that the files alone have the rows. Raises: UsageError GG554 if not."""
+
+    def evolved(self, schema: pa.Schema, drops: bool) -> pa.Schema:
+        """Return the columns that the table has after a commit: its own order first. A column that the rows lack stays
+        unless `drops`.
+
+        Raises: UsageError GG554 for a type that cannot hold the values of the present one.
+        """
+        fields: list[pa.Field[pa.DataType]] = []
+        for name, type in self.columns.items():
+            if name not in schema.names:
+                if not drops:
+                    fields.append(pa.field(name, type))
+                continue
+            wanted = schema.field(name).type
+            if not can_hold(wanted, type) or (pa.types.is_string(wanted) and not pa.types.is_string(type)):
+                raise self.column_error(name, f"the column is `{type}`, and the operations have `{wanted}`")
+            fields.append(pa.field(name, wanted))
+        known = {field.name for field in fields}
+        return pa.schema([*fields, *(pa.field(field.name, field.type) for field in schema if field.name not in known)])
+
+    def column_error(self, column: str | None, message: str, help: str | None = None) -> UsageError:
+        help = help or f"give the type of the table, such as `--type '{self.name}.{column}=TYPE'`, or another output"
+        return UsageError(Diagnostic("GG554", message, Span(table=self.name, field=column), help))
+
+    def conflict_error(self) -> Abend:
+        message = "another program has written to the table during this run"
+        help = "run again; the next run reports what it finds"
+        return Abend(Diagnostic("GG553", message, Span(table=self.name), help))
+
+
+class Lake(ABC):
+    """All tables of an output, by their names in the source."""
+
+    @abstractmethod
+    def open(self, name: str) -> LakeTable:
+        """Return the present state of a table. Raises: Abend GG506 if it cannot be read."""

@@ -1,0 +1,74 @@
+"""A run that dies at any of its steps is ended by the next one: no operation is lost, and none counts twice."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+from pathlib import Path
+
+import pytest
+from lake_tables import READERS, Died, add_changes, change, consolidate, dies_at
+
+FIRST = [
+    change("I", 1, after={"ID": "1", "N": "a", "V": "v"}),
+    change("I", 2, after={"ID": "2", "N": "b"}),
+    change("I", 3, "GG.B", after={"ID": "1", "N": "x"}),
+    change("U", 4, after={"ID": "9", "N": "never seen"}),
+]
+SECOND = [
+    change("U", 5, before={"ID": "1"}, after={"ID": "1", "N": "c"}),
+    change("D", 6, before={"ID": "2"}),
+    change("I", 7, after={"ID": "3", "N": "d"}),
+    change("I", 8, "GG.B", after={"ID": "2", "N": "y"}),
+    change("I", 9, "GG.C", after={"ID": "1", "N": "z", "V": None}),
+    change("U", 10, "GG.C", after={"ID": "8", "N": "never seen"}),
+]
+THIRD = [change("I", 11, "GG.B", after={"ID": "3", "N": "later"})]
+TABLES = ("GG.A", "GG.B", "GG.C")
+MAX_STEPS = 200
+
+
+@pytest.mark.parametrize("kind", ["current", "changes"])
+@pytest.mark.parametrize("first", [True, False], ids=["first run", "later run"])
+@pytest.mark.parametrize("to", READERS)
+def test_a_run_that_dies_is_ended_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str, first: bool, kind: str
+) -> None:
+    settings = {"changes": kind == "changes"}
+    wanted, directory, start = (tmp_path / name for name in ("wanted", "run", "start"))
+    for each in (directory, wanted):
+        each.mkdir()
+        add_changes(each, "1", FIRST)
+        if not first:
+            consolidate(each, to, **settings)
+        add_changes(each, "2", SECOND)
+    directory.rename(start)
+    consolidate(wanted, to, **settings)
+    add_changes(wanted, "3", THIRD)
+    manifest = consolidate(wanted, to, **settings)
+    rows = {table: READERS[to](wanted, table) for table in TABLES}
+    unresolved = {name: table["unresolved"] for name, table in manifest["tables"].items()}
+    for step in range(MAX_STEPS):
+        shutil.rmtree(directory, ignore_errors=True)
+        shutil.copytree(start, directory)
+        with dies_at(monkeypatch, step) as steps:
+            try:
+                consolidate(directory, to, **settings)
+            except Died:
+                died = True
+            else:
+                died = False
+        gc.collect()  # the system frees the locks of a dead process
+        add_changes(directory, "3", THIRD)
+        manifest = consolidate(directory, to, **settings)
+        if manifest["tables"] == {}:
+            pytest.fail(f"nothing is there after step {step}")
+        found = {table: READERS[to](directory, table) for table in TABLES}
+        assert found == rows, (step, steps[-3:])
+        assert {name: table["unresolved"] for name, table in manifest["tables"].items()} == unresolved, (step, steps)
+        assert not (directory / "lake" / "_ggfmt" / "round.json").exists()
+        assert consolidate(directory, to, **settings) == manifest
+        if not died:
+            assert steps.count("committed") == 3
+            return
+    pytest.fail("the run has too many steps")
