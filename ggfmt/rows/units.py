@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
@@ -129,6 +130,9 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
     if column.type == type:
         return column
     place = Span(file=file.location.shown, table=table.name, field=name)
+    if pa.types.is_integer(type) and pa.types.is_integer(column.type):
+        with suppress(pa.ArrowInvalid):  # a format without small integers has wider ones
+            return column.cast(type)
     if not can_hold(type, column.type):
         message = f"`{name}` is `{ddl_type(column.type)}` in the base and `{ddl_type(type)}` in the operations"
         help = "cast it to that type, or give the operations another with `types`"

@@ -43,7 +43,15 @@ def read_delta(directory: Path, table: str) -> list[Row]:
     return _sorted(DeltaTable(str(directory / "lake" / table)).to_pyarrow_table().to_pylist())
 
 
-READERS: Mapping[str, Callable[[Path, str], list[Row]]] = {"delta": read_delta}
+def read_iceberg(directory: Path, table: str) -> list[Row]:
+    """Return the rows of an Iceberg table in the embedded catalog, sorted by their texts."""
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    catalog = SqlCatalog("default", uri=f"sqlite:///{directory}/lake/catalog.db")
+    return _sorted(catalog.load_table(table).scan().to_arrow().to_pylist())
+
+
+READERS: Mapping[str, Callable[[Path, str], list[Row]]] = {"delta": read_delta, "iceberg": read_iceberg}
 
 
 def _sorted(rows: list[Row]) -> list[Row]:

@@ -22,6 +22,12 @@ def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTa
         from ggfmt.rows.targets.lake import LakeTarget
 
         return LakeTarget(output, to, DeltaLake(output.root, options), options)
+    if to == "iceberg":
+        _check_installed("pyiceberg", to)
+        from ggfmt.rows.targets.iceberg import IcebergLake
+        from ggfmt.rows.targets.lake import LakeTarget
+
+        return LakeTarget(output, to, IcebergLake(output.root, options), options)
     return FileTarget(output, to)
 
 

@@ -21,7 +21,7 @@ from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import table_directory
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import delta_storage
-from ggfmt.rows.targets.table import Lake, LakeTable, TableChange
+from ggfmt.rows.targets.table import Lake, LakeTable, TableChange, WriteMode
 from ggfmt.rows.writers import WrittenFile
 
 _NOT_IN_NAMES = " ,;{}()\n\t="  # of columns, where a table has no column mapping
@@ -75,7 +75,7 @@ class _DeltaTable(LakeTable):
         if self._table.metadata().partition_columns:
             raise self.column_error(None, "the table has partitions", "consolidate into another output")
 
-    def layout(self, schema: pa.Schema, run: str, appends: bool) -> FileLayout:
+    def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
         folded: dict[str, str] = {}
         for name in schema.names:
             if any(character in _NOT_IN_NAMES for character in name):
@@ -87,7 +87,7 @@ class _DeltaTable(LakeTable):
                 raise self.column_error(name, message, "rename the column, or write another format")
         if self._table is not None:
             self._check_features()
-            if appends:
+            if mode == "append":
                 self._check_appended(schema)
         self._schema = schema
         return FileLayout(self._root.child(run), "parquet", schema)

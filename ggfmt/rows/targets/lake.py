@@ -26,7 +26,7 @@ from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.rounds import ROUND, OpenRound, read_round
-from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange
+from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
 from ggfmt.rows.targets.target import Describe, RowTarget
 
 _MEMBER = "lake"  # of the manifest: the stream, and the number of its last round
@@ -169,7 +169,13 @@ class LakeTarget(RowTarget):
         if table.version is not None and self.previous is not None:
             schema = table.evolved(schema, self._options.drop_columns)
         self._layouts[table.name] = schema.names
-        return table.layout(schema, self.run, self._appends)
+        return table.layout(schema, self.run, self._mode)
+
+    @property
+    def _mode(self) -> WriteMode:
+        if self.previous is None:
+            return "replace"
+        return "append" if self._appends else "merge"
 
     def _open(self, name: str) -> LakeTable:
         if name not in self._tables:
@@ -263,13 +269,11 @@ class LakeTarget(RowTarget):
     def _commit_table(self, result: TableResult, round: Round) -> int:
         table = self._open(result.table.name)
         replaces_all = self.previous is None or table.version is None
-        removed = [] if self._appends else list(table.files if replaces_all else self._replaced(table, result))
-        change = TableChange(
-            [file for _, file in result.files if file.rows],
-            removed,
-            replaces_all or (not self._appends and len(removed) == len(table.files)),
-            round,
-        )
+        removed = list(table.files) if replaces_all else self._replaced(table, result)
+        if self._appends:
+            removed = []
+        added = [file for _, file in result.files if file.rows]
+        change = TableChange(added, removed, len(removed) == len(table.files), round)
         return table.commit(change)
 
     @staticmethod

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
 
 from ggfmt.diagnostics.diagnostic import credentials
 from ggfmt.location import Location
@@ -33,3 +35,19 @@ def _s3_options(location: Location) -> dict[str, str]:
         if options["aws_endpoint_url"].startswith("http://"):
             options["aws_allow_http"] = "true"
     return options
+
+
+def location_in_catalog(uri: str, properties: Mapping[str, Any]) -> Location:
+    """Return the location of a file of an Iceberg table. Settings of the store that the catalog has win over those of
+    the environment."""
+    if not uri.startswith(("s3://", "s3a://", "s3n://")):
+        return Location.of(uri)
+    scheme, _, rest = uri.partition("://")
+    user, password = properties.get("s3.access-key-id"), properties.get("s3.secret-access-key")
+    secret = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user and password else ""
+    endpoint = str(properties.get("s3.endpoint") or "")
+    options = {"region": properties.get("s3.region"), "endpoint_override": endpoint.partition("://")[2] or endpoint}
+    if endpoint.startswith("http://"):
+        options["scheme"] = "http"
+    query = urlencode({name: value for name, value in options.items() if value})
+    return Location.of(f"{scheme}://{secret}{rest}{'?' if query else ''}{query}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
 
@@ -13,6 +14,8 @@ from ggfmt.location import Location
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.tables import can_hold
 from ggfmt.rows.writers import WrittenFile
+
+WriteMode = Literal["replace", "merge", "append"]  # what becomes of the present rows
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,8 @@ class LakeTable(ABC):
         """Return the number of the last round of a stream that the table has; 0 if it has none."""
 
     @abstractmethod
-    def layout(self, schema: pa.Schema, run: str, appends: bool) -> FileLayout:
-        """Return where tasks write files with the columns of a schema, which the table has after the commit. `appends`:
-        the present files stay.
+    def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
+        """Return where tasks write files with the columns of a schema, which the table has after the commit.
 
         Raises: UsageError GG554 for columns that the table cannot have.
         """
@@ -93,12 +95,16 @@ class LakeTable(ABC):
                 if not drops:
                     fields.append(pa.field(name, type))
                 continue
-            wanted = schema.field(name).type
+            wanted = self.stored_type(schema.field(name).type)
             if not can_hold(wanted, type) or (pa.types.is_string(wanted) and not pa.types.is_string(type)):
                 raise self.column_error(name, f"the column is `{type}`, and the operations have `{wanted}`")
             fields.append(pa.field(name, wanted))
         known = {field.name for field in fields}
         return pa.schema([*fields, *(pa.field(field.name, field.type) for field in schema if field.name not in known)])
+
+    def stored_type(self, type: pa.DataType) -> pa.DataType:
+        """Return the type that the table has for values of a type."""
+        return type
 
     def column_error(self, column: str | None, message: str, help: str | None = None) -> UsageError:
         help = help or f"give the type of the table, such as `--type '{self.name}.{column}=TYPE'`, or another output"
