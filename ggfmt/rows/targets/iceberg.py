@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import (
     CommitFailedException,
     NoSuchTableError,
@@ -86,6 +85,8 @@ class IcebergLake(Lake):
             if not self._root.is_local:
                 help = "give `--catalog NAME`, or `--catalog-option uri=...` and more"
                 raise UsageError(Diagnostic("GG551", "Iceberg in an object store needs a catalog", help=help))
+            from pyiceberg.catalog.sql import SqlCatalog  # it loads SQLAlchemy, which other catalogs do without
+
             Store(self._root).make_directory("")
             path = self._root.inner
             return SqlCatalog("default", uri=f"sqlite:///{path}/{EMBEDDED}", warehouse=f"file://{path}")

@@ -195,7 +195,8 @@ class LakeTarget(RowTarget):
         others: Sequence[CommitPart],
         inputs: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
-        parts = PreviousResult({"files": [], **self._before}).last_parts()
+        unresolved = [entry for entry in self._before.get("files", []) if "unresolved" in entry]
+        parts = PreviousResult({"files": unresolved}).last_parts()
         published: list[PublishedFile] = []
         for result in results:
             for bucket, file in result.files:

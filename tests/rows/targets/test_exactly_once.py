@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -28,12 +29,31 @@ TABLES = ("GG.A", "GG.B", "GG.C")
 MAX_STEPS = 200
 
 
+DECISIVE = ("put", "table", "committed", "delete _ggfmt/round.json")  # steps between which the state differs
+
+
+@pytest.mark.parametrize("to", READERS)
+def test_a_run_that_dies_at_a_decisive_step_is_ended_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    steps = _check_steps(tmp_path, monkeypatch, to, False, "current", DECISIVE)
+    assert sum(step.startswith(DECISIVE) for step in steps) == 11
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["current", "changes"])
 @pytest.mark.parametrize("first", [True, False], ids=["first run", "later run"])
 @pytest.mark.parametrize("to", READERS)
-def test_a_run_that_dies_is_ended_by_the_next(
+def test_a_run_that_dies_at_any_step_is_ended_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str, first: bool, kind: str
 ) -> None:
+    _check_steps(tmp_path, monkeypatch, to, first, kind, ("",))
+
+
+def _check_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str, first: bool, kind: str, names: tuple[str, ...]
+) -> list[str]:
+    """Let runs die at all steps with such names, and end them; return the names of all steps."""
     settings = {"changes": kind == "changes"}
     wanted, directory, start = (tmp_path / name for name in ("wanted", "run", "start"))
     for each in (directory, wanted):
@@ -43,32 +63,24 @@ def test_a_run_that_dies_is_ended_by_the_next(
             consolidate(each, to, **settings)
         add_changes(each, "2", SECOND)
     shutil.move(directory, start)  # Iceberg's metadata has absolute paths: it always runs under the name `run`
-    consolidate(wanted, to, **settings)
+    with dies_at(monkeypatch, MAX_STEPS) as steps:
+        consolidate(wanted, to, **settings)
+    assert steps.count("committed") == 3
     add_changes(wanted, "3", THIRD)
     manifest = consolidate(wanted, to, **settings)
     rows = {table: READERS[to](wanted, table) for table in TABLES}
     unresolved = {name: table["unresolved"] for name, table in manifest["tables"].items()}
-    for step in range(MAX_STEPS):
+    for step in [number for number, name in enumerate(steps) if name.startswith(names)]:
         shutil.rmtree(directory, ignore_errors=True)
         shutil.copytree(start, directory)
-        with dies_at(monkeypatch, step) as steps:
-            try:
-                consolidate(directory, to, **settings)
-            except Died:
-                died = True
-            else:
-                died = False
+        with dies_at(monkeypatch, step), suppress(Died):
+            consolidate(directory, to, **settings)
         gc.collect()  # the system frees the locks of a dead process
         add_changes(directory, "3", THIRD)
         manifest = consolidate(directory, to, **settings)
-        if manifest["tables"] == {}:
-            pytest.fail(f"nothing is there after step {step}")
         found = {table: READERS[to](directory, table) for table in TABLES}
-        assert found == rows, (step, steps[-3:])
-        assert {name: table["unresolved"] for name, table in manifest["tables"].items()} == unresolved, (step, steps)
+        assert found == rows, steps[step]
+        assert {name: table["unresolved"] for name, table in manifest["tables"].items()} == unresolved, steps[step]
         assert not (directory / "lake" / "_ggfmt" / "round.json").exists()
         assert consolidate(directory, to, **settings) == manifest
-        if not died:
-            assert steps.count("committed") == 3
-            return
-    pytest.fail("the run has too many steps")
+    return steps
