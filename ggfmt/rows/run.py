@@ -399,7 +399,8 @@ class _TableWork:
         if not all(table.is_old(name, self.plan.query.epoch) for name in self.plan.query.columns):
             return False
         crowded = self._groups > MAX_GROWTH * base.bucket_count
-        return bool(table.key) and list(base.types.items()) == columns and not crowded
+        same = base.key == table.key and list(base.types.items()) == columns
+        return bool(table.key) and same and not crowded
 
     def base_items(self) -> Iterator[tuple[Task, Any]]:
         if self._base is None or self._aligned:

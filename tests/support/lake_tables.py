@@ -26,8 +26,9 @@ def change(kind: str, number: int, table: str = "GG.A", **images: Row) -> Row:
 
 def consolidate(directory: Path, to: str, **settings: Any) -> dict[str, Any]:
     """Consolidate `directory/changes` into `directory/lake`, with a checkpoint unless `settings` say otherwise."""
-    given = {"to": to, "master": "none", "primary_keys": "ID", "checkpoint": directory / "seen", **settings}
-    return ggfmt.consolidate(directory / "changes", directory / "lake", **given)
+    runner = {} if "spark" in settings else {"master": "none"}
+    given = {"to": to, "primary_keys": "ID", "checkpoint": directory / "seen", **runner, **settings}
+    return ggfmt.consolidate(directory / "changes", **{"output": directory / "lake", **given})
 
 
 def add_changes(directory: Path, name: str, lines: Sequence[Row]) -> None:
@@ -47,7 +48,7 @@ def read_iceberg(directory: Path, table: str) -> list[Row]:
     """Return the rows of an Iceberg table in the embedded catalog, sorted by their texts."""
     from pyiceberg.catalog.sql import SqlCatalog
 
-    catalog = SqlCatalog("default", uri=f"sqlite:///{directory}/lake/catalog.db")
+    catalog = SqlCatalog("default", uri=f"sqlite:///{directory}/lake/_catalog.db")
     return _sorted(catalog.load_table(table).scan().to_arrow().to_pylist())
 
 
@@ -59,13 +60,16 @@ def _sorted(rows: list[Row]) -> list[Row]:
 
 
 @contextmanager
-def dies_at(monkeypatch: pytest.MonkeyPatch, step: int) -> Iterator[list[str]]:
+def dies_at(
+    monkeypatch: pytest.MonkeyPatch, step: int, die: Callable[[], object] = lambda: None
+) -> Iterator[list[str]]:
     """Let a run die before its step of this number: a commit of a table, the end of one, or a change of a file by a
     store. A dead process changes nothing more. Yield the names of the steps so far."""
     steps: list[str] = []
 
     def count(name: str) -> None:
         if len(steps) == step:  # for good
+            die()
             raise Died
         steps.append(name)
 

@@ -18,9 +18,8 @@ from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
 from ggfmt.location import Location
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import table_directory
 from ggfmt.rows.targets.options import TargetOptions
-from ggfmt.rows.targets.stores import delta_storage
+from ggfmt.rows.targets.stores import check_root, delta_storage, lake_directory
 from ggfmt.rows.targets.table import Lake, LakeTable, TableChange, WriteMode
 from ggfmt.rows.writers import WrittenFile
 
@@ -33,10 +32,11 @@ class DeltaLake(Lake):
     """A directory with a Delta table for each table."""
 
     def __init__(self, root: Location, options: TargetOptions) -> None:
+        check_root(root)
         self._root, self._options = root, options
 
     def open(self, name: str) -> LakeTable:
-        return _DeltaTable(name, self._root.child(table_directory(name)), self._options)
+        return _DeltaTable(name, self._root.child(lake_directory(name)), self._options)
 
 
 class _DeltaTable(LakeTable):

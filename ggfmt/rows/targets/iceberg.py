@@ -41,9 +41,8 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, wi
 from ggfmt.location import Location
 from ggfmt.model.table import split_name
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import table_directory
 from ggfmt.rows.targets.options import TargetOptions
-from ggfmt.rows.targets.stores import location_in_catalog
+from ggfmt.rows.targets.stores import check_root, lake_directory, location_in_catalog
 from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
 
 _STREAM = "ggfmt.stream."  # properties of tables: the last round of each stream
@@ -61,7 +60,7 @@ _TYPES: dict[pa.DataType, PrimitiveType] = {
     pa.timestamp("us", "UTC"): TimestamptzType(),
 }
 _FIELD_ID = b"PARQUET:field_id"
-EMBEDDED = "catalog.db"  # the catalog of an output without another one
+EMBEDDED = "_catalog.db"  # the catalog of an output without another one: no table has this name
 
 
 class IcebergLake(Lake):
@@ -71,6 +70,8 @@ class IcebergLake(Lake):
         self._root, self._options = root, options
         self._loaded: Catalog | None = None
         self._is_embedded = options.catalog is None and not options.catalog_options
+        if self._is_embedded:
+            check_root(root)
 
     @property
     def _catalog(self) -> Catalog:
@@ -99,7 +100,7 @@ class IcebergLake(Lake):
 
     def open(self, name: str) -> LakeTable:
         *above, last = split_name(name)
-        location = f"file://{self._root.child(table_directory(name)).inner}" if self._is_embedded else None
+        location = f"file://{self._root.child(lake_directory(name)).inner}" if self._is_embedded else None
         return _IcebergTable(name, (*(above or [_NAMESPACE]), last), self._catalog, location, self._options)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from ggfmt import signals
 from ggfmt.commit.commit import CommitPart, commit, write_error
 from ggfmt.commit.directory import existing_output_error
-from ggfmt.commit.journal import read_document
+from ggfmt.commit.journal import ROUND, read_document
 from ggfmt.commit.names import counted
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAKE_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
 from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, GgfmtError, Span, UsageError
 from ggfmt.java.text import visible
@@ -25,11 +25,9 @@ from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.targets.options import TargetOptions
-from ggfmt.rows.targets.rounds import ROUND, OpenRound, read_round
+from ggfmt.rows.targets.rounds import OpenRound, read_round
 from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
 from ggfmt.rows.targets.target import Describe, RowTarget
-
-_MEMBER = "lake"  # of the manifest: the stream, and the number of its last round
 
 _INTERRUPTED = OSError("a signal stopped it")
 
@@ -64,8 +62,8 @@ class LakeTarget(RowTarget):
         store = self.output.store
         try:
             self._before = read_document(store, MANIFEST) or {}
-            if _MEMBER in self._before:
-                self._round = self._before[_MEMBER]["stream"], self._before[_MEMBER]["round"] + 1
+            if LAKE_MEMBER in self._before:
+                self._round = self._before[LAKE_MEMBER]["stream"], self._before[LAKE_MEMBER]["round"] + 1
             begun = read_round(self.output)
             if begun is None:
                 return
@@ -205,7 +203,7 @@ class LakeTarget(RowTarget):
             published += self.unresolved_files(result, parts)
         document = self._with_others(describe(published), results)
         stream, number = self._round
-        document[_MEMBER] = {"stream": stream, "round": number}
+        document[LAKE_MEMBER] = {"stream": stream, "round": number}
         for result in results:
             name = result.table.name
             document["tables"][name]["dropped"] = [
@@ -254,7 +252,7 @@ class LakeTarget(RowTarget):
     ) -> None:
         store = self.output.store
         names = sorted({*self._done, *(result.table.name for result in results)})
-        lake = document[_MEMBER]
+        lake = document[LAKE_MEMBER]
         assert all(name in document["tables"] for name in names)
         OpenRound(self.run, lake["stream"], lake["round"], names, inputs, document).announce(self.output)
         rows = [self._path(item.file.location) for item in published if not item.unresolved]

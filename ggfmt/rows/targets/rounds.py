@@ -19,10 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ggfmt.commit.commit import Participant
-from ggfmt.commit.journal import damaged, read_document
-from ggfmt.commit.names import METADATA_DIRECTORY
+from ggfmt.commit.journal import ROUND, damaged, read_document
 
-ROUND = f"{METADATA_DIRECTORY}/round.json"
 _VERSION = 1
 
 

@@ -1,13 +1,35 @@
-"""Locations as the libraries of lakehouses take them: a URI, and the settings of its store."""
+"""Locations as the libraries of lakehouses take them: names of directories, URIs, and the settings of a store."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from ggfmt.diagnostics.diagnostic import credentials
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, credentials
 from ggfmt.location import Location
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]|^[._]|[.]$")
+_MAX_NAME = 160  # bytes of a directory
+
+
+def lake_directory(table: str) -> str:
+    """Return the name of the directory of a table: characters that libraries encode in URIs in different ways become
+    `~XX`. A long name is cut, and ends with a hash. Different names stay different."""
+    name = _UNSAFE.sub(lambda found: "".join(f"~{byte:02X}" for byte in found[0].encode()), table)
+    if len(name) <= _MAX_NAME:
+        return name
+    mark = f"~~{hashlib.sha256(table.encode()).hexdigest()[:16]}"
+    return name[: _MAX_NAME - len(mark)].rstrip("~") + mark
+
+
+def check_root(root: Location) -> None:
+    """Raises: UsageError GG554 for a path that libraries of lakehouses do not find again."""
+    if "%" in root.path:
+        message = "a path with `%` is none for tables: libraries take it for an escape"
+        raise UsageError(Diagnostic("GG554", message, Span(file=root.shown), "give another output directory"))
 
 
 def delta_storage(location: Location) -> tuple[str, dict[str, str] | None]:
@@ -40,6 +62,8 @@ def _s3_options(location: Location) -> dict[str, str]:
 def location_in_catalog(uri: str, properties: Mapping[str, Any]) -> Location:
     """Return the location of a file of an Iceberg table. Settings of the store that the catalog has win over those of
     the environment."""
+    if uri.startswith("file:///"):
+        return Location.local(uri.removeprefix("file://"))  # as PyIceberg does, without escapes
     if not uri.startswith(("s3://", "s3a://", "s3n://")):
         return Location.of(uri)
     scheme, _, rest = uri.partition("://")

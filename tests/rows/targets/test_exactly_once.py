@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import gc
 import shutil
+import signal
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from lake_tables import READERS, Died, add_changes, change, consolidate, dies_at
+from places import TESTS
+
+from ggfmt.sinks.messages.verification import verify
 
 FIRST = [
     change("I", 1, after={"ID": "1", "N": "a", "V": "v"}),
@@ -84,3 +90,41 @@ def _check_steps(
         assert not (directory / "lake" / "_ggfmt" / "round.json").exists()
         assert consolidate(directory, to, **settings) == manifest
     return steps
+
+
+PROGRAM = """
+import os, signal, sys
+sys.path[:0] = [{support!r}]
+import pytest
+from pathlib import Path
+from lake_tables import Died, consolidate, dies_at
+with dies_at(pytest.MonkeyPatch(), {step}, lambda: os.kill(os.getpid(), signal.SIGKILL)):
+    consolidate(Path({directory!r}), {to!r})
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("to", READERS)
+def test_a_process_that_is_killed_is_followed_by_one_that_ends_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    start, directory, wanted = (tmp_path / name for name in ("start", "run", "wanted"))
+    for each in (directory, wanted):
+        each.mkdir()
+        add_changes(each, "1", FIRST)
+        consolidate(each, to)
+        add_changes(each, "2", SECOND)
+    shutil.move(directory, start)
+    with dies_at(monkeypatch, MAX_STEPS) as steps:
+        consolidate(wanted, to)
+    rows = {table: READERS[to](wanted, table) for table in TABLES}
+    for step in range(len(steps)):
+        shutil.rmtree(directory, ignore_errors=True)
+        shutil.copytree(start, directory)
+        program = PROGRAM.format(support=str(TESTS / "support"), step=step, directory=str(directory), to=to)
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        manifest = consolidate(directory, to)
+        assert {table: READERS[to](directory, table) for table in TABLES} == rows, steps[step]
+        assert verify(str(directory / "lake")).findings == []
+        assert set(manifest["tables"]) == set(TABLES)

@@ -16,8 +16,9 @@ from lake_tables import READERS, Row, add_changes, change, consolidate
 from runs import snapshot
 
 from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef, split_name
 from ggfmt.rows.targets import choice
+from ggfmt.sinks.messages.verification import verify
 
 ROWS = [
     change("I", 1, after={"ID": "1", "N": "a"}),
@@ -43,7 +44,7 @@ def foreign_append(directory: Path, to: str, row: Row) -> None:
         return
     from pyiceberg.catalog.sql import SqlCatalog
 
-    SqlCatalog("default", uri=f"sqlite:///{directory}/lake/catalog.db").load_table("GG.A").append(table)
+    SqlCatalog("default", uri=f"sqlite:///{directory}/lake/_catalog.db").load_table("GG.A").append(table)
 
 
 @pytest.mark.parametrize("to", FORMATS)
@@ -74,12 +75,13 @@ def test_polars_and_duckdb_read_the_rows(tmp_path: Path, to: str) -> None:
     else:
         from pyiceberg.catalog.sql import SqlCatalog
 
-        table = SqlCatalog("default", uri=f"sqlite:///{tmp_path}/lake/catalog.db").load_table("GG.A")
-        frame = polars.from_arrow(table.scan().to_arrow()).sort("ID")
+        table = SqlCatalog("default", uri=f"sqlite:///{tmp_path}/lake/_catalog.db").load_table("GG.A")
+        frame = polars.DataFrame(table.scan().to_arrow()).sort("ID")
     arrow = frame.to_arrow()
     assert frame["NOTE"].to_list() == ["ä😀\n", "new"]
     assert frame["PRICE"].to_list() == [None, Decimal(PRICE)]
-    assert duckdb.sql("SELECT count(*), sum(PRICE), bool_or(FLAG) FROM arrow").fetchall() == [(2, Decimal(PRICE), True)]
+    found = duckdb.execute("SELECT count(*), sum(PRICE), bool_or(FLAG) FROM arrow").fetchall()
+    assert found == [(2, Decimal(PRICE), True)]
     assert arrow.num_rows == 2
 
 
@@ -160,6 +162,51 @@ def test_a_history_has_all_versions_and_net_changes_grow(tmp_path: Path, to: str
     add_changes(other, "3", [change("I", 5, after={"ID": "5", "N": "a"})])
     with pytest.raises(UsageError, match=r"GG551.*of the kind `changes`"):
         consolidate(other, to)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_names_of_tables_and_columns_are_hostile(tmp_path: Path, to: str) -> None:
+    column = "%41'~" if to == "delta" else "a b%41'\"~"
+    names = ['"x.y"."a b%c/d"', "ÄÖ.ß'q", "_under", "NONE", "x" * 190]
+    add_changes(tmp_path, "1", [change("I", 1, name, after={"ID": "1", column: name}) for name in names])
+    consolidate(tmp_path, to)
+    add_changes(tmp_path, "2", [change("U", 2, name, after={"ID": "1", column: "new"}) for name in names])
+    consolidate(tmp_path, to)
+    tables = sorted(path.name for path in (tmp_path / "lake").iterdir() if not path.name.startswith("_"))
+    assert len(tables) == len(names)
+    if to == "delta":
+        assert all(READERS[to](tmp_path, table) == [{"ID": "1", column: "new"}] for table in tables)
+        return
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    catalog = SqlCatalog("default", uri=f"sqlite:///{tmp_path}/lake/_catalog.db")
+    parts = [split_name(name) for name in names]
+    found = [catalog.load_table(part if len(part) > 1 else ("default", *part)) for part in parts]
+    assert [table.scan().to_arrow().to_pylist() for table in found] == [[{"ID": "1", column: "new"}]] * len(names)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_verify_reads_back_what_the_manifest_lists(tmp_path: Path, to: str) -> None:
+    add_changes(tmp_path, "1", ROWS)
+    consolidate(tmp_path, to)
+    add_changes(tmp_path, "2", [change("D", 4, before={"ID": "1", "N": "a"})])
+    manifest = consolidate(tmp_path, to)
+    verified = verify(str(tmp_path / "lake"))
+    assert (verified.runs, verified.files, verified.findings) == (1, 2, [])
+    foreign_append(tmp_path, to, {"ID": "7", "N": "foreign"})
+    add_changes(tmp_path, "3", [change("I", 5, "GG.B", after={"ID": "5", "N": "y"})])
+    consolidate(tmp_path, to)
+    assert verify(str(tmp_path / "lake")).findings == []
+    (tmp_path / "lake" / manifest["files"][-1]["path"]).unlink()
+    (tmp_path / "lake" / "_ggfmt" / "round.json").touch()
+    assert [finding.code for finding in verify(str(tmp_path / "lake")).findings] == ["GG511", "GG510"]
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_a_path_that_libraries_do_not_find_again_is_refused(tmp_path: Path, to: str) -> None:
+    add_changes(tmp_path, "1", ROWS)
+    with pytest.raises(UsageError, match=r"GG554.*a path with `%`"):
+        consolidate(tmp_path, to, output=tmp_path / "a%20b")
 
 
 INTEGER, LONG, TEXT = SqlType(Kind.INTEGER), SqlType(Kind.DECIMAL, precision=18, scale=0), SqlType(Kind.STRING)
