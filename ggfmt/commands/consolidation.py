@@ -98,6 +98,14 @@ class ConsolidateRequest:
         Option("--table-option", metavar="KEY=VALUE", help="A property of new Delta or Iceberg tables."),
         After("catalog_options"),
     ] = None
+    sort_by: Annotated[
+        str | None, Option(metavar="COLUMNS", help="Sort the rows of each file: `PLACED,ID`."), After("table_options")
+    ] = None
+    file_size: Annotated[
+        int | str | None,
+        Option(metavar="BYTES", help="About how large a file of rows is, such as `64m`."),
+        After("sort_by"),
+    ] = None
     drop_columns: Annotated[
         bool, Option(help="Drop a column from a table as the source does; default: keep it as NULL."), After("types")
     ] = False
@@ -145,6 +153,8 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
         keys=_keys(request.primary_keys),
         types=_types(request.types),
         target=TargetOptions(
+            _columns(request.sort_by),
+            arguments.size(request.file_size, "the size of files"),
             request.catalog,
             arguments.pairs(request.catalog_options, "the option of the catalog", "`uri=https://catalog.example`"),
             arguments.check_choice("on_foreign_commit", request.on_foreign_commit, ForeignCommits),  # type: ignore[arg-type]
@@ -163,6 +173,10 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
 
 def _moment(given: Moment) -> str | None:
     return given.isoformat() if isinstance(given, datetime) else given
+
+
+def _columns(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def _keys(text: str | None) -> Keys:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,12 +19,16 @@ class FileLayout:
 
     directory  for the files of this run alone; tasks reach it
     suffix     the format, a key of `ggfmt.rows.writers.WRITERS`
-    stored     the columns of files where they differ from those of rows: a column that rows lack is NULL
+    stored     the columns of files where they differ from those of rows
+    constants  the values of columns that rows lack; others are NULL
+    sort_by    the columns that order the rows of a file; those that a table lacks do not count
     """
 
     directory: Location
     suffix: str
     stored: pa.Schema | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    sort_by: Sequence[str] = ()
 
     def write(
         self, bucket: int, buckets: int, attempt: int, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
@@ -31,14 +36,22 @@ class FileLayout:
         """Write the rows of a bucket. Raises: as `write_rows`."""
         target = self.directory.child(f"{bucket:05d}-of-{buckets:05d}-{attempt}.{self.suffix}")
         stored = schema if self.stored is None else self.stored
+        keys = [name for name in self.sort_by if name in schema.names]
+        if keys:
+            whole = pa.Table.from_batches(batches, schema)
+            batches = whole.sort_by([(name, "ascending") for name in keys]).combine_chunks().to_batches()
         return write_rows(target, self.suffix, table, stored, (self._as_stored(batch) for batch in batches))
 
     def _as_stored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.stored is None:
             return batch
-        names = batch.schema.names
-        columns = [
-            batch[field.name].cast(field.type) if field.name in names else nulls(len(batch), field.type)
-            for field in self.stored
-        ]
+        columns = [self._column(batch, column) for column in self.stored]
         return pa.RecordBatch.from_arrays(columns, schema=self.stored)
+
+    def _column(self, batch: pa.RecordBatch, column: pa.Field[Any]) -> pa.Array[Any]:
+        if column.name in batch.schema.names:
+            found: pa.Array[Any] = batch[column.name].cast(column.type)
+            return found
+        if column.name in self.constants:
+            return pa.repeat(pa.scalar(self.constants[column.name], column.type), len(batch))
+        return nulls(len(batch), column.type)

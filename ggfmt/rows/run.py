@@ -70,6 +70,7 @@ from ggfmt.scan.runner import InThreads, Runner, warn_without_kernels
 from ggfmt.scan.scan import Scan, ScanRequest, check_selection
 from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
+STAGED_BYTES_PER_BYTE = 4  # of a file of rows
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
 _FINDING = "finding rows"  # a phase of its own
 
@@ -222,7 +223,7 @@ class _ConsolidationRun:
         base = self._base
         keys = {} if base is None else base.keys
         in_process = is_in_process(runner)
-        buckets = bucket_count(scan.size, runner.parallelism)
+        buckets = bucket_count(scan.size, runner.parallelism, settings.target.file_size)
         if base is not None:
             buckets = max(buckets, *(table.bucket_count for table in base.tables.values()), 1)
 
@@ -379,8 +380,10 @@ class _TableWork:
         self._buckets = buckets_of(table, staged.buckets)
         size = self._staged.size
         if base is not None:
-            size += 4 * sum(int(file.info().size or 0) for file in base.files)
-        self._groups = min(self._buckets, unit_count(size, runner.parallelism))
+            size += STAGED_BYTES_PER_BYTE * sum(int(file.info().size or 0) for file in base.files)
+        file_size = settings.target.file_size
+        unit = None if file_size is None else STAGED_BYTES_PER_BYTE * file_size
+        self._groups = min(self._buckets, unit_count(size, runner.parallelism, unit))
         self._aligned = self._is_aligned()
         if self._aligned:
             assert base is not None

@@ -28,7 +28,7 @@ def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTa
         from ggfmt.rows.targets.lake import LakeTarget
 
         return LakeTarget(output, to, IcebergLake(output.root, options), options)
-    return FileTarget(output, to)
+    return FileTarget(output, to, options)
 
 
 def _check_installed(library: str, extra: str) -> None:

@@ -14,6 +14,7 @@ from ggfmt.rows.manifest import PublishedFile, TableResult, table_directory
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
+from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.target import Describe, RowTarget, next_name
 
 MERGEABLE = ("parquet", "orc")
@@ -22,8 +23,9 @@ MERGEABLE = ("parquet", "orc")
 class FileTarget(RowTarget):
     """Files in staging, which the commit moves to the directories of their tables."""
 
-    def __init__(self, output: RowsDirectory, to: str) -> None:
+    def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
         super().__init__(output, to)
+        self._options = options
         self.suffix = to
         self._replaced: list[str] = []
 
@@ -38,7 +40,7 @@ class FileTarget(RowTarget):
             self._replaced = self.output.replaced(mode)
 
     def layout(self, query: TableQuery, number: int) -> FileLayout:
-        return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix)
+        return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix, sort_by=self._options.sort_by)
 
     def publish(
         self,

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from ggfmt import signals
 from ggfmt.commit.commit import CommitPart, commit, write_error
 from ggfmt.commit.directory import existing_output_error
@@ -29,6 +31,7 @@ from ggfmt.rows.targets.rounds import OpenRound, read_round
 from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
 from ggfmt.rows.targets.target import Describe, RowTarget
 
+ROUND_COLUMN = "_round"  # of net changes that grow
 _INTERRUPTED = OSError("a signal stopped it")
 
 log = logging.getLogger("ggfmt")
@@ -164,10 +167,16 @@ class LakeTarget(RowTarget):
     def layout(self, query: TableQuery, number: int) -> FileLayout:
         table = self._open(query.table.name)
         schema = query.schema
+        if self._appends:
+            if ROUND_COLUMN in schema.names:
+                raise table.column_error(ROUND_COLUMN, "net changes have a column of this name", "rename the column")
+            schema = schema.append(pa.field(ROUND_COLUMN, pa.int64()))
         if table.version is not None and self.previous is not None:
             schema = table.evolved(schema, self._options.drop_columns)
         self._layouts[table.name] = schema.names
-        return table.layout(schema, self.run, self._mode)
+        constants = {ROUND_COLUMN: self._round[1]} if self._appends else {}
+        layout = table.layout(schema, self.run, self._mode)
+        return replace(layout, constants=constants, sort_by=self._options.sort_by)
 
     @property
     def _mode(self) -> WriteMode:

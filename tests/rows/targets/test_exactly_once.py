@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lake_tables import READERS, Died, add_changes, change, consolidate, dies_at
@@ -74,7 +75,7 @@ def _check_steps(
     assert steps.count("committed") == 3
     add_changes(wanted, "3", THIRD)
     manifest = consolidate(wanted, to, **settings)
-    rows = {table: READERS[to](wanted, table) for table in TABLES}
+    rows = _rows(wanted, to)
     unresolved = {name: table["unresolved"] for name, table in manifest["tables"].items()}
     for step in [number for number, name in enumerate(steps) if name.startswith(names)]:
         shutil.rmtree(directory, ignore_errors=True)
@@ -84,12 +85,17 @@ def _check_steps(
         gc.collect()  # the system frees the locks of a dead process
         add_changes(directory, "3", THIRD)
         manifest = consolidate(directory, to, **settings)
-        found = {table: READERS[to](directory, table) for table in TABLES}
-        assert found == rows, steps[step]
+        assert _rows(directory, to) == rows, steps[step]
         assert {name: table["unresolved"] for name, table in manifest["tables"].items()} == unresolved, steps[step]
         assert not (directory / "lake" / "_ggfmt" / "round.json").exists()
         assert consolidate(directory, to, **settings) == manifest
     return steps
+
+
+def _rows(directory: Path, to: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of all tables, without the number of the round: a run that is repeated may read more files."""
+    rows = {table: READERS[to](directory, table) for table in TABLES}
+    return {table: [{**row, "_round": None} for row in found] for table, found in rows.items()}
 
 
 PROGRAM = """

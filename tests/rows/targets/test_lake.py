@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import polars
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from lake_tables import READERS, Row, add_changes, change, consolidate
 from runs import snapshot
@@ -157,7 +158,8 @@ def test_a_history_has_all_versions_and_net_changes_grow(tmp_path: Path, to: str
     consolidate(other, to, changes=True)
     add_changes(other, "2", [change("D", 4, before={"ID": "1", "N": "a"})])
     manifest = consolidate(other, to, changes=True)
-    assert [(row["ID"], row["_op"]) for row in READERS[to](other, "GG.A")] == [("1", "D"), ("1", "I"), ("2", "I")]
+    found = [(row["ID"], row["_op"], row["_round"]) for row in READERS[to](other, "GG.A")]
+    assert found == [("1", "D", 2), ("1", "I", 1), ("2", "I", 1)]
     assert manifest["tables"]["GG.A"]["rows"] == 3
     add_changes(other, "3", [change("I", 5, after={"ID": "5", "N": "a"})])
     with pytest.raises(UsageError, match=r"GG551.*of the kind `changes`"):
@@ -246,6 +248,22 @@ def test_delta_refuses_names_before_it_writes(tmp_path: Path, name: str) -> None
     assert not (tmp_path / "lake").exists()
     consolidate(tmp_path, "iceberg")
     assert READERS["iceberg"](tmp_path, "GG.A") == [{"ID": "1", "n": "x", name: "a"}]
+
+
+@pytest.mark.parametrize("to", [*FORMATS, "parquet"])
+def test_files_have_a_size_and_an_order(tmp_path: Path, to: str) -> None:
+    lines = [change("I", n, after={"ID": str(n), "N": str(n * 7919 % 1000)}) for n in range(1, 1000)]
+    add_changes(tmp_path, "1", lines)
+    given: dict[str, Any] = {"sort_by": "N, LACKS", "file_size": "2k"}
+    manifest = consolidate(tmp_path, to, **given)
+    assert 8 <= manifest["tables"]["GG.A"]["buckets"] == len(manifest["files"])
+    add_changes(tmp_path, "2", [change("U", 2000, before={"ID": "7"}, after={"ID": "7", "N": "0"})])
+    later = consolidate(tmp_path, to, **given)
+    again = {entry["path"] for entry in later["files"]} & {entry["path"] for entry in manifest["files"]}
+    assert len(again) == len(manifest["files"]) - 1
+    for entry in later["files"]:
+        rows = parquet.read_table(tmp_path / "lake" / entry["path"]).to_pylist()
+        assert rows == sorted(rows, key=lambda row: row["N"])
 
 
 @pytest.mark.parametrize("to", FORMATS)
