@@ -51,7 +51,8 @@ class FileLayout:
     def _column(self, batch: pa.RecordBatch, column: pa.Field[Any]) -> pa.Array[Any]:
         if column.name in batch.schema.names:
             found: pa.Array[Any] = batch[column.name].cast(column.type)
-            return found
-        if column.name in self.constants:
-            return pa.repeat(pa.scalar(self.constants[column.name], column.type), len(batch))
-        return nulls(len(batch), column.type)
+        elif column.name in self.constants:
+            found = pa.repeat(pa.scalar(self.constants[column.name], column.type), len(batch))
+        else:
+            found = nulls(len(batch), column.type)
+        return found

@@ -132,8 +132,14 @@ class LakeTarget(RowTarget):
         columns = set() if entry is None else {*entry["columns"], *entry["marks"], *entry.get("dropped", ())}
         same = known == {file.canonical for file in table.files} and columns == set(table.columns)
         if same and is_known == (table.version is not None):
+            if base is None or self.previous is None:
+                return base
+            # The table knows the keys of its store, and the manifest does not.
+            files = {file.canonical: file for file in table.files}
+            buckets = {files[file.canonical]: bucket for file, bucket in base.bucket_of.items()}
             drops = self._options.drop_columns and entry is not None and entry.get("dropped")
-            return replace(base, bucket_count=0) if drops and base is not None else base
+            count = 0 if drops else base.bucket_count
+            return replace(base, files=tuple(table.files), bucket_of=buckets, bucket_count=count)
         if self._options.on_foreign_commit != "accept":
             what = "is not of this output" if not is_known else "was written to by another program"
             if table.version is None:
@@ -191,7 +197,7 @@ class LakeTarget(RowTarget):
 
     def _path(self, file: Location) -> str:
         """Return the name of a file as the manifest has it."""
-        return file.name_below(self.output.root) or file.recorded
+        return file.name_below(self.output.root) or file.canonical
 
     # Publishing
 
@@ -319,6 +325,10 @@ def _facts(run: str, table: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _delete(file: Location) -> None:
+    """Delete a file to which no table refers, if that is possible: it does no harm."""
     parent = file.parent
-    if parent is not None:
+    assert parent is not None
+    try:
         Store(parent).delete(file.name)
+    except FAILURES as error:
+        log.warning("%s: a file of a run that was not committed is left: %s", visible(file.shown), error)

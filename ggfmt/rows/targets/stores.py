@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, credentials
 from ggfmt.location import Location
 
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]|^[._]|[.]$")
 _MAX_NAME = 160  # bytes of a directory
 
@@ -45,13 +48,13 @@ def delta_storage(location: Location) -> tuple[str, dict[str, str] | None]:
 def _s3_options(location: Location) -> dict[str, str]:
     given = dict(parse_qsl(location.address.partition("?")[2]))
     user, password = credentials(location.address)
-    options = {"aws_conditional_put": "etag"}
+    options = {"aws_conditional_put": "etag"}  # a commit must not replace another one
     if user and password:
         options |= {"aws_access_key_id": user, "aws_secret_access_key": password}
-    if "region" in given:
-        options["aws_region"] = given["region"]
-    if "endpoint_override" in given:
-        endpoint = given["endpoint_override"]
+    region = given.get("region") or next(filter(None, map(os.environ.get, _REGIONS)), None)
+    options["aws_region"] = region or "us-east-1"
+    endpoint = given.get("endpoint_override") or next(filter(None, map(os.environ.get, _ENDPOINTS)), None)
+    if endpoint:
         scheme = given.get("scheme", "https")
         options["aws_endpoint_url"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
         if options["aws_endpoint_url"].startswith("http://"):
