@@ -101,6 +101,11 @@ class ConsolidateRequest:
     sort_by: Annotated[
         str | None, Option(metavar="COLUMNS", help="Sort the rows of each file: `PLACED,ID`."), After("table_options")
     ] = None
+    partition_by: Annotated[
+        str | None,
+        Option(metavar="COLUMNS", help="Divide tables by columns: `REGION`, or `S.ORDERS=REGION;S.LINES=DAY`."),
+        After("sort_by"),
+    ] = None
     file_size: Annotated[
         int | str | None,
         Option(metavar="BYTES", help="About how large a file of rows is, such as `64m`."),
@@ -154,6 +159,7 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
         types=_types(request.types),
         target=TargetOptions(
             _columns(request.sort_by),
+            _keys(request.partition_by),
             arguments.size(request.file_size, "the size of files"),
             request.catalog,
             arguments.pairs(request.catalog_options, "the option of the catalog", "`uri=https://catalog.example`"),

@@ -463,11 +463,11 @@ class _TableWork:
         elif isinstance(item, Group):
             self._results += result.rows
             self._count(result)
-        elif result.file is None:
+        elif result.files is None:
             self._linked_parts += result.rows
         else:
             assert isinstance(item, Bucket)
-            self.result.files.append((item.number, result.file))
+            self.result.files += [(item.number, file) for file in result.files]
             self._count(result)
 
     def _count(self, result: UnitResult) -> None:

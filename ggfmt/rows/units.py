@@ -100,7 +100,7 @@ class UnitResult:
     operations. `error`: what is wrong with the base, `abend`: with the operations."""
 
     rows: list[StagedPart] = field(default_factory=list)
-    file: WrittenFile | None = None
+    files: list[WrittenFile] | None = None
     unresolved: list[WrittenFile] = field(default_factory=list)
     counts: RowCounts = field(default_factory=RowCounts)
     places: list[tuple[str, Span]] = field(default_factory=list)
@@ -259,7 +259,7 @@ def _answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     )
     filled = (batch for batch in every if len(batch))
     schema = plan.query.schema
-    result.file = plan.layout.write(bucket.number, bucket.of, attempt, plan.table.name, schema, filled)
+    result.files = plan.layout.write(bucket.number, bucket.of, attempt, plan.table.name, schema, filled)
     return result
 
 

@@ -56,6 +56,7 @@ class _DeltaTable(LakeTable):
         self.version = table.version()
         self.columns = {field.name: field.type for field in _arrow_schema(table)}
         self._schema = pa.schema(list(self.columns.items()))
+        self.partition_by = tuple(table.metadata().partition_columns)
         actions: pa.Table = pa.table(table.get_add_actions(flatten=True))
         for action in actions.select(["path", "num_records"]).to_pylist():
             self.files[self._location(action["path"])] = int(action["num_records"] or 0)
@@ -72,7 +73,7 @@ class _DeltaTable(LakeTable):
         if pa.table(self._table.deletion_vectors()).num_rows:
             help = "rewrite the files first: `REORG TABLE ... APPLY (PURGE)` in Spark"
             raise self.column_error(None, "the table has deletion vectors, which ggfmt does not read", help)
-        if self._table.metadata().partition_columns:
+        if self.partition_by:
             raise self.column_error(None, "the table has partitions", "consolidate into another output")
 
     def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
@@ -121,6 +122,7 @@ class _DeltaTable(LakeTable):
                     schema,
                     added,
                     mode="error",
+                    partition_by=list(self.partition_by),
                     name=self.name,
                     configuration=dict(self._options.table_options),
                     storage_options=self._storage,
@@ -148,12 +150,13 @@ class _DeltaTable(LakeTable):
     ) -> int:
         assert self.version is not None
         version = self.version + 1
+        columns = list(self.partition_by)
         if change.replaces_all and self._schema != pa.schema(list(self.columns.items())):
-            table.create_write_transaction(list(added), "overwrite", schema, commit_properties=properties)
+            table.create_write_transaction(list(added), "overwrite", schema, columns, commit_properties=properties)
             return version
         now = int(time.time() * 1000)
         removed = [RemoveAction(file.name_below(self._root) or file.address, True, now) for file in change.removed]
-        table.create_write_transaction([*added, *removed], "append", schema, commit_properties=properties)
+        table.create_write_transaction([*added, *removed], "append", schema, columns, commit_properties=properties)
         return version
 
     def _error(self, error: Exception) -> Abend:
@@ -169,7 +172,11 @@ def _arrow_schema(table: DeltaTable) -> pa.Schema:
 def _add_action(file: WrittenFile, path: str) -> AddAction:
     with file.location.open_file() as stream:
         stats = _statistics(parquet.read_metadata(stream), file.rows)
-    return AddAction(path, file.size, {}, int(time.time() * 1000), True, json.dumps(stats))
+    partition = dict(file.partition)
+    for values in (stats["minValues"], stats["maxValues"], stats["nullCount"]):
+        for name in partition:
+            values.pop(name, None)
+    return AddAction(path, file.size, partition, int(time.time() * 1000), True, json.dumps(stats))
 
 
 def _statistics(about: parquet.FileMetaData, rows: int) -> dict[str, Any]:

@@ -34,6 +34,9 @@ class FileTarget(RowTarget):
             message = "`--checkpoint` is for current rows, as Parquet or ORC: changes are merged into them"
             raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
 
+        if self._options.partition_by:
+            raise query_error("plain files have no partitions", "leave out `--partition-by`, or write Delta or Iceberg")
+
     def open(self, run: str, mode: str) -> None:
         super().open(run, mode)
         if self.previous is None:

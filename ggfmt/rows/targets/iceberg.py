@@ -18,8 +18,10 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
 from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema, promote
 from pyiceberg.table import Table, Transaction
+from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
@@ -123,11 +125,22 @@ class _IcebergTable(LakeTable):
             snapshot = table.current_snapshot()
             self.version = 0 if snapshot is None else snapshot.snapshot_id
             self.columns = {field.name: self._arrow_type(field) for field in table.schema().fields}
+            self.partition_by = self._partition_columns(table)
             for task in table.scan().plan_files():
                 file = location_in_catalog(task.file.file_path, table.io.properties)
                 self._data_files[file] = task.file
                 self.files[file] = task.file.record_count
                 self._deletes |= bool(task.delete_files)
+
+    def _partition_columns(self, table: Table) -> tuple[str, ...]:
+        """Return the columns that divide the rows. Raises: UsageError GG554 for partitions of other kinds."""
+        names = []
+        for field in table.spec().fields:
+            if not isinstance(field.transform, IdentityTransform):
+                message = f"the table has partitions by `{field.transform}`, which ggfmt does not write"
+                raise self.column_error(None, message, "consolidate into another output")
+            names.append(table.schema().find_field(field.source_id).name)
+        return tuple(names)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -184,7 +197,18 @@ class _IcebergTable(LakeTable):
             self._catalog.create_namespace_if_not_exists(self._identifier[:-1])
             fields = [NestedField(i, name, type, required=False) for i, (name, type) in enumerate(wanted.items(), 1)]
             return self._catalog.create_table_transaction(
-                self._identifier, Schema(*fields), self._location, properties=dict(self._options.table_options)
+                self._identifier,
+                Schema(*fields),
+                self._location,
+                PartitionSpec(
+                    *(
+                        PartitionField(field.field_id, 1000 + i, IdentityTransform(), field.name)
+                        for i, name in enumerate(self.partition_by)
+                        for field in fields
+                        if field.name == name
+                    )
+                ),
+                properties=dict(self._options.table_options),
             )
         present = {field.name: field.field_type for field in self._table.schema().fields}
         gone = [name for name in present if name not in wanted]

@@ -20,12 +20,14 @@ from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, GgfmtError, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
+from ggfmt.options.value_types import keys_of
 from ggfmt.rows.base import BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
+from ggfmt.rows.tables import EVERY_TABLE
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.rounds import OpenRound, read_round
 from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
@@ -180,9 +182,15 @@ class LakeTarget(RowTarget):
         if table.version is not None and self.previous is not None:
             schema = table.evolved(schema, self._options.drop_columns)
         self._layouts[table.name] = schema.names
+        wanted = keys_of(table.name, self._options.partition_by)
+        everywhere = keys_of(EVERY_TABLE, self._options.partition_by)
+        if not wanted and set(everywhere) <= set(query.schema.names):
+            wanted = everywhere
+        table.check_partitions(query.schema, wanted)
         constants = {ROUND_COLUMN: self._round[1]} if self._appends else {}
+        options = self._options
         layout = table.layout(schema, self.run, self._mode)
-        return replace(layout, constants=constants, sort_by=self._options.sort_by)
+        return replace(layout, constants=constants, sort_by=options.sort_by, partition_by=table.partition_by)
 
     @property
     def _mode(self) -> WriteMode:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ggfmt.options.value_types import Keys
+
 ForeignCommits = Literal["refuse", "accept"]
 
 
@@ -13,6 +15,7 @@ class TargetOptions:
     """What users may choose for files of rows, and for the tables of a lakehouse.
 
     sort_by        the columns that order the rows of each file
+    partition_by   columns that divide the rows of tables, by table or for every table that has them
     file_size      about how many bytes a file of rows has; None: as many as suit the machine
     catalog, catalog_options  of Iceberg: its name in the configuration of pyiceberg, and properties that win over it
     on_foreign_commit  what to do with a table that another program has written to
@@ -21,6 +24,7 @@ class TargetOptions:
     """
 
     sort_by: tuple[str, ...] = ()
+    partition_by: Keys = ()
     file_size: int | None = None
     catalog: str | None = None
     catalog_options: tuple[tuple[str, str], ...] = ()

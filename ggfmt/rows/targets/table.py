@@ -15,6 +15,7 @@ from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.tables import can_hold
 from ggfmt.rows.writers import WrittenFile
 
+_PARTITION_TYPES = (pa.types.is_string, pa.types.is_integer, pa.types.is_date, pa.types.is_boolean)
 WriteMode = Literal["replace", "merge", "append"]  # what becomes of the present rows
 
 
@@ -53,6 +54,7 @@ class LakeTable(ABC):
     version   the present version; None if there is no table
     columns   names and types; empty if there is no table
     files     the present files by their location, with the number of rows
+    partition_by  the columns that divide the rows
     """
 
     def __init__(self, name: str) -> None:
@@ -60,6 +62,7 @@ class LakeTable(ABC):
         self.version: int | None = None
         self.columns: dict[str, pa.DataType] = {}
         self.files: dict[Location, int] = {}
+        self.partition_by: tuple[str, ...] = ()
 
     @abstractmethod
     def round(self, stream: str) -> int:
@@ -101,6 +104,24 @@ class LakeTable(ABC):
             fields.append(pa.field(name, wanted))
         known = {field.name for field in fields}
         return pa.schema([*fields, *(pa.field(field.name, field.type) for field in schema if field.name not in known)])
+
+    def check_partitions(self, schema: pa.Schema, wanted: Sequence[str]) -> None:
+        """Choose the columns that divide the rows, before the table has rows.
+
+        Raises: UsageError GG554 for other partitions than the table has, or for columns of other types.
+        """
+        if self.version is not None and wanted and tuple(wanted) != self.partition_by:
+            shown = ", ".join(f"`{name}`" for name in self.partition_by) or "no columns"
+            message = f"the rows of the table are divided by {shown}"
+            raise self.column_error(None, message, "give the same `--partition-by`, or another output")
+        if self.version is None:
+            self.partition_by = tuple(wanted)
+        for name in self.partition_by:
+            type = schema.field(name).type if name in schema.names else None
+            if type is None or not any(is_of(type) for is_of in _PARTITION_TYPES):
+                message = f"a column of the type `{type}` divides no rows" if type else "the rows have no such column"
+                help = "choose columns with texts, integers, days or booleans with `--partition-by`"
+                raise self.column_error(name, message, help)
 
     def stored_type(self, type: pa.DataType) -> pa.DataType:
         """Return the type that the table has for values of a type."""

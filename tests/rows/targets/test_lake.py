@@ -267,6 +267,31 @@ def test_files_have_a_size_and_an_order(tmp_path: Path, to: str) -> None:
 
 
 @pytest.mark.parametrize("to", FORMATS)
+def test_partitions(tmp_path: Path, to: str) -> None:
+    regions, days = ["é=/ x", None, "north"], ["2020-01-01", "2020-01-02"]
+    images = [{"ID": str(n), "N": regions[n % 3], "DAY": days[n % 2]} for n in range(1, 31)]
+    add_changes(tmp_path, "1", [change("I", n, after=image) for n, image in enumerate(images, 1)])
+    given: dict[str, Any] = {"partition_by": "N,DAY", "types": {"*.DAY": "date"}}
+    assert len(consolidate(tmp_path, to, **given)["files"]) == 6
+    add_changes(tmp_path, "2", [change("U", 40, before={"ID": "7"}, after={"ID": "7", "N": "south", "DAY": days[0]})])
+    manifest = consolidate(tmp_path, to, types=given["types"])
+    rows = READERS[to](tmp_path, "GG.A")
+    assert manifest["tables"]["GG.A"]["rows"] == len(rows) == 30
+    assert {row["ID"]: row["N"] for row in rows} == {str(n): regions[n % 3] for n in range(1, 31)} | {"7": "south"}
+    if to == "delta":
+        frame = polars.scan_delta(str(tmp_path / "lake" / "GG.A"))
+        assert frame.filter(polars.col("N") == "south").collect()["ID"].to_list() == ["7"]
+        assert frame.filter(polars.col("N").is_null()).collect().height == 9
+    add_changes(tmp_path, "3", [change("U", 41, before={"ID": "7"}, after={"ID": "7", "N": "", "DAY": days[0]})])
+    for other, what in ((given, "between 1 and 200"), ({**given, "partition_by": "N"}, "are divided by `N`, `DAY`")):
+        with pytest.raises(UsageError, match=f"GG554.*{what}"):
+            consolidate(tmp_path, to, **other)
+    with pytest.raises(UsageError, match=r"GG551.*plain files have no partitions"):
+        consolidate(tmp_path, "parquet", partition_by="N", output=tmp_path / "plain")
+    assert READERS[to](tmp_path, "GG.A") == rows
+
+
+@pytest.mark.parametrize("to", FORMATS)
 def test_table_options_are_properties_of_tables(tmp_path: Path, to: str) -> None:
     add_changes(tmp_path, "1", ROWS)
     name = {"delta": "delta.logRetentionDuration", "iceberg": "history.expire.min-snapshots-to-keep"}[to]
