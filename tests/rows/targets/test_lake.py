@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -49,7 +48,7 @@ def foreign_append(directory: Path, to: str, row: Row) -> None:
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_polars_and_duckdb_read_the_rows(tmp_path: Path, to: str) -> None:
+def test_polars_reads_the_rows(tmp_path: Path, to: str) -> None:
     types = (
         ("ID", SqlType(Kind.INTEGER)),
         ("PRICE", SqlType(Kind.DECIMAL, precision=30, scale=2)),
@@ -78,12 +77,9 @@ def test_polars_and_duckdb_read_the_rows(tmp_path: Path, to: str) -> None:
 
         table = SqlCatalog("default", uri=f"sqlite:///{tmp_path}/lake/_catalog.db").load_table("GG.A")
         frame = polars.DataFrame(table.scan().to_arrow()).sort("ID")
-    arrow = frame.to_arrow()
     assert frame["NOTE"].to_list() == ["ä😀\n", "new"]
     assert frame["PRICE"].to_list() == [None, Decimal(PRICE)]
-    found = duckdb.execute("SELECT count(*), sum(PRICE), bool_or(FLAG) FROM arrow").fetchall()
-    assert found == [(2, Decimal(PRICE), True)]
-    assert arrow.num_rows == 2
+    assert frame["FLAG"].to_list() == [False, True]
 
 
 @pytest.mark.parametrize("to", FORMATS)

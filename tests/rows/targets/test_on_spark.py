@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from lake_tables import READERS, add_changes, change, consolidate
 
-from ggfmt.rows import run as run_module
 from ggfmt.rows import staging as staging_module
 
 if TYPE_CHECKING:
@@ -21,8 +20,7 @@ ROWS = 60
 def test_rows_are_the_same_on_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
 ) -> None:
-    monkeypatch.setattr(run_module, "UNIT_BYTES", 2000)
-    for name in ("BUCKET_BYTES", "MAX_BUCKET_BYTES"):
+    for name in ("BUCKET_BYTES", "MAX_BUCKET_BYTES", "UNIT_BYTES"):
         monkeypatch.setattr(staging_module, name, 2000)
     found = []
     for name, runner in (("here", {}), ("spark", {"spark": spark})):
