@@ -14,6 +14,7 @@ states; for each one, what the next run does if the process dies in it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,8 @@ from ggfmt.commit.commit import Participant
 from ggfmt.commit.journal import ROUND, damaged, read_document
 
 _VERSION = 1
+_ROWS = re.compile(r"[0-9]{5}-of-[0-9]{5}-[0-9-]+\.parquet")
+_UNRESOLVED = re.compile(r"part-[0-9]+\.parquet")
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,15 @@ class OpenRound:
     def new_files(self, tables: Collection[str], before: Mapping[str, Any]) -> list[str]:
         """Return the files of some tables that the round has written. `before`: the manifest before the round."""
         known = {entry["path"] for entry in before.get("files", [])}
-        entries = self.manifest["files"]
-        return [entry["path"] for entry in entries if entry["table"] in tables and entry["path"] not in known]
+        paths = [entry["path"] for entry in self.manifest["files"] if entry["table"] in tables]
+        return [path for path in paths if path not in known and self._has_written(path)]
+
+    def _has_written(self, path: str) -> bool:
+        """Return whether the run gives files such names, so that a document of somebody else deletes no other file."""
+        above, _, name = path.rpartition("/")
+        if above == "_unresolved":
+            return _UNRESOLVED.fullmatch(name) is not None
+        return above.rpartition("/")[2] == self.run and _ROWS.fullmatch(name) is not None
 
     def mixed(self, before: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
         """Return the manifest after the round of some tables alone."""

@@ -15,6 +15,7 @@ import pytest
 from lake_tables import READERS, Row, add_changes, change, consolidate
 from runs import snapshot
 
+import ggfmt
 from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, split_name
 from ggfmt.rows.targets import choice
@@ -198,6 +199,19 @@ def test_verify_reads_back_what_the_manifest_lists(tmp_path: Path, to: str) -> N
     (tmp_path / "lake" / manifest["files"][-1]["path"]).unlink()
     (tmp_path / "lake" / "_ggfmt" / "round.json").touch()
     assert [finding.code for finding in verify(str(tmp_path / "lake")).findings] == ["GG511", "GG510"]
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_compare_reads_the_present_version(tmp_path: Path, to: str) -> None:
+    add_changes(tmp_path, "1", ROWS)
+    consolidate(tmp_path, to)
+    add_changes(tmp_path, "2", [change("D", 4, before={"ID": "1", "N": "a"})])
+    consolidate(tmp_path, to)
+    consolidate(tmp_path, "parquet", output=tmp_path / "plain", checkpoint=None)
+    compared = ggfmt.compare(tmp_path / "lake", tmp_path / "plain")
+    assert [(table.equal, table.missing, table.extra, table.different) for table in compared.tables] == [
+        (1, 0, 0, 0)
+    ] * 2
 
 
 @pytest.mark.parametrize("to", FORMATS)
