@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from ggfmt.options.value_types import Keys
     from ggfmt.scan.progress import ProgressSnapshot
 
-RowFormat = Literal["parquet", "csv", "json", "orc", "avro"]
+RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]
 RowOrder = Literal["auto", "position", "input"]
+ForeignCommits = Literal["refuse", "accept"]
 RowMode = Literal["error", "overwrite"]
 Moment = str | datetime | None
 
@@ -41,7 +42,9 @@ class ConsolidateRequest:
     output: Annotated[
         Path, Option("-o", "--output", metavar="DIR", panel="Output", help="Where to write: a directory by table.")
     ]
-    to: Annotated[RowFormat, Option(panel="Handlers", help="The format of rows.")] = "parquet"
+    to: Annotated[RowFormat, Option(panel="Handlers", help="The format of files, or of the tables of a lakehouse.")] = (
+        "parquet"
+    )
     as_of: Annotated[
         Moment, Option(metavar="MOMENT", help="A time or a position: what came after it does not count.")
     ] = None
@@ -82,6 +85,40 @@ class ConsolidateRequest:
     allow_empty: Annotated[bool, options.ALLOW_EMPTY, After("base")] = False
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
+    catalog: Annotated[
+        str | None, Option(metavar="NAME", help="The Iceberg catalog in the configuration of PyIceberg."), After("to")
+    ] = None
+    catalog_options: Annotated[
+        Properties,
+        Option("--catalog-option", metavar="KEY=VALUE", help="A property of the Iceberg catalog, such as `uri=...`."),
+        After("catalog"),
+    ] = None
+    table_options: Annotated[
+        Properties,
+        Option("--table-option", metavar="KEY=VALUE", help="A property of new Delta or Iceberg tables."),
+        After("catalog_options"),
+    ] = None
+    sort_by: Annotated[
+        str | None, Option(metavar="COLUMNS", help="Sort the rows of each file: `PLACED,ID`."), After("table_options")
+    ] = None
+    partition_by: Annotated[
+        str | None,
+        Option(metavar="COLUMNS", help="Divide tables by columns: `REGION`, or `S.ORDERS=REGION;S.LINES=DAY`."),
+        After("sort_by"),
+    ] = None
+    file_size: Annotated[
+        int | str | None,
+        Option(metavar="BYTES", help="About how large a file of rows is, such as `64m`."),
+        After("sort_by"),
+    ] = None
+    drop_columns: Annotated[
+        bool, Option(help="Drop a column from a table as the source does; default: keep it as NULL."), After("types")
+    ] = False
+    on_foreign_commit: Annotated[
+        ForeignCommits,
+        Option(panel="Checks", help="What to do if another program has written to a table."),
+        After("strict"),
+    ] = "refuse"
     spark: Annotated[object | None, PythonOnly()] = None
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
 
@@ -91,6 +128,7 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.rows.query import RowQuery, query_error
     from ggfmt.rows.run import ConsolidationSettings, execute
+    from ggfmt.rows.targets.options import TargetOptions
 
     if request.history and request.changes:
         raise query_error("a history and net changes are two results", "leave out one of `history` and `changes`")
@@ -119,6 +157,16 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
         checkpoint=arguments.text(request.checkpoint),
         keys=_keys(request.primary_keys),
         types=_types(request.types),
+        target=TargetOptions(
+            _columns(request.sort_by),
+            _keys(request.partition_by),
+            arguments.size(request.file_size, "the size of files"),
+            request.catalog,
+            arguments.pairs(request.catalog_options, "the option of the catalog", "`uri=https://catalog.example`"),
+            arguments.check_choice("on_foreign_commit", request.on_foreign_commit, ForeignCommits),  # type: ignore[arg-type]
+            request.drop_columns,
+            arguments.pairs(request.table_options, "the table option", "`delta.logRetentionDuration=interval 30 days`"),
+        ),
         input_format=input_format,
         source=source,
         definitions=arguments.tables(request.definitions, source),
@@ -131,6 +179,10 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
 
 def _moment(given: Moment) -> str | None:
     return given.isoformat() if isinstance(given, datetime) else given
+
+
+def _columns(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def _keys(text: str | None) -> Keys:

@@ -20,6 +20,7 @@ VERSION = 2
 JOURNAL = f"{METADATA_DIRECTORY}/journal.json"
 POINTER = f"{METADATA_DIRECTORY}/pointer.json"
 COMMITS = f"{METADATA_DIRECTORY}/commits"
+ROUND = f"{METADATA_DIRECTORY}/round.json"  # of a run that commits several tables of a lakehouse
 STAGING = f"{METADATA_DIRECTORY}/staging"
 REQUESTS_AT_ONCE = 16  # to a store on the network
 

@@ -32,6 +32,7 @@ from ggfmt.model.change import OP_TYPES
 MANIFEST = f"{METADATA_DIRECTORY}/manifest.json"
 RUNS = f"{METADATA_DIRECTORY}/runs"
 CONSOLIDATION_MEMBER = "consolidated"  # the member of a manifest that describes a consolidation
+LAKE_MEMBER = "lake"  # the member of a manifest with tables of a lakehouse: the stream, and its last round
 
 # Operations over time: the number of each type by second, or in longer steps if there are too many seconds. A time is
 # the `op_ts` of an operation, as its source wrote it: its time zone is unknown. The first bytes of it say which

@@ -17,7 +17,7 @@ import pyarrow.fs as pafs
 
 from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import counted, safe_name
-from ggfmt.commit.records import MANIFEST
+from ggfmt.commit.records import LAKE_MEMBER, MANIFEST
 from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_worth_logging
 from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
@@ -98,6 +98,9 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
     single: dict[str, PartitionedFile] = {}
     left: list[str] = []
     found, hidden = _visible(store)
+    versions = _present_versions(store, given)
+    if versions is not None:
+        found, hidden = {name: size for name, size in found.items() if name in versions}, []
     if store.local:
         start = given.rstrip("/")
         shown = {name: f"{start}/{name}" for name in (*found, *hidden)}
@@ -116,7 +119,9 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
             left.append(name)
             continue
         part = PartitionedFile(file, kind, _partition(directories))
-        if directories and "=" not in directories[0]:
+        if versions is not None:
+            tables.setdefault(versions[name], []).append(part)
+        elif directories and "=" not in directories[0]:
             tables.setdefault(names.get(directories[0], directories[0]), []).append(part)
         else:
             single[name] = part
@@ -145,6 +150,24 @@ def _visible(store: Store) -> tuple[dict[str, int], list[str]]:
         elif is_worth_logging(part):
             hidden[part] = None
     return found, sorted(hidden)
+
+
+def _present_versions(store: Store, given: str) -> dict[str, str] | None:
+    """Return by file the table, of Delta or Iceberg tables as the last run has left them; None for other outputs. Their
+    directories have the files of earlier versions, too.
+
+    Raises: UsageError GG581 for tables in the warehouse of a catalog.
+    """
+    document = read_document(store, MANIFEST)
+    if document is None or LAKE_MEMBER not in document:
+        return None
+    files = {entry["path"]: entry["table"] for entry in document["files"] if "rows" in entry}
+    elsewhere = next((path for path in files if path.startswith("/") or "://" in path), None)
+    if elsewhere is not None:
+        help = "export the rows, or compare an output of plain files"
+        message = "the rows of the output are in the warehouse of a catalog"
+        raise UsageError(Diagnostic("GG581", message, Span(file=given), help))
+    return files
 
 
 def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:

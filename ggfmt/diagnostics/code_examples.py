@@ -324,6 +324,12 @@ EXAMPLES: dict[str, _Pair] = {
         'ggfmt.current(spark, "changes/", "GG.T")',
         'ggfmt.current(spark, "changes/", "GG.T", primary_keys="ID")',
     ),
+    "GG553": (
+        f"{_ROWS_OF} --to delta --checkpoint seen",
+        f"{_ROWS_OF} --to delta --checkpoint seen --on-foreign-commit accept",
+    ),
+    "GG554": (f"{_ROWS_OF} --to delta", f"{_ROWS_OF} --to delta --type 'GG.T.ID=string'"),
+    "GG555": (f"{_ROWS_OF} --to delta", f"pip install 'ggfmt[delta]' && {_ROWS_OF} --to delta"),
     "GG560": ("ggfmt report out --run 2026-13-31", "ggfmt report out"),
     "GG561": ("ggfmt report out", "pip install --upgrade ggfmt && ggfmt report out"),
     "GG562": ("ggfmt report out", f"{_RUN} --mode overwrite && ggfmt report out"),

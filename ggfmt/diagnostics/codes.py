@@ -669,6 +669,23 @@ _DECLARED: dict[str, Code] = {
         "In a table without a primary key, all columns together identify a row. If operations do not contain all "
         "columns before and after the change, name the columns that identify a row with `--primary-keys`.",
     ),
+    "GG553": error(
+        "a table that another program has written to",
+        "A Delta or Iceberg table is not as the last run of this output has left it: another program has changed its "
+        "rows or columns, or has made the table. To go on with the rows as they are now, give "
+        "`--on-foreign-commit accept`. To go back, restore the version that the manifest names.",
+    ),
+    "GG554": error(
+        "a column or table that the format cannot hold",
+        "The table of the lakehouse cannot have the column, its name, or its new type; or the table has a feature that "
+        "ggfmt does not write. ggfmt finds out before it writes anything. Choose the type with `--type`, rename the "
+        "column in the definitions, or consolidate into another output.",
+    ),
+    "GG555": error(
+        "a library that is not installed",
+        "`--to delta` needs the package `deltalake`, and `--to iceberg` the package `pyiceberg`. Install the extra "
+        "that the message names.",
+    ),
     "GG560": error(
         "an unknown run",
         "`ggfmt report --run` names no run of the output directory, or more than one. `_ggfmt/runs` contains one file "

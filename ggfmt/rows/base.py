@@ -69,7 +69,7 @@ def read_base(given: str) -> BaseSnapshot:
     with output_to_read(given) as store:
         root = store.root.address
         document = read_document(store, MANIFEST)
-        base = _dump(store, root) if document is None else _result(store, root, document)
+        base = _dump(store, root) if document is None else result_snapshot(store, root, document)
     if not base.tables:
         raise query_error(
             f"there are no rows in `{root}`", f"a base has a directory for each table, with {_suffixes()}"
@@ -77,7 +77,16 @@ def read_base(given: str) -> BaseSnapshot:
     return base
 
 
-def _result(store: Store, root: str, document: dict[str, Any]) -> BaseSnapshot:
+def location_of(store: Store, path: str) -> Location:
+    """Return the location of a file in a manifest: below the output, or elsewhere if a catalog decides."""
+    return Location.of_record(path, [store.root]) if path.startswith("/") or "://" in path else store.location(path)
+
+
+def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> BaseSnapshot:
+    """Return the rows that the manifest of an output has.
+
+    Raises: UsageError GG551 for other rows than current ones.
+    """
     query = document.get(CONSOLIDATION_MEMBER)
     if query is None:
         raise query_error(
@@ -91,7 +100,7 @@ def _result(store: Store, root: str, document: dict[str, Any]) -> BaseSnapshot:
     buckets: dict[Location, int] = {}
     for entry in document["files"]:
         if is_of_rows(entry):
-            location = store.location(entry["path"])
+            location = location_of(store, entry["path"])
             files.setdefault(entry["table"], []).append(location)
             if "bucket" in entry:
                 buckets[location] = entry["bucket"]

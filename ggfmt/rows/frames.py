@@ -40,8 +40,7 @@ from ggfmt.rows.staging import (
     split_by,
     unit_count,
 )
-from ggfmt.rows.tables import RowTable, Types, epoch_at, tables_of, with_base_columns
-from ggfmt.rows.units import can_hold
+from ggfmt.rows.tables import RowTable, Types, can_hold, epoch_at, tables_of, with_base_columns
 from ggfmt.scan.runner import InProcess, Runner
 from ggfmt.scan.scan import DefinitionsNeeded
 from ggfmt.scan.splits import ReadJob, Split

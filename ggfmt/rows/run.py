@@ -15,17 +15,13 @@ import pyarrow as pa
 
 from ggfmt import signals
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.commit.commit import CommitPart, StagedMove, commit, lock_all, write_error
-from ggfmt.commit.journal import read_document
-from ggfmt.commit.names import counted, folded
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
-from ggfmt.commit.store import FAILURES
+from ggfmt.commit.commit import lock_all, write_error
+from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
 from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base, tables_by_name, warn_unresolved
-from ggfmt.rows.kept import KEPT_DIRECTORY
 from ggfmt.rows.manifest import (
     PreviousResult,
     PublishedFile,
@@ -37,7 +33,7 @@ from ggfmt.rows.manifest import (
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.positions import PositionKind
-from ggfmt.rows.query import UNRESOLVED, RowQuery, query_error
+from ggfmt.rows.query import UNRESOLVED, RowQuery
 from ggfmt.rows.results import TableQuery, check_keyless, late_error
 from ggfmt.rows.staging import (
     MAX_MEMORY_BYTES,
@@ -56,6 +52,8 @@ from ggfmt.rows.staging import (
     unit_count,
 )
 from ggfmt.rows.tables import RowTable, Types, epoch_at, of_base, with_base_columns
+from ggfmt.rows.targets.choice import make_target
+from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.units import (
     BaseFile,
     BaseTask,
@@ -75,8 +73,7 @@ from ggfmt.scan.runner import InThreads, Runner, warn_without_kernels
 from ggfmt.scan.scan import Scan, ScanRequest, check_selection
 from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
-MIN_DIGITS = 5
-MERGEABLE = ("parquet", "orc")
+STAGED_BYTES_PER_BYTE = 4  # of a file of rows
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
 _FINDING = "finding rows"  # a phase of its own
 
@@ -97,6 +94,7 @@ class ConsolidationSettings(ScanRequest):
     settle: float | None = None
     keys: Keys = ()
     types: Types = ()
+    target: TargetOptions = field(default_factory=TargetOptions)
 
 
 def execute(
@@ -111,14 +109,19 @@ def execute(
     if the run was interrupted before the commit; CommittedWithErrors if something failed after it.
     """
     try:
-        return _ConsolidationRun(settings, ProgressTracker(progress)).run(start)
+        while True:
+            run = _ConsolidationRun(settings, ProgressTracker(progress))
+            document = run.run(start)
+            if run.target.unfinished is None:
+                return document
+            signals.resume()  # the run that was cut off is committed, and files are left
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{signals.interruption()}; nothing was committed") from None
 
 
 @dataclass(frozen=True)
-class _RowsTarget:
-    """The target that a checkpoint is bound to."""
+class _BoundOutput:
+    """The output that a checkpoint is bound to."""
 
     root: Location
     handler: str = "rows"
@@ -131,7 +134,8 @@ class _ConsolidationRun:
         self._run = run_id(self._moment)
         self._output = RowsDirectory(Location.of(settings.output))
         self._base: BaseSnapshot | None = None
-        self._previous: PreviousResult | None = None
+        self.target = make_target(settings.to, self._output, settings.target)
+        self.target.check(settings.query, settings.checkpoint is not None)
 
     @property
     def _staging(self) -> Location:
@@ -147,14 +151,17 @@ class _ConsolidationRun:
             )
             files = settings.list()
             lock_all([self._output, *filter(None, [checkpoint])], self._run, stack)
+            self.target.recover()
             if checkpoint is not None:
                 files = self._new(checkpoint, files)
                 if not files:
-                    return {} if self._previous is None else dict(self._previous.document)
+                    previous = self.target.previous
+                    return {} if previous is None else dict(previous.document)
             scan = Scan(settings, files)
             scan.open_all()
             log.info("input format %s: %s", scan.input_format, visible(scan.reason))
-            replaced = [] if self._previous is not None else self._output.replaced(settings.mode)
+            if self.target.previous is None:
+                self.target.open(self._run, settings.mode)
             self._base = self._read_base()
             self._tracker.start_phase(STARTING)
             runner = stack.enter_context(start())
@@ -170,45 +177,35 @@ class _ConsolidationRun:
             self._refuse_unresolved(results)
             check_inputs_unchanged(scan.files)
             self._tracker.start_phase(COMMITTING)
-            published = list(self._published(results))
-            seconds = time.perf_counter() - started
-            document = build_manifest(
-                self._run, self._moment, settings, staged, scan.files, results, published, seconds
-            )
-            summary = list(summary_lines(document))
-            if self._previous is not None:
-                root = self._output.root
-                again = [
-                    file.location.name_below(root) or file.location.address
-                    for result in results
-                    for file in result.replaced
-                ]
-                again += [name for result in results for name in self._previous.pending(result.table.name)]
-                document = self._previous.merged(document, results, set(again))
-                replaced = [*again, *map(run_file, kept_runs(self._output.store))]
-            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._target], scan.inputs)]
-            self._commit(published, replaced, document, others)
+            summary: list[str] = []
+
+            def describe(published: Sequence[PublishedFile]) -> dict[str, Any]:
+                seconds = time.perf_counter() - started
+                document = build_manifest(
+                    self._run, self._moment, settings, staged, scan.files, results, published, seconds
+                )
+                summary.extend(summary_lines(document))
+                return document
+
+            others = [] if checkpoint is None else [checkpoint.part(self._run, [self._bound], scan.inputs)]
+            inputs = None if checkpoint is None else checkpoint.recorded
+            document = self.target.publish(results, describe, others, inputs)
             signals.suspend()  # the rows are committed, and a signal cannot change that
         for line in summary:
             log.info("%s", visible(line))
         return document
 
     @property
-    def _target(self) -> _RowsTarget:
-        return _RowsTarget(self._output.root)
+    def _bound(self) -> _BoundOutput:
+        return _BoundOutput(self._output.root)
 
     def _new(self, checkpoint: Checkpoint, files: Sequence[InputFile]) -> list[InputFile]:
-        """Return the files that no earlier run has read, and find the result to merge them into.
-
-        Raises: UsageError GG551 for rows that later changes cannot be merged into.
-        """
-        settings, query = self._settings, self._settings.query
-        if query != RowQuery(order=query.order) or settings.to not in MERGEABLE:
-            message = "`--checkpoint` is for current rows, as Parquet or ORC: changes are merged into them"
-            raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
-        if checkpoint.bind([self._target], [self._output], settings.mode) == "append":
-            self._previous = PreviousResult(read_document(self._output.store, MANIFEST) or {})
-        chosen = checkpoint.choose(files, settings.settle)
+        """Return the files that no earlier run has read, and find the result to merge them into."""
+        settings = self._settings
+        bound = checkpoint.bind([self._bound], [self._output], settings.mode)
+        if bound == "append" or self.target.unfinished is not None:
+            self.target.open(self._run, "append")
+        chosen = checkpoint.choose(files, settings.settle, self.target.unfinished)
         if not chosen.files:
             log.info("nothing to do: %s", chosen)
             checkpoint.record_renewed(self._run)
@@ -216,11 +213,8 @@ class _ConsolidationRun:
 
     def _read_base(self) -> BaseSnapshot | None:
         settings = self._settings
-        if self._previous is not None:
-            to = self._previous.document[CONSOLIDATION_MEMBER]["to"]
-            if to != settings.to:
-                raise query_error(f"the rows in the output are `{to}`", f"give `--to {to}`")
-            return read_base(self._output.root.address) if self._previous.document["tables"] else None
+        if self.target.previous is not None:
+            return self.target.base()
         if settings.base is None:
             return None
         base = read_base(settings.base)
@@ -232,7 +226,7 @@ class _ConsolidationRun:
         base = self._base
         keys = {} if base is None else base.keys
         in_process = is_in_process(runner)
-        buckets = bucket_count(scan.size, runner.parallelism)
+        buckets = bucket_count(scan.size, runner.parallelism, settings.target.file_size)
         if base is not None:
             buckets = max(buckets, *(table.bucket_count for table in base.tables.values()), 1)
 
@@ -272,11 +266,13 @@ class _ConsolidationRun:
     def _results(self, staged: StagedInput, runner: Runner) -> list[TableResult]:
         bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
         bases = {name: base for name, base in bases.items() if self._settings.selection.selects(name)}
-        names = sorted(staged.staged) if self._previous is not None else sorted({*staged.staged, *bases})
+        names = sorted(staged.staged) if self.target.previous is not None else sorted({*staged.staged, *bases})
+        prepared = self.target.prepare(names, bases)
         in_use = sum(table.size for table in staged.staged.values())
         memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if is_in_process(runner) else None
         work = [
-            _TableWork(self, staged, number, name, bases.get(name), memory, runner) for number, name in enumerate(names)
+            _TableWork(self, staged, number, name, base, memory, runner)
+            for number, (name, base) in enumerate(prepared.items())
         ]
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
             items = [(one, task, item) for one in work for task, item in step(one)]
@@ -307,52 +303,6 @@ class _ConsolidationRun:
             help = "nothing was committed; without `--strict`, `_unresolved` has the operations of all of them"
             raise Abend(Diagnostic("GG570", message, Span(file=self._settings.output), help), *places[:3])
 
-    def _published(self, results: Sequence[TableResult]) -> Iterator[PublishedFile]:
-        """Yield the new files of all tables, with their names in the output."""
-        to = self._settings.to
-        generic = "parquet" if to in ("parquet", "orc", "avro") else "json"
-        parts = {} if self._previous is None else self._previous.last_parts()
-        for result in results:
-            for bucket, file in result.files:
-                name = table_directory(result.table.name)
-                yield self._name(result, "rows", name, to, file, parts, bucket)
-            for file in result.unresolved:
-                yield self._name(result, "unresolved", "_unresolved", generic, file, parts, None)
-            for file in result.kept.files(result.query.ordering):
-                yield self._name(result, "kept", KEPT_DIRECTORY, "parquet", file, parts, None)
-
-    def _name(
-        self,
-        result: TableResult,
-        what: str,
-        directory: str,
-        suffix: str,
-        file: Any,
-        parts: dict[str, int],
-        bucket: int | None,
-    ) -> PublishedFile:
-        number = parts[folded(directory)] = parts.get(folded(directory), -1) + 1
-        return PublishedFile(result, what, f"{directory}/part-{number:0{MIN_DIGITS}d}.{suffix}", file, bucket)
-
-    def _commit(
-        self,
-        published: Sequence[PublishedFile],
-        replaced: Sequence[str],
-        document: dict[str, Any],
-        others: Sequence[CommitPart],
-    ) -> None:
-        part = CommitPart(self._output, deletes=list(replaced))
-        try:
-            for item in published:
-                source = item.file.location.name_below(self._output.root)
-                assert source is not None
-                part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
-            text = as_bytes(document)
-            part.moves += self._output.stage([(run_file(self._run), text), (MANIFEST, text)])
-            commit(self._run, [part, *others])
-        except FAILURES as error:
-            raise Abend(write_error(self._output.root, error)) from None
-
     @property
     def settings(self) -> ConsolidationSettings:
         return self._settings
@@ -364,11 +314,6 @@ class _ConsolidationRun:
     @property
     def output(self) -> Location:
         return self._output.root
-
-    @property
-    def previous(self) -> PreviousResult | None:
-        """The result that the run merges into; None if it writes a new one."""
-        return self._previous
 
 
 Task = Callable[[TablePlan, Any, int], UnitResult]
@@ -407,7 +352,7 @@ class _TableWork:
     ) -> None:
         self.number = number
         settings = run.settings
-        self._base, self._merges = base, run.previous is not None
+        self._base, self._merges = base, run.target.previous is not None
         self._staged = staged.staged.get(name, StagedTable())
         table = staged.tables.get(name)
         if table is None:
@@ -416,7 +361,7 @@ class _TableWork:
         stats = self._staged.stats
         check_keyless(settings.query, table, stats, staged.files)
         ordering = choose_ordering(settings.query, stats)
-        previous = run.previous
+        previous = run.target.previous
         if ordering.by is not None and name in staged.staged:
             stats.last_position = staged.last_position(name, ordering.by) or stats.last_position
             if previous is not None:
@@ -432,7 +377,7 @@ class _TableWork:
             staged.files,
             base is not None and base.complete if previous is None else previous.is_complete(name),
             in_pairs(staged.job),
-            settings.checkpoint is not None,
+            settings.checkpoint is not None and settings.query.kind == "current",
             () if kept is None else kept.files,
             frozenset() if kept is None else kept.columns,
             None if previous is None else previous.last_position(name),
@@ -446,7 +391,7 @@ class _TableWork:
             query,
             number,
             linked if linked is not None and len(linked) else None,
-            settings.to,
+            run.target.layout(query, number),
             run.staging,
             {} if base is None else base.types,
             memory,
@@ -455,8 +400,10 @@ class _TableWork:
         self._buckets = buckets_of(table, staged.buckets)
         size = self._staged.size
         if base is not None:
-            size += 4 * sum(int(file.info().size or 0) for file in base.files)
-        self._groups = min(self._buckets, unit_count(size, runner.parallelism))
+            size += STAGED_BYTES_PER_BYTE * sum(int(file.info().size or 0) for file in base.files)
+        file_size = settings.target.file_size
+        unit = None if file_size is None else STAGED_BYTES_PER_BYTE * file_size
+        self._groups = min(self._buckets, unit_count(size, runner.parallelism, unit))
         self._aligned = self._is_aligned()
         if self._aligned:
             assert base is not None
@@ -481,7 +428,8 @@ class _TableWork:
         if not all(table.is_old(name, self.plan.query.epoch) for name in self.plan.query.columns):
             return False
         crowded = self._groups > MAX_GROWTH * base.bucket_count
-        return bool(table.key) and list(base.types.items()) == columns and not crowded
+        same = base.key == table.key and list(base.types.items()) == columns
+        return bool(table.key) and same and not crowded
 
     def base_items(self) -> Iterator[tuple[Task, Any]]:
         if self._base is None or self._aligned:
@@ -551,11 +499,11 @@ class _TableWork:
         elif isinstance(item, Group):
             self._results += result.rows
             self._count(result)
-        elif result.file is None:
+        elif result.files is None:
             self._linked_parts += result.rows
         else:
             assert isinstance(item, Bucket)
-            self.result.files.append((item.number, result.file))
+            self.result.files += [(item.number, file) for file in result.files]
             self._count(result)
 
     def finished(self) -> TableResult:

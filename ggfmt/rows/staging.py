@@ -198,17 +198,21 @@ class MemoryBudget:
             return self.left >= 0
 
 
-def bucket_count(size: int, parallelism: int) -> int:
-    """Return the number of buckets for input files of some bytes: a power of two."""
+def bucket_count(size: int, parallelism: int, file_size: int | None = None) -> int:
+    """Return the number of buckets for input files of some bytes: a power of two. `file_size`: of files of rows, which
+    are smaller than the operations that they come from."""
     wanted = 1 if parallelism == 1 and size <= MAX_BUCKET_BYTES else -(-size // BUCKET_BYTES)
     if size > BUCKET_BYTES // 16:
         wanted = max(wanted, parallelism)
+    if file_size is not None:
+        wanted = max(wanted, -(-size // file_size))
     return min(1 << (max(wanted, 1) - 1).bit_length(), MAX_BUCKETS)
 
 
-def unit_count(size: int, parallelism: int) -> int:
-    """Return in how many parts tasks find the rows of staged operations of some bytes: a power of two."""
-    wanted = max(-(-size // UNIT_BYTES), min(parallelism, size // MIN_UNIT_BYTES), 1)
+def unit_count(size: int, parallelism: int, unit: int | None = None) -> int:
+    """Return in how many parts tasks find the rows of staged operations of some bytes: a power of two. `unit`: the
+    bytes of a part; None: as many as suit the machine."""
+    wanted = max(-(-size // (unit or UNIT_BYTES)), min(parallelism, size // MIN_UNIT_BYTES), 1)
     return min(1 << (wanted - 1).bit_length(), MAX_BUCKETS)
 
 

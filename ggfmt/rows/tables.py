@@ -219,3 +219,19 @@ def epoch_at(
         if begun:
             found = number
     return found
+
+
+def can_hold(type: pa.DataType, other: pa.DataType) -> bool:
+    """Return whether a type has all values of another."""
+    types = pa.types
+    if types.is_string(type) or type == other or types.is_null(other):
+        return True
+    if types.is_decimal(type):
+        if types.is_decimal(other):
+            digits = type.precision - type.scale >= other.precision - other.scale
+            return bool(digits and type.scale >= other.scale)
+        digits_of = {8: 3, 16: 5, 32: 10, 64: 19}
+        return types.is_integer(other) and bool(type.precision - type.scale >= digits_of[other.bit_width])
+    if types.is_integer(type) and types.is_integer(other):
+        return other.bit_width < type.bit_width
+    return types.is_float64(type) and types.is_float32(other)

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
@@ -29,6 +30,7 @@ from ggfmt.model.change import Image, ImageColumn
 from ggfmt.rows.answers import answer
 from ggfmt.rows.kept import as_kept, kept_schema, without_kept
 from ggfmt.rows.key_updates import LinkedKeys
+from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT
@@ -44,7 +46,7 @@ from ggfmt.rows.staging import (
     load,
     piece_count,
 )
-from ggfmt.rows.tables import RowTable
+from ggfmt.rows.tables import RowTable, can_hold
 from ggfmt.rows.writers import WrittenFile, write_rows
 
 UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
@@ -71,7 +73,7 @@ class TablePlan:
     query      what is asked
     number     of the table among all
     linked     keys that operations connect
-    to         the format of rows
+    layout     of the files of rows
     directory  for files, which tasks reach
     base_types  of columns of the base snapshot
     memory     while it lasts, results that other tasks need stay in memory
@@ -81,7 +83,7 @@ class TablePlan:
     query: TableQuery
     number: int
     linked: LinkedKeys | None
-    to: str
+    layout: FileLayout
     directory: Location
     base_types: Mapping[str, pa.DataType] = field(default_factory=dict)
     memory: MemoryBudget | None = None
@@ -123,7 +125,7 @@ class UnitResult:
     operations."""
 
     rows: list[StagedPart] = field(default_factory=list)
-    file: WrittenFile | None = None
+    files: list[WrittenFile] | None = None
     unresolved: list[WrittenFile] = field(default_factory=list)
     counts: RowCounts = field(default_factory=RowCounts)
     places: list[tuple[str, Span]] = field(default_factory=list)
@@ -154,6 +156,9 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
     if column.type == type:
         return column
     place = Span(file=file.location.shown, table=table.name, field=name)
+    if pa.types.is_integer(type) and pa.types.is_integer(column.type):
+        with suppress(pa.ArrowInvalid):  # a format without small integers has wider ones
+            return column.cast(type)
     if not can_hold(type, column.type):
         message = f"`{name}` is `{ddl_type(column.type)}` in the base and `{ddl_type(type)}` in the operations"
         help = "cast it to that type, or give the operations another with `types`"
@@ -166,22 +171,6 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
         help = f"give `--type '{table.name}.{name}=string'`"
         raise UsageError(Diagnostic("GG551", f"`{shown}` is no value of the type `{ddl_type(type)}`", place, help))
     return values
-
-
-def can_hold(type: pa.DataType, other: pa.DataType) -> bool:
-    """Return whether a type has all values of another."""
-    types = pa.types
-    if types.is_string(type) or type == other or types.is_null(other):
-        return True
-    if types.is_decimal(type):
-        if types.is_decimal(other):
-            digits = type.precision - type.scale >= other.precision - other.scale
-            return bool(digits and type.scale >= other.scale)
-        digits_of = {8: 3, 16: 5, 32: 10, 64: 19}
-        return types.is_integer(other) and bool(type.precision - type.scale >= digits_of[other.bit_width])
-    if types.is_integer(type) and types.is_integer(other):
-        return other.bit_width < type.bit_width
-    return types.is_float64(type) and types.is_float32(other)
 
 
 @dataclass(frozen=True)
@@ -293,7 +282,6 @@ def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
 
 def _answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     result = UnitResult()
-    target = plan.directory.child("rows", f"{plan.number:05d}-{bucket.number:05d}-{attempt}")
     every = chain(
         chain.from_iterable(
             _rows_of_piece(plan, piece, result, f"b{bucket.number}-{number}-{attempt}")
@@ -302,7 +290,8 @@ def _answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
         (batch.select(plan.query.schema.names) for batch in load(bucket.results)),
     )
     filled = (batch for batch in every if len(batch))
-    result.file = write_file(target, plan.to, plan.table.name, plan.query.schema, filled)
+    schema = plan.query.schema
+    result.files = plan.layout.write(bucket.number, bucket.of, attempt, plan.table.name, schema, filled)
     return result
 
 
@@ -392,15 +381,6 @@ def _without(rows: pa.RecordBatch, mask: pa.BooleanArray) -> Iterator[pa.RecordB
         start = stop + 1
 
 
-def write_file(
-    target: Location, to: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
-) -> WrittenFile:
-    fs, inner = target.file_system()
-    if target.is_local:
-        fs.create_dir(inner.rpartition("/")[0])
-    return write_rows(target, to, table, schema, batches)
-
-
 def _unlinked(batch: pa.RecordBatch, linked: LinkedKeys | None) -> pa.RecordBatch:
     """Return the rows of keys that nothing connects to others."""
     if linked is None:
@@ -445,9 +425,9 @@ def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem
     for row in rows.slice(0, MAX_PLACES).to_pylist():
         place = Span(file=row["file"], offset=row["offset"], table=plan.table.name, position=row["position"])
         result.places.append((row[REASON], place))
-    to = "json" if plan.to in ("csv", "json") else "parquet"
+    to = "json" if plan.layout.suffix in ("csv", "json") else "parquet"
     target = plan.directory.child("unresolved", f"{plan.number:05d}-{stem}")
-    result.unresolved.append(write_file(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows]))
+    result.unresolved.append(write_rows(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows]))
 
 
 def _add_kept(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str) -> None:
@@ -458,7 +438,7 @@ def _add_kept(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str)
     def written(what: str, batch: pa.RecordBatch) -> WrittenFile | None:
         target = plan.directory.child("kept", f"{plan.number:05d}-{stem}-{what}")
         schema, rows = kept_schema(plan.table), [as_kept(batch, plan.query)]
-        return write_file(target, "parquet", plan.table.name, schema, rows) if len(batch) else None
+        return write_rows(target, "parquet", plan.table.name, schema, rows) if len(batch) else None
 
     doubted, open = written("doubted", found.kept.doubted), written("open", found.kept.open)
     result.kept.ends.append(found.kept.end)

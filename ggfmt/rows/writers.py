@@ -41,14 +41,21 @@ _SLICE_ROWS, _SLICE_BYTES = 1 << 16, 32 << 20  # of a batch, to write at once: t
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 64 << 20  # of a row group of Parquet, in memory
 
 
+Partition = tuple[tuple[str, str | None], ...]  # columns with their values as text
+
+
 @dataclass(frozen=True)
 class WrittenFile:
-    """A complete file: its rows, its size in bytes, and the SHA-256 of its bytes in hexadecimal digits."""
+    """A complete file: its rows, its size in bytes, and the SHA-256 of its bytes in hexadecimal digits.
+
+    `partition`: the values of the columns that divide the rows of the table.
+    """
 
     location: Location
     rows: int
     size: int
     sha256: str
+    partition: Partition = ()
 
 
 class RowWriter(ABC):
@@ -87,7 +94,7 @@ def write_rows(
         OSError: The file system fails.
         ValueError: A batch has other columns than the schema.
     """
-    schema = pa.schema([pa.field(field.name, field.type) for field in schema])
+    schema = pa.schema([pa.field(field.name, field.type, metadata=field.metadata) for field in schema])
     if target.is_local and (parent := target.parent) is not None:
         fs, inner = parent.file_system()
         fs.create_dir(inner)

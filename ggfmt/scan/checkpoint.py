@@ -17,7 +17,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -492,6 +492,12 @@ class Checkpoint(Participant):
         super().__init__(root)
         self._selection = selection
         self._renewed: list[ProcessedInput] = []
+        self._seen: list[ProcessedInput] = []
+
+    @property
+    def recorded(self) -> list[Any]:
+        """What `part` has recorded, as JSON has it."""
+        return [msgspec.to_builtins(seen) for seen in self._seen]
 
     def bind(self, targets: Sequence[OutputTarget], outputs: Sequence[Participant], mode: str) -> str:
         """Return the mode of the run: `append` if the checkpoint has runs. UsageError GG513 if it belongs to other
@@ -526,9 +532,13 @@ class Checkpoint(Participant):
     def _refused(self, message: str, help: str) -> UsageError:
         return UsageError(Diagnostic("GG513", visible(message), Span(file=self.root.shown), help))
 
-    def choose(self, files: Sequence[InputFile], settle: float | None = None) -> InputSelection:
+    def choose(
+        self, files: Sequence[InputFile], settle: float | None = None, only: Sequence[Any] | None = None
+    ) -> InputSelection:
         """Select the files that no committed run has read. With `settle`, a file that was written to in the last
         `settle` seconds waits for a later run, and so do those after it in its INPUT: operations keep their order.
+
+        only  records of `recorded`: these files and no others, for a run that another one has begun
 
         UsageError GG310 for every input that has changed since it was read, is a copy of one, or cannot be read.
         """
@@ -540,6 +550,8 @@ class Checkpoint(Participant):
         new = [file for file, verdict in every if not verdict.done]
         self._renewed = [seen for file, verdict in every if (seen := _renewed(file, verdict)) is not None]
         _warn_late_files([(file, verdict.done, _has_kept_its_name(file, verdict)) for file, verdict in every])
+        if only is not None:
+            return InputSelection(self._begun(new, only), len(files) - len(new), 0)
         settled, waiting = _settled(new, settle)
         if waiting:
             first = waiting[0]
@@ -553,6 +565,19 @@ class Checkpoint(Participant):
             log.info("%s to read; %s", counted(len(settled), "new input file"), chosen)
         return chosen
 
+    def _begun(self, files: Sequence[InputFile], only: Sequence[Any]) -> list[InputFile]:
+        """Return the files of a run that was cut off. UsageError GG310 if one is not among the inputs any more."""
+        records = [msgspec.convert(record, ProcessedInput) for record in only]
+        verdicts = recognize(files, _path, lambda: ((1, record) for record in records), examine)
+        found = [file for file, verdict in zip(files, verdicts, strict=True) if verdict.done]
+        if len(found) != len(records):
+            have = {id(verdict.record) for verdict in verdicts if verdict.done}
+            lost = next((record for record in records if id(record) not in have), records[0])
+            message = "an earlier run was cut off after it had read this file, and it is not among the inputs any more"
+            help = "bring the file back, and run again: the run ends what the earlier one began"
+            raise UsageError(Diagnostic("GG310", message, Span(file=lost.path), help))
+        return found
+
     def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> CommitPart:
         """The part of a commit that records the files as read. Abend GG310 if a file is gone, GG506 if ggfmt cannot
         write here."""
@@ -562,6 +587,7 @@ class Checkpoint(Participant):
             if isinstance(found, Diagnostic):
                 raise Abend(found)
             seen.append(found)
+        self._seen = seen
         _warn_equal_files(seen, inputs)
         document: dict[str, object] = {"version": _VERSION, "run": run, "outputs": _outputs(targets)}
         if self._selection:

@@ -75,6 +75,8 @@ LIBRARIES: dict[str, set[str]] = {
     },
     "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"}
     | {"rows.readers"},
+    "deltalake": {"rows.targets.delta"},
+    "pyiceberg": {"rows.targets.iceberg"},
     "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}
     | {"spark.attached", "comparison", "rows"},
 }

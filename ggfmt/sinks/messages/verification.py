@@ -15,7 +15,7 @@ from typing import Any
 from ggfmt.commit import records as run_records
 from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE
 from ggfmt.commit.directory import files_below
-from ggfmt.commit.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, STAGING
+from ggfmt.commit.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, ROUND, STAGING
 from ggfmt.commit.locking import LEASES, LOCK
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.commit.store import Store
@@ -51,6 +51,7 @@ def _verify(store: Store, root: str) -> Verification:
         raise run_records.no_output(root)
     found.findings += left
     listed: dict[str, set[tuple[int, str]]] = {}
+    has_tables = False
     try:
         for record in run_records.records(store):
             found.runs += 1
@@ -60,7 +61,10 @@ def _verify(store: Store, root: str) -> Verification:
                 found.findings.append(Diagnostic("GG561", later, place, run_records.NEWER_LAYOUT_HELP))
                 continue
             found.findings += (Diagnostic("GG510", text, place) for text in _sums(record))
+            has_tables |= run_records.LAKE_MEMBER in record.document
             for name, entry in record.files(store):
+                if run_records.LAKE_MEMBER in record.document and "sha256" not in entry:
+                    continue  # another program wrote the file
                 found.files += 1
                 listed.setdefault(name, set()).add(_expected(entry))
                 if "handler" not in entry:  # rows of a consolidation
@@ -74,6 +78,8 @@ def _verify(store: Store, root: str) -> Verification:
     except GgfmtError as error:
         found.findings += error.diagnostics
     present = dict.fromkeys(_present(store))
+    if has_tables:  # which have files of their versions, and logs
+        present = {name: None for name in present if name in listed}
     found.findings += _compare(store, listed, present, found)
     if found.runs and not store.exists(SUCCESS_FILE):
         found.findings.append(_as_listed(store, SUCCESS_FILE, "the file is missing that says that the output is whole"))
@@ -100,12 +106,13 @@ def _left_over(store: Store) -> Iterator[Diagnostic]:
     for name, what in (
         (JOURNAL, "the commit of a run is not ended"),
         (POINTER, "the commit of a run that writes to other directories too is not ended"),
+        (ROUND, "a run was cut off between the commits of two tables"),
     ):
         if store.size(name) is not None:
             yield Diagnostic("GG511", what, Span(file=store.shown(name)), _NEXT_RUN)
     known = {
         name.rpartition("/")[2]
-        for name in (run_records.MANIFEST, run_records.RUNS, LOCK, LEASES, JOURNAL, POINTER, STAGING, COMMITS)
+        for name in (run_records.MANIFEST, run_records.RUNS, LOCK, LEASES, JOURNAL, POINTER, ROUND, STAGING, COMMITS)
     }
     for name in store.names(METADATA_DIRECTORY):
         if name not in known:

@@ -1,0 +1,120 @@
+"""Where and how tasks write the files with the rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values, nulls
+from ggfmt.columnar.typed import as_text
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.location import Location
+from ggfmt.rows.writers import Partition, WrittenFile, write_rows
+
+MAX_PARTITIONS = 1_000  # of a bucket: each is a file
+MAX_PARTITION_CHARACTERS = 200  # readers take an empty text for NULL, and statistics have no long one
+
+
+@dataclass(frozen=True)
+class FileLayout:
+    """The files of the rows of a table, one for each bucket of keys and each partition.
+
+    directory  for the files of this run alone; tasks reach it
+    suffix     the format, a key of `ggfmt.rows.writers.WRITERS`
+    stored     the columns of files where they differ from those of rows
+    constants  the values of columns that rows lack; others are NULL
+    sort_by    the columns that order the rows of a file; those that a table lacks do not count
+    partition_by  columns that have one value in each file
+    """
+
+    directory: Location
+    suffix: str
+    stored: pa.Schema | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    sort_by: Sequence[str] = ()
+    partition_by: Sequence[str] = ()
+
+    def write(
+        self, bucket: int, buckets: int, attempt: int, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+    ) -> list[WrittenFile]:
+        """Write the rows of a bucket.
+
+        Raises: as `write_rows`; UsageError GG554 for a value that is none of a partition.
+        """
+        stored = schema if self.stored is None else self.stored
+        stem = f"{bucket:05d}-of-{buckets:05d}-{attempt}"
+        names = (*self.partition_by, *self.sort_by)
+        keys: list[tuple[str, Literal["ascending", "descending"]]] = [
+            (name, "ascending") for name in names if name in schema.names
+        ]
+        if not keys:
+            target = self.directory.child(f"{stem}.{self.suffix}")
+            return [write_rows(target, self.suffix, table, stored, map(self._as_stored, batches))]
+        written = []
+        rows = pa.Table.from_batches(batches, schema).sort_by(keys).combine_chunks()
+        for number, (values, part) in enumerate(self._partitions(rows, table)):
+            target = self.directory.child(f"{stem}{f'-{number}' if self.partition_by else ''}.{self.suffix}")
+            file = write_rows(target, self.suffix, table, stored, map(self._as_stored, part.to_batches()))
+            written.append(replace(file, partition=values))
+        return written
+
+    def _partitions(self, rows: pa.Table, table: str) -> Iterator[tuple[Partition, pa.Table]]:
+        """Yield the rows of each partition, of rows in the order of partitions."""
+        if not self.partition_by:
+            yield (), rows
+            return
+        texts = [as_text(whole_column(rows, name)) for name in self.partition_by]
+        for name, values in zip(self.partition_by, texts, strict=True):
+            sizes = pc.min_max(pc.utf8_length(values))
+            if sizes["min"].as_py() == 0 or (sizes["max"].as_py() or 0) > MAX_PARTITION_CHARACTERS:
+                message = f"a partition has between 1 and {MAX_PARTITION_CHARACTERS} characters, or is NULL"
+                help = "choose another column with `--partition-by`"
+                raise UsageError(Diagnostic("GG554", message, Span(table=table, field=name), help))
+        starts = [0, *(index + 1 for index in _last_of_each(texts))]
+        if len(starts) > MAX_PARTITIONS:
+            message = f"the rows of a bucket have more than {MAX_PARTITIONS:,} partitions"
+            raise UsageError(Diagnostic("GG554", message, Span(table=table), "choose columns with fewer values"))
+        for start, stop in pairwise([*starts, len(rows)]):
+            if start < stop:
+                shown = [column[start].as_py() for column in texts]
+                yield tuple(zip(self.partition_by, shown, strict=True)), rows.slice(start, stop - start)
+
+    def _as_stored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.stored is None:
+            return batch
+        columns = [self._column(batch, column) for column in self.stored]
+        return pa.RecordBatch.from_arrays(columns, schema=self.stored)
+
+    def _column(self, batch: pa.RecordBatch, column: pa.Field[Any]) -> pa.Array[Any]:
+        if column.name in batch.schema.names:
+            found: pa.Array[Any] = batch[column.name].cast(column.type)
+        elif column.name in self.constants:
+            found = pa.repeat(pa.scalar(self.constants[column.name], column.type), len(batch))
+        else:
+            found = nulls(len(batch), column.type)
+        return found
+
+
+def whole_column(rows: pa.Table, name: str) -> pa.Array[Any]:
+    column = rows[name]
+    found: pa.Array[Any] = pa.concat_arrays([pa.array([], column.type), *column.chunks])
+    return found
+
+
+def _last_of_each(columns: Sequence[pa.StringArray]) -> list[int]:
+    """Return where the next row has another value in a column."""
+    count = len(columns[0])
+    if count < 2:
+        return []
+    different = pa.repeat(pa.scalar(False), count - 1)
+    for values in columns:
+        one, other = values.slice(0, count - 1), values.slice(1)
+        both = pc.and_(one.is_null(), other.is_null())
+        either = pc.fill_null(pc.not_equal(one, other), True)
+        different = pc.or_(different, pc.and_not(either, both))
+    return [int(index) for index in non_null_values(pc.indices_nonzero(different))]

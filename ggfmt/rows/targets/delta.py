@@ -1,0 +1,211 @@
+"""Delta tables, by the package `deltalake`: a commit adds files that tasks have written, and removes others."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
+from ggfmt.commit.store import Store
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
+from ggfmt.location import Location
+from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.targets.options import TargetOptions
+from ggfmt.rows.targets.stores import check_root, delta_storage, lake_directory
+from ggfmt.rows.targets.table import Lake, LakeTable, TableChange, WriteMode
+from ggfmt.rows.writers import WrittenFile
+
+_NOT_IN_NAMES = " ,;{}()\n\t="  # of columns, where a table has no column mapping
+_FEATURES = {"timestampNtz", "appendOnly", "invariants"}  # of writers: all that ggfmt follows
+_MAX_TEXT = 64  # characters of a text in statistics: a longer one would have to be cut, and rounded up
+
+
+class DeltaLake(Lake):
+    """A directory with a Delta table for each table."""
+
+    def __init__(self, root: Location, options: TargetOptions) -> None:
+        check_root(root)
+        self._root, self._options = root, options
+
+    def open(self, name: str) -> LakeTable:
+        return _DeltaTable(name, self._root.child(lake_directory(name)), self._options)
+
+
+class _DeltaTable(LakeTable):
+    def __init__(self, name: str, root: Location, options: TargetOptions) -> None:
+        super().__init__(name)
+        self._root, self._options = root, options
+        self._uri, self._storage = delta_storage(root)
+        self._schema = pa.schema([])
+        self._table: DeltaTable | None = None
+        try:
+            self._table = DeltaTable(self._uri, storage_options=self._storage)
+        except TableNotFoundError:
+            return
+        except DeltaError as error:
+            raise self._error(error) from None
+        table = self._table
+        self.version = table.version()
+        self.columns = {field.name: field.type for field in _arrow_schema(table)}
+        self._schema = pa.schema(list(self.columns.items()))
+        self.partition_by = tuple(table.metadata().partition_columns)
+        actions: pa.Table = pa.table(table.get_add_actions(flatten=True))
+        for action in actions.select(["path", "num_records"]).to_pylist():
+            self.files[self._location(action["path"])] = int(action["num_records"] or 0)
+
+    def _location(self, path: str) -> Location:
+        return Location.of(path) if "://" in path or path.startswith("/") else self._root.child(*path.split("/"))
+
+    def round(self, stream: str) -> int:
+        found = None if self._table is None else self._table.transaction_version(f"ggfmt:{stream}")
+        return found or 0
+
+    def check_readable(self) -> None:
+        assert self._table is not None
+        if pa.table(self._table.deletion_vectors()).num_rows:
+            help = "rewrite the files first: `REORG TABLE ... APPLY (PURGE)` in Spark"
+            raise self.column_error(None, "the table has deletion vectors, which ggfmt does not read", help)
+        if self.partition_by:
+            raise self.column_error(None, "the table has partitions", "consolidate into another output")
+
+    def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
+        folded: dict[str, str] = {}
+        for name in schema.names:
+            if any(character in _NOT_IN_NAMES for character in name):
+                message = f"Delta allows none of `{_NOT_IN_NAMES.strip()}` and no blanks in the name of a column"
+                raise self.column_error(name, message, "rename the column, or write another format")
+            other = folded.setdefault(name.casefold(), name)
+            if other != name:
+                message = f"Delta does not distinguish it from the column `{other}`"
+                raise self.column_error(name, message, "rename the column, or write another format")
+        if self._table is not None:
+            self._check_features()
+            if mode == "append":
+                self._check_appended(schema)
+        self._schema = schema
+        return FileLayout(self._root.child(run), "parquet", schema)
+
+    def _check_features(self) -> None:
+        assert self._table is not None
+        unknown = sorted(set(self._table.protocol().writer_features or ()) - _FEATURES)
+        if unknown:
+            message = f"the table has the feature `{unknown[0]}`, which ggfmt does not write"
+            raise self.column_error(None, message, "consolidate into another output")
+
+    def _check_appended(self, schema: pa.Schema) -> None:
+        for name, type in self.columns.items():
+            if schema.field(name).type != type:
+                message = f"the column is `{type}`, and new rows have `{schema.field(name).type}`"
+                raise self.column_error(name, message)
+
+    def commit(self, change: TableChange) -> int:
+        schema = Schema.from_arrow(self._schema)
+        added = [_add_action(file, file.location.name_below(self._root) or "") for file in change.added]
+        round = change.round
+        properties = CommitProperties(
+            custom_metadata={"ggfmt": {**round.facts, "round": round.number}},
+            max_commit_retries=0,  # what this run has read is what it changes
+            app_transactions=[Transaction(round.app_id, round.number)],
+        )
+        try:
+            if self._table is None:
+                create_table_with_add_actions(
+                    self._uri,
+                    schema,
+                    added,
+                    mode="error",
+                    partition_by=list(self.partition_by),
+                    name=self.name,
+                    configuration=dict(self._options.table_options),
+                    storage_options=self._storage,
+                    commit_properties=properties,
+                )
+                version = 0
+            else:
+                version = self._change(self._table, added, change, schema, properties)
+        except CommitFailedError:
+            raise self.conflict_error() from None
+        except DeltaError as error:
+            if self._table is None and DeltaTable.is_deltatable(self._uri, self._storage):
+                raise self.conflict_error() from None
+            raise self._error(error) from None
+        Store(self._root).sync_all([f"_delta_log/{version:020d}.json"])
+        return version
+
+    def _change(
+        self,
+        table: DeltaTable,
+        added: Sequence[AddAction],
+        change: TableChange,
+        schema: Schema,
+        properties: CommitProperties,
+    ) -> int:
+        assert self.version is not None
+        version = self.version + 1
+        columns = list(self.partition_by)
+        if change.replaces_all and self._schema != pa.schema(list(self.columns.items())):
+            table.create_write_transaction(list(added), "overwrite", schema, columns, commit_properties=properties)
+            return version
+        now = int(time.time() * 1000)
+        removed = [RemoveAction(file.name_below(self._root) or file.address, True, now) for file in change.removed]
+        table.create_write_transaction([*added, *removed], "append", schema, columns, commit_properties=properties)
+        return version
+
+    def _error(self, error: Exception) -> Abend:
+        reason = without_credentials(str(error).split("\n", 1)[0])
+        return Abend(Diagnostic("GG506", f"the Delta table cannot be used: {reason}", Span(file=self._root.shown)))
+
+
+def _arrow_schema(table: DeltaTable) -> pa.Schema:
+    schema: Any = table.schema().to_arrow()
+    return pa.schema(schema)
+
+
+def _add_action(file: WrittenFile, path: str) -> AddAction:
+    with file.location.open_file() as stream:
+        stats = _statistics(parquet.read_metadata(stream), file.rows)
+    partition = dict(file.partition)
+    for values in (stats["minValues"], stats["maxValues"], stats["nullCount"]):
+        for name in partition:
+            values.pop(name, None)
+    return AddAction(path, file.size, partition, int(time.time() * 1000), True, json.dumps(stats))
+
+
+def _statistics(about: parquet.FileMetaData, rows: int) -> dict[str, Any]:
+    """Return the statistics of a file as Delta has them: of types whose values JSON holds exactly."""
+    least: dict[str, Any] = {}
+    most: dict[str, Any] = {}
+    nulls: dict[str, int] = {}
+    groups = [about.row_group(group) for group in range(about.num_row_groups)]
+    for index in range(about.num_columns if groups else 0):
+        chunks = [group.column(index) for group in groups]
+        found: list[Any] = [chunk.statistics for chunk in chunks if chunk.is_stats_set]
+        if len(found) < len(chunks):
+            continue
+        name = chunks[0].path_in_schema
+        if all(each.has_null_count for each in found):
+            nulls[name] = sum(each.null_count for each in found)
+        bounded = [each for each in found if each.num_values]
+        if bounded and all(each.has_min_max for each in bounded):
+            low, high = min(each.min for each in bounded), max(each.max for each in bounded)
+            if _is_exact(low) and _is_exact(high):
+                least[name], most[name] = _as_json(low), _as_json(high)
+    return {"numRecords": rows, "minValues": least, "maxValues": most, "nullCount": nulls}
+
+
+def _is_exact(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _MAX_TEXT
+    return isinstance(value, (int, date)) and not isinstance(value, bool) and not hasattr(value, "hour")
+
+
+def _as_json(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value

@@ -1,0 +1,94 @@
+"""Plain files: a directory for each table. A commit replaces all files of a run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ggfmt.commit.commit import CommitPart, StagedMove, commit, write_error
+from ggfmt.commit.records import MANIFEST, as_bytes, kept_runs, run_file
+from ggfmt.commit.store import FAILURES
+from ggfmt.diagnostics.diagnostic import Abend
+from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.manifest import PublishedFile, TableResult, table_directory
+from ggfmt.rows.output import RowsDirectory
+from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.results import TableQuery
+from ggfmt.rows.targets.options import TargetOptions
+from ggfmt.rows.targets.target import Describe, RowTarget, next_name
+
+MERGEABLE = ("parquet", "orc")
+
+
+class FileTarget(RowTarget):
+    """Files in staging, which the commit moves to the directories of their tables."""
+
+    def __init__(self, output: RowsDirectory, to: str, options: TargetOptions) -> None:
+        super().__init__(output, to)
+        self._options = options
+        self.suffix = to
+        self._replaced: list[str] = []
+
+    def check(self, query: RowQuery, merges: bool) -> None:
+        if merges and (query != RowQuery(order=query.order) or self.to not in MERGEABLE):
+            message = "`--checkpoint` is for current rows, as Parquet or ORC: changes are merged into them"
+            raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
+
+        if self._options.partition_by:
+            raise query_error("plain files have no partitions", "leave out `--partition-by`, or write Delta or Iceberg")
+
+    def open(self, run: str, mode: str) -> None:
+        super().open(run, mode)
+        if self.previous is None:
+            self._replaced = self.output.replaced(mode)
+
+    def layout(self, query: TableQuery, number: int) -> FileLayout:
+        return FileLayout(self.staging.child("rows", f"{number:05d}"), self.suffix, sort_by=self._options.sort_by)
+
+    def publish(
+        self,
+        results: Sequence[TableResult],
+        describe: Describe,
+        others: Sequence[CommitPart],
+        inputs: Sequence[Any] | None = None,
+    ) -> dict[str, Any]:
+        parts = {} if self.previous is None else self.previous.last_parts()
+        published = []
+        for result in results:
+            directory = table_directory(result.table.name)
+            for bucket, file in result.files:
+                published.append(PublishedFile(result, "rows", next_name(directory, self.to, parts), file, bucket))
+            published += self.operation_files(result, parts)
+        document = describe(published)
+        replaced = self._replaced
+        if self.previous is not None:
+            root = self.output.root
+            again = [
+                file.location.name_below(root) or file.location.address
+                for result in results
+                for file in result.replaced
+            ]
+            again += [name for result in results for name in self.previous.pending(result.table.name)]
+            document = self.previous.merged(document, results, set(again))
+            replaced = [*again, *map(run_file, kept_runs(self.output.store))]
+        self._commit(published, replaced, document, others)
+        return document
+
+    def _commit(
+        self,
+        published: Sequence[PublishedFile],
+        replaced: Sequence[str],
+        document: dict[str, Any],
+        others: Sequence[CommitPart],
+    ) -> None:
+        part = CommitPart(self.output, deletes=list(replaced))
+        try:
+            for item in published:
+                source = item.file.location.name_below(self.output.root)
+                assert source is not None
+                part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+            text = as_bytes(document)
+            part.moves += self.output.stage([(run_file(self.run), text), (MANIFEST, text)])
+            commit(self.run, [part, *others])
+        except FAILURES as error:
+            raise Abend(write_error(self.output.root, error)) from None

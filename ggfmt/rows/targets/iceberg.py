@@ -1,0 +1,328 @@
+"""Iceberg tables, by the package `pyiceberg`: a commit is one snapshot with the files that tasks have written."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    NoSuchTableError,
+    ResolveError,
+    TableAlreadyExistsError,
+    ValidationException,
+)
+from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema, promote
+from pyiceberg.table import Table, Transaction
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    NestedField,
+    PrimitiveType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from ggfmt.commit.store import Store
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
+from ggfmt.location import Location
+from ggfmt.model.table import split_name
+from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.targets.options import TargetOptions
+from ggfmt.rows.targets.stores import check_root, lake_directory, location_in_catalog
+from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
+
+_STREAM = "ggfmt.stream."  # properties of tables: the last round of each stream
+_NAMESPACE = "default"  # of tables without a schema
+_TYPES: dict[pa.DataType, PrimitiveType] = {
+    pa.bool_(): BooleanType(),
+    pa.int32(): IntegerType(),
+    pa.int64(): LongType(),
+    pa.float32(): FloatType(),
+    pa.float64(): DoubleType(),
+    pa.string(): StringType(),
+    pa.binary(): BinaryType(),
+    pa.date32(): DateType(),
+    pa.timestamp("us"): TimestampType(),
+    pa.timestamp("us", "UTC"): TimestamptzType(),
+}
+_FIELD_ID = b"PARQUET:field_id"
+EMBEDDED = "_catalog.db"  # the catalog of an output without another one: no table has this name
+
+
+class IcebergLake(Lake):
+    """The tables of a catalog."""
+
+    def __init__(self, root: Location, options: TargetOptions) -> None:
+        self._root, self._options = root, options
+        self._loaded: Catalog | None = None
+        self._is_embedded = options.catalog is None and not options.catalog_options
+        if self._is_embedded:
+            check_root(root)
+
+    @property
+    def _catalog(self) -> Catalog:
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded
+
+    def _load(self) -> Catalog:
+        try:
+            if not self._is_embedded:
+                return load_catalog(self._options.catalog, **dict(self._options.catalog_options))
+            if not self._root.is_local:
+                help = "give `--catalog NAME`, or `--catalog-option uri=...` and more"
+                raise UsageError(Diagnostic("GG551", "Iceberg in an object store needs a catalog", help=help))
+            from pyiceberg.catalog.sql import SqlCatalog  # it loads SQLAlchemy, which other catalogs do without
+
+            Store(self._root).make_directory("")
+            path = self._root.inner
+            return SqlCatalog("default", uri=f"sqlite:///{path}/{EMBEDDED}", warehouse=f"file://{path}")
+        except UsageError:
+            raise
+        except Exception as error:  # libraries of catalogs raise errors of their own
+            message = f"the Iceberg catalog cannot be opened: {_reason(error)}"
+            help = "see the configuration of PyIceberg: `.pyiceberg.yaml`, `PYICEBERG_...`, `--catalog-option`"
+            raise UsageError(Diagnostic("GG551", message, help=help)) from None
+
+    def open(self, name: str) -> LakeTable:
+        *above, last = split_name(name)
+        location = f"file://{self._root.child(lake_directory(name)).inner}" if self._is_embedded else None
+        return _IcebergTable(name, (*(above or [_NAMESPACE]), last), self._catalog, location, self._options)
+
+
+class _IcebergTable(LakeTable):
+    def __init__(
+        self, name: str, identifier: tuple[str, ...], catalog: Catalog, location: str | None, options: TargetOptions
+    ) -> None:
+        super().__init__(name)
+        self._identifier, self._catalog, self._location, self._options = identifier, catalog, location, options
+        self._table: Table | None = None
+        self._transaction: Transaction | None = None
+        self._data_files: dict[Location, DataFile] = {}
+        self._deletes = False
+        with self._errors():
+            try:
+                self._table = catalog.load_table(identifier)
+            except NoSuchTableError:
+                return
+            table = self._table
+            snapshot = table.current_snapshot()
+            self.version = 0 if snapshot is None else snapshot.snapshot_id
+            self.columns = {field.name: self._arrow_type(field) for field in table.schema().fields}
+            self.partition_by = self._partition_columns(table)
+            for task in table.scan().plan_files():
+                file = location_in_catalog(task.file.file_path, table.io.properties)
+                self._data_files[file] = task.file
+                self.files[file] = task.file.record_count
+                self._deletes |= bool(task.delete_files)
+
+    def _partition_columns(self, table: Table) -> tuple[str, ...]:
+        """Return the columns that divide the rows. Raises: UsageError GG554 for partitions of other kinds."""
+        names = []
+        for field in table.spec().fields:
+            if not isinstance(field.transform, IdentityTransform):
+                message = f"the table has partitions by `{field.transform}`, which ggfmt does not write"
+                raise self.column_error(None, message, "consolidate into another output")
+            names.append(table.schema().find_field(field.source_id).name)
+        return tuple(names)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise the errors of catalogs and stores as ours."""
+        try:
+            yield
+        except (Abend, UsageError, KeyboardInterrupt):
+            raise
+        except (CommitFailedException, ValidationException, TableAlreadyExistsError):
+            raise self.conflict_error() from None
+        except Exception as error:
+            message = f"the Iceberg table cannot be used: {_reason(error)}"
+            raise Abend(Diagnostic("GG506", message, Span(table=self.name))) from None
+
+    def round(self, stream: str) -> int:
+        return 0 if self._table is None else int(self._table.properties.get(f"{_STREAM}{stream}", 0))
+
+    def check_readable(self) -> None:
+        table = self._table
+        assert table is not None
+        if self._deletes:
+            help = "rewrite the data files first: `CALL catalog.system.rewrite_data_files(...)` in Spark"
+            raise self.column_error(None, "the table has delete files, which ggfmt does not read", help)
+        if not table.spec().is_unpartitioned():
+            raise self.column_error(None, "the table has partitions", "consolidate into another output")
+        names: dict[int, str] = {}
+        for schema in table.schemas().values():
+            for field in schema.fields:
+                if names.setdefault(field.field_id, field.name) != field.name:
+                    raise self.column_error(field.name, "the column was renamed", "consolidate into another output")
+
+    def stored_type(self, type: pa.DataType) -> pa.DataType:
+        return pa.int32() if type in (pa.int8(), pa.int16()) else type
+
+    def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
+        with self._errors():
+            transaction = self._begin(schema, mode)
+        metadata = transaction.table_metadata
+        fields = metadata.schema().fields
+        stored = pa.schema(
+            [
+                pa.field(field.name, self._arrow_type(field), metadata={_FIELD_ID: str(field.field_id).encode()})
+                for field in fields
+            ]
+        )
+        self._transaction = transaction
+        directory = location_in_catalog(f"{metadata.location}/data/{run}", transaction._table.io.properties)
+        return FileLayout(directory, "parquet", stored)
+
+    def _begin(self, schema: pa.Schema, mode: WriteMode) -> Transaction:
+        """Return a transaction in which the table has the columns of a schema."""
+        wanted = {field.name: self._iceberg_type(field) for field in schema}
+        if self._table is None:
+            self._catalog.create_namespace_if_not_exists(self._identifier[:-1])
+            fields = [NestedField(i, name, type, required=False) for i, (name, type) in enumerate(wanted.items(), 1)]
+            return self._catalog.create_table_transaction(
+                self._identifier,
+                Schema(*fields),
+                self._location,
+                PartitionSpec(
+                    *(
+                        PartitionField(field.field_id, 1000 + i, IdentityTransform(), field.name)
+                        for i, name in enumerate(self.partition_by)
+                        for field in fields
+                        if field.name == name
+                    )
+                ),
+                properties=dict(self._options.table_options),
+            )
+        present = {field.name: field.field_type for field in self._table.schema().fields}
+        gone = [name for name in present if name not in wanted]
+        for name, type in present.items():
+            if name in wanted and not _can_become(type, wanted[name]):
+                if mode != "replace":
+                    raise self.column_error(name, f"Iceberg does not turn `{type}` into `{wanted[name]}`")
+                gone.append(name)
+        transaction = self._table.transaction()
+        if gone:
+            with transaction.update_schema(allow_incompatible_changes=True) as update:
+                for name in gone:
+                    update.delete_column(name)
+        left = {name: type for name, type in present.items() if name not in gone}
+        changed = {name: type for name, type in wanted.items() if left.get(name) != type}
+        if changed:
+            with transaction.update_schema() as update:
+                for name, type in changed.items():
+                    if name in left:
+                        update.update_column((name,), field_type=type)
+                    else:
+                        update.add_column((name,), type)
+        return transaction
+
+    def _iceberg_type(self, field: pa.Field[Any]) -> PrimitiveType:
+        type = self.stored_type(field.type)
+        if pa.types.is_decimal(type):
+            return DecimalType(type.precision, type.scale)
+        if type not in _TYPES:
+            raise self.column_error(field.name, f"Iceberg has no type for `{type}`")
+        return _TYPES[type]
+
+    def _arrow_type(self, field: NestedField) -> pa.DataType:
+        type = field.field_type
+        if isinstance(type, DecimalType):
+            return pa.decimal128(type.precision, type.scale)
+        found = next((arrow for arrow, iceberg in _TYPES.items() if iceberg == type), None)
+        if found is None:
+            raise self.column_error(field.name, f"ggfmt does not write the type `{type}`", "drop the column")
+        return found
+
+    def commit(self, change: TableChange) -> int:
+        transaction = self._transaction
+        assert transaction is not None
+        round = change.round
+        with self._errors(), _quiet():
+            transaction.set_properties({f"{_STREAM}{round.stream}": str(round.number)})
+            if self._table is not None and self._options.table_options:
+                transaction.set_properties(dict(self._options.table_options))
+            io = transaction._table.io
+            with transaction.update_snapshot(snapshot_properties=_summary(round)).overwrite() as snapshot:
+                for file in change.added:
+                    path = f"{transaction.table_metadata.location}/data/{self._below(file.location)}"
+                    snapshot.append_data_file(
+                        parquet_file_to_data_file(io=io, table_metadata=transaction.table_metadata, file_path=path)
+                    )
+                for location in change.removed:
+                    snapshot.delete_data_file(self._data_files[location])
+            table = transaction.commit_transaction()
+            found = table.current_snapshot()
+            self._sync(table)
+        return 0 if found is None else found.snapshot_id
+
+    @staticmethod
+    def _below(file: Location) -> str:
+        parent = file.parent
+        assert parent is not None
+        return f"{parent.name}/{file.name}"
+
+    def _sync(self, table: Table) -> None:
+        """Let a commit on a disk survive a power failure."""
+        snapshot = table.current_snapshot()
+        if snapshot is None:
+            return
+        paths = [
+            table.metadata_location,
+            snapshot.manifest_list,
+            *(m.manifest_path for m in snapshot.manifests(table.io)),
+        ]
+        found = [location_in_catalog(path, table.io.properties) for path in paths]
+        for location in found:
+            if location.is_local and (parent := location.parent) is not None:
+                Store(parent).sync_all([location.name])
+
+
+def _can_become(type: Any, wanted: PrimitiveType) -> bool:
+    """Return whether Iceberg turns a type into another: it widens integers, floats and decimals."""
+    if type == wanted:
+        return True
+    if isinstance(wanted, (StringType, BinaryType)):
+        return False
+    try:
+        promote(type, wanted)
+    except ResolveError:
+        return False
+    return True
+
+
+def _summary(round: Round) -> dict[str, str]:
+    facts = {**round.facts, "stream": round.stream, "round": str(round.number)}
+    return {f"ggfmt.{name}": value for name, value in facts.items()}
+
+
+def _reason(error: Exception) -> str:
+    return without_credentials(str(error).split("\n", 1)[0] or type(error).__name__)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out the warnings of pyiceberg that it tries a commit again: the end of it is reported."""
+    logger = logging.getLogger("pyiceberg.table")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,348 @@
+"""Tables of a lakehouse, each with its own commits. `rounds` has the states of a run."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt import signals
+from ggfmt.commit.commit import CommitPart, commit, write_error
+from ggfmt.commit.directory import existing_output_error
+from ggfmt.commit.journal import ROUND, read_document
+from ggfmt.commit.names import counted
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAKE_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
+from ggfmt.commit.store import FAILURES, Store
+from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, GgfmtError, Span, UsageError
+from ggfmt.java.text import visible
+from ggfmt.location import Location
+from ggfmt.options.value_types import keys_of
+from ggfmt.rows.base import BaseSnapshot, BaseTable, location_of, result_snapshot
+from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult, is_of_rows
+from ggfmt.rows.output import RowsDirectory
+from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.results import TableQuery
+from ggfmt.rows.tables import EVERY_TABLE
+from ggfmt.rows.targets.options import TargetOptions
+from ggfmt.rows.targets.rounds import OpenRound, read_round
+from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
+from ggfmt.rows.targets.target import Describe, RowTarget
+
+ROUND_COLUMN = "_round"  # of net changes that grow
+_INTERRUPTED = OSError("a signal stopped it")
+
+log = logging.getLogger("ggfmt")
+
+
+class LakeTarget(RowTarget):
+    """Tables of a lakehouse. The output directory has the lock, the manifest, and `_unresolved`."""
+
+    suffix = "parquet"
+
+    def __init__(self, output: RowsDirectory, to: str, lake: Lake, options: TargetOptions) -> None:
+        super().__init__(output, to)
+        self._lake, self._options = lake, options
+        self._before: Mapping[str, Any] = {}  # the manifest as the tables are
+        self._operation_files: list[str] = []  # of earlier runs
+        self._done: set[str] = set()
+        self._tables: dict[str, LakeTable] = {}
+        self._layouts: dict[str, list[str]] = {}  # by table the columns of new files
+        self._appends = False
+        self._round = (uuid.uuid4().hex, 1)  # the stream, and the number of this run in it
+
+    def check(self, query: RowQuery, merges: bool) -> None:
+        if merges and query.kind == "history":
+            message = "`--checkpoint` is for current rows and for net changes, not for a history"
+            raise query_error(message, "leave out `--checkpoint`: each run then replaces the history")
+        if merges and (query.keep or query.as_of or query.since):
+            message = "`--checkpoint` merges all new operations, into rows that are certain"
+            raise query_error(message, "leave out `--as-of`, `--since` and `--keep`")
+        self._appends = merges and query.kind == "changes"
+
+    def recover(self) -> None:
+        store = self.output.store
+        try:
+            self._before = read_document(store, MANIFEST) or {}
+            files = self._before.get("files", [])
+            self._operation_files = [entry["path"] for entry in files if not is_of_rows(entry)]
+            if LAKE_MEMBER in self._before:
+                self._round = self._before[LAKE_MEMBER]["stream"], self._before[LAKE_MEMBER]["round"] + 1
+            begun = read_round(self.output)
+            if begun is None:
+                return
+            tables = [self._open(name) for name in begun.tables]
+            self._done = {table.name for table in tables if table.round(begun.stream) >= begun.number}
+            gone = begun.new_files(set(begun.tables) - self._done, self._before)
+            for path in gone:
+                _delete(location_of(store, path))
+            if not self._done:
+                store.delete(ROUND)
+                return
+        except FAILURES as error:
+            raise Abend(write_error(self.output.root, error)) from None
+        self._before = begun.mixed(self._before, self._done)
+        self._round = begun.stream, begun.number
+        self.unfinished = begun.inputs
+        message = "run %s was cut off with %s of %s committed: this run ends it first"
+        log.warning(message, begun.run, len(self._done), counted(len(tables), "table"))
+
+    def open(self, run: str, mode: str) -> None:
+        self.run = run
+        if mode == "append":
+            self.previous = PreviousResult(self._before)
+            return
+        if self._before and mode == "error":
+            help = "give `--mode overwrite`, or another output directory"
+            raise existing_output_error(self.output.store, "the output has tables already", MANIFEST, help)
+        if self._before.get(CONSOLIDATION_MEMBER, {"to": self.to})["to"] != self.to:
+            help = "give another output directory"
+            raise existing_output_error(self.output.store, "the output has rows of another format", MANIFEST, help)
+        if self._done:
+            self._round = self._round[0], self._round[1] + 1
+            self._done, self.unfinished = set(), None
+
+    def base(self) -> BaseSnapshot | None:
+        assert self.previous is not None
+        document = self.previous.document
+        to, kind = document[CONSOLIDATION_MEMBER]["to"], document[CONSOLIDATION_MEMBER]["kind"]
+        if to != self.to or (kind == "changes") != self._appends:
+            shown = f"`{to}`" if to != self.to else f"of the kind `{kind}`"
+            raise query_error(f"the rows in the output are {shown}", "give the options of the first run")
+        if self._appends or not document["tables"]:
+            return None
+        return result_snapshot(self.output.store, self.output.root.address, document)
+
+    def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable | None]:
+        found: dict[str, BaseTable | None] = {}
+        for name in names:
+            if name not in self._done:
+                found[name] = self._current(self._open(name), bases.get(name))
+        return found
+
+    def _current(self, table: LakeTable, base: BaseTable | None) -> BaseTable | None:
+        """Return the rows of a table to start from, as they are now.
+
+        Raises: UsageError GG553 for a table that another program has written to.
+        """
+        store, name = self.output.store, table.name
+        entries = [entry for entry in self._before.get("files", []) if entry["table"] == name]
+        known = {location_of(store, entry["path"]).canonical for entry in entries if is_of_rows(entry)}
+        entry = self._before.get("tables", {}).get(name)
+        is_known = entry is not None
+        columns = set() if entry is None else {*entry["columns"], *entry["marks"], *entry.get("dropped", ())}
+        same = known == {file.canonical for file in table.files} and columns == set(table.columns)
+        if same and is_known == (table.version is not None):
+            if base is None or self.previous is None:
+                return base
+            # The table knows the keys of its store, and the manifest does not.
+            files = {file.canonical: file for file in table.files}
+            buckets = {files[file.canonical]: bucket for file, bucket in base.bucket_of.items()}
+            drops = self._options.drop_columns and entry is not None and entry.get("dropped")
+            count = 0 if drops else base.bucket_count
+            return replace(base, files=tuple(table.files), bucket_of=buckets, bucket_count=count)
+        if self._options.on_foreign_commit != "accept":
+            what = "is not of this output" if not is_known else "was written to by another program"
+            if table.version is None:
+                what = "is gone"
+            help = "give `--on-foreign-commit accept` to go on with the table as it is, or restore the table"
+            raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
+        if table.version is None and self.previous is not None:
+            help = "restore the table, or consolidate into another output"
+            raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
+        log.warning("%s: going on with version %s, which another program wrote", visible(name), table.version)
+        self._take_over(table)
+        if self.previous is None or self._appends:
+            return base
+        table.check_readable()
+        if base is None or columns != set(table.columns):
+            message = f"the table {what}, and its columns are not those that this output knows"
+            raise UsageError(Diagnostic("GG553", message, Span(table=name), "consolidate into another output"))
+        types = {column: table.columns[column] for column in base.types}
+        return replace(base, files=tuple(table.files), types=types, bucket_count=0, bucket_of={})
+
+    def _take_over(self, table: LakeTable) -> None:
+        """Let the manifest have the present files of a table."""
+        files = [
+            entry for entry in self._before.get("files", []) if entry["table"] != table.name or not is_of_rows(entry)
+        ]
+        files += [{"path": self._path(file), "table": table.name, "rows": rows} for file, rows in table.files.items()]
+        self._before = {**self._before, "files": files}
+        if self.previous is not None:
+            self.previous = PreviousResult(self._before)
+
+    def layout(self, query: TableQuery, number: int) -> FileLayout:
+        table = self._open(query.table.name)
+        schema = query.schema
+        if self._appends:
+            if ROUND_COLUMN in schema.names:
+                raise table.column_error(ROUND_COLUMN, "net changes have a column of this name", "rename the column")
+            schema = schema.append(pa.field(ROUND_COLUMN, pa.int64()))
+        if table.version is not None and self.previous is not None:
+            schema = table.evolved(schema, self._options.drop_columns)
+        self._layouts[table.name] = schema.names
+        wanted = keys_of(table.name, self._options.partition_by)
+        everywhere = keys_of(EVERY_TABLE, self._options.partition_by)
+        if not wanted and set(everywhere) <= set(query.schema.names):
+            wanted = everywhere
+        table.check_partitions(query.schema, wanted)
+        constants = {ROUND_COLUMN: self._round[1]} if self._appends else {}
+        options = self._options
+        layout = table.layout(schema, self.run, self._mode)
+        return replace(layout, constants=constants, sort_by=options.sort_by, partition_by=table.partition_by)
+
+    @property
+    def _mode(self) -> WriteMode:
+        if self.previous is None:
+            return "replace"
+        return "append" if self._appends else "merge"
+
+    def _open(self, name: str) -> LakeTable:
+        if name not in self._tables:
+            self._tables[name] = self._lake.open(name)
+        return self._tables[name]
+
+    def _path(self, file: Location) -> str:
+        """Return the name of a file as the manifest has it."""
+        return file.name_below(self.output.root) or file.canonical
+
+    # Publishing
+
+    def publish(
+        self,
+        results: Sequence[TableResult],
+        describe: Describe,
+        others: Sequence[CommitPart],
+        inputs: Sequence[Any] | None = None,
+    ) -> dict[str, Any]:
+        operations = [entry for entry in self._before.get("files", []) if not is_of_rows(entry)]
+        parts = PreviousResult({"files": operations}).last_parts()
+        published: list[PublishedFile] = []
+        for result in results:
+            for bucket, file in result.files:
+                if file.rows:
+                    published.append(PublishedFile(result, "rows", self._path(file.location), file, bucket))
+            published += self.operation_files(result, parts)
+        document = self._with_others(describe(published), results)
+        stream, number = self._round
+        document[LAKE_MEMBER] = {"stream": stream, "round": number}
+        for result in results:
+            name = result.table.name
+            document["tables"][name]["dropped"] = [
+                column for column in self._layouts[name] if column not in result.query.schema.names
+            ]
+        committed: list[str] = []
+        try:
+            # A signal between two commits would leave a message that nothing was committed.
+            with signals.deferred():
+                self._announce(document, results, published, inputs)
+                for result in results:
+                    name = result.table.name
+                    round = Round(stream, number, _facts(self.run, document["tables"][name]))
+                    document["tables"][name]["version"] = self._commit_table(result, round)
+                    committed.append(name)
+                for name in self._done:
+                    document["tables"][name]["version"] = self._open(name).version
+                self._commit(document, others)
+        except FAILURES as error:
+            raise self._cut_off(published, committed, Abend(write_error(self.output.root, error))) from None
+        except Abend as error:
+            raise self._cut_off(published, committed, error) from None
+        except KeyboardInterrupt:
+            if not committed:
+                raise
+            raise self._cut_off(published, committed, Abend(write_error(self.output.root, _INTERRUPTED))) from None
+        return document
+
+    def _with_others(self, document: dict[str, Any], results: Sequence[TableResult]) -> dict[str, Any]:
+        """Return the manifest of the run with the tables that it has not written."""
+        if self.previous is not None:
+            again = {self._path(file.location) for result in results for file in result.replaced}
+            again.update(name for result in results for name in self.previous.pending(result.table.name))
+            return self.previous.merged(document, results, again)
+        names = {result.table.name for result in results}
+        tables = {name: table for name, table in self._before.get("tables", {}).items() if name not in names}
+        files = [entry for entry in self._before.get("files", []) if entry["table"] not in names]
+        tables = dict(sorted({**tables, **document["tables"]}.items()))
+        return {**document, "tables": tables, "files": [*files, *document["files"]]}
+
+    def _announce(
+        self,
+        document: dict[str, Any],
+        results: Sequence[TableResult],
+        published: Sequence[PublishedFile],
+        inputs: Sequence[Any] | None,
+    ) -> None:
+        store = self.output.store
+        names = sorted({*self._done, *(result.table.name for result in results)})
+        lake = document[LAKE_MEMBER]
+        assert all(name in document["tables"] for name in names)
+        OpenRound(self.run, lake["stream"], lake["round"], names, inputs, document).announce(self.output)
+        rows = [self._path(item.file.location) for item in published if item.what == "rows"]
+        for item in published:
+            if item.what != "rows":
+                source = item.file.location.name_below(self.output.root)
+                assert source is not None
+                store.make_directory(item.name.partition("/")[0])
+                store.move(source, item.name, item.file.size)
+                rows.append(item.name)
+        store.sync_all([name for name in rows if not name.startswith("/") and "://" not in name])
+
+    def _commit_table(self, result: TableResult, round: Round) -> int:
+        table = self._open(result.table.name)
+        replaces_all = self.previous is None or table.version is None
+        removed = list(table.files) if replaces_all else self._replaced(table, result)
+        if self._appends:
+            removed = []
+        added = [file for _, file in result.files if file.rows]
+        change = TableChange(added, removed, len(removed) == len(table.files), round)
+        return table.commit(change)
+
+    @staticmethod
+    def _replaced(table: LakeTable, result: TableResult) -> list[Location]:
+        present = {file.canonical: file for file in table.files}
+        return [present[file.location.canonical] for file in result.replaced]
+
+    def _commit(self, document: dict[str, Any], others: Sequence[CommitPart]) -> None:
+        listed = {entry["path"] for entry in document["files"]}
+        stale = [path for path in self._operation_files if path not in listed]
+        part = CommitPart(self.output, deletes=[ROUND, *stale, *map(run_file, kept_runs(self.output.store))])
+        text = as_bytes(document)
+        part.moves += self.output.stage([(run_file(self.run), text), (MANIFEST, text)])
+        commit(self.run, [part, *others])
+
+    def _cut_off(self, published: Sequence[PublishedFile], committed: Sequence[str], error: Abend) -> GgfmtError:
+        """Return the error of a run that ended between two commits; without commits, delete what the run has left."""
+        if committed:
+            first, *others = error.diagnostics
+            message = f"{first.message}; {counted(len(committed), 'table')} of this run had been committed"
+            help = f"{first.help}; the next run ends this one first, with the same input files"
+            return CommittedWithErrors(replace(first, message=message, help=help), *others)
+        try:
+            for item in published:
+                _delete(item.file.location if item.what == "rows" else self.output.store.location(item.name))
+            if not self._done:
+                self.output.store.delete(ROUND)
+        except FAILURES as failure:
+            log.warning("%s: files of this run are left: %s", visible(self.output.root.shown), failure)
+        return error
+
+
+def _facts(run: str, table: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a commit says of itself: the point in time to which the rows belong."""
+    known = {"run": run, "last_position": table["last_position"], "last_time": table["last_time"]}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _delete(file: Location) -> None:
+    """Delete a file to which no table refers, if that is possible: it does no harm."""
+    parent = file.parent
+    assert parent is not None
+    try:
+        Store(parent).delete(file.name)
+    except FAILURES as error:
+        log.warning("%s: a file of a run that was not committed is left: %s", visible(file.shown), error)

@@ -1,0 +1,80 @@
+"""Locations as the libraries of lakehouses take them: names of directories, URIs, and the settings of a store."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, credentials
+from ggfmt.location import Location
+
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]|^[._]|[.]$")
+_MAX_NAME = 160  # bytes of a directory
+
+
+def lake_directory(table: str) -> str:
+    """Return the name of the directory of a table: characters that libraries encode in URIs in different ways become
+    `~XX`. A long name is cut, and ends with a hash. Different names stay different."""
+    name = _UNSAFE.sub(lambda found: "".join(f"~{byte:02X}" for byte in found[0].encode()), table)
+    if len(name) <= _MAX_NAME:
+        return name
+    mark = f"~~{hashlib.sha256(table.encode()).hexdigest()[:16]}"
+    return name[: _MAX_NAME - len(mark)].rstrip("~") + mark
+
+
+def check_root(root: Location) -> None:
+    """Raises: UsageError GG554 for a path that libraries of lakehouses do not find again."""
+    if "%" in root.path:
+        message = "a path with `%` is none for tables: libraries take it for an escape"
+        raise UsageError(Diagnostic("GG554", message, Span(file=root.shown), "give another output directory"))
+
+
+def delta_storage(location: Location) -> tuple[str, dict[str, str] | None]:
+    """Return what delta-rs opens. Settings that a URI does not have, it takes from the environment as ggfmt does."""
+    if location.is_local:
+        return location.inner, None
+    options: dict[str, str] = {}
+    if location.store.family == "s3":
+        options = _s3_options(location)
+    return location.recorded.partition("?")[0], options
+
+
+def _s3_options(location: Location) -> dict[str, str]:
+    given = dict(parse_qsl(location.address.partition("?")[2]))
+    user, password = credentials(location.address)
+    options = {"aws_conditional_put": "etag"}  # a commit must not replace another one
+    if user and password:
+        options |= {"aws_access_key_id": user, "aws_secret_access_key": password}
+    region = given.get("region") or next(filter(None, map(os.environ.get, _REGIONS)), None)
+    options["aws_region"] = region or "us-east-1"
+    endpoint = given.get("endpoint_override") or next(filter(None, map(os.environ.get, _ENDPOINTS)), None)
+    if endpoint:
+        scheme = given.get("scheme", "https")
+        options["aws_endpoint_url"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+        if options["aws_endpoint_url"].startswith("http://"):
+            options["aws_allow_http"] = "true"
+    return options
+
+
+def location_in_catalog(uri: str, properties: Mapping[str, Any]) -> Location:
+    """Return the location of a file of an Iceberg table. Settings of the store that the catalog has win over those of
+    the environment."""
+    if uri.startswith("file:///"):
+        return Location.local(uri.removeprefix("file://"))  # as PyIceberg does, without escapes
+    if not uri.startswith(("s3://", "s3a://", "s3n://")):
+        return Location.of(uri)
+    scheme, _, rest = uri.partition("://")
+    user, password = properties.get("s3.access-key-id"), properties.get("s3.secret-access-key")
+    secret = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user and password else ""
+    endpoint = str(properties.get("s3.endpoint") or "")
+    options = {"region": properties.get("s3.region"), "endpoint_override": endpoint.partition("://")[2] or endpoint}
+    if endpoint.startswith("http://"):
+        options["scheme"] = "http"
+    query = urlencode({name: value for name, value in options.items() if value})
+    return Location.of(f"{scheme}://{secret}{rest}{'?' if query else ''}{query}")

@@ -1,0 +1,145 @@
+"""What `LakeTarget` needs to know of a table, whatever its format is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.location import Location
+from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.tables import can_hold
+from ggfmt.rows.writers import WrittenFile
+
+_PARTITION_TYPES = (pa.types.is_string, pa.types.is_integer, pa.types.is_date, pa.types.is_boolean)
+WriteMode = Literal["replace", "merge", "append"]  # what becomes of the present rows
+
+
+@dataclass(frozen=True)
+class Round:
+    """A run of an output directory, as tables remember it: the last round of a `stream` says what a table holds.
+
+    stream  the id of the output directory
+    number  of the run there, from 1 on
+    facts   for people, such as the last position
+    """
+
+    stream: str
+    number: int
+    facts: Mapping[str, str]
+
+    @property
+    def app_id(self) -> str:
+        return f"ggfmt:{self.stream}"
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """What a commit does with the files of a table. `replaces_all`: `removed` are all files that it has."""
+
+    added: Sequence[WrittenFile]
+    removed: Sequence[Location]
+    replaces_all: bool
+    round: Round
+
+
+class LakeTable(ABC):
+    """A table as it is when a run opens it. Its commits fail if somebody has changed it since.
+
+    name      in the source
+    version   the present version; None if there is no table
+    columns   names and types; empty if there is no table
+    files     the present files by their location, with the number of rows
+    partition_by  the columns that divide the rows
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.version: int | None = None
+        self.columns: dict[str, pa.DataType] = {}
+        self.files: dict[Location, int] = {}
+        self.partition_by: tuple[str, ...] = ()
+
+    @abstractmethod
+    def round(self, stream: str) -> int:
+        """Return the number of the last round of a stream that the table has; 0 if it has none."""
+
+    @abstractmethod
+    def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
+        """Return where tasks write files with the columns of a schema, which the table has after the commit.
+
+        Raises: UsageError GG554 for columns that the table cannot have.
+        """
+
+    @abstractmethod
+    def commit(self, change: TableChange) -> int:
+        """Change the table at once, or not at all; return its new version.
+
+        Raises: Abend GG553 if another program has changed the table, GG506 if it cannot be written.
+        """
+
+    @abstractmethod
+    def check_readable(self) -> None:
+        """Check that the files alone have the rows. Raises: UsageError GG554 if not."""
+
+    def evolved(self, schema: pa.Schema, drops: bool) -> pa.Schema:
+        """Return the columns that the table has after a commit: its own order first. A column that the rows lack stays
+        unless `drops`.
+
+        Raises: UsageError GG554 for a type that cannot hold the values of the present one.
+        """
+        fields: list[pa.Field[pa.DataType]] = []
+        for name, type in self.columns.items():
+            if name not in schema.names:
+                if not drops:
+                    fields.append(pa.field(name, type))
+                continue
+            wanted = self.stored_type(schema.field(name).type)
+            if not can_hold(wanted, type) or (pa.types.is_string(wanted) and not pa.types.is_string(type)):
+                raise self.column_error(name, f"the column is `{type}`, and the operations have `{wanted}`")
+            fields.append(pa.field(name, wanted))
+        known = {field.name for field in fields}
+        return pa.schema([*fields, *(pa.field(field.name, field.type) for field in schema if field.name not in known)])
+
+    def check_partitions(self, schema: pa.Schema, wanted: Sequence[str]) -> None:
+        """Choose the columns that divide the rows, before the table has rows.
+
+        Raises: UsageError GG554 for other partitions than the table has, or for columns of other types.
+        """
+        if self.version is not None and wanted and tuple(wanted) != self.partition_by:
+            shown = ", ".join(f"`{name}`" for name in self.partition_by) or "no columns"
+            message = f"the rows of the table are divided by {shown}"
+            raise self.column_error(None, message, "give the same `--partition-by`, or another output")
+        if self.version is None:
+            self.partition_by = tuple(wanted)
+        for name in self.partition_by:
+            type = schema.field(name).type if name in schema.names else None
+            if type is None or not any(is_of(type) for is_of in _PARTITION_TYPES):
+                message = f"a column of the type `{type}` divides no rows" if type else "the rows have no such column"
+                help = "choose columns with texts, integers, days or booleans with `--partition-by`"
+                raise self.column_error(name, message, help)
+
+    def stored_type(self, type: pa.DataType) -> pa.DataType:
+        """Return the type that the table has for values of a type."""
+        return type
+
+    def column_error(self, column: str | None, message: str, help: str | None = None) -> UsageError:
+        help = help or f"give the type of the table, such as `--type '{self.name}.{column}=TYPE'`, or another output"
+        return UsageError(Diagnostic("GG554", message, Span(table=self.name, field=column), help))
+
+    def conflict_error(self) -> Abend:
+        message = "another program has written to the table during this run"
+        help = "run again; the next run reports what it finds"
+        return Abend(Diagnostic("GG553", message, Span(table=self.name), help))
+
+
+class Lake(ABC):
+    """All tables of an output, by their names in the source."""
+
+    @abstractmethod
+    def open(self, name: str) -> LakeTable:
+        """Return the present state of a table. Raises: Abend GG506 if it cannot be read."""

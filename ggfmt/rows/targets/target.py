@@ -1,0 +1,124 @@
+"""What a run needs to know of a target of rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ggfmt.commit.commit import CommitPart
+from ggfmt.commit.journal import read_document
+from ggfmt.commit.names import folded
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST
+from ggfmt.location import Location
+from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base
+from ggfmt.rows.kept import KEPT_DIRECTORY
+from ggfmt.rows.layout import FileLayout
+from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
+from ggfmt.rows.output import RowsDirectory
+from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.results import TableQuery
+
+MIN_DIGITS = 5  # of the number of a file
+
+Describe = Callable[[Sequence[PublishedFile]], dict[str, Any]]
+
+
+class RowTarget(ABC):
+    """Where the rows of a run go. A run calls the methods in the order in which they are here.
+
+    to        the word of `--to`
+    suffix    the format of the files with rows, a key of `ggfmt.rows.writers.WRITERS`
+    previous  the result that the run merges into; None if the run writes a new one
+    unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
+    """
+
+    suffix: str
+
+    def __init__(self, output: RowsDirectory, to: str) -> None:
+        self.output, self.to = output, to
+        self.previous: PreviousResult | None = None
+        self.unfinished: Sequence[Any] | None = None
+        self.run = ""
+
+    @abstractmethod
+    def check(self, query: RowQuery, merges: bool) -> None:
+        """Check what is asked before anything is read. `merges`: later runs merge changes into the result.
+
+        Raises: UsageError for what the target cannot hold.
+        """
+
+    def recover(self) -> None:  # noqa: B027 - most targets have nothing to do
+        """Find out what an earlier run has left, once the output is locked."""
+
+    def open(self, run: str, mode: str) -> None:
+        """Find out what is in the output, which the run has locked. `mode`: `append` merges into an earlier result.
+
+        Raises: UsageError GG501 if the mode does not allow the run.
+        """
+        self.run = run
+        if mode == "append":
+            self.previous = PreviousResult(read_document(self.output.store, MANIFEST) or {})
+
+    def base(self) -> BaseSnapshot | None:
+        """Return the rows that the run merges into; None if there are no tables yet.
+
+        Raises: UsageError GG551 for rows of another format.
+        """
+        assert self.previous is not None
+        to = self.previous.document[CONSOLIDATION_MEMBER]["to"]
+        if to != self.to:
+            raise query_error(f"the rows in the output are `{to}`", f"give `--to {to}`")
+        return read_base(self.output.root.address) if self.previous.document["tables"] else None
+
+    def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable | None]:
+        """Return the tables that the run has to write, of those that it may, with the rows to start from."""
+        return {name: bases.get(name) for name in names}
+
+    @abstractmethod
+    def layout(self, query: TableQuery, number: int) -> FileLayout:
+        """Return where tasks write the rows of a table. `number`: of the table in this run.
+
+        Raises: UsageError for columns that the target cannot hold.
+        """
+
+    @abstractmethod
+    def publish(
+        self,
+        results: Sequence[TableResult],
+        describe: Describe,
+        others: Sequence[CommitPart],
+        inputs: Sequence[Any] | None = None,
+    ) -> dict[str, Any]:
+        """Make the result of a run visible, and commit it with `others`; return the manifest.
+
+        describe  returns the manifest of this run alone
+        inputs    as `unfinished`
+
+        Raises: Abend if nothing was committed, CommittedWithErrors if an error came later.
+        """
+
+    # For all targets
+
+    @property
+    def staging(self) -> Location:
+        return self.output.staging(self.run)
+
+    def operation_files(self, result: TableResult, parts: dict[str, int]) -> list[PublishedFile]:
+        """Return the files of operations that are unresolved, or kept for later runs, with their names in the output.
+        `parts`: as `next_name`."""
+        suffix = "json" if self.suffix in ("csv", "json") else "parquet"
+        kept = result.kept.files(result.query.ordering)
+        return [
+            *(
+                PublishedFile(result, "unresolved", next_name("_unresolved", suffix, parts), file, None)
+                for file in result.unresolved
+            ),
+            *(PublishedFile(result, "kept", next_name(KEPT_DIRECTORY, "parquet", parts), file, None) for file in kept),
+        ]
+
+
+def next_name(directory: str, suffix: str, parts: dict[str, int]) -> str:
+    """Return the name of the next file in a directory. `parts`: by directory the number of its last file."""
+    number = parts[folded(directory)] = parts.get(folded(directory), -1) + 1
+    return f"{directory}/part-{number:0{MIN_DIGITS}d}.{suffix}"
