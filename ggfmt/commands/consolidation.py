@@ -103,7 +103,7 @@ class ConsolidateRequest:
     ] = None
     partition_by: Annotated[
         str | None,
-        Option(metavar="COLUMNS", help="Divide tables by columns: `REGION`, or `S.ORDERS=REGION;S.LINES=DAY`."),
+        Option(metavar="COLUMNS", help="Divide tables by columns: `REGION`, or `S.A=REGION;S.B=DAY`."),
         After("sort_by"),
     ] = None
     file_size: Annotated[
