@@ -62,7 +62,7 @@ class ConsolidateRequest:
         Option(metavar="STATES", multiple=False, help="Other rows, too: `deleted`, `unresolved`, with a mark."),
     ] = None
     primary_keys: Annotated[
-        str | None, Option(metavar="KEYS", help="`ID` for all tables, or `S.ORDERS=ID;S.LINES=ID,LINE`.")
+        str | None, Option(metavar="KEYS", help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`.")
     ] = None
     order: Annotated[RowOrder, Option(help="What orders operations.")] = "auto"
     types: Annotated[
