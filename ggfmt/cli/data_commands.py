@@ -154,7 +154,9 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, op
     there = detect_spark()
     shown = False if progress is None and there is not None and there.shows_progress else progress
     with progress_bar(shown) as progress_callback, interrupt_before_commit():
-        run_consolidation(replace(request, progress=progress_callback))
+        manifest = run_consolidation(replace(request, progress=progress_callback))
+    if manifest.get("rejects"):
+        raise typer.Exit(4)
 
 
 def schema(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties
+from ggfmt.commands.conversion import OnReject
 from ggfmt.commands.declaration import After, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import choose_runner
 
@@ -83,6 +84,7 @@ class ConsolidateRequest:
     remote: Annotated[str | None, options.REMOTE] = None
     _: KW_ONLY
     allow_empty: Annotated[bool, options.ALLOW_EMPTY, After("base")] = False
+    on_reject: Annotated[OnReject, options.ON_REJECT, After("mode")] = "abend"
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
     catalog: Annotated[
@@ -153,6 +155,7 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
         query=query,
         to=arguments.check_choice("to", request.to, RowFormat),
         mode=arguments.check_choice("mode", request.mode, RowMode),
+        quarantine=arguments.check_choice("on_reject", request.on_reject, OnReject) == "quarantine",
         base=arguments.text(request.base),
         checkpoint=arguments.text(request.checkpoint),
         keys=_keys(request.primary_keys),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -107,29 +107,41 @@ def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Itera
 
 
 def located_batches(
-    job: ReadJob, split: Split, tables: Collection[str], skipped: Counter[str] | None = None
+    job: ReadJob,
+    split: Split,
+    tables: Collection[str],
+    skipped: Counter[str] | None = None,
+    on_reject: Callable[[Reject], None] | None = None,
 ) -> Iterator[LocatedBatch]:
     """Yield the operations of several tables, those of each table in order of their records, with their places.
 
-    `skipped` takes the number of records of tables that are not selected, by table.
+    skipped    takes the number of records of tables that are not selected, by table
+    on_reject  takes records that cannot be read; by default, they are errors
 
     Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
     another way.
     """
-    frames = _Frames(job, split, Projection(transactions=True, batch_growth=_GROWTH), skipped)
+    frames = _Frames(job, split, Projection(transactions=True, batch_growth=_GROWTH), skipped, on_reject)
     for batch in frames.batches():
         if batch.table.full_name in tables and len(batch):
             yield frames.locate(batch, None)
 
 
 class _Frames:
-    def __init__(self, job: ReadJob, split: Split, projection: Projection, skipped: Counter[str] | None = None) -> None:
+    def __init__(
+        self,
+        job: ReadJob,
+        split: Split,
+        projection: Projection,
+        skipped: Counter[str] | None = None,
+        on_reject: Callable[[Reject], None] | None = None,
+    ) -> None:
         self._job = job
         self._split = split
         make = reader_of(job.input_format, job.source)
         self._reader: Reader = make(job.catalog_at(split), projection, job.source)
         self._parts: list[_Part] = []
-        self._skipped = skipped
+        self._skipped, self._on_reject = skipped, on_reject
 
     def batches(self) -> Iterator[ChangeBatch]:
         collecting = gc.isenabled()
@@ -147,7 +159,11 @@ class _Frames:
     def _batches(self) -> Iterator[ChangeBatch]:
         for event in self._events():
             if isinstance(event, Reject):
-                raise self._why(event)
+                error = self._why(event)
+                if self._on_reject is None or isinstance(error, DiscoveryRequiredError):
+                    raise error
+                self._on_reject(event)
+                continue
             if isinstance(event, SchemaChange):
                 if not self._job.settled:
                     raise DiscoveryRequiredError(

@@ -76,7 +76,7 @@ class PublishedFile:
 
 def is_of_rows(entry: Mapping[str, Any]) -> bool:
     """Return whether a file in a manifest has rows."""
-    return "unresolved" not in entry and "kept" not in entry
+    return not {"unresolved", "kept", "rejects"} & {*entry}
 
 
 def table_directory(table: str) -> str:
@@ -114,6 +114,7 @@ def build_manifest(
         },
         "input_format": staged.job.input_format,
         "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in inputs],
+        "rejects": dict(sorted(staged.rejected.items())),
         "skipped_records": dict(sorted(staged.skipped.items())),
         "tables": {result.table.name: _table(result) for result in results},
         "seconds": round(seconds, 3),
@@ -171,6 +172,9 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
     if document["skipped_records"]:
         tables, records = len(document["skipped_records"]), sum(document["skipped_records"].values())
         yield f"not selected: {counted(tables, 'table')}, {counted(records, 'record')}"
+    if document["rejects"]:
+        records = counted(sum(document["rejects"].values()), "record")
+        yield f"set aside in `_rejects`: {records}, whose changes the rows may lack"
     for name, table in document["tables"].items():
         parts = [counted(table["rows"], "row")]
         if table["deleted"]:

@@ -88,6 +88,7 @@ class ConsolidationSettings(ScanRequest):
     query: RowQuery = field(default_factory=RowQuery)
     to: str = "parquet"
     mode: str = "error"
+    quarantine: bool = False
     strict: bool = False
     base: str | None = None
     checkpoint: str | None = None
@@ -156,7 +157,7 @@ class _ConsolidationRun:
                 files = self._new(checkpoint, files)
                 if not files:
                     previous = self.target.previous
-                    return {} if previous is None else dict(previous.document)
+                    return {} if previous is None else {**previous.document, "rejects": {}}
             scan = Scan(settings, files)
             scan.open_all()
             log.info("input format %s: %s", scan.input_format, visible(scan.reason))
@@ -189,6 +190,7 @@ class _ConsolidationRun:
 
             others = [] if checkpoint is None else [checkpoint.part(self._run, [self._bound], scan.inputs)]
             inputs = None if checkpoint is None else checkpoint.recorded
+            self.target.rejects = staged.rejects
             document = self.target.publish(results, describe, others, inputs)
             signals.suspend()  # the rows are committed, and a signal cannot change that
         for line in summary:
@@ -251,6 +253,7 @@ class _ConsolidationRun:
             {},
             amend,
             known,
+            settings.quarantine,
         )
         try:
             warn_without_kernels()

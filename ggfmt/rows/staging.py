@@ -22,6 +22,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
+from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.batches import FILE_BITS, DiscoveryRequiredError, FrameBoundaryError, located_batches
 from ggfmt.java.text import visible
 from ggfmt.location import Location
@@ -37,7 +38,9 @@ from ggfmt.scan.progress import ProgressTracker
 from ggfmt.scan.runner import InProcess, Runner, warn_of_missing_kernels
 from ggfmt.scan.scan import DefinitionsNeeded, Scan
 from ggfmt.scan.splits import ReadJob, Split
+from ggfmt.sinks.messages.rejects import RejectFiles
 from ggfmt.sinks.messages.sink import TaskOutcome, in_task
+from ggfmt.sinks.messages.staging import StagedFile
 
 MAX_MEMORY_BYTES = 256 << 20  # of staged operations in this process
 MAX_BUFFERED_BYTES = 48 << 20  # of a task, before it writes
@@ -48,6 +51,7 @@ MAX_BUCKETS = 1024
 UNIT_BYTES = 128 << 20  # of staged operations that a task finds rows of; it needs some six times as much memory
 MAX_UNIT_BYTES = 320 << 20  # of staged operations in a bucket that is not cut
 MIN_UNIT_BYTES = 16 << 20  # of staged operations, so that a task is worth its start
+ROWS_HANDLER = "rows"  # of rejected records, which runs list by handler
 PAIR_FORMATS = ("debezium",)  # formats that write an update of a key as a delete and an insert
 
 log = logging.getLogger("ggfmt")
@@ -81,6 +85,8 @@ class StagedSplit(TaskOutcome):
     """The outcome of a task."""
 
     tables: dict[str, StagedTable] = field(default_factory=dict)
+    rejects: list[StagedFile] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -88,6 +94,7 @@ class StagedInput:
     """All operations of the input: by table its definition, its staged operations, and what connects its keys.
 
     skipped  number of records of tables that are not selected, by table
+    rejects  files of records that could not be read; `rejected`: their number, by the code of the reason
     """
 
     job: ReadJob
@@ -97,6 +104,8 @@ class StagedInput:
     buckets: int
     files: tuple[str, ...]
     skipped: Counter[str] = field(default_factory=Counter)
+    rejects: list[StagedFile] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
 
     def first_positions(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the file and the position of the first operation of a table in each split."""
@@ -150,6 +159,7 @@ class RowSink:
     tables      by name, as the last task has them
     amend       adds columns of a base snapshot to a table
     of_base     a table by its name as a base snapshot has it, None if it does not
+    quarantine  set records aside that cannot be read
     """
 
     directory: Location
@@ -161,6 +171,7 @@ class RowSink:
     tables: dict[str, RowTable] = field(default_factory=dict)
     amend: Callable[[RowTable], RowTable] = lambda table: table
     of_base: Callable[[str], RowTable | None] = lambda name: None
+    quarantine: bool = False
 
     def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
         """Raises: UsageError GG551 as `tables_of`."""
@@ -176,10 +187,10 @@ class RowSink:
                 tables[table.full_name] = known
         self.tables = {name: self.amend(table) for name, table in sorted(tables.items())}
         memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
-        if self.directory.is_local and not self.in_process:
+        if self.directory.is_local and (self.quarantine or not self.in_process):
             fs, inner = self.directory.file_system()
             fs.create_dir(inner)  # a task that fails leaves a stop file there before it stages anything
-        return SplitStager(job, self.tables, self.directory, self.buckets, memory).stage
+        return SplitStager(job, self.tables, self.directory, self.buckets, memory, self.quarantine).stage
 
     def discard(self) -> None:
         Store(self.directory).delete_tree("")
@@ -246,9 +257,13 @@ def merge_outcomes(
     staged: dict[str, StagedTable] = {}
     ends: dict[str, list[tuple[pa.RecordBatch, pa.RecordBatch]]] = {}
     skipped: Counter[str] = Counter()
+    rejects: list[StagedFile] = []
+    rejected: Counter[str] = Counter()
     for outcome in outcomes:
         assert isinstance(outcome, StagedSplit)
         skipped += outcome.skipped
+        rejects += outcome.rejects
+        rejected += outcome.rejected
         for name, part in outcome.tables.items():
             whole = staged.setdefault(name, StagedTable())
             whole.parts += part.parts
@@ -259,7 +274,7 @@ def merge_outcomes(
     for name in staged:
         ends.setdefault(name, [])
     names = tuple(file.shown for file in files)
-    return StagedInput(job, tables, dict(sorted(staged.items())), ends, buckets, names, skipped)
+    return StagedInput(job, tables, dict(sorted(staged.items())), ends, buckets, names, skipped, rejects, rejected)
 
 
 @dataclass(frozen=True)
@@ -272,6 +287,7 @@ class SplitStager:
     directory: Location | None
     buckets: int
     memory: MemoryBudget | None = None
+    quarantine: bool = False
 
     def stage(self, split: Split, attempt: int) -> TaskOutcome:
         """Read one split. `attempt` is unique, so that attempts of one split do not collide."""
@@ -294,11 +310,15 @@ class _StagingTask:
         self._files = (
             None if stager.directory is None else BucketFiles(stager.directory, stem, directories, stager.memory)
         )
+        self._rejects = None
+        if stager.quarantine and stager.directory is not None:
+            self._rejects = RejectFiles(Store(stager.directory), ROWS_HANDLER, split.ordinal)
 
     def run(self) -> TaskOutcome:
         outcome = self._outcome
         try:
-            for located in located_batches(self._stager.job, self._split, self._stager.tables, outcome.skipped):
+            stager, on_reject = self._stager, None if self._rejects is None else self._reject
+            for located in located_batches(stager.job, self._split, stager.tables, outcome.skipped, on_reject):
                 name = located.batch.table.full_name
                 self._add(name, staged_operations(located, self._stager.tables[name], self._schemas[name]))
         except FrameBoundaryError as error:
@@ -309,12 +329,18 @@ class _StagingTask:
             outcome.abend = _with_type_option(error.diagnostics[0])
         finally:
             written = {} if self._files is None else self._files.close()
+            if self._rejects is not None:
+                outcome.rejects, outcome.rejected = self._rejects.close(), self._rejects.by_code
         for name, (parts, size) in written.items():
             outcome.tables[name].parts, outcome.tables[name].size = parts, size
         for name, finder in self._finders.items():
             if name in outcome.tables:
                 outcome.tables[name].first, outcome.tables[name].last = finder.first, finder.last
         return outcome
+
+    def _reject(self, reject: Reject) -> None:
+        assert self._rejects is not None
+        self._rejects.add(reject.record, reject.diagnostic)
 
     def _add(self, name: str, batch: pa.RecordBatch) -> None:
         table = self._stager.tables[name]

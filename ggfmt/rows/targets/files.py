@@ -71,6 +71,7 @@ class FileTarget(RowTarget):
             again += [name for result in results for name in self.previous.pending(result.table.name)]
             document = self.previous.merged(document, results, set(again))
             replaced = [*again, *map(run_file, kept_runs(self.output.store))]
+        document["files"] += [entry for _, entry in self.reject_moves()]
         self._commit(published, replaced, document, others)
         return document
 
@@ -87,6 +88,8 @@ class FileTarget(RowTarget):
                 source = item.file.location.name_below(self.output.root)
                 assert source is not None
                 part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+            for move, _ in self.reject_moves():
+                part.moves.append(move)
             text = as_bytes(document)
             part.moves += self.output.stage([(run_file(self.run), text), (MANIFEST, text)])
             commit(self.run, [part, *others])

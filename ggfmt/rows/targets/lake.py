@@ -68,7 +68,7 @@ class LakeTarget(RowTarget):
         store = self.output.store
         try:
             self._before = read_document(store, MANIFEST) or {}
-            files = self._before.get("files", [])
+            files = [entry for entry in self._before.get("files", []) if "rejects" not in entry]
             self._operation_files = [entry["path"] for entry in files if not is_of_rows(entry)]
             if LAKE_MEMBER in self._before:
                 self._round = self._before[LAKE_MEMBER]["stream"], self._before[LAKE_MEMBER]["round"] + 1
@@ -311,6 +311,9 @@ class LakeTarget(RowTarget):
         listed = {entry["path"] for entry in document["files"]}
         stale = [path for path in self._operation_files if path not in listed]
         part = CommitPart(self.output, deletes=[ROUND, *stale, *map(run_file, kept_runs(self.output.store))])
+        rejects = self.reject_moves()
+        document["files"] += [entry for _, entry in rejects]
+        part.moves += [move for move, _ in rejects]
         text = as_bytes(document)
         part.moves += self.output.stage([(run_file(self.run), text), (MANIFEST, text)])
         commit(self.run, [part, *others])

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ggfmt.commit.commit import CommitPart
+from ggfmt.commit.commit import CommitPart, StagedMove
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import folded
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST
@@ -18,6 +18,7 @@ from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
+from ggfmt.sinks.messages.staging import StagedFile
 
 MIN_DIGITS = 5  # of the number of a file
 
@@ -30,6 +31,7 @@ class RowTarget(ABC):
     to        the word of `--to`
     suffix    the format of the files with rows, a key of `ggfmt.rows.writers.WRITERS`
     previous  the result that the run merges into; None if the run writes a new one
+    rejects   files of records that could not be read, which `publish` makes visible
     unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first
     """
 
@@ -39,6 +41,7 @@ class RowTarget(ABC):
         self.output, self.to = output, to
         self.previous: PreviousResult | None = None
         self.unfinished: Sequence[Any] | None = None
+        self.rejects: Sequence[StagedFile] = ()
         self.run = ""
 
     @abstractmethod
@@ -116,6 +119,18 @@ class RowTarget(ABC):
             ),
             *(PublishedFile(result, "kept", next_name(KEPT_DIRECTORY, "parquet", parts), file, None) for file in kept),
         ]
+
+    def reject_moves(self) -> list[tuple[StagedMove, dict[str, Any]]]:
+        """Return the moves of rejected records into the output, each with the entry of the manifest."""
+        moves = []
+        for number, file in enumerate(self.rejects):
+            source = file.location.name_below(self.output.root)
+            assert source is not None
+            name = f"_rejects/{self.run}-{number // 2:05d}.{file.table}"  # records, or reasons
+            entry = {"path": name, "table": None, "handler": file.handler, "rejects": file.operations}
+            entry |= {"bytes": file.size, "sha256": file.sha256}
+            moves.append((StagedMove(source, name, file.size, file.sha256), entry))
+        return moves
 
 
 def next_name(directory: str, suffix: str, parts: dict[str, int]) -> str:
