@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
-from ggfmt.columnar.timestamps import instant_micros
+from ggfmt.columnar.typed import typed_values
 
 STRING = pa.string()
 _VENDOR = "ggfmt"
@@ -316,42 +316,54 @@ def _element(token: str) -> str | None:
 
 # Values of no known kind
 
-_ANY_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
-_ANY_TIME = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]([0-9]{2}:[0-9]{2})(?:(:[0-9]{2})(?:\.([0-9]{1,6})0*)?)?"
-    r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
+_ANY_NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)$"  # a leading zero may be of a code
+_ANY_EXPONENT = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]{1,6}")
+_ANY_TIME = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6}0*)?)?"
+    r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
 _TRUE, _FALSE = ("true", "t"), ("false", "f")
 _MARK = "\uffff"  # begins values; a text that begins so gets a second one
-_SPELLED = r"^(?:[+-]?(?:[0-9]|\.[0-9])[-+0-9.:TZeE ]*|[tTfF]|(?i:true|false)|[\[{].*|\\x[0-9a-fA-F]*)$"
+_OTHERS = r"(?s)^(?:[+-]?[0-9.]+[eE][-+0-9]+|[tTfF]|(?i:true|false)|[\[{].*|\\x[0-9a-fA-F]*)$"
+_INSTANT = pa.timestamp("us", "UTC")
+_NOTHING = pa.scalar(None, STRING)
 
 
 def _any_values(texts: pa.StringArray) -> pa.StringArray:
-    """Return texts that are spellings of a value as one text, and all others as they are."""
-    if pc.any(pc.starts_with(texts, _MARK), min_count=0).as_py():
+    """Return texts that are spellings of a value as one text with its kind after a mark, and all others as they are."""
+    marked = pc.starts_with(texts, _MARK)
+    if pc.any(marked, min_count=0).as_py():
         texts = as_strings(pc.replace_substring_regex(texts, f"^{_MARK}", 2 * _MARK))
-    candidates = pc.match_substring_regex(texts, f"(?s){_SPELLED}")
-    if not pc.any(candidates, min_count=0).as_py():
-        return texts
-    found = _by_value(as_strings(pc.if_else(candidates, texts, pa.scalar(None, STRING))), _any_value)
-    return as_strings(pc.coalesce(found, texts))
+    found = texts
+    for pattern, read in ((_ANY_NUMBER, _any_numbers), (_ANY_TIME, _any_times), (_OTHERS, _other_values)):
+        fits = pc.match_substring_regex(texts, pattern)
+        if pc.any(fits, min_count=0).as_py():
+            found = as_strings(pc.coalesce(read(as_strings(pc.if_else(fits, texts, _NOTHING))), found))
+    return found
 
 
-def _any_value(text: str) -> str | None:
+def _any_numbers(texts: pa.StringArray) -> pa.StringArray:
+    return as_strings(pc.binary_join_element_wise(f"{_MARK}number", _numbers(texts), " "))
+
+
+def _any_times(texts: pa.StringArray) -> pa.StringArray:
+    micros = typed_values(texts, _INSTANT)[0].cast(pa.int64()).cast(STRING)
+    return as_strings(pc.binary_join_element_wise(f"{_MARK}instant", micros, " "))
+
+
+def _other_values(texts: pa.StringArray) -> pa.StringArray:
+    return _by_value(texts, _other_value)
+
+
+def _other_value(text: str) -> str | None:
     """Return the only text of a value, with its kind after a mark; None for a text that is no value."""
     lowered = text.lower()
     if lowered in _TRUE or lowered in _FALSE:
         return f"{_MARK}boolean {lowered in _TRUE}"
-    if _ANY_NUMBER.fullmatch(text):
-        number = canonical(pa.array([text]), NUMBER)[0].as_py()
-        return None if number is None else f"{_MARK}number {number}"
-    if found := _ANY_TIME.fullmatch(text):
-        day, minutes, seconds, fraction, zone = found.groups()
-        written = f"{day} {minutes or '00:00'}{seconds or ':00'}.{fraction or '0'}{zone or ''}"
-        micros = instant_micros(pa.array([written]))[0][0].as_py()
-        return None if micros is None else f"{_MARK}instant {micros}"
     if lowered.startswith("\\x"):
         return f"{_MARK}bytes {lowered}"
+    if _ANY_EXPONENT.fullmatch(text) and (number := _odd_number(text)) is not None:
+        return f"{_MARK}number {number}"
     if text.startswith("{") and (value := _json(text)) is not None:
         return f"{_MARK}json {value}"
     if text[:1] in ("{", "[") and (value := _array_text(text, ANY)) is not None:

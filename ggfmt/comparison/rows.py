@@ -132,17 +132,16 @@ class RowComparison:
         """Compare rows with equal keys, in the same order."""
         differing = {}
         for at in range(len(self._pairs)):
-            is_any = self._types[at] == ANY
-            if at < self._keys and not is_any:
+            if self._types[at] == ANY:
+                differs = self._differ_as_values(a, b, at)
+            elif at < self._keys:
                 continue
-            differs = _differ(self.common(a, at), self.common(b, at))
+            else:
+                differs = _differ(self.common(a, at), self.common(b, at))
             count = pc.sum(differs).as_py()
             if count:
                 self._count_column(self.found.by_column, self.found.of_columns, a, b, at, differs)
                 differing[at] = differs
-            if is_any:
-                respelled = pc.and_not(_differ((a.column(at), None), (b.column(at), None)), differs)
-                self._count_column(self.found.respelled, self.found.of_respelled, a, b, at, respelled)
         different = _any(differing.values())
         count = 0 if different is None else pc.sum(different).as_py()
         self.found.different += count
@@ -153,6 +152,17 @@ class RowComparison:
             columns = [at for at, differs in differing.items() if differs[row].as_py()]
             of_a, of_b = (self._row(batch, row, columns) for batch in (a, b))
             self._keep(Example("different", self._row(a, row, range(self._keys)), of_a, of_b))
+
+    def _differ_as_values(self, a: pa.RecordBatch, b: pa.RecordBatch, at: int) -> pa.BooleanArray:
+        """Return in which rows two columns of texts differ, and count the equal values in two spellings."""
+        written = _differ((a.column(at), None), (b.column(at), None))
+        rows = pc.indices_nonzero(written)
+        if not len(rows):
+            return written
+        sides = (as_common(batch.column(at).take(rows), self._types[at]) for batch in (a, b))
+        differs = pc.replace_with_mask(written, written, _differ(*sides))
+        self._count_column(self.found.respelled, self.found.of_respelled, a, b, at, pc.and_not(written, differs))
+        return differs
 
     def _count_column(
         self,
