@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Properties
@@ -26,7 +26,12 @@ class CompareRequest:
     cannot be read. Differences are no errors.
     """
 
-    a: Annotated[Path, Argument(metavar="A", help="A directory of tables or of files of one, or a file.")]
+    a: Annotated[
+        Path,
+        Argument(
+            metavar="A", help="A directory of tables or of files of one, a file, or `postgresql://USER@HOST/DATABASE`."
+        ),
+    ]
     b: Annotated[Path, Argument(metavar="B", help="The same, for example a dump of the database.")]
     key: Annotated[
         str | Sequence[str] | Mapping[str, Sequence[str]] | None,
@@ -40,6 +45,10 @@ class CompareRequest:
     csv_options: Annotated[
         Properties, Option("--csv-option", metavar="NAME=VALUE", help="How CSV is written; `b.null=\\\\N` of one side.")
     ] = None
+    as_: Annotated[
+        Literal["values", "text"],
+        Option("--as", panel="Checks", help="Compare what values mean, or the characters of their texts."),
+    ] = "values"
     examples: Annotated[int, Option(metavar="N", min=0, help="How many rows of each kind to show for a table.")] = 5
 
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
 from ggfmt.arrow.arrays import repeated
+from ggfmt.commit.names import counted
 from ggfmt.comparison.csv_files import CsvFile, CsvOptions, csv_options
+from ggfmt.comparison.database import DatabaseTable
 from ggfmt.comparison.files import Columns, TableFile, unreadable
 from ggfmt.comparison.hash_partitions import PartComparison
+from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.comparison.rows import Example, Pair, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
-from ggfmt.comparison.values import STRING
+from ggfmt.comparison.values import storage_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
+from ggfmt.java.text import visible
 from ggfmt.location import strip_credentials
+from ggfmt.model.table import name_parts
 from ggfmt.options.value_types import EVERY_TABLE, Keys, key_of
 from ggfmt.scratch import Scratch, remove_abandoned
+
+log = logging.getLogger("ggfmt")
 
 _NULL = pa.null()
 
@@ -40,17 +49,20 @@ class TableRows:
         self.sparse = not self._files or any(file.sparse for file, _ in self._files)
         found: Columns = {}
         for file, constants in self._files:
-            for name, type in (*file.columns.items(), *dict.fromkeys(constants, STRING).items()):
+            for name, type in (*file.columns.items(), *dict.fromkeys(constants, UNTYPED).items()):
                 known = found.get(name, _NULL)
+                if {known, type} == {STRING, UNTYPED}:
+                    known = type = UNTYPED
                 if known not in (_NULL, type) and type != _NULL:
-                    reason = f"its column `{name}` is of type {type}, and of type {known} in other files of the table"
+                    own, others = storage_type(type), storage_type(known)
+                    reason = f"its column `{name}` is of type {own}, and of type {others} in other files of the table"
                     raise Abend(unreadable(file.file, reason, "compare the files one by one"))
                 found[name] = type if known == _NULL else known
         self.columns = {name: STRING if type == _NULL else type for name, type in found.items()}
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns with these names, at least one; their names in the batches are their places, from `0`."""
-        types = [self.columns.get(name, STRING) for name in names]
+        types = [storage_type(self.columns.get(name, STRING)) for name in names]
         schema = pa.schema([(f"{place}", type) for place, type in enumerate(types)])
         for file, constants in self._files:
             own = [name for name in names if name in file.columns and name not in constants]
@@ -64,6 +76,15 @@ class TableRows:
                         array = repeated(pa.scalar(constants.get(name), type), rows)
                     arrays.append(array.cast(type) if array.type != type else array)
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+Rows: TypeAlias = "TableRows | DatabaseTable"
+
+
+def _rows(place: ComparisonSide, table: str, options: CsvOptions) -> Rows:
+    if place.database is not None:
+        return place.database.tables[table]
+    return TableRows(place.tables[table], options)
 
 
 def _opened(part: PartitionedFile, options: CsvOptions) -> TableFile:
@@ -80,10 +101,10 @@ _OF_COLUMNS: tuple[Fold, ...] = (_AS_IT_IS, str.casefold)
 
 
 def _last_part(name: str) -> str:
-    return name.rpartition(".")[2].casefold()
+    return name_parts(name)[-1]
 
 
-_OF_TABLES: tuple[Fold, ...] = (*_OF_COLUMNS, _last_part)
+_OF_TABLES: tuple[Fold, ...] = (*_OF_COLUMNS, _last_part, lambda name: _last_part(name).casefold())
 
 
 def matched_tables(a: Iterable[str], b: Iterable[str]) -> list[Names]:
@@ -131,7 +152,9 @@ class MatchedColumns:
     only_b: tuple[str, ...]
 
 
-def matched_columns(table: str, a: TableRows, b: TableRows, ignored: Collection[str]) -> MatchedColumns:
+def matched_columns(
+    table: str, a: Rows, b: Rows, ignored: Collection[str], by_characters: bool = False
+) -> MatchedColumns:
     """Return the columns of both sides without the ignored ones, and without a key.
 
     Columns without names get those of the other side, by place. Raises: UsageError GG580 if their numbers differ.
@@ -154,7 +177,8 @@ def matched_columns(table: str, a: TableRows, b: TableRows, ignored: Collection[
             only_a.append(of_a or "")
         else:
             of_a, of_b = of_a or of_b or "", of_b or of_a or ""
-            pairs.append(Pair(of_a, of_b, a.columns.get(of_a, STRING), b.columns.get(of_b, STRING)))
+            types = a.columns.get(of_a, STRING), b.columns.get(of_b, STRING)
+            pairs.append(Pair(of_a, of_b, *types, by_characters))
     return MatchedColumns(tuple(pairs), 0, tuple(only_a), tuple(only_b))
 
 
@@ -207,8 +231,8 @@ def named_columns(names: Iterable[str], *sides: Collection[str]) -> dict[str, se
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """`keys` of tables or of every table; only `table`, if given; columns to ignore; options of CSV files by name; and
-    how many examples of each kind to keep for a table.
+    """`keys` of tables or of every table; only `table`, if given; columns to ignore; options of CSV files by name;
+    compare `as_` `values` or `text`; and how many examples of each kind to keep for a table.
     """
 
     a: str
@@ -217,6 +241,7 @@ class ComparisonOptions:
     table: str | None = None
     ignored: Sequence[str] = ()
     csv: Sequence[tuple[str, str]] = ()
+    as_: Literal["values", "text"] = "values"
     examples: int = 5
 
 
@@ -225,7 +250,9 @@ class TableComparison:
     """The result of a table. Rows are `equal`, `missing` (only in A), `extra` (only in B) or `different` (equal key,
     other values).
 
-    `by_column`: in how many different rows a column differs. Without a `key`, whole rows are compared, and none is
+    `by_column`: in how many different rows a column differs; `column_examples`: one of each. `respelled`: how many
+    equal values of a column are written in two ways, with `respelled_examples`, and `respelled_rows` where whole rows
+    are compared. Without a `key`, whole rows are compared, and none is
     different. `repeated_a` and `repeated_b`: the number of keys that a side has more than once; their rows are compared
     as whole rows. `columns_a` and `columns_b`: columns of one side only. `only`: the side that has the table, if the
     other lacks it; its rows are not counted.
@@ -238,6 +265,10 @@ class TableComparison:
     extra: int = 0
     different: int = 0
     by_column: Mapping[str, int] = field(default_factory=dict)
+    column_examples: Mapping[str, Example] = field(default_factory=dict)
+    respelled: Mapping[str, int] = field(default_factory=dict)
+    respelled_examples: Mapping[str, Example] = field(default_factory=dict)
+    respelled_rows: int = 0
     repeated_a: int = 0
     repeated_b: int = 0
     columns_a: tuple[str, ...] = ()
@@ -295,8 +326,8 @@ class _Table:
     """A table of both sides, and how it is compared."""
 
     name: str
-    a: TableRows
-    b: TableRows
+    a: Rows
+    b: Rows
     columns: MatchedColumns
 
 
@@ -308,10 +339,18 @@ def compare(asked: ComparisonOptions) -> Comparison:
     """
     if asked.examples < 0:
         raise UsageError(Diagnostic("GG580", f"there cannot be {asked.examples} examples", help="give 0 or more"))
-    places = find_tables(asked.a), find_tables(asked.b)
+    if asked.as_ not in ("values", "text"):
+        help = "give `values` or `text`"
+        raise UsageError(Diagnostic("GG580", f"rows cannot be compared as `{asked.as_}`", help=help))
+    with ExitStack() as opened:
+        places = [opened.enter_context(closing(find_tables(given))) for given in (asked.a, asked.b)]
+        return _compare_sides(asked, places)
+
+
+def _compare_sides(asked: ComparisonOptions, places: Sequence[ComparisonSide]) -> Comparison:
     names = [_select_tables(place, asked.table) for place in places]
     alone = all(len(of) == 1 for of in names) and (asked.table or not all(place.named for place in places))
-    pairs = [(names[0][0], names[1][0])] if alone else matched_tables(*names)
+    pairs = [(names[0][0], names[1][0])] if alone else _without_other_schemas(places, matched_tables(*names))
     tables = list(_tables(asked, places, pairs))
     with _scratch() as directory:
         compared = {table.name: _compared(table, asked.examples, directory / f"{n}") for n, table in enumerate(tables)}
@@ -320,6 +359,23 @@ def compare(asked: ComparisonOptions) -> Comparison:
         both = a is not None and b is not None
         found.append(compared[a or ""] if both else TableComparison(a or b or "", only="b" if a is None else "a"))
     return Comparison(strip_credentials(asked.a), strip_credentials(asked.b), tuple(found))
+
+
+def _without_other_schemas(places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> list[Names]:
+    """Return the pairs without tables of a database whose schemas have no table of the other side."""
+    left: list[Names] = []
+    for at, place in enumerate(places):
+        if place.database is None:
+            continue
+        schemas = {name: table.schema for name, table in place.database.tables.items()}
+        common = {schemas[names[at] or ""] for names in pairs if None not in names}
+        if common:
+            left += [names for names in pairs if names[1 - at] is None and schemas[names[at] or ""] not in common]
+    if left:
+        example = next(filter(None, left[0]))
+        message = "left out, %s of other schemas of the database, such as `%s`"
+        log.warning(message, counted(len(left), "table"), visible(example))
+    return [names for names in pairs if names not in left]
 
 
 def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
@@ -348,12 +404,11 @@ def _tables(asked: ComparisonOptions, places: Sequence[ComparisonSide], pairs: S
     for a, b in pairs:
         if a is None or b is None:
             continue
-        rows_a = TableRows(places[0].tables[a], options[0])
-        rows_b = TableRows(places[1].tables[b], options[1])
+        rows_a, rows_b = (_rows(place, name, of) for place, name, of in zip(places, (a, b), options, strict=True))
         named = named_columns(asked.ignored, rows_a.columns, rows_b.columns)
         unused -= named.keys()
         ignored = {column for columns in named.values() for column in columns}
-        columns = matched_columns(a, rows_a, rows_b, ignored)
+        columns = matched_columns(a, rows_a, rows_b, ignored, asked.as_ == "text")
         key = key_of(a, asked.keys) or key_of(b, asked.keys)
         if not key:  # a key from a manifest does not apply if a part of it is ignored
             known = (place.keys.get(name, ()) for place, name in zip(places, (a, b), strict=True))
@@ -383,13 +438,17 @@ def _compared(table: _Table, examples: int, directory: Path) -> TableComparison:
     if columns.pairs:
         directory.mkdir()
         schemas = [
-            pa.schema([(f"{place}", getattr(pair, of)) for place, pair in enumerate(columns.pairs)])
+            pa.schema([(f"{place}", storage_type(getattr(pair, of))) for place, pair in enumerate(columns.pairs)])
             for of in ("type_a", "type_b")
         ]
         PartComparison(rows, columns.keys, schemas, directory).compare(
             table.a.batches([pair.a for pair in columns.pairs]), table.b.batches([pair.b for pair in columns.pairs])
         )
     found = rows.found
+
+    def by_name(counted: Mapping[int, Any]) -> dict[str, Any]:
+        return {columns.pairs[place].a: value for place, value in sorted(counted.items())}
+
     return TableComparison(
         table.name,
         tuple(pair.a for pair in columns.pairs[: columns.keys]),
@@ -397,7 +456,11 @@ def _compared(table: _Table, examples: int, directory: Path) -> TableComparison:
         found.missing,
         found.extra,
         found.different,
-        {columns.pairs[place].a: count for place, count in sorted(found.by_column.items())},
+        by_column=by_name(found.by_column),
+        column_examples=by_name(found.of_columns),
+        respelled=by_name(found.respelled),
+        respelled_examples=by_name(found.of_respelled),
+        respelled_rows=found.respelled_rows,
         repeated_a=found.repeated[0],
         repeated_b=found.repeated[1],
         columns_a=columns.only_a,

@@ -16,7 +16,7 @@ import pyarrow.csv as csv
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
 from ggfmt.comparison.files import Arrays, Columns, TableFile, distinct, ending_of
-from ggfmt.comparison.values import STRING
+from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 from ggfmt.scan.files import InputFile, open_input
 
@@ -255,7 +255,7 @@ class CsvFile(TableFile):
         try:
             first = next(self._parsed(None))
         except StopIteration:
-            return dict.fromkeys(names, STRING)
+            return dict.fromkeys(names, UNTYPED)
         self._width = len(first)
         if self._options.header:
             names = [column[0].as_py() or "" for column in next(self._parsed(self._width))]
@@ -264,7 +264,7 @@ class CsvFile(TableFile):
             self.named = False
         if len(names) != self._width:
             raise ValueError(f"it has {self._width} columns, and {len(names)} names are given")
-        return distinct((name, STRING) for name in names)
+        return distinct((name, UNTYPED) for name in names)
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
         if not self._width:

@@ -16,7 +16,8 @@ import pyarrow.orc as orc
 import pyarrow.parquet as parquet
 
 from ggfmt.columnar.columns import raw_column
-from ggfmt.comparison.values import STRING, as_json, stored, stored_type
+from ggfmt.comparison.kinds import STRING, UNTYPED
+from ggfmt.comparison.values import as_json, stored, stored_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.location import Location
 from ggfmt.scan.files import COMPRESSIONS, InputFile, open_input
@@ -139,7 +140,7 @@ class JsonFile(TableFile):
     def _columns(self) -> Columns:
         with open_input(self.file) as stream:
             names = dict.fromkeys(name for rows in self._rows(stream) for row in rows for name in row)
-        return dict.fromkeys(names, STRING)
+        return dict.fromkeys(names, UNTYPED)
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
         null = msgspec.Raw(b"null")

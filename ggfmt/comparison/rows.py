@@ -15,7 +15,8 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.hashes import row_codes
-from ggfmt.comparison.values import Common, as_common, common_type
+from ggfmt.comparison.kinds import ANY, STRING
+from ggfmt.comparison.values import Common, as_common, common_type, name_infinite
 
 _LONG = pa.int64()
 COUNT = pa.field("count", _LONG)  # the last column of whole rows: how many equal rows each stands for
@@ -31,11 +32,12 @@ class Pair:
     b: str
     type_a: pa.DataType
     type_b: pa.DataType
+    by_characters: bool = False
 
     @property
     def type(self) -> pa.DataType:
         """The type in which its values are compared."""
-        return common_type(self.type_a, self.type_b)
+        return STRING if self.by_characters else common_type(self.type_a, self.type_b)
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,14 @@ class Example:
 
 @dataclass
 class DifferenceCounts:
-    """Counts of a comparison. `by_column`: in how many different rows each column of the pairs differs. `repeated`: the
-    number of keys that each side has more than once.
+    """Counts of a comparison, and examples.
+
+    by_column       in how many different rows each column of the pairs differs
+    of_columns      an example of each of these columns, with its values alone
+    respelled       how many equal values of each column are written in two ways, in rows that were matched by key
+    of_respelled    an example of each of these columns
+    respelled_rows  how many rows are equal as whole rows, and written in two ways
+    repeated        the number of keys that each side has more than once
     """
 
     equal: int = 0
@@ -63,6 +71,10 @@ class DifferenceCounts:
     extra: int = 0
     different: int = 0
     by_column: dict[int, int] = field(default_factory=dict)
+    of_columns: dict[int, Example] = field(default_factory=dict)
+    respelled: dict[int, int] = field(default_factory=dict)
+    of_respelled: dict[int, Example] = field(default_factory=dict)
+    respelled_rows: int = 0
     repeated: list[int] = field(default_factory=lambda: [0, 0])
     examples: list[Example] = field(default_factory=list)
 
@@ -119,11 +131,16 @@ class RowComparison:
     def _compare_pairs(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
         """Compare rows with equal keys, in the same order."""
         differing = {}
-        for at in range(self._keys, len(self._pairs)):
-            differs = _differ(self.common(a, at), self.common(b, at))
+        for at in range(len(self._pairs)):
+            if self._types[at] == ANY:
+                differs = self._differ_as_values(a, b, at)
+            elif at < self._keys:
+                continue
+            else:
+                differs = _differ(self.common(a, at), self.common(b, at))
             count = pc.sum(differs).as_py()
             if count:
-                self.found.by_column[at] = self.found.by_column.get(at, 0) + count
+                self._count_column(self.found.by_column, self.found.of_columns, a, b, at, differs)
                 differing[at] = differs
         different = _any(differing.values())
         count = 0 if different is None else pc.sum(different).as_py()
@@ -136,26 +153,49 @@ class RowComparison:
             of_a, of_b = (self._row(batch, row, columns) for batch in (a, b))
             self._keep(Example("different", self._row(a, row, range(self._keys)), of_a, of_b))
 
+    def _differ_as_values(self, a: pa.RecordBatch, b: pa.RecordBatch, at: int) -> pa.BooleanArray:
+        """Return in which rows two columns of texts differ, and count the equal values in two spellings."""
+        written = _differ((a.column(at), None), (b.column(at), None))
+        rows = pc.indices_nonzero(written)
+        if not len(rows):
+            return written
+        sides = (as_common(batch.column(at).take(rows), self._types[at]) for batch in (a, b))
+        differs = pc.replace_with_mask(written, written, _differ(*sides))
+        self._count_column(self.found.respelled, self.found.of_respelled, a, b, at, pc.and_not(written, differs))
+        return differs
+
+    def _count_column(
+        self,
+        counts: dict[int, int],
+        examples: dict[int, Example],
+        a: pa.RecordBatch,
+        b: pa.RecordBatch,
+        at: int,
+        rows: pa.BooleanArray,
+    ) -> None:
+        """Count rows of a column, and keep the first one as an example."""
+        count = pc.sum(rows).as_py()
+        if not count:
+            return
+        counts[at] = counts.get(at, 0) + count
+        if at not in examples:
+            (row,) = non_null_values(pc.indices_nonzero(rows)[:1])
+            key = self._row(a, row, range(self._keys))
+            examples[at] = Example("different", key, self._row(a, row, [at]), self._row(b, row, [at]))
+
     def compare_whole_rows(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
         """Compare whole rows, with a last column for how many equal rows each stands for."""
         if not len(a) + len(b):  # Arrow 18 crashes on columns without a chunk
             return
         counts = [batch.column(len(self._pairs)) for batch in (a, b)]
         nothing = [pa.repeat(pa.scalar(0, _LONG), len(batch)) for batch in (a, b)]
-        codes = self._codes_of_wholes(a, b)
-        table = pa.table(
-            {
-                "code": codes,
-                "a": pa.concat_arrays([counts[0], nothing[1]]),
-                "b": pa.concat_arrays([nothing[0], counts[1]]),
-                "row": pa.array(range(len(codes)), _LONG),
-            }
-        )
-        groups = table.group_by("code", use_threads=False).aggregate(
-            [("a", "sum"), ("b", "sum"), ("row", "min"), ("row", "max")]
-        )
+        sums = pa.concat_arrays([counts[0], nothing[1]]), pa.concat_arrays([nothing[0], counts[1]])
+        groups = _groups(self._codes_of_wholes(a, b), *sums)
+        equal = _equal_rows(groups)
+        self.found.equal += equal
+        if equal and ANY in self._types:
+            self.found.respelled_rows += equal - _equal_rows(_groups(self._codes_of_wholes(a, b, True), *sums))
         more = pc.subtract(groups["a_sum"], groups["b_sum"])
-        self.found.equal += pc.sum(pc.min_element_wise(groups["a_sum"], groups["b_sum"])).as_py() or 0
         for kind, batch, surplus, rows, first in (
             ("missing", a, more, groups["row_min"], 0),
             ("extra", b, pc.negate(more), groups["row_max"], len(a)),
@@ -167,8 +207,9 @@ class RowComparison:
             for row, count in zip(non_null_values(rows.take(some)), non_null_values(surplus.take(some)), strict=True):
                 self._keep_alone(kind, batch, row - first, count)
 
-    def _codes_of_wholes(self, a: pa.RecordBatch, b: pa.RecordBatch) -> pa.Int64Array:
-        sides = [[self.common(batch, at) for at in range(len(self._pairs))] for batch in (a, b)]
+    def _codes_of_wholes(self, a: pa.RecordBatch, b: pa.RecordBatch, as_written: bool = False) -> pa.Int64Array:
+        """Return numbers for rows, equal for equal rows. `as_written`: no other spelling of a text is equal to it."""
+        sides = [[self._value(batch, at, as_written) for at in range(len(self._pairs))] for batch in (a, b)]
         codes = _codes(*([values for values, _ in side] for side in sides))
         odd = [_any(mask for _, mask in side) for side in sides]
         if odd == [None, None]:
@@ -179,6 +220,9 @@ class RowComparison:
         )
         own = pc.subtract(-1, pa.array(range(len(codes)), _LONG))
         return pc.if_else(pa.concat_arrays(masks), own, codes)
+
+    def _value(self, batch: pa.RecordBatch, at: int, as_written: bool) -> Common:
+        return (batch.column(at), None) if as_written and self._types[at] == ANY else self.common(batch, at)
 
     def _add_unmatched(self, kind: str, batch: pa.RecordBatch) -> None:
         setattr(self.found, kind, getattr(self.found, kind) + len(batch))
@@ -213,6 +257,19 @@ def _codes(a: Sequence[pa.Array[Any]], b: Sequence[pa.Array[Any]]) -> pa.Int64Ar
     return row_codes([pa.concat_arrays(columns) for columns in zip(a, b, strict=True)])
 
 
+def _groups(codes: pa.Int64Array, a: pa.Array[Any], b: pa.Array[Any]) -> pa.Table:
+    """Return for each code the sums of the counts of both sides, and its first and last row."""
+    table = pa.table({"code": codes, "a": a, "b": b, "row": pa.array(range(len(codes)), _LONG)})
+    return table.group_by("code", use_threads=False).aggregate(
+        [("a", "sum"), ("b", "sum"), ("row", "min"), ("row", "max")]
+    )
+
+
+def _equal_rows(groups: pa.Table) -> int:
+    count: int = pc.sum(pc.min_element_wise(groups["a_sum"], groups["b_sum"])).as_py() or 0
+    return count
+
+
 def _repeated(codes: pa.Int64Array) -> pa.Int64Array:
     """Return the numbers that appear more than once."""
     counts = pc.value_counts(codes)
@@ -241,7 +298,7 @@ def _any(masks: Iterable[pa.BooleanArray | None]) -> pa.BooleanArray | None:
 def _value(scalar: pa.Scalar[Any]) -> Any:
     """Return the value, or its text if Python has no such value."""
     try:
-        return scalar.as_py()
+        return name_infinite(scalar) or scalar.as_py()
     except UnicodeDecodeError:
         return scalar.cast(pa.binary()).as_py()
     except (ValueError, OverflowError):  # a time outside the years 1 to 9999

@@ -20,6 +20,7 @@ from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.records import LAKE_MEMBER, MANIFEST
 from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_worth_logging
 from ggfmt.comparison.csv_files import CsvFile
+from ggfmt.comparison.database import Database, is_database
 from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
@@ -56,20 +57,31 @@ class PartitionedFile:
 
 @dataclass(frozen=True)
 class ComparisonSide:
-    """The tables of a side with their files. `named`: the tables have names of their own, not that of a single file or
-    directory. `keys`: those of the manifest of `ggfmt consolidate`, or empty.
+    """The tables of a side with their files, or of a database.
+
+    named  the tables have names of their own, not that of a single file or directory
+    keys   those of the manifest of `ggfmt consolidate` or of the database, or empty
     """
 
     given: str
     tables: Mapping[str, tuple[PartitionedFile, ...]]
     named: bool
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    database: Database | None = None
+
+    def close(self) -> None:
+        if self.database is not None:
+            self.database.close()
 
 
 def find_tables(given: str) -> ComparisonSide:
-    """Return the tables of a path or URI. Raises: UsageError GG310 if it does not exist, GG581 if it has no table;
-    Abend GG582 if it cannot be read.
+    """Return the tables of a path, a URI or the URL of a database; close the side in the end.
+
+    Raises: UsageError GG310 if it does not exist, GG581 if it has no table, GG589 without the driver of a database;
+    Abend GG582 or GG588 if it cannot be read.
     """
+    if is_database(given):
+        return _of_database(given)
     try:
         store = Store(Location.of(given))
         kind = store.fs.get_file_info(store.inner()).type
@@ -80,6 +92,15 @@ def find_tables(given: str) -> ComparisonSide:
         return _of_directory(store, given)
     except FAILURES as error:
         raise UsageError(unreadable(given, error)) from None
+
+
+def _of_database(given: str) -> ComparisonSide:
+    database = Database(given)
+    if not database.tables:
+        database.close()
+        help = "check the name of the database, and what its user may see"
+        raise UsageError(Diagnostic("GG581", "the database has no table", Span(file=given), help))
+    return ComparisonSide(given, dict.fromkeys(database.tables, ()), True, database.keys, database)
 
 
 def _of_file(store: Store, given: str) -> ComparisonSide:

@@ -15,22 +15,30 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
-from ggfmt.columnar.avro import NUMBER
+from ggfmt.columnar.avro import NUMBER as NUMBER_FORM
 from ggfmt.columnar.timestamps import cast_times
 from ggfmt.columnar.typed import typed_values
+from ggfmt.comparison.kinds import ANY, NUMBER, STRING, TEXT, UNTYPED, UUID, bytes_of, canonical, is_kind
 
-STRING, LONG = pa.string(), pa.int64()
+LONG = pa.int64()
 _BINARY, _DATE, _TIME = pa.binary(), pa.date32(), pa.time64("ns")
 _LOCAL, _INSTANT = pa.timestamp("us"), pa.timestamp("us", "UTC")
 _FLOAT, _DOUBLE = pa.float32(), pa.float64()
 _NANOS = pa.decimal128(38, 0)  # since 1970
+_DAY_MICROS = 86_400_000_000
 _LONG_DIGITS, _MAX_128, _MAX_256 = 19, 38, 76
 _SAMPLE = 64
+_TEXTS = (STRING, TEXT, UNTYPED)
+_BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$"
+# PostgreSQL's infinite dates and times, as the ends of the ranges of numbers.
+INFINITE = ("infinity", "-infinity")
+_ENDS = {_DATE: (2**31 - 1, -(2**31)), **dict.fromkeys((_LOCAL, _INSTANT), (2**63 - 1, -(2**63)))}
 _WORDS = pa.array(["false", "f", "0", "true", "t", "1"])  # booleans as databases write them
 _FORMS = {  # what a text must look like to be parsed
-    "number": f"^{NUMBER}$",
+    "number": f"^{NUMBER_FORM}$",
     "time": "^[0-9]{4}-[0-9]{2}-[0-9]{2}",
 }
+_YEARS_30 = {_DATE: 10_957, **dict.fromkeys((_LOCAL, _INSTANT), 10_957 * _DAY_MICROS)}
 
 # The second part: which rows have a text that is not a value.
 Common: TypeAlias = "tuple[pa.Array[Any], pa.BooleanArray | None]"
@@ -38,6 +46,8 @@ Common: TypeAlias = "tuple[pa.Array[Any], pa.BooleanArray | None]"
 
 def stored_type(type: pa.DataType) -> pa.DataType:
     """Return the type in which columns of a type are stored."""
+    if is_kind(type):
+        return type
     if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
         return stored_type(type.value_type)
     if pa.types.is_uint64(type):
@@ -58,6 +68,11 @@ def stored_type(type: pa.DataType) -> pa.DataType:
         return _BINARY
     kept = pa.types.is_boolean(type) or pa.types.is_floating(type) or pa.types.is_null(type)
     return type if kept else STRING
+
+
+def storage_type(type: pa.DataType) -> pa.DataType:
+    """Return the type of the arrays of a stored type: texts for kinds."""
+    return STRING if is_kind(type) else type
 
 
 def stored(array: pa.Array[Any]) -> pa.Array[Any]:
@@ -82,11 +97,19 @@ def as_json(value: object) -> str:
 
 
 def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType:
-    """Return the type in which columns of two stored types are compared; text if no other type holds both."""
-    if a == b:
+    """Return the type in which columns of two stored types are compared; text if no other type holds both.
+
+    A text beside a type is read as the type. Of two texts of which one is untyped, spellings of a value are equal.
+    Columns that are declared as text have characters.
+    """
+    if a in _TEXTS and b in _TEXTS:
+        return ANY if UNTYPED in (a, b) and TEXT not in (a, b) else STRING
+    if a == b or a in _TEXTS:
+        return b
+    if b in _TEXTS:
         return a
-    if STRING in (a, b):
-        return b if a == STRING else a
+    if is_kind(a) or is_kind(b):
+        return _common_kind(a, b)
     if _is_number(a) and _is_number(b):
         return _common_number(a, b)
     if _is_time(a) and _is_time(b):
@@ -94,6 +117,13 @@ def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType:
             return _NANOS
         return _LOCAL
     return STRING
+
+
+def _common_kind(a: pa.DataType, b: pa.DataType) -> pa.DataType:
+    kind, other = (a, b) if is_kind(a) else (b, a)
+    if kind == NUMBER and _is_number(other):
+        return other if pa.types.is_floating(other) else NUMBER
+    return UUID if kind == UUID and other == _BINARY else STRING
 
 
 def _is_number(type: pa.DataType) -> bool:
@@ -126,7 +156,10 @@ def as_common(array: pa.Array[Any], type: pa.DataType) -> Common:
 
     Equal values are equal to Arrow: -0.0 becomes 0.0, and NaN equals NaN.
     """
-    if array.type == STRING and type != STRING:
+    values: pa.Array[Any]
+    if is_kind(type):
+        values = canonical(_spelled(array, type), type)
+    elif array.type == STRING and type != STRING:
         values = _read(as_strings(array), type)
     elif array.type == type:
         return _plain(array), None
@@ -136,10 +169,32 @@ def as_common(array: pa.Array[Any], type: pa.DataType) -> Common:
         values = _as_floats(array, type)
     elif type == _NANOS and _is_time(array.type):
         return _as_nanos(array), None
+    elif array.type == _DATE and type == _LOCAL:
+        return _as_times(array), None
     else:
         return array.cast(type), None
     odd = pc.and_(array.is_valid(), values.is_null()) if values.null_count > array.null_count else None
     return _plain(values), odd
+
+
+def _spelled(array: pa.Array[Any], kind: pa.DataType) -> pa.StringArray:
+    """Return values as texts that are read as a kind."""
+    if kind == UUID and array.type == _BINARY:
+        return pa.array([None if value is None else value.hex() for value in array.to_pylist()], STRING)
+    if pa.types.is_boolean(array.type):
+        array = array.cast(LONG)
+    return as_strings(array.cast(STRING))
+
+
+def _as_times(dates: pa.Array[Any]) -> pa.Array[Any]:
+    """Return dates as times; those outside the range of times become its ends."""
+    days = dates.cast(pa.int32())
+    highest, lowest = _ENDS[_LOCAL]
+    most = highest // _DAY_MICROS - 1
+    within = pc.and_(pc.less_equal(days, most), pc.greater_equal(days, -most))
+    times = pc.multiply(pc.if_else(within, days, pa.scalar(0, pa.int32())).cast(LONG), _DAY_MICROS)
+    ends = pa.array([lowest, highest], LONG).take(pc.greater(days, 0).cast(pa.int8()))
+    return pc.if_else(within, times, ends).cast(_LOCAL)
 
 
 def _plain(values: pa.Array[Any]) -> pa.Array[Any]:
@@ -165,7 +220,8 @@ def _as_floats(array: pa.Array[Any], type: pa.DataType) -> pa.Array[Any]:
 def _as_nanos(array: pa.Array[Any]) -> pa.Array[Any]:
     if pa.types.is_timestamp(array.type) and array.type.unit == "ns":
         return array.cast(LONG).cast(_NANOS)
-    micros = array.cast(_LOCAL).cast(LONG).cast(pa.decimal128(19, 0))
+    local = _as_times(array) if array.type == _DATE else array.cast(_LOCAL)
+    micros = local.cast(LONG).cast(pa.decimal128(19, 0))
     return pc.multiply(micros, pa.scalar(Decimal(1000), pa.decimal128(4, 0))).cast(_NANOS)
 
 
@@ -189,6 +245,8 @@ def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
     if type == _TIME:
         moments = pc.binary_join_element_wise("1970-01-01 ", texts, "")
         return _cast(moments, pa.timestamp("ns")).cast(LONG).cast(_TIME)
+    if type in _ENDS and pc.any(pc.is_in(texts, pa.array(INFINITE)), min_count=0).as_py():
+        return _infinite(texts, type)
     if pa.types.is_timestamp(type) and type.unit == "ns":
         return _cast(texts, type)
     form = "time" if _is_time(type) else "number"
@@ -200,20 +258,43 @@ def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
     return typed_values(texts, type)[0]
 
 
+def _infinite(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
+    """Return dates or times of which some are infinite."""
+    places = pc.index_in(texts, pa.array(INFINITE))
+    finite = as_strings(pc.if_else(places.is_null(), texts, pa.scalar(None, STRING)))
+    ends = pa.array(_ENDS[type], pa.int32() if type == _DATE else LONG).cast(type)
+    return pc.coalesce(_read(finite, type), ends.take(places))
+
+
+def with_infinite(array: pa.Array[Any]) -> pa.Array[Any]:
+    """Return dates and times of PostgreSQL's driver with infinite ones as the ends of the range.
+
+    PostgreSQL counts from the year 2000 and has infinite values at the ends; the driver adds 30 years, and wraps.
+    """
+    if array.type not in _ENDS:
+        return array
+    number = pa.int32() if array.type == _DATE else LONG
+    wrapped = (_ENDS[array.type][1] + _YEARS_30[array.type] - 1, _ENDS[array.type][1] + _YEARS_30[array.type])
+    places = pc.index_in(array.cast(number), pa.array(wrapped, number))
+    if places.null_count == len(places):
+        return array
+    return pc.coalesce(pa.array(_ENDS[array.type], number).take(places).cast(array.type), array)
+
+
+def name_infinite(scalar: pa.Scalar[Any]) -> str | None:
+    """Return the word for an infinite date or time; None for other values."""
+    ends = _ENDS.get(scalar.type)
+    if ends is None or not scalar.is_valid:
+        return None
+    number = scalar.cast(pa.int32() if scalar.type == _DATE else LONG).as_py()
+    return INFINITE[ends.index(number)] if number in ends else None
+
+
 def _bytes(texts: pa.StringArray) -> pa.Array[Any]:
-    """Return the bytes of texts: hexadecimal digits after `\\x`, as in PostgreSQL, or the characters in UTF-8."""
-
-    def value(text: str | None) -> bytes | None:
-        if text is None or not text.startswith("\\x"):
-            return None if text is None else text.encode()
-        try:
-            return bytes.fromhex(text[2:])
-        except ValueError:
-            return None
-
-    if not pc.any(pc.starts_with(texts, "\\x"), min_count=0).as_py():
+    encoded = pc.or_(pc.starts_with(texts, "\\x"), pc.match_substring_regex(texts, _BASE64))
+    if not pc.any(encoded, min_count=0).as_py():
         return texts.cast(_BINARY)
-    return pa.array(map(value, texts.to_pylist()), _BINARY)
+    return pa.array([None if text is None else bytes_of(text) for text in texts.to_pylist()], _BINARY)
 
 
 def _cast(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:

@@ -347,4 +347,9 @@ EXAMPLES: dict[str, _Pair] = {
     "GG585": (_COMPARE, f"{_COMPARE} --ignore LOADED_AT"),
     "GG586": (_COMPARE.replace("ID", "NAME"), _COMPARE),
     "GG587": (_COMPARE, f"TMPDIR=/var/tmp {_COMPARE}"),
+    "GG588": ("ggfmt compare out postgresql://127.0.0.1:1/shop", "ggfmt compare out postgresql://127.0.0.1/shop"),
+    "GG589": (
+        "ggfmt compare out postgresql://127.0.0.1/shop",
+        "pip install 'ggfmt[postgresql]' && ggfmt compare out postgresql://127.0.0.1/shop",
+    ),
 }

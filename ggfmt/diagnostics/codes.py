@@ -91,6 +91,16 @@ CODES_OF_COMPARISON: dict[str, Code] = {
         "`ggfmt compare` writes tables that exceed its memory limit to temporary files. Free space, or set `TMPDIR` to "
         "a directory with free space.",
     ),
+    "GG588": error(
+        "a database that cannot be read",
+        "The database does not respond, refuses the user, or reports an error while `ggfmt compare` reads a table. The "
+        "message has host, port and database. Passwords come from `PGPASSWORD` or `~/.pgpass`.",
+    ),
+    "GG589": error(
+        "a missing driver of a database",
+        "To compare with a database, `ggfmt compare` needs a driver that is not installed. The message says how to "
+        "install it.",
+    ),
 }
 
 # The codes of configuration, GG1xx.

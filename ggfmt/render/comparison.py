@@ -54,7 +54,9 @@ def _counts(table: TableComparison) -> str:
 
 def comparison_github(found: Comparison) -> str:
     """Return a workflow command for each finding; its help has the examples."""
-    examples = {table.table: [_line(example) for example in table.examples] for table in found.tables}
+    examples = {
+        table.table: [*_column_lines(table), *(_line(example) for example in table.examples)] for table in found.tables
+    }
     findings = []
     for finding in findings_of(found):
         help = " / ".join(examples[finding.span.table or ""]) if finding.code == "GG583" else finding.help
@@ -85,19 +87,20 @@ def _table_dict(table: TableComparison) -> dict[str, Any]:
         "extra": table.extra,
         "different": table.different,
         "by_column": table.by_column,
+        "column_examples": {name: _example_dict(example) for name, example in table.column_examples.items()},
+        "respelled": table.respelled,
+        "respelled_examples": {name: _example_dict(example) for name, example in table.respelled_examples.items()},
+        "respelled_rows": table.respelled_rows,
         "repeated_keys": {"a": table.repeated_a, "b": table.repeated_b},
         "columns": {"a": table.columns_a, "b": table.columns_b},
         "examples": [
-            {
-                "kind": example.kind,
-                "key": _plain(example.key),
-                "a": _plain(example.a),
-                "b": _plain(example.b),
-                "rows": example.rows,
-            }
-            for example in table.examples
+            {"kind": example.kind, **_example_dict(example), "rows": example.rows} for example in table.examples
         ],
     }
+
+
+def _example_dict(example: Example) -> dict[str, Any]:
+    return {"key": _plain(example.key), "a": _plain(example.a), "b": _plain(example.b)}
 
 
 def _plain(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -121,7 +124,8 @@ def print_comparison(found: Comparison, stream: TextIO) -> None:
         if findings:
             write_text("\n", stream)
             print_diagnostics(findings, stream)
-        write_text("".join(f"  {_line(example)}\n" for example in table.examples), stream)
+        lines = [*_column_lines(table), *(_line(example) for example in table.examples), *_respelled_lines(table)]
+        write_text("".join(f"  {line}\n" for line in lines), stream)
     different = sum(not table.same for table in found.tables)
     tables = counted(len(found.tables), "table")
     result = "the same" if found.same else f"{different:,} of them not the same"
@@ -144,6 +148,27 @@ def _summary(found: Comparison) -> Table:
         style = "" if row.same else "red"
         table.add_row(Text(visible(row.table), style), Text(visible(key)), *cells)
     return table
+
+
+def _column_lines(table: TableComparison) -> Iterator[str]:
+    """Return a line for each column that differs: in how many rows, with one of them."""
+    for name, count in table.by_column.items():
+        yield f"*  {_name(name)}  {counted(count, 'row')}, such as {_of_column(table.column_examples[name])}"
+
+
+def _respelled_lines(table: TableComparison) -> Iterator[str]:
+    """Return a line for each column with equal values in two spellings."""
+    for name, count in table.respelled.items():
+        what = f"{counted(count, 'equal value')} in two spellings"
+        yield f"=  {_name(name)}  {what}, such as {_of_column(table.respelled_examples[name])}"
+    if table.respelled_rows:
+        yield f"=  {counted(table.respelled_rows, 'equal row')} with values in two spellings"
+
+
+def _of_column(example: Example) -> str:
+    """Return the key of an example, and the two values of its only column."""
+    (of_a,), (of_b,) = (row.values() for row in (example.a or {}, example.b or {}))
+    return "  ".join([*(_pair(name, value) for name, value in example.key.items()), f"{_shown(of_a)} | {_shown(of_b)}"])
 
 
 def _line(example: Example) -> str:

@@ -281,7 +281,9 @@ def compared(a: Path, b: Path, **others: Any) -> TableComparison:
 
 def check(drawn: tuple[Side, Side, int], directory: Path) -> None:
     a, b, keys = drawn
-    found = compared(a.write(directory / "a"), b.write(directory / "b"), key=NAMES[:keys] or None, examples=3)
+    places = a.write(directory / "a"), b.write(directory / "b")
+    as_ = "text" if a.is_text and b.is_text else "values"
+    found = compared(*places, key=NAMES[:keys] or None, examples=3, as_=as_)
     expected = slow(a, b, keys)
     assert told(found) == expected
     assert (found.rows_a, found.rows_b) == (len(a.rows), len(b.rows))
@@ -375,8 +377,8 @@ def differing(a: Path, b: Path, **others: Any) -> list[Any]:
             ["2013-06-02 22:14:36", "x"],
         ),
         (pa.array([3_600_000_000], pa.time64("us")), ["01:00:00", "01:00:00.000"], ["01:00:01", "1 hour"]),
-        (pa.array([b"hi\0"]), ["\\x686900", "hi\0"], ["\\x6869", "\\xzz", "HI\0"]),
-        (pa.array([[1, None]]), ["[1,null]"], ["[1, null]"]),
+        (pa.array([b"hi\0"]), ["\\x686900", "hi\0", "aGkA"], ["\\x6869", "\\xzz", "HI\0", "aGkB"]),
+        (pa.array([[1, None]]), ["[1,null]", "[1.0, null]"], ["[1]", "[null,1]"]),
     ],
     ids=lambda item: str(item.type) if isinstance(item, pa.Array) else "",
 )  # fmt: skip
@@ -445,6 +447,74 @@ def test_values_of_two_types(tmp_path: Path, a: pa.Array[Any], b: pa.Array[Any],
         assert (differing(one, other) == []) == same
         assert compared(one, other, key="V,ID").equal == same
         assert compared(one, other).same == same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("1", "1.0", True),
+        ("-.500", "-0.5", True),
+        ("1e0", "+1", True),
+        ("0", "-0.00", True),
+        ("12345678901234567890123456789012345678901", "12345678901234567890123456789012345678901.0", True),
+        ("12345678901234567890123456789012345678901", "12345678901234567890123456789012345678902", False),
+        ("1e400", "1e401", False),
+        ("1e99999", "1e99998", False),
+        ("007", "7", False),
+        ("1", " 1", False),
+        ("1.2.3", "1.2.30", False),
+        ("", "0", False),
+        ("NULL", "null", False),
+        ("t", "TRUE", True),
+        ("true", "1", False),
+        ("f", "t", False),
+        ("2013-06-02 22:14:36.500", "2013-06-02T22:14:36.5Z", True),
+        ("2013-06-02T22:14:36Z", "2013-06-03 00:14:36+02", True),
+        ("2013-06-02", "2013-06-02 00:00:00", True),
+        ("2013-06-02 22:14:36.0000001", "2013-06-02 22:14:36.0000002", False),
+        ("2013-06-02 22:14:36.1234567", "2013-06-02 22:14:36.1234568", False),
+        ("2013-06-31", "2013-07-01", False),
+        ("\\xAB", "\\xab", True),
+        ("{1,NULL,2.0}", "[1, null, 2]", True),
+        ("{1,NULL}", '{1,"NULL"}', False),
+        ("{{1},{2}}", "{1,2}", False),
+        ('[{"a":1.0}]', '[{"a": 1}]', True),
+        ('[{"a":"1"}]', '[{"a":1}]', False),
+        ('{"a": 1, "b": [1.0]}', '{"b":[1],"a":1}', True),
+        ('{"a": "1"}', '{"a": 1}', False),
+        ("{a", "{b", False),
+        ("\uffffnumber 1", "1", False),
+        ("abc", "ABC", False),
+    ],
+)
+def test_two_texts_without_types(tmp_path: Path, one: str, other: str, same: bool) -> None:
+    a = text_file(tmp_path / "a.csv", f"ID,V\n7,{quoted(one)}\n")
+    b = text_file(tmp_path / "b.csv", f"ID,V\n7,{quoted(other)}\n")
+    typed = parquet_file(tmp_path / "a.parquet", ID=pa.array([7]), V=pa.array([one]))
+    for side in (a, typed):  # a text of Parquet may be what has no other type in the messages
+        found = compared(side, b, key="ID")
+        assert (found.same, found.respelled) == (same, {"V": 1} if same else {})
+        assert same or [(example.a, example.b) for example in found.column_examples.values()] == [
+            ({"V": one}, {"V": other})
+        ]
+        assert compared(side, b, key="V").same == same, "as a key"
+        whole = compared(side, b)
+        assert (whole.same, whole.respelled_rows) == (same, int(same)), "in whole rows"
+        assert not compared(side, b, key="ID", as_="text").same
+    declared = parquet_file(tmp_path / "b.parquet", ID=pa.array([7]), V=pa.array([other]))
+    assert not compared(typed, declared, key="ID").same, "both are declared as text"
+    assert compared(typed, typed, key="ID").respelled == {}
+
+
+def test_rows_are_compared_as_text_or_as_values(tmp_path: Path) -> None:
+    a = parquet_file(tmp_path / "a.parquet", ID=pa.array([1, 2]), V=pa.array([Decimal("1.50"), None]))
+    b = text_file(tmp_path / "b.csv", "ID,V\n1,1.5\n2,\n")
+    assert compared(a, b, key="ID").same
+    assert compared(a, b, key="ID", as_="text").same, "a decimal has no zeros at its end"
+    b = text_file(tmp_path / "b.csv", "ID,V\n1,1.50\n2,\n")
+    assert compared(a, b, key="ID", as_="text").by_column == {"V": 1}
+    with pytest.raises(ggfmt.UsageError, match=r"GG580.*`bytes`"):
+        compared(a, b, as_="bytes")
 
 
 # Formats
@@ -771,6 +841,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert code == 1
     assert text.splitlines()[3:] == [
         "table a: error[GG583] rows are not the same: 1 missing, 1 extra, 1 different in V (1); 1 equal",
+        "  *  V  1 row, such as ID='2'  '\\u001b[2Jä\\n::error::' | NULL",
         "  +  ID='4'  V='d'",
         "  -  ID='3'  V='c'",
         "  ~  ID='2'  V: '\\u001b[2Jä\\n::error::' | NULL",

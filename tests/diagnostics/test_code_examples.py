@@ -8,6 +8,7 @@ import logging
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -333,6 +334,17 @@ def test_a_directory_without_room(checkout: Path, monkeypatch: pytest.MonkeyPatc
     Path("out.csv").write_text("ID\n1\n", encoding="utf-8")
     monkeypatch.setattr("tempfile.mkdtemp", full)
     assert run("ggfmt compare out.csv out.csv --key ID") == {"GG587"}
+
+
+@pytest.mark.example("GG588", "GG589")
+def test_a_database_that_is_not_there(code: str, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("out").mkdir()
+    Path("out/part-0.csv").write_text("ID\n1\n", encoding="utf-8")
+    if code == "GG589":
+        monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    else:
+        pytest.importorskip("adbc_driver_postgresql")
+    assert run(EXAMPLES[code][0]) == {code}
 
 
 def _old_schemas() -> None:

@@ -1,0 +1,402 @@
+"""Kinds of values that are kept as texts and compared by what the texts mean.
+
+A kind is a type of Arrow whose storage is text. `canonical` gives the values of a kind one text each, so that equal
+values have equal texts.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings
+from ggfmt.columnar.typed import typed_values
+
+STRING = pa.string()
+_VENDOR = "ggfmt"
+
+
+def _kind(name: str) -> pa.DataType:
+    return pa.opaque(STRING, name, _VENDOR)
+
+
+def _name(kind: pa.DataType) -> str:
+    return kind.type_name if isinstance(kind, pa.OpaqueType) else str(kind)
+
+
+TEXT = _kind("text")  # declared as text by a database
+UNTYPED = _kind("untyped")  # of a file whose values have no types
+ANY = _kind("any")  # two texts of which one is untyped: equal if both are spellings of one value
+NUMBER = _kind("number")  # of any precision, NaN or infinite
+INTERVAL = _kind("interval")
+TIME_WITH_ZONE = _kind("time with time zone")
+UUID = _kind("uuid")
+JSON = _kind("json")
+_ARRAY = "array of "
+
+
+def array_of(element: pa.DataType) -> pa.DataType:
+    """Return the kind of arrays whose elements are of a kind or type."""
+    return _kind(f"{_ARRAY}{_name(element)}")
+
+
+def is_kind(type: pa.DataType) -> bool:
+    return isinstance(type, pa.OpaqueType) and type.vendor_name == _VENDOR
+
+
+def is_array(type: pa.DataType) -> bool:
+    return is_kind(type) and _name(type).startswith(_ARRAY)
+
+
+def canonical(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
+    """Return one text for all spellings of a value; NULL for texts that are not values of the kind.
+
+    A text of kind ANY that is no known value stays as it is.
+    """
+    if kind == ANY:
+        return _any_values(texts)
+    if kind == NUMBER:
+        return _numbers(texts)
+    if is_array(kind):
+        name = _name(kind).removeprefix(_ARRAY)
+        element = _ELEMENTS.get(name, STRING)
+        return _by_value(texts, lambda text: _array_text(text, element))
+    return _by_value(texts, _READERS[_name(kind)])
+
+
+def _by_value(texts: pa.StringArray, read: Callable[[str], str | None]) -> pa.StringArray:
+    distinct = texts.dictionary_encode()
+    values = [None if text is None else read(text) for text in distinct.dictionary.to_pylist()]
+    return as_strings(pa.array(values, STRING).take(distinct.indices))
+
+
+# Numbers
+
+_PLAIN = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$"
+_EXPONENT = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)[eE]([+-]?[0-9]{1,6})")
+_MAX_EXPONENT = 20_000  # PostgreSQL has up to 131,072 digits before the point, and 16,383 behind it
+_NOT_FINITE = {
+    "nan": "NaN",
+    **dict.fromkeys(("infinity", "+infinity", "inf", "+inf"), "Infinity"),
+    **dict.fromkeys(("-infinity", "-inf"), "-Infinity"),
+}
+
+
+def _numbers(texts: pa.StringArray) -> pa.StringArray:
+    """Return numbers without an exponent, a plus, and zeros that mean nothing."""
+    plain = pc.match_substring_regex(texts, _PLAIN)
+    short = pc.replace_substring_regex(texts, r"^[+]?(-?)0*([0-9]*)(?:\.([0-9]*?)0*)?$", r"\1\2.\3")
+    short = pc.replace_substring_regex(short, r"^(-?)\.", r"\10.")
+    short = pc.replace_substring_regex(short, r"\.$", "")
+    short = as_strings(pc.if_else(pc.equal(short, "-0"), "0", short))
+    if pc.all(plain, min_count=0).as_py() is not False:
+        return short
+    others = _by_value(as_strings(pc.if_else(plain, pa.scalar(None, STRING), texts)), _odd_number)
+    return as_strings(pc.if_else(plain, short, others))
+
+
+def _odd_number(text: str) -> str | None:
+    word = _NOT_FINITE.get(text.lower())
+    if word is not None:
+        return word
+    found = _EXPONENT.fullmatch(text)
+    if found is None or abs(int(found[3])) > _MAX_EXPONENT:
+        return None
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return number_text(value)
+
+
+def number_text(value: Decimal) -> str:
+    """Return a number as `_numbers` does."""
+    plain = f"{value:f}"
+    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return "0" if plain in ("-0", "") else plain
+
+
+# Intervals: months, days and microseconds, as PostgreSQL stores them.
+
+_ISO_INTERVAL = re.compile(
+    r"([+-]?)P(?:([+-]?[0-9.]+)Y)?(?:([+-]?[0-9.]+)M)?(?:([+-]?[0-9.]+)W)?(?:([+-]?[0-9.]+)D)?"
+    r"(?:T(?:([+-]?[0-9.]+)H)?(?:([+-]?[0-9.]+)M)?(?:([+-]?[0-9.]+)S)?)?"
+)
+_UNITS = {"year": (12, 0), "mon": (1, 0), "month": (1, 0), "week": (0, 7), "day": (0, 1)}
+_PART = re.compile(r"([+-]?[0-9]+) (year|mon|month|week|day)s?(?: |$)")
+_CLOCK = re.compile(r"([+-]?)([0-9]+):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?")
+
+
+def _interval(text: str) -> str | None:
+    try:
+        found = _ISO_INTERVAL.fullmatch(text)
+        parts = _verbose_interval(text) if found is None else _iso_interval(found)
+    except InvalidOperation:
+        return None
+    return None if parts is None else " ".join(map(number_text, parts))
+
+
+def _iso_interval(found: re.Match[str]) -> tuple[Decimal, ...] | None:
+    sign, *parts = found.groups()
+    if not any(part is not None for part in parts):
+        return None
+    years, months, weeks, days, hours, minutes, seconds = (Decimal(part or 0) for part in parts)
+    factor = -1 if sign == "-" else 1
+    return factor * (12 * years + months), factor * (7 * weeks + days), factor * (3600 * hours + 60 * minutes + seconds)
+
+
+def _verbose_interval(text: str) -> tuple[Decimal, ...] | None:
+    """Read `1 year 2 mons -3 days 04:05:06.7`, as PostgreSQL writes intervals by default."""
+    months = days = 0
+    place = 0
+    while found := _PART.match(text, place):
+        of_months, of_days = _UNITS[found[2]]
+        months, days = months + of_months * int(found[1]), days + of_days * int(found[1])
+        place = found.end()
+    rest = text[place:]
+    if not rest:
+        return (Decimal(months), Decimal(days), Decimal(0)) if place else None
+    clock = _CLOCK.fullmatch(rest)
+    if clock is None:
+        return None
+    seconds = 3600 * Decimal(clock[2]) + 60 * Decimal(clock[3]) + Decimal(clock[4] or 0)
+    return Decimal(months), Decimal(days), -seconds if clock[1] == "-" else seconds
+
+
+# Times of a day with a zone, as seconds of the day in UTC, which may be those of the day before or after.
+
+_ZONED = re.compile(
+    r"([0-9]{2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?(?:Z|([+-])([0-9]{2})(?::?([0-9]{2})(?::([0-9]{2}))?)?)"
+)
+
+
+def _zoned_time(text: str) -> str | None:
+    found = _ZONED.fullmatch(text)
+    if found is None:
+        return None
+    hours, minutes, seconds, sign, *zone = found.groups()
+    behind = sum(int(part or 0) * unit for part, unit in zip(zone, (3600, 60, 1), strict=True))
+    total = 3600 * int(hours) + 60 * int(minutes) + Decimal(seconds or 0) - (-behind if sign == "-" else behind)
+    return number_text(total % 86400 + (86400 if total < 0 and total % 86400 else 0))
+
+
+_HEXADECIMAL = re.compile("[0-9a-f]{32}")
+
+
+def _uuid(text: str) -> str | None:
+    digits = text.lower().replace("-", "").strip("{}")
+    return digits if _HEXADECIMAL.fullmatch(digits) else None
+
+
+# JSON: the order of members and spellings of numbers mean nothing.
+
+
+def _json(text: str) -> str | None:
+    try:
+        value = json.loads(text, parse_int=Decimal, parse_float=Decimal, parse_constant=_no_constant)
+        return json.dumps(_plain_json(value), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    except (ValueError, RecursionError, InvalidOperation):
+        return None
+
+
+def _no_constant(word: str) -> object:
+    raise ValueError(word)
+
+
+def _plain_json(value: Any) -> Any:
+    """Return a value whose numbers are objects of one member, so that no text equals a number."""
+    if isinstance(value, Decimal):
+        exponent = value.as_tuple().exponent
+        if not isinstance(exponent, int) or abs(exponent) > _MAX_EXPONENT:
+            raise ValueError("an exponent is too large")
+        return [[number_text(value)]]
+    if isinstance(value, dict):
+        return {name: _plain_json(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [0, *map(_plain_json, value)]
+    return value
+
+
+# Arrays: as PostgreSQL writes them (`{1,NULL,"a b"}`), or as JSON.
+
+_TOKEN = re.compile(r'[{},]|"(?:[^"\\]|\\.)*"|[^{},"\s](?:[^{},"\\]|\\.)*', re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+def _array_text(text: str, element: pa.DataType) -> str | None:
+    values = _array(text)
+    if values is None:
+        return None
+    leaves: list[str | None] = []
+    try:
+        shape = _shape(values, leaves)
+    except RecursionError:
+        return None
+    texts = pa.array(leaves, STRING)
+    found = texts if element == STRING else canonical(texts, element)
+    if found.null_count > texts.null_count:
+        return None
+    return json.dumps([shape, found.to_pylist()])
+
+
+def _shape(value: Any, leaves: list[str | None]) -> Any:
+    if isinstance(value, list):
+        return [_shape(member, leaves) for member in value]
+    leaves.append(value)
+    return 0
+
+
+def _array(text: str) -> list[Any] | None:
+    """Return nested lists of texts and None."""
+    if text.startswith("{"):
+        return _array_literal(text)
+    if not text.startswith("["):
+        return None
+    try:
+        value = json.loads(text, parse_int=Decimal, parse_float=Decimal, parse_constant=str)
+        return _leaves_as_texts(value) if isinstance(value, list) else None
+    except (ValueError, RecursionError, InvalidOperation):
+        return None
+
+
+def _leaves_as_texts(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_leaves_as_texts(member) for member in value]
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, Decimal) else json.dumps(_plain_json(value), sort_keys=True)
+
+
+def _array_literal(text: str) -> list[Any] | None:
+    opened: list[list[Any]] = [[]]
+    place, after_value = 0, False
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            return None
+        token, place = found[0], found.end()
+        if token == ",":
+            if not after_value:
+                return None
+            after_value = False
+            continue
+        if token == "}":
+            if len(opened) == 1 or (opened[-1] and not after_value):
+                return None
+            value = opened.pop()
+            opened[-1].append(value)
+            after_value = True
+            continue
+        if after_value:
+            return None
+        if token == "{":
+            opened.append([])
+            continue
+        opened[-1].append(_element(token))
+        after_value = True
+    whole = opened[0]
+    return whole[0] if len(opened) == 1 and len(whole) == 1 and isinstance(whole[0], list) else None
+
+
+def _element(token: str) -> str | None:
+    if token.startswith('"'):
+        return _ESCAPED.sub(r"\1", token[1:-1])
+    return None if token.upper() == "NULL" else _ESCAPED.sub(r"\1", token)
+
+
+# Values of no known kind
+
+_ANY_NUMBER = r"^[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)$"  # a leading zero may be of a code
+_ANY_EXPONENT = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]{1,6}")
+_ANY_TIME = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6}0*)?)?"
+    r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
+)
+_TRUE, _FALSE = ("true", "t"), ("false", "f")
+_MARK = "\uffff"  # begins values; a text that begins so gets a second one
+_OTHERS = r"(?s)^(?:[+-]?[0-9.]+[eE][-+0-9]+|[tTfF]|(?i:true|false)|[\[{].*|\\x[0-9a-fA-F]*)$"
+_INSTANT = pa.timestamp("us", "UTC")
+_NOTHING = pa.scalar(None, STRING)
+
+
+def _any_values(texts: pa.StringArray) -> pa.StringArray:
+    """Return texts that are spellings of a value as one text with its kind after a mark, and all others as they are."""
+    marked = pc.starts_with(texts, _MARK)
+    if pc.any(marked, min_count=0).as_py():
+        texts = as_strings(pc.replace_substring_regex(texts, f"^{_MARK}", 2 * _MARK))
+    found = texts
+    for pattern, read in ((_ANY_NUMBER, _any_numbers), (_ANY_TIME, _any_times), (_OTHERS, _other_values)):
+        fits = pc.match_substring_regex(texts, pattern)
+        if pc.any(fits, min_count=0).as_py():
+            found = as_strings(pc.coalesce(read(as_strings(pc.if_else(fits, texts, _NOTHING))), found))
+    return found
+
+
+def _any_numbers(texts: pa.StringArray) -> pa.StringArray:
+    return as_strings(pc.binary_join_element_wise(f"{_MARK}number", _numbers(texts), " "))
+
+
+def _any_times(texts: pa.StringArray) -> pa.StringArray:
+    micros = typed_values(texts, _INSTANT)[0].cast(pa.int64()).cast(STRING)
+    return as_strings(pc.binary_join_element_wise(f"{_MARK}instant", micros, " "))
+
+
+def _other_values(texts: pa.StringArray) -> pa.StringArray:
+    return _by_value(texts, _other_value)
+
+
+def _other_value(text: str) -> str | None:
+    """Return the only text of a value, with its kind after a mark; None for a text that is no value."""
+    lowered = text.lower()
+    if lowered in _TRUE or lowered in _FALSE:
+        return f"{_MARK}boolean {lowered in _TRUE}"
+    if lowered.startswith("\\x"):
+        return f"{_MARK}bytes {lowered}"
+    if _ANY_EXPONENT.fullmatch(text) and (number := _odd_number(text)) is not None:
+        return f"{_MARK}number {number}"
+    if text.startswith("{") and (value := _json(text)) is not None:
+        return f"{_MARK}json {value}"
+    if text[:1] in ("{", "[") and (value := _array_text(text, ANY)) is not None:
+        return f"{_MARK}array {value}"
+    return None
+
+
+def bytes_of(text: str) -> bytes | None:
+    """Return the bytes of a text: hexadecimal digits after `\\x`, or Base64 with its padding, or its characters in
+    UTF-8. None for wrong digits.
+    """
+    if text.startswith("\\x"):
+        try:
+            return bytes.fromhex(text[2:])
+        except ValueError:
+            return None
+    if text and len(text) % 4 == 0:
+        try:
+            return base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            pass
+    return text.encode()
+
+
+# How elements are read, by the names of types; elements of other types are compared by their characters.
+_ELEMENTS = {
+    **dict.fromkeys(("int64", "float", "double", "number"), NUMBER),
+    **dict.fromkeys(("bool", "date32[day]", "timestamp[us]", "timestamp[us, tz=UTC]", "binary"), ANY),
+    **{_name(kind): kind for kind in (INTERVAL, TIME_WITH_ZONE, UUID, JSON)},
+}
+_READERS: dict[str, Callable[[str], str | None]] = {
+    _name(INTERVAL): _interval,
+    _name(TIME_WITH_ZONE): _zoned_time,
+    _name(UUID): _uuid,
+    _name(JSON): _json,
+}
