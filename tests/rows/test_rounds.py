@@ -34,8 +34,8 @@ def test_histories_that_are_cut_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, buckets: int
 ) -> None:
     if buckets > 1:
-        monkeypatch.setattr("ggfmt.rows.run.bucket_count", lambda size, parallelism: buckets)
-        monkeypatch.setattr("ggfmt.rows.run.unit_count", lambda size, parallelism: buckets)
+        monkeypatch.setattr("ggfmt.rows.run.bucket_count", lambda *_: buckets)
+        monkeypatch.setattr("ggfmt.rows.run.unit_count", lambda *_: buckets)
     withheld = total = 0
     for number, several in enumerate(batches(seed, 60)):
         several = [one for one in several if one.key or not one.recording.positions]
@@ -142,8 +142,8 @@ def test_what_a_later_run_decides(tmp_path: Path, days: tuple[list[dict[str, Any
 
 
 def test_a_row_that_moves_to_another_bucket_leaves_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggfmt.rows.run.bucket_count", lambda size, parallelism: 8)
-    monkeypatch.setattr("ggfmt.rows.run.unit_count", lambda size, parallelism: 8)
+    monkeypatch.setattr("ggfmt.rows.run.bucket_count", lambda *_: 8)
+    monkeypatch.setattr("ggfmt.rows.run.unit_count", lambda *_: 8)
     rows = [change(number, "I", None, row(number, "a")) for number in range(40)]
     moves = [[change(100 * n, "U", {"ID": str(n)}, {"ID": str(100 + n)})] for n in (3, 4)]
     whole, rounds = run_rounds(tmp_path, rows, *moves)
