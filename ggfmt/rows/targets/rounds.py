@@ -57,7 +57,7 @@ class OpenRound:
         return [path for path in paths if path not in known and self._has_written(path)]
 
     def _has_written(self, path: str) -> bool:
-        """Return whether the run gives files such names, so that a document of somebody else deletes no other file."""
+        """Return whether the run gives files such names, so that a foreign document deletes no other file."""
         above, _, name = path.rpartition("/")
         if above in ("_unresolved", KEPT_DIRECTORY):
             return _OPERATIONS.fullmatch(name) is not None

@@ -48,7 +48,7 @@ class TableChange:
 
 
 class LakeTable(ABC):
-    """A table as it is when a run opens it. Its commits fail if somebody has changed it since.
+    """A table as it is when a run opens it. Its commits fail if another program has changed it since.
 
     name      in the source
     version   the present version; None if there is no table
