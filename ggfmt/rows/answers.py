@@ -16,7 +16,7 @@ from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
-from ggfmt.rows.key_updates import LinkFinder
+from ggfmt.rows.key_updates import LinkFinder, has_inserts_over_rows
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
@@ -61,16 +61,18 @@ def answer(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool = 
     """Return the answer for the rows of some operations.
 
     batches  all operations of these rows, with rows of the base as inserts, in any order
-    linked   operations change keys, and all operations of the keys that they connect are there
+    linked   operations change keys, and all operations of the keys that they connect are there. Each row is then
+             followed by its images; so it is if two rows are at one key within a transaction
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
     if not linked:
-        batches = list(batches)
-        rows = last_images(query, batches)
+        some = list(batches)
+        batches, linked = some, bool(query.table.key) and has_inserts_over_rows(some, query.ordering)
+        rows = None if linked else last_images(query, some)
         if rows is not None:
             nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
-            kept = select_whole(query, batches) if query.keeps else None
+            kept = select_whole(query, some) if query.keeps else None
             return UnitAnswer(*rows, concatenated([], nothing), kept)
     return _Unit(query, batches, linked).answer()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -22,9 +22,14 @@ from ggfmt.rows.operations import DELETE, INSERT, any_of, concatenated
 from ggfmt.rows.positions import OFFSETS
 from ggfmt.rows.tables import RowTable
 
+if TYPE_CHECKING:
+    from ggfmt.rows.ordering import Ordering
+
 MAX_GROUP_KEYS = 200_000  # that a task works on, unless more of them are connected
 
 _LONG, _WORD = pa.int64(), pa.uint64()
+_HEADS = ["seq", "position", "op", "tx", "ts", "hash"]
+_NO_OPERATIONS = ("hash", pa.array([], _WORD)), ("op", pa.array([], pa.int8()))
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,26 @@ def same_moment(one: pa.RecordBatch, other: pa.RecordBatch) -> pa.BooleanArray:
     same_id = pc.fill_null(pc.equal(*ids), False)
     same_time = pc.or_(pc.fill_null(pc.equal(*times), False), pc.and_(times[0].is_null(), times[1].is_null()))
     return pc.or_(same_id, pc.and_(pc.and_(ids[0].is_null(), ids[1].is_null()), same_time))
+
+
+def has_inserts_over_rows(batches: Sequence[pa.RecordBatch], ordering: Ordering) -> bool:
+    """Return whether an insert follows an operation of its key that is not a delete, and another one of the same moment
+    follows the insert: under a deferred constraint, two rows may be at a key until the end of a transaction."""
+    hashes, ops = (pa.concat_arrays([batch[name] for batch in batches] or [none]) for name, none in _NO_OPERATIONS)
+    counts = pc.value_counts(hashes)
+    several = counts.field("values").filter(pc.greater_equal(counts.field("counts"), 3))
+    keys = several.filter(pc.is_in(several, value_set=hashes.filter(pc.equal(ops, INSERT))))
+    if not len(keys):
+        return False
+    heads = [batch.select(_HEADS).filter(pc.is_in(batch["hash"], value_set=keys)) for batch in batches]
+    every = ordering.sort(concatenated(heads, heads[0].schema))
+    every = every.take(pc.array_sort_indices(every["hash"]))  # a stable sort
+    first, middle, last = (every.slice(start, len(every) - 2) for start in range(3))
+    hits = pc.and_(pc.equal(middle["op"], INSERT), pc.not_equal(first["op"], DELETE))
+    for neighbor in (first, last):
+        hits = pc.and_(hits, pc.fill_null(pc.equal(neighbor["hash"], middle["hash"]), False))
+    places = pc.indices_nonzero(hits)
+    return same_moment(middle.take(places), last.take(places)).true_count > 0
 
 
 def may_be_one_record(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArray:

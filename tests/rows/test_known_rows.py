@@ -135,6 +135,23 @@ def test_a_base_of_a_table_without_a_key_is_older_than_a_column(tmp_path: Path) 
     assert sorted((row["a"], row["b"]) for row in rows) == [("2", None), ("3", "x")]
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_two_rows_of_a_transaction_at_one_key(tmp_path: Path, whole: bool) -> None:
+    """A constraint that is checked at the end of a transaction: the delete is of the row that it shows."""
+    source = {"schema": "s", "table": "t", "connector": "postgresql", "txId": 7}
+    images: list[tuple[str, Row | None, Row | None]] = [
+        ("c", None, {"id": "1", "a": "x"}),
+        ("c", None, {"id": "1", "a": "y"}),
+        ("d", {"id": "1", "a": "x"}, None),
+        ("c", None, {"id": "2", "a": "z"}),
+    ]
+    if not whole:
+        images[3] = ("c", None, {"id": "2"})
+    events = [{"op": op, "before": before, "after": after, "source": source} for op, before, after in images]
+    _, rows = consolidated(write_lines(tmp_path / "in.json", events), tmp_path / "out", primary_keys="id")
+    assert {row["id"]: row["a"] for row in rows} == {"1": "y", "2": "z" if whole else None}
+
+
 def test_a_column_that_the_insert_of_a_key_update_lacks_is_counted(tmp_path: Path) -> None:
     source = {"schema": "s", "table": "t", "connector": "postgresql", "txId": 7}
     images: list[tuple[str, Row | None, Row | None]] = [
