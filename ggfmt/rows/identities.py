@@ -77,6 +77,8 @@ class _Values:
         self._starts = [epoch.start for epoch in table.epochs]
         names = list(table.columns)
         self._columns_of = [[names.index(name) for name in epoch.columns] for epoch in table.epochs]
+        arrivals = [[None if at == self._starts[0] else at for at in table.arrivals(name)] for name in names]
+        self._arrivals = None if all(at is None for each in arrivals for at in each) else arrivals
 
     def fit(self, row: _Row, before: int, halves: Mapping[int, int]) -> bool:
         """Return whether the before image of an operation may be of a row: no known value differs."""
@@ -86,7 +88,7 @@ class _Values:
         for i in columns:
             codes, has_before, _, _ = self._columns[i]
             if i not in self._keys and has_before[before]:
-                value = self._value(row, i, halves)
+                value = self._value(row, i, before, halves)
                 if value not in (_UNKNOWN, codes[before]):
                     return False
         return True
@@ -101,12 +103,19 @@ class _Values:
 
     def is_whole(self, operation: int) -> bool:
         """Return whether the before image has all columns that the table has at that place."""
-        epoch = bisect_right(self._starts, self._seqs[operation]) - 1
-        return all(self._columns[i][1][operation] for i in self._columns_of[max(epoch, 0)])
+        return all(self._columns[i][1][operation] for i in self._columns_of[self._epoch_of(operation)])
 
-    def _value(self, row: _Row, i: int, halves: Mapping[int, int]) -> int:
+    def _epoch_of(self, operation: int) -> int:
+        return max(bisect_right(self._starts, self._seqs[operation]) - 1, 0)
+
+    def _value(self, row: _Row, i: int, before: int, halves: Mapping[int, int]) -> int:
+        """Return the value of a column that a row has before an operation."""
         codes, has_before, has_after, unavailable = self._columns[i]
+        # A column that was dropped and added again is a new one: what the row had in the old one says nothing.
+        arrival = None if self._arrivals is None else self._arrivals[i][self._epoch_of(before)]
         for operation in reversed(row.operations):
+            if arrival is not None and self._seqs[operation] < arrival:
+                return _UNKNOWN
             op = self._ops[operation]
             if op == DELETE:
                 continue  # half of a key update

@@ -152,6 +152,22 @@ def test_two_rows_of_a_transaction_at_one_key(tmp_path: Path, whole: bool) -> No
     assert {row["id"]: row["a"] for row in rows} == {"1": "y", "2": "z" if whole else None}
 
 
+def test_a_row_that_moves_is_known_by_the_column_that_replaced_a_dropped_one(tmp_path: Path) -> None:
+    """B is dropped and added again, so that the row of key 5 has NULL there; without times, all is one moment."""
+    with_b = metadata("S.T", ID="string", B="string")
+    bare = {"table": "S.T"}
+    records = [
+        with_b,
+        {**bare, "op_type": "I", "after": {"ID": "1", "B": "x"}},
+        metadata("S.T", ID="string"),
+        {**bare, "op_type": "U", "before": {"ID": "1"}, "after": {"ID": "5"}},
+        with_b,
+        {**bare, "op_type": "U", "before": {"ID": "5", "B": None}, "after": {"ID": "2", "B": None}},
+    ]
+    _, rows = consolidated(write_lines(tmp_path / "in.json", records), tmp_path / "out", primary_keys="ID")
+    assert rows == [{"ID": "2", "B": None}]
+
+
 def test_a_column_that_the_insert_of_a_key_update_lacks_is_counted(tmp_path: Path) -> None:
     source = {"schema": "s", "table": "t", "connector": "postgresql", "txId": 7}
     images: list[tuple[str, Row | None, Row | None]] = [
