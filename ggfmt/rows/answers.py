@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
-from ggfmt.rows.key_updates import LinkFinder, has_inserts_over_rows
+from ggfmt.rows.key_updates import LinkFinder, keys_of_two_rows
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
@@ -57,24 +57,30 @@ _NO_LONG = pa.scalar(None, _LONG)
 _OPS = pa.array(["I", "U", "D", "T"], TEXT)
 
 
-def answer(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool = False) -> UnitAnswer:
-    """Return the answer for the rows of some operations.
+def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool = False) -> Iterator[UnitAnswer]:
+    """Yield the answers for the rows of some operations.
 
     batches  all operations of these rows, with rows of the base as inserts, in any order
     linked   operations change keys, and all operations of the keys that they connect are there. Each row is then
-             followed by its images; so it is if two rows are at one key within a transaction
+             followed by its images; so are those of a key at which two rows are within a transaction
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
-    if not linked:
-        some = list(batches)
-        batches, linked = some, bool(query.table.key) and has_inserts_over_rows(some, query.ordering)
-        rows = None if linked else last_images(query, some)
-        if rows is not None:
-            nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
-            kept = select_whole(query, some) if query.keeps else None
-            return UnitAnswer(*rows, concatenated([], nothing), kept)
-    return _Unit(query, batches, linked).answer()
+    if linked:
+        yield _Unit(query, batches, True).answer()
+        return
+    rest = list(batches)
+    crowded = keys_of_two_rows(rest, query.ordering) if query.table.key else ()
+    if len(crowded):
+        masks = [pc.is_in(batch["hash"], value_set=crowded) for batch in rest]
+        yield _Unit(query, [batch.filter(mask) for batch, mask in zip(rest, masks, strict=True)], True).answer()
+        rest = [batch.filter(pc.invert(mask)) for batch, mask in zip(rest, masks, strict=True)]
+    rows = last_images(query, rest)
+    if rows is None:
+        yield _Unit(query, rest, False).answer()
+    else:
+        nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
+        yield UnitAnswer(*rows, concatenated([], nothing), select_whole(query, rest) if query.keeps else None)
 
 
 class _Unit:

@@ -23,8 +23,8 @@ from ggfmt.frames.batches import located_batches
 from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
 from ggfmt.frames.shapes import ddl, ddl_type
 from ggfmt.frames.spark_schemas import arrow_schema
-from ggfmt.rows.answers import answer
-from ggfmt.rows.key_updates import LinkedKeys
+from ggfmt.rows.answers import answers
+from ggfmt.rows.key_updates import LinkedKeys, may_meet_an_insert
 from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema, without_before_images
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.query import RowQuery, query_error
@@ -267,12 +267,14 @@ class _Waiting:
 
     def _by_unit(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield the operations of each unit, without before images if their rows do not depend on these."""
-        plan = self._plan
-        units = plan.units(batch)
-        for unit, operations in split_by(batch, units):
-            if not plan.query.needs_before_images(plan.is_linked(unit)):
-                (operations,) = without_before_images([operations], plan.query.table)
-            yield unit, operations
+        query = self._plan.query
+        doubtful = may_meet_an_insert(batch)
+        for mask in (doubtful, pc.invert(doubtful)) if doubtful.true_count else (None,):
+            part = batch if mask is None else batch.filter(mask)
+            for unit, operations in split_by(part, self._plan.units(part)):
+                if mask is not doubtful and not query.needs_before_images(self._plan.is_linked(unit)):
+                    (operations,) = without_before_images([operations], query.table)
+                yield unit, operations
 
 
 def _answer(plan: FramePlan) -> Callable[[pa.Table], pa.Table]:
@@ -284,9 +286,11 @@ def _answer(plan: FramePlan) -> Callable[[pa.Table], pa.Table]:
         for blob in group.column("blob"):
             with pa.ipc.open_stream(blob.as_buffer()) as reader:
                 batches += list(reader)
-        found = answer(plan.query, batches, linked=plan.is_linked(unit))
-        if plan.strict and len(found.unresolved):
-            raise ValueError(f"a row is unresolved: {found.unresolved['reason'][0].as_py()}")
-        return pa.Table.from_batches([found.rows], found.rows.schema)
+        parts = []
+        for found in answers(plan.query, batches, linked=plan.is_linked(unit)):
+            if plan.strict and len(found.unresolved):
+                raise ValueError(f"a row is unresolved: {found.unresolved['reason'][0].as_py()}")
+            parts.append(found.rows)
+        return pa.Table.from_batches(parts, plan.query.schema)
 
     return rows

@@ -277,7 +277,7 @@ class _Pass:
             row = (fitting or replaced or current or rows)[0]
             if len(fitting) > 1 and new == key:
                 self._found.doubtful.add(operation)  # which of them it changes is unknown
-        rest = [each for each in rows if each is not row]
+        rest, is_rest_known = [each for each in rows if each is not row], True
         if len(rows) == 1 and row is not None and self._same_moment(operation, row.moved):
             # It came to this key in this transaction. Whether another row was here is unknown.
             if not self._values.fit(row, before, self._halves):
@@ -285,8 +285,11 @@ class _Pass:
             elif new != key and not self._values.is_whole(before):
                 self._found.doubtful.add(operation)
                 self._collisions.append((key, row.number, operation))
-                rest = []
-        self._rows_at[key] = rest  # an empty list: nothing is there, and that is known
+                rest, is_rest_known = [], False
+        if is_rest_known:
+            self._rows_at[key] = rest  # an empty list: nothing is there, and that is known
+        else:
+            del self._rows_at[key]
         if len(rest) < 2 and not any(each.replaced for each in rest):
             self._crowded.discard(key)
         if row is not None and row.replaced:

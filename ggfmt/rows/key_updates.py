@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
+from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.images import differ
 from ggfmt.rows.operations import DELETE, INSERT, any_of, concatenated
 from ggfmt.rows.positions import OFFSETS
@@ -123,15 +124,16 @@ def same_moment(one: pa.RecordBatch, other: pa.RecordBatch) -> pa.BooleanArray:
     return pc.or_(same_id, pc.and_(pc.and_(ids[0].is_null(), ids[1].is_null()), same_time))
 
 
-def has_inserts_over_rows(batches: Sequence[pa.RecordBatch], ordering: Ordering) -> bool:
-    """Return whether an insert follows an operation of its key that is not a delete, and another one of the same moment
-    follows the insert: under a deferred constraint, two rows may be at a key until the end of a transaction."""
+def keys_of_two_rows(batches: Sequence[pa.RecordBatch], ordering: Ordering) -> pa.UInt64Array:
+    """Return the hashes of keys at which two rows may be for a while: under a deferred constraint, a transaction may
+    insert a row at the key of another one. There an insert follows an operation that is not a delete, and another
+    operation of the same moment follows the insert."""
     hashes, ops = (pa.concat_arrays([batch[name] for batch in batches] or [none]) for name, none in _NO_OPERATIONS)
     counts = pc.value_counts(hashes)
     several = counts.field("values").filter(pc.greater_equal(counts.field("counts"), 3))
     keys = several.filter(pc.is_in(several, value_set=hashes.filter(pc.equal(ops, INSERT))))
     if not len(keys):
-        return False
+        return narrow(keys, pa.UInt64Array)
     heads = [batch.select(_HEADS).filter(pc.is_in(batch["hash"], value_set=keys)) for batch in batches]
     every = ordering.sort(concatenated(heads, heads[0].schema))
     every = every.take(pc.array_sort_indices(every["hash"]))  # a stable sort
@@ -140,7 +142,24 @@ def has_inserts_over_rows(batches: Sequence[pa.RecordBatch], ordering: Ordering)
     for neighbor in (first, last):
         hits = pc.and_(hits, pc.fill_null(pc.equal(neighbor["hash"], middle["hash"]), False))
     places = pc.indices_nonzero(hits)
-    return same_moment(middle.take(places), last.take(places)).true_count > 0
+    middle, last = middle.take(places), last.take(places)
+    return narrow(pc.unique(middle["hash"].filter(same_moment(middle, last))), pa.UInt64Array)
+
+
+def may_meet_an_insert(batch: pa.RecordBatch) -> pa.BooleanArray:
+    """Return which operations of a batch, in input order, may be of a key at which a transaction inserts another row:
+    an insert of their key is of the same moment, or their moment may go on in the next batch."""
+    count = len(batch)
+    found: pa.BooleanArray = pa.repeat(pa.scalar(False), count)
+    for end in (0, count - 1):
+        found = pc.or_(found, same_moment(batch, batch.take(pa.repeat(pa.scalar(end, _LONG), count))))
+    inserts = pc.equal(batch["op"], INSERT)
+    others = pc.and_not(pc.is_in(batch["hash"], value_set=batch["hash"].filter(inserts)), inserts)
+    if others.true_count:
+        times = pc.if_else(batch["tx"].is_valid(), pa.scalar(None, batch["ts"].type), batch["ts"])
+        moments = row_hashes([batch["hash"], batch["tx"], times])
+        found = pc.or_(found, pc.and_(others, pc.is_in(moments, value_set=moments.filter(inserts))))
+    return found
 
 
 def may_be_one_record(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArray:

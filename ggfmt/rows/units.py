@@ -27,7 +27,7 @@ from ggfmt.frames.shapes import GENERIC, TEXT, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
-from ggfmt.rows.answers import answer
+from ggfmt.rows.answers import answers
 from ggfmt.rows.kept import as_kept, kept_schema, without_kept
 from ggfmt.rows.key_updates import LinkedKeys
 from ggfmt.rows.layout import FileLayout
@@ -259,7 +259,7 @@ class Group:
 def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
     """Find the rows of connected keys, and leave them by bucket."""
     assert plan.linked is not None
-    found = answer(plan.query, load(group.parts), linked=True)
+    (found,) = answers(plan.query, load(group.parts), linked=True)
     files = plan.files("results", f"{group.number}-{attempt}")
     rows = found.rows
     hashes = row_hashes([rows[name] for name in plan.table.key])
@@ -344,11 +344,11 @@ def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str)
             rows = rows.filter(is_changed)
         if len(rows):
             operations.append(base_operations(rows, table, schema))
-    found = answer(query, operations)
-    result.counts.add(found.counts)
-    yield found.rows
-    _add_unresolved(plan, found, result, stem)
-    _add_kept(plan, found, result, stem)
+    for number, found in enumerate(answers(query, operations)):
+        result.counts.add(found.counts)
+        yield found.rows
+        _add_unresolved(plan, found, result, f"{stem}-{number}")
+        _add_kept(plan, found, result, f"{stem}-{number}")
 
 
 _Found = TypeVar("_Found", bound="pa.Array[Any]")

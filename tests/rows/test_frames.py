@@ -156,6 +156,23 @@ def test_a_frame_is_a_base(
     assert collected(found) == counted(expected)
 
 
+def test_two_rows_of_a_transaction_at_one_key(spark: SparkSession, tmp_path: Path) -> None:
+    """The delete is of the second of two rows: its before image says so."""
+    images: list[tuple[int, str, Row | None, Row | None]] = [
+        (1, "c", None, {"id": "0", "a": "w"}),
+        (2, "c", None, {"id": "1", "a": "x"}),
+        (2, "c", None, {"id": "1", "a": "y"}),
+        (2, "d", {"id": "1", "a": "y"}, None),
+        (3, "c", None, {"id": "2", "a": "z"}),
+    ]
+    events = [
+        {"op": op, "before": before, "after": after, "source": {"schema": "s", "table": "t", "txId": number}}
+        for number, op, before, after in images
+    ]
+    found = ggfmt.current(spark, write_lines(tmp_path / "in.json", events), "s.t", primary_keys="id")
+    assert sorted((row["id"], row["a"]) for row in found.collect()) == [("0", "w"), ("1", "x"), ("2", "z")]
+
+
 def test_an_unresolved_row_is_an_error_where_it_is_wanted(spark: SparkSession, tmp_path: Path) -> None:
     lines = [
         {"table": "T", "op_type": "I", "op_ts": "2020-01-01 00:00:00", "after": {"ID": "1", "V": "a"}},

@@ -309,7 +309,9 @@ class Model:
                 found, rest = None, rows
             elif self._leaves(key, item) and not set(self.columns) <= set(_available(item.before or {})):
                 self.lost.append((COLLISION, dict(found.values), item))
-                found.doubt, rest = COLLISION, []
+                found.doubt = COLLISION
+                del self.rows[key]  # one of two rows may be left
+                return found
         self.rows[key] = rest
         if len(rest) < 2 and not any(row.replaced for row in rest):
             self.crowded.discard(key)

@@ -155,6 +155,8 @@ class Proof:
             self._check_rounds(histories, random)
 
     def _attempt(self, check: str, histories: Sequence[History], run: Callable[[Path], Answer]) -> Answer | None:
+        if not histories:
+            return None
         with tempfile.TemporaryDirectory() as folder:
             try:
                 return run(Path(folder))
