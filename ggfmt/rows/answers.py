@@ -16,7 +16,7 @@ from ggfmt.frames.shapes import TEXT
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
-from ggfmt.rows.key_updates import LinkFinder, keys_of_two_rows
+from ggfmt.rows.key_updates import NO_KEYS, LinkFinder, keys_of_two_rows
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
@@ -55,6 +55,7 @@ from ggfmt.rows.results import (
 _LONG = pa.int64()
 _NO_LONG = pa.scalar(None, _LONG)
 _OPS = pa.array(["I", "U", "D", "T"], TEXT)
+MIN_LARGE = 100_000  # operations for which memory is worth the time to give it back
 
 
 def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool = False) -> Iterator[UnitAnswer]:
@@ -69,18 +70,18 @@ def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool =
     if linked:
         yield _Unit(query, batches, True).answer()
         return
-    rest = list(batches)
-    crowded = keys_of_two_rows(rest, query.ordering) if query.table.key else ()
+    every = list(batches)
+    crowded = keys_of_two_rows(every, query.ordering) if query.table.key else NO_KEYS
     if len(crowded):
-        masks = [pc.is_in(batch["hash"], value_set=crowded) for batch in rest]
-        yield _Unit(query, [batch.filter(mask) for batch, mask in zip(rest, masks, strict=True)], True).answer()
-        rest = [batch.filter(pc.invert(mask)) for batch, mask in zip(rest, masks, strict=True)]
-    rows = last_images(query, rest)
+        yield _Unit(query, [batch.filter(pc.is_in(batch["hash"], value_set=crowded)) for batch in every], True).answer()
+    rows = last_images(query, every, crowded)
+    if len(crowded) and (rows is None or query.keeps):
+        every = [batch.filter(pc.invert(pc.is_in(batch["hash"], value_set=crowded))) for batch in every]
     if rows is None:
-        yield _Unit(query, rest, False).answer()
+        yield _Unit(query, every, False).answer()
     else:
         nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
-        yield UnitAnswer(*rows, concatenated([], nothing), select_whole(query, rest) if query.keeps else None)
+        yield UnitAnswer(*rows, concatenated([], nothing), select_whole(query, every) if query.keeps else None)
 
 
 class _Unit:
@@ -94,7 +95,7 @@ class _Unit:
         self._is_whole = batches is self._given or not self._given
         truncates = truncate_operations(query.truncates, self._schema)
         every = query.ordering.sort(concatenated([*batches, truncates], self._schema))
-        if linked:  # what follows takes much memory, and the pieces that were read have left some
+        if linked and len(every) >= MIN_LARGE:  # what follows takes much; what was read left some
             pa.default_memory_pool().release_unused()
         check_bound(query, every)
         self._every = without_repeated(every, query.ordering, bool(self._table.key))

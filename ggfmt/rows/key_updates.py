@@ -30,7 +30,7 @@ MAX_GROUP_KEYS = 200_000  # that a task works on, unless more of them are connec
 
 _LONG, _WORD = pa.int64(), pa.uint64()
 _HEADS = ["seq", "position", "op", "tx", "ts", "hash"]
-_NO_OPERATIONS = ("hash", pa.array([], _WORD)), ("op", pa.array([], pa.int8()))
+NO_KEYS: pa.UInt64Array = pa.array([], _WORD)
 
 
 @dataclass(frozen=True)
@@ -128,16 +128,24 @@ def keys_of_two_rows(batches: Sequence[pa.RecordBatch], ordering: Ordering) -> p
     """Return the hashes of keys at which two rows may be for a while: under a deferred constraint, a transaction may
     insert a row at the key of another one. There an insert follows an operation that is not a delete, and another
     operation of the same moment follows the insert."""
-    hashes, ops = (pa.concat_arrays([batch[name] for batch in batches] or [none]) for name, none in _NO_OPERATIONS)
-    counts = pc.value_counts(hashes)
-    several = counts.field("values").filter(pc.greater_equal(counts.field("counts"), 3))
-    keys = several.filter(pc.is_in(several, value_set=hashes.filter(pc.equal(ops, INSERT))))
-    if not len(keys):
-        return narrow(keys, pa.UInt64Array)
-    heads = [batch.select(_HEADS).filter(pc.is_in(batch["hash"], value_set=keys)) for batch in batches]
-    every = ordering.sort(concatenated(heads, heads[0].schema))
+    parts = [batch.select(_HEADS) for batch in batches if len(batch)]
+    if not parts:
+        return NO_KEYS
+    heads = concatenated(parts, parts[0].schema)
+    inserts = pc.equal(heads["op"], INSERT)
+    if not inserts.true_count:
+        return NO_KEYS
+    moments = _moments_of_keys(heads)
+    counts = pc.value_counts(moments.filter(inserts))
+    again = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    after = pc.and_not(pc.is_in(moments, value_set=counts.field("values")), inserts)
+    if len(again):
+        after = pc.or_(after, pc.is_in(moments, value_set=again))
+    if not after.true_count:
+        return NO_KEYS
+    every = ordering.sort(heads.filter(pc.is_in(heads["hash"], value_set=heads["hash"].filter(after))))
     every = every.take(pc.array_sort_indices(every["hash"]))  # a stable sort
-    first, middle, last = (every.slice(start, len(every) - 2) for start in range(3))
+    first, middle, last = (every.slice(start, max(len(every) - 2, 0)) for start in range(3))
     hits = pc.and_(pc.equal(middle["op"], INSERT), pc.not_equal(first["op"], DELETE))
     for neighbor in (first, last):
         hits = pc.and_(hits, pc.fill_null(pc.equal(neighbor["hash"], middle["hash"]), False))
@@ -154,12 +162,18 @@ def may_meet_an_insert(batch: pa.RecordBatch) -> pa.BooleanArray:
     for end in (0, count - 1):
         found = pc.or_(found, same_moment(batch, batch.take(pa.repeat(pa.scalar(end, _LONG), count))))
     inserts = pc.equal(batch["op"], INSERT)
-    others = pc.and_not(pc.is_in(batch["hash"], value_set=batch["hash"].filter(inserts)), inserts)
-    if others.true_count:
-        times = pc.if_else(batch["tx"].is_valid(), pa.scalar(None, batch["ts"].type), batch["ts"])
-        moments = row_hashes([batch["hash"], batch["tx"], times])
-        found = pc.or_(found, pc.and_(others, pc.is_in(moments, value_set=moments.filter(inserts))))
-    return found
+    moments = _moments_of_keys(batch)
+    others = pc.and_not(pc.is_in(moments, value_set=moments.filter(inserts)), inserts)
+    return pc.or_(found, others)
+
+
+def _moments_of_keys(batch: pa.RecordBatch) -> pa.UInt64Array:
+    """Return a hash for each operation, equal for those of one key at the same moment."""
+    ids, times = batch["tx"], batch["ts"]
+    if ids.null_count == len(ids):
+        return row_hashes([batch["hash"], times])
+    times = pc.if_else(ids.is_valid(), pa.scalar(None, times.type), times)
+    return row_hashes([batch["hash"], ids, times])
 
 
 def may_be_one_record(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArray:

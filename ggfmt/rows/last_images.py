@@ -23,10 +23,13 @@ from ggfmt.rows.query import CURRENT
 from ggfmt.rows.results import RowCounts, TableQuery, misfit
 
 
-def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> tuple[pa.RecordBatch, RowCounts] | None:
+def last_images(
+    query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.UInt64Array
+) -> tuple[pa.RecordBatch, RowCounts] | None:
     """Return the rows after some operations; None if the last operation of a key may not say all about its row.
 
     batches  all operations of these rows, which change no keys, with rows of the base as inserts, in any order
+    apart    hashes of keys whose rows are left out
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
@@ -38,6 +41,9 @@ def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> tuple[p
     places = _last_places(query, batches)
     if places is None:
         return None
+    if len(apart):
+        hashes = pa.concat_arrays([batch["hash"] for batch in batches])
+        places = places.filter(pc.invert(pc.is_in(hashes.take(places), value_set=apart)))
     found = _Chosen(batches, places)
     columns = [_typed(query, found, name) for name in query.columns]
     rows = pa.RecordBatch.from_arrays(columns, schema=query.schema)
