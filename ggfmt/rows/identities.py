@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import pyarrow as pa
 
@@ -49,20 +50,27 @@ class Identities:
 
 @dataclass(slots=True)
 class _Row:
-    """A row during the pass. `arrived`: the operation that brought it to a key where another row was; `moved`: the
-    operation that brought it to a key of which nothing was known; `replaced`: an insert has taken its key."""
+    """A row during the pass.
+
+    last      its last operation
+    arrived   the operation that brought it to a key where another row was
+    moved     the operation that brought it to a key of which nothing was known
+    replaced  an insert has taken its key
+    """
 
     number: int
-    operations: list[int]
+    last: int | None = None
     arrived: int | None = None
     moved: int | None = None
     replaced: bool = False
 
 
 class _Values:
-    """Values of operations as codes, the same for equal values of a column."""
+    """Values of operations as codes, the same for equal values of a column. `previous`: by operation the one before it
+    of the same row."""
 
-    def __init__(self, batch: pa.RecordBatch, table: RowTable) -> None:
+    def __init__(self, batch: pa.RecordBatch, table: RowTable, previous: Mapping[int, int]) -> None:
+        self._previous = previous
         self._columns = []
         self._keys = {i for i, name in enumerate(table.columns) if name in table.key}
         count = len(batch)
@@ -113,7 +121,9 @@ class _Values:
         codes, has_before, has_after, unavailable = self._columns[i]
         # A column that was dropped and added again is a new one: what the row had in the old one says nothing.
         arrival = None if self._arrivals is None else self._arrivals[i][self._epoch_of(before)]
-        for operation in reversed(row.operations):
+        at = row.last
+        while at is not None:
+            operation, at = at, self._previous.get(at)
             if arrival is not None and self._seqs[operation] < arrival:
                 return _UNKNOWN
             op = self._ops[operation]
@@ -171,9 +181,10 @@ class _Pass:
         times = pc.if_else(known, pa.scalar(None, batch["ts"].type), batch["ts"])
         self._moments = int64_view(row_codes([batch["tx"], times]))
         self._has_transaction = known.to_pylist()
-        self._rows_at: dict[int, list[_Row]] = {}
+        self._rows_at: dict[int, tuple[_Row, ...]] = {}  # nothing: it is known that no row is there
+        self._previous: dict[int, int] = {}
         self._crowded: set[int] = set()
-        self._collisions: list[tuple[int, int, int]] = []  # keys, rows and operations
+        self._collisions: dict[int, list[tuple[int, int]]] = {}  # by key: rows and operations
         self._count = 0
         self._found = Identities(halves=dict(halves))
         self._halves = self._found.halves
@@ -182,7 +193,7 @@ class _Pass:
     @property
     def _values(self) -> _Values:
         if self._lazy_values is None:
-            self._lazy_values = _Values(self._batch, self._table)
+            self._lazy_values = _Values(self._batch, self._table, self._previous)
         return self._lazy_values
 
     def run(self) -> Identities:
@@ -213,22 +224,26 @@ class _Pass:
             else:
                 assert op == UPDATE
                 row = self._update(operation, self._old[operation], self._new[operation], operation)
-            row.operations.append(operation)
+            if row.last is not None:
+                self._previous[operation] = row.last
+            row.last = operation
             groups.append(row.number)
         self._found.open = set() if last is None else self._open_at(last)
         self._settle()
-        self._found.collided = [(row, operation) for _, row, operation in self._collisions]
+        self._found.collided = sorted(
+            (pair for pairs in self._collisions.values() for pair in pairs), key=itemgetter(1)
+        )
         return self._found
 
     def _open_at(self, last: int) -> set[int]:
         """Return the last operations of rows that share a key, or came to one in the moment of an operation."""
         rows = [row for key in self._crowded for row in self._rows_at[key]]
         rows += [row for there in self._rows_at.values() for row in there if self._same_moment(last, row.moved)]
-        return {row.operations[-1] for row in rows}
+        return {row.last for row in rows if row.last is not None}
 
     def _unknown_row(self) -> _Row:
         self._count += 1
-        return _Row(self._count - 1, [])
+        return _Row(self._count - 1)
 
     def _insert(self, operation: int, key: int) -> _Row:
         if not self._has_transaction[operation]:
@@ -238,9 +253,9 @@ class _Pass:
                 self._found.ended.setdefault(row.number, operation)
                 row.replaced = True
         # The key is free, so that no row of an earlier collision is left there.
-        self._collisions = [
-            each for each in self._collisions if each[0] != key or self._same_moment(operation, each[2])
-        ]
+        earlier = self._collisions.pop(key, None)
+        if earlier is not None:
+            self._collisions[key] = [each for each in earlier if self._same_moment(operation, each[1])]
         row = self._unknown_row()
         self._put(key, row, operation)
         return row
@@ -253,10 +268,10 @@ class _Pass:
         return row
 
     def _put(self, key: int, row: _Row, operation: int) -> None:
-        rows = self._rows_at.setdefault(key, [])
+        rows = self._rows_at.get(key)
         row.arrived = operation if rows else None
-        rows.append(row)
-        if len(rows) > 1:
+        self._rows_at[key] = (*rows, row) if rows else (row,)
+        if rows:
             self._crowded.add(key)
 
     def _take(self, key: int, operation: int, before: int, new: int | None) -> _Row | None:
@@ -266,7 +281,7 @@ class _Pass:
         before  the operation with the before image
         new     the key of the row after the operation; None for a delete
         """
-        rows = self._rows_at.get(key, [])
+        rows = self._rows_at.get(key, ())
         row = rows[0] if rows else None
         if len(rows) > 1:
             fits = [self._values.fit(each, before, self._halves) for each in rows]
@@ -277,17 +292,17 @@ class _Pass:
             row = (fitting or replaced or current or rows)[0]
             if len(fitting) > 1 and new == key:
                 self._found.doubtful.add(operation)  # which of them it changes is unknown
-        rest, is_rest_known = [each for each in rows if each is not row], True
+        rest, is_rest_known = tuple(each for each in rows if each is not row) if len(rows) > 1 else (), True
         if len(rows) == 1 and row is not None and self._same_moment(operation, row.moved):
             # It came to this key in this transaction. Whether another row was here is unknown.
             if not self._values.fit(row, before, self._halves):
                 row, rest = None, rows
             elif new != key and not self._values.is_whole(before):
                 self._found.doubtful.add(operation)
-                self._collisions.append((key, row.number, operation))
-                rest, is_rest_known = [], False
+                self._collisions.setdefault(key, []).append((row.number, operation))
+                rest, is_rest_known = (), False
         if is_rest_known:
-            self._rows_at[key] = rest  # an empty list: nothing is there, and that is known
+            self._rows_at[key] = rest
         else:
             del self._rows_at[key]
         if len(rest) < 2 and not any(each.replaced for each in rest):
@@ -313,5 +328,5 @@ class _Pass:
                     self._found.overtaken.add(row.number)
             for row in rows:
                 row.arrived = None
-            self._rows_at[key] = rows[-1:]
+            self._rows_at[key] = tuple(rows[-1:])
         self._crowded.clear()

@@ -278,19 +278,7 @@ class _ConsolidationRun:
             for number, (name, base) in enumerate(prepared.items())
         ]
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
-            items = [(one, task, item) for one in work for task, item in step(one)]
-            plans = {one.number: one.plan for one in work}
-            calls = [_Call(one.number, task, item) for one, task, item in items]
-            # A plan may be large, so that each task gets it once, and not with each of its items.
-            # What a step leaves free is in other pieces than the next one needs.
-            pa.default_memory_pool().release_unused()
-            done = runner.run(partial(_call, plans), calls)
-            for (one, _, item), result in zip(items, done, strict=True):
-                if result.abend is not None:
-                    raise Abend(result.abend)
-                if result.error is not None:
-                    raise UsageError(result.error)
-                one.take(item, result)
+            _take_step(work, step, runner)
         return [one.finished() for one in work]
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
@@ -458,7 +446,8 @@ class _TableWork:
 
     def group_items(self) -> Iterator[tuple[Task, Any]]:
         by_group: dict[int, list[StagedPart]] = {}
-        for part in self._linked_parts:
+        while self._linked_parts:  # a group's task gives them back as soon as it has read them
+            part = self._linked_parts.pop()
             by_group.setdefault(part.bucket, []).append(part)
         for number, parts in sorted(by_group.items()):
             yield answer_group, Group(number, parts, self._groups)
@@ -503,11 +492,19 @@ class _TableWork:
             self._results += result.rows
             self._count(result)
         elif result.files is None:
+            assert isinstance(item, Bucket)
             self._linked_parts += result.rows
+            self._give_back(item, result.rest)
         else:
             assert isinstance(item, Bucket)
             self.result.files += [(item.number, file) for file in result.files]
             self._count(result)
+
+    def _give_back(self, bucket: Bucket, rest: Sequence[StagedPart]) -> None:
+        """Keep of the operations in memory of a bucket only the rest, which are of no connected key."""
+        for parts in (self._kept_parts, self._staged.parts):
+            parts[:] = (part for part in parts if part.batch is None or part.bucket % self._groups != bucket.number)
+        self._staged.parts += rest
 
     def finished(self) -> TableResult:
         """Return the result, once all tasks are done."""
@@ -524,6 +521,28 @@ class _TableWork:
         self.result.unresolved += result.unresolved
         self.result.places += result.places
         self.result.kept.add(result.kept)
+
+
+def _take_step(
+    work: Sequence[_TableWork], step: Callable[[_TableWork], Iterator[tuple[Task, Any]]], runner: Runner
+) -> None:
+    """Run a step for all tables. What it has found stays in memory only where a table keeps it.
+
+    Raises: Abend, UsageError of a task.
+    """
+    items = [(one, task, item) for one in work for task, item in step(one)]
+    plans = {one.number: one.plan for one in work}
+    calls = [_Call(one.number, task, item) for one, task, item in items]
+    # A plan may be large, so that each task gets it once, and not with each of its items.
+    # What a step leaves free is in other pieces than the next one needs.
+    pa.default_memory_pool().release_unused()
+    done = runner.run(partial(_call, plans), calls)
+    for (one, _, item), result in zip(items, done, strict=True):
+        if result.abend is not None:
+            raise Abend(result.abend)
+        if result.error is not None:
+            raise UsageError(result.error)
+        one.take(item, result)
 
 
 def _check_late(previous: PreviousResult, staged: StagedInput, name: str, kind: PositionKind) -> None:

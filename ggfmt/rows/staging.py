@@ -389,6 +389,10 @@ def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> Iterator[t
     if numbers is None:
         yield 0, batch
         return
+    ends = pc.min_max(numbers)
+    if len(numbers) and ends["min"] == ends["max"]:
+        yield ends["min"].as_py(), batch
+        return
     order = pc.array_sort_indices(numbers)
     batch = _taken(batch, order)
     counts = pc.value_counts(numbers.take(order))
@@ -409,6 +413,11 @@ def _taken(batch: pa.RecordBatch, rows: pa.UInt64Array) -> pa.RecordBatch:
             taken[identity] = column.take(rows)
         columns.append(taken[identity])
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def filtered(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
+    """Return the rows of a batch where a mask is true."""
+    return batch if mask.true_count == len(batch) else _taken(batch, pc.indices_nonzero(mask))
 
 
 def _identity(column: pa.Array[Any]) -> object:
@@ -521,18 +530,18 @@ def load(parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
                 yield reader.get_batch(index)
 
 
-def large_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield operations in batches of `UNIT_BYTES`, or all of them in one."""
+def in_units(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+    """Yield batches together up to `UNIT_BYTES`."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         waiting.append(batch)
         size += batch.nbytes
         if size >= UNIT_BYTES:
-            yield concatenated(waiting, schema)
+            yield waiting
             waiting, size = [], 0
     if waiting:
-        yield concatenated(waiting, schema)
+        yield waiting
 
 
 def is_in_process(runner: Runner) -> bool:

@@ -42,7 +42,8 @@ from ggfmt.rows.staging import (
     StagedPart,
     bucket_numbers,
     buckets_of,
-    large_batches,
+    filtered,
+    in_units,
     load,
     piece_count,
 )
@@ -120,11 +121,13 @@ class KeptFiles:
 
 @dataclass
 class UnitResult:
-    """What a task has found. `rows`: parts with rows for the buckets they belong to; `places`: of the first unresolved
+    """What a task has found. `rows`: parts with rows for the buckets they belong to; `rest`: operations in memory that
+    nothing connects; `places`: of the first unresolved
     operations; `kept`: operations for later runs. `error`: what is wrong with the base, `abend`: with the
     operations."""
 
     rows: list[StagedPart] = field(default_factory=list)
+    rest: list[StagedPart] = field(default_factory=list)
     files: list[WrittenFile] | None = None
     unresolved: list[WrittenFile] = field(default_factory=list)
     counts: RowCounts = field(default_factory=RowCounts)
@@ -225,41 +228,47 @@ def _base_of(plan: TablePlan, bucket: Bucket) -> Iterator[pa.RecordBatch]:
 
 
 def extract_linked(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
-    """Leave the operations of connected keys in a bucket by the group of their keys; rows of the base as inserts."""
+    """Leave the operations of connected keys in a bucket by the group of their keys; rows of the base as inserts. Of
+    operations that are in memory, leave the rest as well."""
     linked, table = plan.linked, plan.table
     assert linked is not None
     schema = staged_schema(table)
     files = plan.files("linked", f"{bucket.number}-{attempt}")
+    rest: list[StagedPart] = []
+    base = (base_operations(rows, table, schema) for rows in _base_of(plan, bucket) if len(rows))
+    in_files = load(part for part in bucket.parts if part.batch is None)
+    in_memory = load(part for part in bucket.parts if part.batch is not None)
     try:
-        # In large batches: to look up keys, Arrow makes a table of all connected keys for each call.
-        operations = large_batches(load(bucket.parts), schema)
-        rows = (base_operations(rows, table, schema) for rows in _base_of(plan, bucket) if len(rows))
-        for batch in chain(rows, operations):
-            groups = linked.group_of(batch["hash"])
-            wanted = groups.is_valid()
-            if wanted.true_count:
-                files.write(table.name, batch.filter(wanted), groups.filter(wanted))
+        for batches, is_in_memory in ((chain(base, in_files), False), (in_memory, True)):
+            for some in in_units(batches):
+                for batch, groups in zip(some, _looked_up(some, linked.group_of), strict=True):
+                    wanted = groups.is_valid()
+                    if wanted.true_count:
+                        files.write(table.name, filtered(batch, wanted), groups.filter(wanted))
+                    if is_in_memory and wanted.true_count < len(batch):
+                        others = filtered(batch, pc.invert(wanted))
+                        rest.append(StagedPart(bucket.number, others.nbytes, others))
     except UsageError as error:
         return UnitResult(error=error.diagnostics[0])
     finally:
         written = files.close()
     parts, _ = written.get(table.name, ([], 0))
-    return UnitResult(rows=parts)
+    return UnitResult(rows=parts, rest=rest)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Operations of connected keys. `buckets`: of the results."""
+    """Operations of connected keys. `parts`: the task takes those in memory away; `buckets`: of the results."""
 
     number: int
-    parts: Sequence[StagedPart]
+    parts: list[StagedPart]
     buckets: int
 
 
 def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
     """Find the rows of connected keys, and leave them by bucket."""
     assert plan.linked is not None
-    (found,) = answers(plan.query, load(group.parts), linked=True)
+    (found,) = answers(plan.query, load(_taken_from(group.parts)), linked=True)
     files = plan.files("results", f"{group.number}-{attempt}")
     rows = found.rows
     hashes = row_hashes([rows[name] for name in plan.table.key])
@@ -270,6 +279,11 @@ def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
     _add_unresolved(plan, found, result, f"g{group.number}-{attempt}")
     _add_kept(plan, found, result, f"g{group.number}-{attempt}")
     return result
+
+
+def _taken_from(parts: list[StagedPart]) -> Iterator[StagedPart]:
+    while parts:
+        yield parts.pop()
 
 
 def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
