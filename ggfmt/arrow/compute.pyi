@@ -181,6 +181,7 @@ class _Split(Protocol):
 match_substring: _Match
 match_substring_regex: _Match
 starts_with: _Match
+ends_with: _Match
 replace_substring: _Replace
 replace_substring_regex: _Replace
 ascii_rpad: _Pad

@@ -323,32 +323,52 @@ _ANY_TIME = (
     r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
 _TRUE, _FALSE = ("true", "t"), ("false", "f")
-_MARK = "\uffff"  # begins values; a text that begins so gets a second one
+_MARK = "\uffff"  # begins values without a spelling of their own; a text that begins so gets a second one
 _OTHERS = r"(?s)^(?:[+-]?[0-9.]+[eE][-+0-9]+|[tTfF]|(?i:true|false)|[\[{].*|\\x[0-9a-fA-F]*)$"
+# Texts that may be another spelling than the one that stands for the value, such as `1.50`, `2026-01-31T12:00Z`, `T`.
+_RESPELLED = (
+    rf"(?s)^(?:{_MARK}.*|\+[0-9.]+|-?\.[0-9]+|-0|-?[0-9]+\.(?:[0-9]*0)?|[+-]?[0-9.]+[eE][-+0-9]+"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9].*| (?:00:00:00|[0-9]{2}:[0-9]{2}|[0-9].*(?:Z|[+-][0-9:]+|\.[0-9]*0)))"
+    r"|[tTfF]|(?i:true|false)|[\[{].*|\\x[0-9a-fA-F]*[A-F][0-9a-fA-F]*)$"
+)
 _INSTANT = pa.timestamp("us", "UTC")
+_FIRST_MICROS, _LAST_MICROS = -62_167_219_200_000_000, 253_402_300_799_999_999  # of the years 0 and 9999
 _NOTHING = pa.scalar(None, STRING)
 
 
 def _any_values(texts: pa.StringArray) -> pa.StringArray:
-    """Return texts that are spellings of a value as one text with its kind after a mark, and all others as they are."""
+    """Return one spelling for all spellings of a value, or its kind and text after a mark, and other texts as they are.
+
+    Most texts stay as they are, and are looked at once.
+    """
+    other = pc.fill_null(pc.match_substring_regex(texts, _RESPELLED), False)
+    if not other.true_count:
+        return texts
+    return as_strings(pc.replace_with_mask(texts, other, _one_spelling(texts.filter(other))))
+
+
+def _one_spelling(texts: pa.StringArray) -> pa.StringArray:
     marked = pc.starts_with(texts, _MARK)
     if pc.any(marked, min_count=0).as_py():
         texts = as_strings(pc.replace_substring_regex(texts, f"^{_MARK}", 2 * _MARK))
     found = texts
-    for pattern, read in ((_ANY_NUMBER, _any_numbers), (_ANY_TIME, _any_times), (_OTHERS, _other_values)):
+    for pattern, read in ((_ANY_NUMBER, _numbers), (_ANY_TIME, _any_times), (_OTHERS, _other_values)):
         fits = pc.match_substring_regex(texts, pattern)
         if pc.any(fits, min_count=0).as_py():
             found = as_strings(pc.coalesce(read(as_strings(pc.if_else(fits, texts, _NOTHING))), found))
     return found
 
 
-def _any_numbers(texts: pa.StringArray) -> pa.StringArray:
-    return as_strings(pc.binary_join_element_wise(f"{_MARK}number", _numbers(texts), " "))
-
-
 def _any_times(texts: pa.StringArray) -> pa.StringArray:
-    micros = typed_values(texts, _INSTANT)[0].cast(pa.int64()).cast(STRING)
-    return as_strings(pc.binary_join_element_wise(f"{_MARK}instant", micros, " "))
+    """Return instants as `2026-01-31 12:00:00.5` in UTC, and midnight as a date."""
+    micros = typed_values(texts, _INSTANT)[0].cast(pa.int64())
+    written = pc.ascii_rtrim(pc.ascii_rtrim(micros.cast(pa.timestamp("us")).cast(STRING), "0"), ".")
+    written = pc.if_else(pc.ends_with(written, " 00:00:00"), pc.utf8_slice_codeunits(written, 0, 10), written)
+    known = pc.and_(pc.greater_equal(micros, _FIRST_MICROS), pc.less_equal(micros, _LAST_MICROS))
+    if pc.all(known, min_count=0).as_py() is not False:
+        return as_strings(written)
+    marked = pc.binary_join_element_wise(f"{_MARK}instant", micros.cast(STRING), " ")
+    return as_strings(pc.if_else(known, written, marked))
 
 
 def _other_values(texts: pa.StringArray) -> pa.StringArray:
@@ -356,14 +376,14 @@ def _other_values(texts: pa.StringArray) -> pa.StringArray:
 
 
 def _other_value(text: str) -> str | None:
-    """Return the only text of a value, with its kind after a mark; None for a text that is no value."""
+    """Return the one text for a value; None for a text that is no value."""
     lowered = text.lower()
     if lowered in _TRUE or lowered in _FALSE:
-        return f"{_MARK}boolean {lowered in _TRUE}"
+        return str(lowered in _TRUE).lower()
     if lowered.startswith("\\x"):
-        return f"{_MARK}bytes {lowered}"
-    if _ANY_EXPONENT.fullmatch(text) and (number := _odd_number(text)) is not None:
-        return f"{_MARK}number {number}"
+        return lowered
+    if _ANY_EXPONENT.fullmatch(text):
+        return _odd_number(text)
     if text.startswith("{") and (value := _json(text)) is not None:
         return f"{_MARK}json {value}"
     if text[:1] in ("{", "[") and (value := _array_text(text, ANY)) is not None:

@@ -96,8 +96,8 @@ class RowComparison:
 
     def compare_keyed_rows(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
         """Compare rows with a key. Rows of a repeated key are compared as whole rows."""
-        a, b = (self._with_keys_of_the_type(batch, kind) for batch, kind in ((a, "missing"), (b, "extra")))
-        codes = _codes(*([self.common(batch, at)[0] for at in range(self._keys)] for batch in (a, b)))
+        (a, keys_a), (b, keys_b) = self._with_keys(a, "missing"), self._with_keys(b, "extra")
+        codes = _codes(keys_a, keys_b)
         of_a, of_b = codes.slice(0, len(a)), codes.slice(len(a))
         repeated = [_repeated(of_a), _repeated(of_b)]
         if any(map(len, repeated)):
@@ -120,13 +120,18 @@ class RowComparison:
             a if rows_a.equals(of_a) else a.take(rows_a), b if len(rows_b) == len(b) else b.take(rows_b)
         )
 
-    def _with_keys_of_the_type(self, batch: pa.RecordBatch, kind: str) -> pa.RecordBatch:
-        """Return the rows without those whose key is not a value of the other side's type: they match nothing."""
-        odd = _any(self.common(batch, at)[1] for at in range(self._keys))
+    def _with_keys(self, batch: pa.RecordBatch, kind: str) -> tuple[pa.RecordBatch, list[pa.Array[Any]]]:
+        """Return the rows and their keys in the common types, without those whose key is not a value of the other
+        side's type: they match nothing.
+        """
+        keys = [self.common(batch, at) for at in range(self._keys)]
+        values = [values for values, _ in keys]
+        odd = _any(mask for _, mask in keys)
         if odd is None:
-            return batch
+            return batch, values
         self._add_unmatched(kind, batch.filter(odd))
-        return batch.filter(pc.invert(odd))
+        usual = pc.invert(odd)
+        return batch.filter(usual), [array.filter(usual) for array in values]
 
     def _compare_pairs(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
         """Compare rows with equal keys, in the same order."""
@@ -184,28 +189,36 @@ class RowComparison:
             examples[at] = Example("different", key, self._row(a, row, [at]), self._row(b, row, [at]))
 
     def compare_whole_rows(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
-        """Compare whole rows, with a last column for how many equal rows each stands for."""
+        """Compare whole rows, with a last column for how many equal rows each stands for.
+
+        Most equal rows are written alike. Only the others are compared by what their texts mean.
+        """
+        is_any = ANY in self._types
+        a, b = self._without_equal(a, b, as_written=is_any)
+        if is_any and len(a) and len(b):
+            before = self.found.equal
+            a, b = self._without_equal(a, b)
+            self.found.respelled_rows += self.found.equal - before
+        for kind, batch in (("missing", a), ("extra", b)):
+            counts = batch.column(len(self._pairs))
+            setattr(self.found, kind, getattr(self.found, kind) + (pc.sum(counts).as_py() or 0))
+            for row, count in enumerate(non_null_values(counts[: self._left[kind]])):
+                self._keep_alone(kind, batch, row, count)
+
+    def _without_equal(
+        self, a: pa.RecordBatch, b: pa.RecordBatch, as_written: bool = False
+    ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """Count equal rows. Return the rows of each side that are left, each once, with their counts."""
         if not len(a) + len(b):  # Arrow 18 crashes on columns without a chunk
-            return
+            return a, b
         counts = [batch.column(len(self._pairs)) for batch in (a, b)]
         nothing = [pa.repeat(pa.scalar(0, _LONG), len(batch)) for batch in (a, b)]
         sums = pa.concat_arrays([counts[0], nothing[1]]), pa.concat_arrays([nothing[0], counts[1]])
-        groups = _groups(self._codes_of_wholes(a, b), *sums)
-        equal = _equal_rows(groups)
-        self.found.equal += equal
-        if equal and ANY in self._types:
-            self.found.respelled_rows += equal - _equal_rows(_groups(self._codes_of_wholes(a, b, True), *sums))
+        groups = _groups(self._codes_of_wholes(a, b, as_written), *sums)
+        self.found.equal += pc.sum(pc.min_element_wise(groups["a_sum"], groups["b_sum"])).as_py() or 0
         more = pc.subtract(groups["a_sum"], groups["b_sum"])
-        for kind, batch, surplus, rows, first in (
-            ("missing", a, more, groups["row_min"], 0),
-            ("extra", b, pc.negate(more), groups["row_max"], len(a)),
-        ):
-            there = pc.greater(surplus, 0)
-            total = pc.sum(surplus.filter(there)).as_py() or 0
-            setattr(self.found, kind, getattr(self.found, kind) + total)
-            some = pc.indices_nonzero(there)[: self._left[kind]]
-            for row, count in zip(non_null_values(rows.take(some)), non_null_values(surplus.take(some)), strict=True):
-                self._keep_alone(kind, batch, row - first, count)
+        of_b = pc.subtract(groups["row_max"], pa.scalar(len(a), _LONG))
+        return _left_over(a, groups["row_min"], more), _left_over(b, of_b, pc.negate(more))
 
     def _codes_of_wholes(self, a: pa.RecordBatch, b: pa.RecordBatch, as_written: bool = False) -> pa.Int64Array:
         """Return numbers for rows, equal for equal rows. `as_written`: no other spelling of a text is equal to it."""
@@ -265,9 +278,11 @@ def _groups(codes: pa.Int64Array, a: pa.Array[Any], b: pa.Array[Any]) -> pa.Tabl
     )
 
 
-def _equal_rows(groups: pa.Table) -> int:
-    count: int = pc.sum(pc.min_element_wise(groups["a_sum"], groups["b_sum"])).as_py() or 0
-    return count
+def _left_over(batch: pa.RecordBatch, rows: pa.ChunkedArray[Any], counts: pa.ChunkedArray[Any]) -> pa.RecordBatch:
+    """Return the rows with these numbers and counts, if their counts are positive."""
+    there = pc.greater(counts, 0)
+    left = batch.take(rows.filter(there).combine_chunks())
+    return left.set_column(batch.num_columns - 1, COUNT, counts.filter(there).combine_chunks())
 
 
 def _repeated(codes: pa.Int64Array) -> pa.Int64Array:
