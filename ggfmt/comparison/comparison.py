@@ -358,7 +358,7 @@ def _compare_sides(asked: ComparisonOptions, places: Sequence[ComparisonSide]) -
     for a, b in pairs:
         both = a is not None and b is not None
         found.append(compared[a or ""] if both else TableComparison(a or b or "", only="b" if a is None else "a"))
-    return Comparison(strip_credentials(asked.a), strip_credentials(asked.b), tuple(found))
+    return Comparison(strip_credentials(places[0].given), strip_credentials(places[1].given), tuple(found))
 
 
 def _without_other_schemas(places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> list[Names]:

@@ -23,7 +23,7 @@ from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageErr
 from ggfmt.model.table import join_name
 
 _SCHEME = re.compile(r"postgres(?:ql)?://")
-_ADDRESS = re.compile(r"postgres(?:ql)?://(?:([^@/?]*)@)?([^/?@]*)(?:/([^?@]*))?(?:\?(.*))?", re.DOTALL)
+_ADDRESS = re.compile(r"postgres(?:ql)?://(?:([^@/?]*)@)?([^/?@]*)(?:/([^?@]*))?(?:\?([^@]*))?", re.DOTALL)
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
 _PASSWORD = re.compile(r"(?:^|&)(?:ssl)?password=([^&]*)")
 _CONNECT_SECONDS = 10
@@ -49,7 +49,13 @@ from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 left join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 left join pg_catalog.pg_type t on t.oid = a.atttypid
-left join pg_catalog.pg_type base on base.oid = coalesce(nullif(t.typbasetype, 0), t.oid)
+left join lateral (
+  with recursive below (oid, next) as (
+    select t.oid, t.typbasetype
+    union all select d.oid, d.typbasetype from below join pg_catalog.pg_type d on d.oid = below.next
+  ) select oid from below where next = 0
+) b on true
+left join pg_catalog.pg_type base on base.oid = b.oid
 left join pg_catalog.pg_type element on element.oid = base.typelem and base.typcategory = 'A'
 where c.relkind in ('r', 'p') and not c.relispartition and n.nspname <> 'information_schema'
   and n.nspname !~ '^pg_'
@@ -91,6 +97,11 @@ _AS_TEXT: dict[str, pa.DataType] = {
 
 def is_database(given: str) -> bool:
     return _SCHEME.match(given) is not None
+
+
+def shown_url(url: str) -> str:
+    """Return the URL of a database for people: without a user, a password and options, which may be secrets."""
+    return without_credentials(url.partition("?")[0])
 
 
 @dataclass(frozen=True)
@@ -156,7 +167,7 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        self.shown = without_credentials(url)
+        self.shown = shown_url(url)
         self._address, self._secrets, self._place = _parsed(url)
         driver = _driver()
         with self.errors():

@@ -99,8 +99,8 @@ def _of_database(given: str) -> ComparisonSide:
     if not database.tables:
         database.close()
         help = "check the name of the database, and what its user may see"
-        raise UsageError(Diagnostic("GG581", "the database has no table", Span(file=given), help))
-    return ComparisonSide(given, dict.fromkeys(database.tables, ()), True, database.keys, database)
+        raise UsageError(Diagnostic("GG581", "the database has no table", Span(file=database.shown), help))
+    return ComparisonSide(database.shown, dict.fromkeys(database.tables, ()), True, database.keys, database)
 
 
 def _of_file(store: Store, given: str) -> ComparisonSide:

@@ -51,6 +51,8 @@ alter table hidden enable row level security;
 create policy first_row on hidden using (id = 1);
 create user reader password 's3cret';
 grant select on typed, hidden to reader;
+create user locked password 's3cr/et';
+grant select on keyless to locked;
 """
 
 
@@ -63,7 +65,7 @@ def database() -> Iterator[Server]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    with server(found, {"listen_addresses": "127.0.0.1", "port": port}) as running:
+    with server(found, {"listen_addresses": "127.0.0.1", "port": port}, "locked") as running:
         running.run(SQL)
         yield running
 
@@ -187,6 +189,40 @@ def test_all_tables_are_read_at_one_time_and_only_read(database: Server, url: st
         database.run("delete from keyless where v = 9")
 
 
+@pytest.mark.parametrize("place", ["PGPASSWORD", "PGPASSFILE", "~/.pgpass", "PGSERVICE", "the URL"])
+def test_passwords(
+    database: Server, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any, place: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    locked, rows = url.replace(f"//{database.user}@", "//locked@"), tmp_path / "rows.csv"
+    rows.write_text("v\n1\n1\n2\n", encoding="utf-8")
+    code, text = called(locked, str(rows), "--table", "keyless")
+    assert (code, "no password supplied" in text, "PGPASSWORD" in text) == (3, True, True)
+    shown = []
+    for password in ("WRONG", "s3cr/et"):
+        given = locked
+        if place == "PGPASSWORD":
+            monkeypatch.setenv(place, password)
+        elif place == "PGSERVICE":
+            (tmp_path / "services").write_text(f"[here]\npassword={password}\n", encoding="utf-8")
+            monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+            monkeypatch.setenv(place, "here")
+        elif place == "the URL":
+            given = f"{locked}?password={password.replace('/', '%2F')}"
+        else:
+            file = tmp_path / ("passwords" if place == "PGPASSFILE" else ".pgpass")
+            file.write_text(f"127.0.0.1:*:*:locked:{password}\n", encoding="utf-8")
+            file.chmod(0o600)
+            if place == "PGPASSFILE":
+                monkeypatch.setenv(place, str(file))
+        for style in ("text", "json"):
+            shown.append(called(str(rows), given, "--table", "keyless", "--output-format", style))
+    assert [code for code, _ in shown] == [3, 3, 0, 0], shown
+    assert "password authentication failed" in shown[0][1]
+    told = f"{shown}{caplog.text}"
+    assert not any(secret in told for secret in ("WRONG", "s3cr", "%2Fet"))
+
+
 # What fails
 
 
@@ -229,6 +265,20 @@ def test_a_password_in_a_url_is_masked_in_results(database: Server, url: str) ->
         code, text = called(secret, url, "--table", "keyless", "--key", "v", "--output-format", style)
         assert (code, "s3cret" in text) == (0, False)
     assert json.loads(called(secret, url, "--output-format", "json")[1])["a"].startswith("postgresql://127.0.0.1:")
+
+
+@pytest.mark.parametrize("end", ["?Zk7@127.0.0.1/shop", "Zk7?x@127.0.0.1/shop", "Zk7?password=x@127.0.0.1/shop"])
+def test_a_password_with_a_question_mark_is_no_host(end: str, tmp_path: Path) -> None:
+    code, text = called(f"postgresql://reader:{end}", str(tmp_path))
+    assert (code, "GG580" in text, "Zk7" in text) == (2, True, False), text
+
+
+def test_a_domain_of_a_domain_has_its_type(database: Server, url: str, tmp_path: Path) -> None:
+    database.run("create domain amount as numeric; create domain cents as amount")
+    database.run("create table domains (id int primary key, v cents); insert into domains values (1, 5.00)")
+    (tmp_path / "domains.csv").write_text("id,v\n1,5\n", encoding="utf-8")
+    assert compared(tmp_path / "domains.csv", url, table="domains").same
+    database.run("drop table domains; drop domain cents; drop domain amount")
 
 
 def test_a_database_that_does_not_respond_or_refuses(database: Server, url: str) -> None:

@@ -80,14 +80,19 @@ class Server:
 
 
 @contextmanager
-def server(found: Path, more: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """A server that is started here, and gone in the end; `more` settings win over its own."""
+def server(found: Path, more: Mapping[str, str] | None = None, locked: str = "") -> Iterator[Server]:
+    """A server that is started here, and gone in the end; `more` settings win over its own. The user `locked` needs a
+    password.
+    """
     home = Path(tempfile.mkdtemp(prefix="ggfmt-pg-"))
     try:
         if os.geteuid() == 0:
             shutil.chown(home, "postgres")
         data = str(home / "data")
         _run(found, ["initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-U", _user()])
+        access = home / "data" / "pg_hba.conf"
+        first = f"host all {locked} all scram-sha-256\n" if locked else ""
+        access.write_text(first + access.read_text(encoding="utf-8"), encoding="utf-8")
         settings = " ".join(f"-c {name}='{value}'" for name, value in {**_SETTINGS, **(more or {})}.items())
         options = f"-k {home} {settings}"
         _run(found, ["pg_ctl", "-D", data, "-w", "-l", str(home / "log"), "-o", options, "start"])
