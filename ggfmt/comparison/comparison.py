@@ -20,6 +20,7 @@ from ggfmt.comparison.hash_partitions import PartComparison
 from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.comparison.rows import Example, Pair, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
+from ggfmt.comparison.sql_database import SqlTable
 from ggfmt.comparison.values import storage_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.java.text import visible
@@ -78,7 +79,7 @@ class TableRows:
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-Rows: TypeAlias = "TableRows | DatabaseTable"
+Rows: TypeAlias = "TableRows | DatabaseTable | SqlTable"
 
 
 def _rows(place: ComparisonSide, table: str, options: CsvOptions) -> Rows:

@@ -36,6 +36,7 @@ TEXT = _kind("text")  # declared as text by a database
 UNTYPED = _kind("untyped")  # of a file whose values have no types
 ANY = _kind("any")  # two texts of which one is untyped: equal if both are spellings of one value
 NUMBER = _kind("number")  # of any precision, NaN or infinite
+FLAG = _kind("flag")  # a number of which 1 and 0 may be written as booleans: TINYINT(1)
 INTERVAL = _kind("interval")
 TIME_WITH_ZONE = _kind("time with time zone")
 UUID = _kind("uuid")
@@ -65,6 +66,8 @@ def canonical(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
         return _any_values(texts)
     if kind == NUMBER:
         return _numbers(texts)
+    if kind == FLAG:
+        return _numbers(_without_booleans(texts))
     if is_array(kind):
         name = _name(kind).removeprefix(_ARRAY)
         element = _ELEMENTS.get(name, STRING)
@@ -101,6 +104,11 @@ def _numbers(texts: pa.StringArray) -> pa.StringArray:
         return short
     others = _by_value(as_strings(pc.if_else(plain, pa.scalar(None, STRING), texts)), _odd_number)
     return as_strings(pc.if_else(plain, short, others))
+
+
+def _without_booleans(texts: pa.StringArray) -> pa.StringArray:
+    texts = as_strings(pc.replace_substring_regex(texts, "^(?i:t|true)$", "1"))
+    return as_strings(pc.replace_substring_regex(texts, "^(?i:f|false)$", "0"))
 
 
 def _odd_number(text: str) -> str | None:

@@ -22,6 +22,7 @@ from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_wor
 from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.database import Database, is_database
 from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
+from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
@@ -67,7 +68,7 @@ class ComparisonSide:
     tables: Mapping[str, tuple[PartitionedFile, ...]]
     named: bool
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    database: Database | None = None
+    database: Database | SqlDatabase | None = None
 
     def close(self) -> None:
         if self.database is not None:
@@ -80,7 +81,7 @@ def find_tables(given: str) -> ComparisonSide:
     Raises: UsageError GG310 if it does not exist, GG581 if it has no table, GG589 without the driver of a database;
     Abend GG582 or GG588 if it cannot be read.
     """
-    if is_database(given):
+    if is_database(given) or is_sql_database(given):
         return _of_database(given)
     try:
         store = Store(Location.of(given))
@@ -95,7 +96,7 @@ def find_tables(given: str) -> ComparisonSide:
 
 
 def _of_database(given: str) -> ComparisonSide:
-    database = Database(given)
+    database = Database(given) if is_database(given) else SqlDatabase(given)
     if not database.tables:
         database.close()
         help = "check the name of the database, and what its user may see"

@@ -18,7 +18,7 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.avro import NUMBER as NUMBER_FORM
 from ggfmt.columnar.timestamps import cast_times
 from ggfmt.columnar.typed import typed_values
-from ggfmt.comparison.kinds import ANY, NUMBER, STRING, TEXT, UNTYPED, UUID, bytes_of, canonical, is_kind
+from ggfmt.comparison.kinds import ANY, FLAG, NUMBER, STRING, TEXT, UNTYPED, UUID, bytes_of, canonical, is_kind
 
 LONG = pa.int64()
 _BINARY, _DATE, _TIME = pa.binary(), pa.date32(), pa.time64("ns")
@@ -121,7 +121,9 @@ def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType:
 
 def _common_kind(a: pa.DataType, b: pa.DataType) -> pa.DataType:
     kind, other = (a, b) if is_kind(a) else (b, a)
-    if kind == NUMBER and _is_number(other):
+    if {a, b} == {NUMBER, FLAG}:
+        return NUMBER
+    if kind in (NUMBER, FLAG) and _is_number(other):
         return other if pa.types.is_floating(other) else NUMBER
     return UUID if kind == UUID and other == _BINARY else STRING
 

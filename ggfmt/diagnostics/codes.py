@@ -94,7 +94,8 @@ CODES_OF_COMPARISON: dict[str, Code] = {
     "GG588": error(
         "a database that cannot be read",
         "The database does not respond, refuses the user, or reports an error while `ggfmt compare` reads a table. The "
-        "message has host, port and database. Passwords come from `PGPASSWORD` or `~/.pgpass`.",
+        "message has host, port and database. Passwords come from `PGPASSWORD` or `~/.pgpass`, and for MariaDB and "
+        "MySQL from `MYSQL_PWD` or `~/.my.cnf`. `GGFMT_DATABASE_PASSWORD` is for all but PostgreSQL.",
     ),
     "GG589": error(
         "a missing driver of a database",

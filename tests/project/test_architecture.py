@@ -76,6 +76,8 @@ LIBRARIES: dict[str, set[str]] = {
     "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"}
     | {"rows.readers"},
     "adbc_driver_postgresql": {"comparison.database"},
+    "pymysql": {"comparison.sql_database"},
+    "sqlalchemy": {"comparison.sql_database"},
     "deltalake": {"rows.targets.delta"},
     "pyiceberg": {"rows.targets.iceberg"},
     "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}
