@@ -10,12 +10,11 @@ from datetime import datetime
 from typing import Any, BinaryIO, ClassVar, TypeAlias
 
 import fastavro
-import msgspec
 import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as parquet
 
-from ggfmt.columnar.columns import raw_column
+from ggfmt.columnar.json_rows import JsonLineError, JsonRow, json_column, read_json_rows
 from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.comparison.values import as_json, stored, stored_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
@@ -143,32 +142,14 @@ class JsonFile(TableFile):
         return dict.fromkeys(names, UNTYPED)
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
-        null = msgspec.Raw(b"null")
         for rows in self._rows(stream):
-            yield [raw_column([row.get(name, null) for row in rows]).values for name in names]
+            yield [json_column(rows, name).values for name in names]
 
-    def _rows(self, stream: BinaryIO) -> Iterator[list[dict[str, msgspec.Raw]]]:
-        decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
-        place, rest = 0, b""
-        while block := stream.read(_BLOCK_BYTES):
-            lines, newline, block = (rest + block).rpartition(b"\n")
-            yield self._decoded(decoder, lines, place)
-            place, rest = place + len(lines) + len(newline), block
-        yield self._decoded(decoder, rest, place)
-
-    def _decoded(self, decoder: Any, lines: bytes, place: int) -> list[dict[str, msgspec.Raw]]:
+    def _rows(self, stream: BinaryIO) -> Iterator[list[JsonRow]]:
         try:
-            rows: list[dict[str, msgspec.Raw]] = decoder.decode_lines(lines)
-            return rows
-        except msgspec.MsgspecError:
-            for line in lines.split(b"\n"):
-                try:
-                    decoder.decode_lines(line)
-                except msgspec.MsgspecError:
-                    help = "each line has to be an object, as `ggfmt consolidate --to json` writes them"
-                    raise Abend(unreadable(self.file, "a line is no JSON object", help, place)) from None
-                place += len(line) + 1
-            raise
+            yield from read_json_rows(stream)
+        except JsonLineError as error:
+            raise Abend(unreadable(self.file, str(error), error.help, error.offset)) from None
 
 
 class AvroFile(TableFile):

@@ -19,7 +19,7 @@ import pyarrow.parquet as parquet
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
-from ggfmt.columnar.columns import raw_column
+from ggfmt.columnar.json_rows import JsonLineError, JsonRow, json_column, read_json_rows
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
@@ -28,7 +28,6 @@ from ggfmt.location import Location
 _TEXT = pa.string()
 _BATCH_ROWS, _BATCH_BYTES = 1 << 16, 16 << 20
 _CSV_BLOCK_BYTES = 8 << 20
-_JSON_BLOCK_BYTES = 4 << 20
 _SHOWN = 40  # characters of a value in an error
 _MAX_DIGITS = 38
 
@@ -306,9 +305,6 @@ class _CsvReader(RowReader):
         )
 
 
-_NULL = msgspec.Raw(b"null")
-
-
 class _JsonReader(RowReader):
     """JSON lines. A column that a line lacks is NULL in its row. Numbers keep their digits.
 
@@ -325,12 +321,12 @@ class _JsonReader(RowReader):
         yield pa.RecordBatch.from_pylist([], schema)
         for rows in self._rows(stream):
             if rows:
-                columns = [self._column([row.get(name, _NULL) for row in rows], name) for name in names]
+                columns = [self._column(rows, name) for name in names]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    def _column(self, values: list[msgspec.Raw], name: str) -> pa.Array[Any]:
+    def _column(self, rows: list[JsonRow], name: str) -> pa.Array[Any]:
         try:
-            column = raw_column(values)
+            column = json_column(rows, name)
             column.values.validate(full=True)
         except (ValueError, msgspec.MsgspecError):  # a value was decoded from valid JSON
             raise self.error("the column has a text that is no UTF-8", name) from None
@@ -342,29 +338,12 @@ class _JsonReader(RowReader):
             raise self.error("the column has an object or a list", name, help)
         return self.typed(column.values, name)
 
-    def _rows(self, stream: pa.NativeFile) -> Iterator[list[dict[str, msgspec.Raw]]]:
-        decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
-        place, rest = 0, b""
-        while block := stream.read(_JSON_BLOCK_BYTES):
-            lines, newline, block = (rest + block).rpartition(b"\n")
-            yield self._decoded(decoder, lines, place)
-            place, rest = place + len(lines) + len(newline), block
-        yield self._decoded(decoder, rest, place)
-
-    def _decoded(self, decoder: Any, lines: bytes, place: int) -> list[dict[str, msgspec.Raw]]:
+    def _rows(self, stream: pa.NativeFile) -> Iterator[list[JsonRow]]:
         try:
-            rows: list[dict[str, msgspec.Raw]] = decoder.decode_lines(lines)
-            return rows
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            for line in lines.split(b"\n"):
-                try:
-                    decoder.decode_lines(line)
-                except (msgspec.MsgspecError, UnicodeDecodeError):
-                    break
-                place += len(line) + 1
-        where = Span(file=self.file.shown, table=self.table, offset=place)
-        help = "each line has to be an object, as `ggfmt consolidate --to json` writes them"
-        raise UsageError(Diagnostic("GG551", "a line is no JSON object", where, help))
+            yield from read_json_rows(stream)
+        except JsonLineError as error:
+            where = Span(file=self.file.shown, table=self.table, offset=error.offset)
+            raise UsageError(Diagnostic("GG551", str(error), where, error.help)) from None
 
 
 READERS: Mapping[str, type[RowReader]] = {

@@ -73,8 +73,7 @@ LIBRARIES: dict[str, set[str]] = {
         "rows.writers",
         *DEBEZIUM_AVRO,
     },
-    "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "comparison.files"}
-    | {"rows.readers"},
+    "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "rows.readers"},
     "adbc_driver_postgresql": {"comparison.database"},
     "pymysql": {"comparison.sql_database"},
     "sqlalchemy": {"comparison.sql_database"},

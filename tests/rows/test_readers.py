@@ -14,6 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 from row_files import FAR_INSTANTS, HOSTILE, ROWS, SCHEMA, TYPES, Row, batch, same, texts, utc, write
 
+from ggfmt.columnar import json_rows
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
 from ggfmt.rows import readers
@@ -93,7 +94,7 @@ def test_json_has_the_columns_of_types_first(tmp_path: Path) -> None:
 
 
 def test_json_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_JSON_BLOCK_BYTES", 7)
+    monkeypatch.setattr(json_rows, "_BLOCK_BYTES", 7)
     write(tmp_path / "rows", "json", texts(*HOSTILE))
     assert read(tmp_path / "rows", "json")["TEXT"].to_pylist() == HOSTILE
 
