@@ -163,11 +163,17 @@ def _inserted_over(fold: Fold, last: pa.RecordBatch) -> Iterable[int]:
 
 
 def kept_schema(table: RowTable) -> pa.Schema:
-    """Return the columns of a file of kept operations: those of staging with the names of the table's columns."""
-    staged = staged_schema(table)
+    """Return the columns of a file of kept operations: those of staging with the names of the columns that the table
+    has in the end. A later column with the name of a dropped one is another column."""
+    staged, last = staged_schema(table), table.epochs[-1].columns
     fields = [staged.field(name) for name in _FIXED] + [pa.field(_COMPONENT, _LONG), pa.field(_FILE, TEXT)]
-    fields += [staged.field(f"{p}{j}").with_name(f"{p}.{n}") for j, n in enumerate(table.identity) for p in _KEYS]
-    fields += [staged.field(f"{p}{i}").with_name(f"{p}.{n}") for i, n in enumerate(table.columns) for p in _IMAGES]
+    for names, prefixes in ((table.identity, _KEYS), (table.columns, _IMAGES)):
+        fields += [
+            staged.field(f"{prefix}{place}").with_name(f"{prefix}.{name}")
+            for place, name in enumerate(names)
+            if name in last
+            for prefix in prefixes
+        ]
     return pa.schema(fields)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from postgres_events import GONE, debezium, row
 from round_cuts import Outcome, compare_rounds, cut_anywhere, difference, read_outcomes
-from runs import write_lines
+from runs import metadata, write_lines
 from sql_histories import History, history
 
 import ggfmt
@@ -160,6 +160,21 @@ def test_a_row_without_a_key_that_goes_before_it_comes(tmp_path: Path) -> None:
     whole, rounds = run_rounds(tmp_path, *days, primary_keys=None, order="input")
     assert difference(whole, rounds, []) == ""
     assert len(rounds.rows) == 1
+
+
+def test_a_column_that_replaced_a_dropped_one_has_none_of_its_values(tmp_path: Path) -> None:
+    """The insert is kept for the next round, in which A is another column."""
+    with_a = metadata("S.T", ID="string", A="string")
+    bare = {"table": "S.T"}
+    first = [with_a, {**bare, "op_type": "I", "after": {"ID": "4", "A": "x"}}, metadata("S.T", ID="string")]
+    second = [with_a, {**bare, "op_type": "U", "before": {"ID": "4"}, "after": {"ID": "5"}}]
+    for number, records in enumerate((first, second)):
+        write_lines(tmp_path / f"{number}.json", records)
+        ggfmt.consolidate(
+            str(tmp_path / "*.json"), tmp_path / "out", primary_keys="ID", master="none", checkpoint=tmp_path / "seen"
+        )
+    (outcome,) = read_outcomes(tmp_path / "out").values()
+    assert [dict(items) for items in outcome.rows] == [{"ID": "5", "A": None}]
 
 
 def test_kept_operations_need_the_same_key(tmp_path: Path) -> None:
