@@ -30,8 +30,9 @@ A run goes through these states. For each one: what is on disk, and what the nex
 6. Move (`replay_journal`). First a check that changes nothing: each file of the journal is in staging, or has its final
    name and the size (where it replaces an older file, also the digest) that the journal says. If not: GG509. Then, in
    this order: delete `_SUCCESS`; delete the files that the run replaces; move the staged files (stores copy a file,
-   compare the size and delete the original; files outside of all participants are copies); write `_SUCCESS`; sync;
-   delete the staging directories, the pointers, the journal, the intent.
+   compare the size and delete the original; files outside of all participants are copies); let directories show their
+   new versions, one rename of a link each (`versions`); write `_SUCCESS`; sync; delete the staging directories, the
+   pointers, the journal, the intent.
    Next run to the first directory: replays the journal from the start. Next run to another one: locks the first through
    the pointer and does the same. What is done stays done; a directory whose pointer is gone is done, and nothing is
    deleted in it again. The run logs a warning that it completed the commit of `<run>`. It refuses (GG509) a journal

@@ -33,6 +33,7 @@ from ggfmt.commit.journal import (
 from ggfmt.commit.locking import LEASES, DirectoryLock, lease_of, lock_directory
 from ggfmt.commit.names import FILE_NAME_BYTES, METADATA_DIRECTORY, counted, folded
 from ggfmt.commit.store import FAILURES, Store, parent
+from ggfmt.commit.versions import Switch
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location, is_uri, remedy, write_problem
@@ -80,7 +81,8 @@ class StagedMove:
 
 @dataclass
 class CommitPart:
-    """What a commit does in one participant: files to rename, and names to delete unless a file gets them.
+    """What a commit does in one participant: files to rename, names to delete unless a file gets them, and directories
+    that get another version once all files have their names.
 
     `copies` are staged files that leave the participant: a directory and the file, whose target is relative to it.
     """
@@ -89,6 +91,7 @@ class CommitPart:
     moves: list[StagedMove] = field(default_factory=list)
     deletes: list[str] = field(default_factory=list)
     copies: list[tuple[Location, StagedMove]] = field(default_factory=list)
+    switches: list[Switch] = field(default_factory=list)
 
 
 class Participant:
@@ -252,7 +255,9 @@ class Participant:
             pointer = read_document(stores[number], POINTER)
             if pointer is not None and pointer.get("run") == journal.run:
                 theirs.add(number)
-        replay_journal(replace(journal, deletes=tuple(item for item in journal.deletes if item[0] in theirs)), stores)
+        deletes = tuple(item for item in journal.deletes if item[0] in theirs)
+        switches = tuple(item for item in journal.switches if item[0] in theirs)
+        replay_journal(replace(journal, deletes=deletes, switches=switches), stores)
         message = "the commit of run %s, which was cut off, is ended: %s"
         log.warning(message, journal.run, counted(len(journal.moves), "file"))
 
@@ -343,10 +348,11 @@ def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store
     """The journal of a run, and the stores of its places."""
     stores = [part.participant.store for part in parts]
     outside: dict[Location, int] = {}
-    moves, deletes = [], []
+    moves, deletes, switches = [], [], []
     for place, part in enumerate(parts):
         moves += [Move(place, move.source, place, move.target, move.size, move.sha256) for move in part.moves]
         deletes += [(place, name) for name in part.deletes]
+        switches += [(place, one) for one in part.switches]
         for directory, move in part.copies:
             if directory not in outside:
                 outside[directory] = len(stores)
@@ -354,7 +360,8 @@ def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store
             moves.append(Move(place, move.source, outside[directory], move.target, move.size, move.sha256))
     outputs = tuple(place for place, part in enumerate(parts) if part.participant.has_success_file)
     places = tuple(store.root.recorded for store in stores[1:])
-    return Journal(run, places, len(parts) - 1, outputs, tuple(moves), tuple(deletes)), stores
+    journal = Journal(run, places, len(parts) - 1, outputs, tuple(moves), tuple(deletes), tuple(switches))
+    return journal, stores
 
 
 def _check_held(parts: Sequence[CommitPart]) -> None:
@@ -413,7 +420,7 @@ def check_targets(parts: Sequence[CommitPart]) -> None:
 
 def _check_names(store: Store, targets: Sequence[str]) -> None:
     names: dict[str, str] = {}
-    one_case = store.local and _knows_no_case(store)
+    one_case = store.local and knows_no_case(store)
     for target in targets:
         if not is_below(target):
             raise _target_error(store, target, "a file would lie outside of its directory")
@@ -456,7 +463,8 @@ def _check_directory(store: Store, directory: str) -> None:
         raise _target_error(store, directory, f"a directory cannot be written: {problem.strerror}")
 
 
-def _knows_no_case(store: Store) -> bool:
+def knows_no_case(store: Store) -> bool:
+    """Return whether a disk takes names for one that differ in case only. The metadata directory has to exist."""
     return os.path.lexists(store.inner(METADATA_DIRECTORY.upper()))
 
 

@@ -10,9 +10,10 @@ import pyarrow.fs as pafs
 
 from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE, Participant, write_error
 from ggfmt.commit.journal import read_document
-from ggfmt.commit.names import METADATA_DIRECTORY, moment_of
+from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE, moment_of
 from ggfmt.commit.records import MANIFEST, records
 from ggfmt.commit.store import FAILURES, Store
+from ggfmt.commit.versions import present_version
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 
 
@@ -89,6 +90,19 @@ def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -
 
 def existing_output_error(store: Store, message: str, name: str, help: str) -> UsageError:
     return UsageError(Diagnostic("GG501", message, Span(file=store.shown(name)), help))
+
+
+def output_files(store: Store) -> Iterator[str]:
+    """All files and symbolic links in an output directory except ggfmt's own, and other outputs in it. Of a directory
+    with versions, the files of the present one."""
+    for name in store.names(""):
+        if name in (METADATA_DIRECTORY, SUCCESS_FILE):
+            continue
+        is_foreign = store.link_target(name) is not None and present_version(store, name) is None
+        if store.size(name) is not None or is_foreign:
+            yield name
+        else:
+            yield from files_below(store, name)
 
 
 def files_below(store: Store, directory: str) -> Iterator[str]:

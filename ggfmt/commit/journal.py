@@ -14,9 +14,11 @@ from typing import Any, TypeVar
 
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.commit.store import Store, parent
+from ggfmt.commit.versions import Switch, switch
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 
-VERSION = 2
+VERSION = 3
+READABLE_VERSIONS = (2, VERSION)  # of journals; one of version 2 has no switches
 JOURNAL = f"{METADATA_DIRECTORY}/journal.json"
 POINTER = f"{METADATA_DIRECTORY}/pointer.json"
 COMMITS = f"{METADATA_DIRECTORY}/commits"
@@ -47,6 +49,7 @@ class Journal:
     others   the number of other participants
     outputs  the places that get a `_SUCCESS`
     deletes  the files that the run replaces, each with its place and name
+    switches directories that get another version, each with its place
     """
 
     run: str
@@ -55,6 +58,7 @@ class Journal:
     outputs: tuple[int, ...]
     moves: tuple[Move, ...]
     deletes: tuple[tuple[int, str], ...]
+    switches: tuple[tuple[int, Switch], ...] = ()
 
     def to_bytes(self) -> bytes:
         document = {
@@ -65,6 +69,7 @@ class Journal:
             "outputs": self.outputs,
             "moves": [list(vars(move).values()) for move in self.moves],
             "deletes": self.deletes,
+            "switches": [[place, one.name, one.version] for place, one in self.switches],
         }
         return json.dumps(document).encode()
 
@@ -79,6 +84,7 @@ class Journal:
                 tuple(map(int, document["outputs"])),
                 tuple(Move(*move) for move in document["moves"]),
                 tuple((place, name) for place, name in document["deletes"]),
+                tuple((place, Switch(name, version)) for place, name, version in document.get("switches", ())),
             )
             if not journal._is_sound():
                 raise ValueError("a name leaves its place, or there is no such place")
@@ -102,6 +108,7 @@ class Journal:
                 for move in self.moves
             )
             and all(place in taking_part and is_below(name) for place, name in self.deletes)
+            and all(place in taking_part and one.is_sound() for place, one in self.switches)
         )
 
 
@@ -146,7 +153,7 @@ def read_journal(store: Store) -> Journal | None:
     document = read_document(store, JOURNAL)
     if document is None:
         return None
-    if document.get("version") != VERSION:
+    if document.get("version") not in READABLE_VERSIONS:
         message = "the journal is of another version of ggfmt"
         help = "end the commit with the version that began it: any `ggfmt run` to this directory does"
         raise Abend(Diagnostic("GG509", message, Span(file=store.shown(JOURNAL)), help))
@@ -175,9 +182,14 @@ def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
         stores[place].delete(SUCCESS_FILE)
     targets = {(move.target_place, move.target) for move in journal.moves}
     map_parallel(set(journal.deletes) - targets, stores, lambda item: _delete(stores[item[0]], item[1]))
-    for place, directory in directories:
+    versions = {(place, one.version) for place, one in journal.switches if one.version}
+    for place, directory in sorted({*directories, *versions}):
         stores[place].make_directory(directory)
     map_parallel(waiting, stores, lambda move: _move(move, stores))
+    for place, store in enumerate(taking_part if versions else ()):  # before a link leads to them
+        store.sync_all(version for where, version in versions if where == place)
+    for place, one in journal.switches:
+        switch(stores[place], one, journal.run, f"{staging_of(journal.run)}/link")
     for place in journal.outputs:
         stores[place].write(SUCCESS_FILE, b"")
     for place, store in enumerate(stores):

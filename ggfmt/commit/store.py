@@ -7,9 +7,11 @@ in full, once its stream is closed. To move an object, ggfmt copies it, compares
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import io
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -222,6 +224,47 @@ class Store:
             for name in sorted(every, key=lambda name: (-name.count("/"), not name, name)):
                 self._sync(name)
 
+    def link_target(self, name: str) -> str | None:
+        """Return where a symbolic link leads, as it is written in it; None if the name is none."""
+        if self.local:
+            with suppress(OSError):
+                return os.readlink(self.inner(name))
+        return None
+
+    def make_link(self, name: str, target: str) -> None:
+        """Make a symbolic link with the text `target`, in place of a link of that name."""
+        if self.link_target(name) is not None:
+            os.unlink(self.inner(name))
+        os.symlink(target, self.inner(name), target_is_directory=True)
+
+    def delete_link(self, name: str) -> None:
+        """Delete a symbolic link, if there is one."""
+        if self.link_target(name) is not None:
+            os.unlink(self.inner(name))
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a directory to a free name, or a symbolic link to one that is free or has a link."""
+        os.replace(self.inner(source), self.inner(target))
+
+    def exchange(self, one: str, other: str) -> bool:
+        """Exchange what two names of a disk have, at once. Return False if the system cannot do that."""
+        return exchange(self.inner(one), self.inner(other))
+
+    def touch(self, name: str) -> None:
+        """Give a directory of a disk the present modification time."""
+        os.utime(self.inner(name))
+
+    def share(self, source: str, target: str) -> bool:
+        """Give a file of a disk a second name. Return False if the disk refused that, and the file was copied."""
+        try:
+            os.link(self.inner(source), self.inner(target))
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            shutil.copyfile(self.inner(source), self.inner(target))
+            return False
+        return True
+
     def link_above(self, name: str) -> str | None:
         """The first symbolic link among the directories above a name; None if there is none. The root may be a link:
         the user named it."""
@@ -277,6 +320,27 @@ def sync_file_system(path: str) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+# Errors of a disk that has no links, or no more of them.
+_NO_LINKS = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EXDEV, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+
+
+def exchange(one: str, other: str) -> bool:
+    """Exchange what two paths have, by `renameat2` of Linux. Return False if the system or the disk cannot do that."""
+    if sys.platform != "linux":  # pragma: no cover - Linux only
+        return False
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except AttributeError:  # pragma: no cover - a C library without it
+        return False
+    if not rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE):
+        return True
+    error = ctypes.get_errno()
+    if error in _NO_LINKS:
+        return False
+    raise OSError(error, os.strerror(error), one)
 
 
 # Names that Spark, Hadoop and ggfmt write beside data. They are never data, so the log need not name them.

@@ -19,6 +19,7 @@ from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.records import LAKE_MEMBER, MANIFEST
 from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_worth_logging
+from ggfmt.commit.versions import present_version
 from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.database import Database, is_database
 from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
@@ -119,7 +120,7 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
     tables: dict[str, list[PartitionedFile]] = {name: [] for name in keys}
     single: dict[str, PartitionedFile] = {}
     left: list[str] = []
-    found, hidden = _visible(store)
+    found, hidden, paths = _visible(store)
     versions = _present_versions(store, given)
     if versions is not None:
         found, hidden = {name: size for name, size in found.items() if name in versions}, []
@@ -135,7 +136,7 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
         log.info(message, counted(len(hidden), "name"), starts, visible(shown[hidden[0]]))
     for name, size in sorted(found.items()):
         directories = name.split("/")[:-1]
-        file = InputFile(store.root.entry(name), size, shown[name])
+        file = InputFile(store.root.entry(paths[name]), size, shown[name])
         kind = _kind(file)
         if kind is None:
             left.append(name)
@@ -161,17 +162,26 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
     return ComparisonSide(given, {name: tuple(parts) for name, parts in tables.items()}, named, keys)
 
 
-def _visible(store: Store) -> tuple[dict[str, int], list[str]]:
-    """Return the files of a directory with their sizes, and names that are skipped by rule and may be data."""
+def _visible(store: Store) -> tuple[dict[str, int], list[str], dict[str, str]]:
+    """Return the files of a directory with their sizes, names that are skipped by rule and may be data, and the paths
+    of the files where they stay what they are: a run may commit while tables are read."""
     found: dict[str, int] = {}
     hidden: dict[str, None] = {}
-    for name, size in store.below("").items():
+    versions = {name: present_version(store, name) for name in store.names("")}
+    entries = {name: size for name, size in store.below("").items() if versions.get(name.partition("/")[0]) is None}
+    paths = {name: name for name in entries}
+    for directory, version in versions.items():
+        if version is not None:
+            for path, size in store.below(version).items():
+                name = directory + path.removeprefix(version)
+                entries[name], paths[name] = size, path
+    for name, size in entries.items():
         part = hidden_part(name)
         if part is None:
             found[name] = size
         elif is_worth_logging(part):
             hidden[part] = None
-    return found, sorted(hidden)
+    return found, sorted(hidden), paths
 
 
 def _present_versions(store: Store, given: str) -> dict[str, str] | None:

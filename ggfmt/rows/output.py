@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from ggfmt.commit.commit import Participant, write_error
-from ggfmt.commit.directory import check_listed, existing_output_error, files_below
-from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
+from ggfmt.commit.directory import check_listed, existing_output_error, output_files
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, records
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend
@@ -30,7 +28,7 @@ class RowsDirectory(Participant):
             raise Abend(write_error(self.root, error)) from None
 
     def _replaced(self, mode: str) -> Iterator[str]:
-        present = sorted(self._present())
+        present = sorted(output_files(self.store))
         if not present:
             return
         if mode == "error":
@@ -48,13 +46,3 @@ class RowsDirectory(Participant):
                 yield record.name
         check_listed(self.store, present, listed)
         yield from present
-
-    def _present(self) -> Iterator[str]:
-        """Yield all files and links except ggfmt's own."""
-        for name in self.store.names(""):
-            if name in (METADATA_DIRECTORY, SUCCESS_FILE):
-                continue
-            if self.store.size(name) is not None or (self.store.local and os.path.islink(self.store.inner(name))):
-                yield name
-            else:
-                yield from files_below(self.store, name)

@@ -19,6 +19,7 @@ from ggfmt.commit.journal import JOURNAL, POINTER
 from ggfmt.commit.names import METADATA_DIRECTORY, RECORDS, counted
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, NEWER_LAYOUT_HELP, RunRecord, later_layout, records
 from ggfmt.commit.store import FAILURES, Store, check_parts, entries_below, hidden_part, is_hidden, is_worth_logging
+from ggfmt.commit.versions import shown_path
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
@@ -145,7 +146,7 @@ def output_at(path: str) -> CommittedOutput | None:
         if root == os.path.dirname(root):
             return None
         root = os.path.dirname(root)
-    return CommittedOutput(Location.local(root), os.path.relpath(top, root) if top != root else "")
+    return CommittedOutput(Location.local(root), shown_path(os.path.relpath(top, root)) if top != root else "")
 
 
 def stored_output_at(top: Location) -> CommittedOutput | None:

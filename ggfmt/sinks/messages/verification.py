@@ -14,11 +14,12 @@ from typing import Any
 
 from ggfmt.commit import records as run_records
 from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE
-from ggfmt.commit.directory import files_below
+from ggfmt.commit.directory import output_files
 from ggfmt.commit.journal import COMMITS, JOURNAL, POINTER, REQUESTS_AT_ONCE, ROUND, STAGING
 from ggfmt.commit.locking import LEASES, LOCK
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.commit.store import Store
+from ggfmt.commit.versions import VERSIONS
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
 
 _RERUN_HELP = "restore it from a copy, or run again with `--mode overwrite`"
@@ -77,7 +78,7 @@ def _verify(store: Store, root: str) -> Verification:
                 listed.setdefault(name, set()).add(_expected(entry))
     except GgfmtError as error:
         found.findings += error.diagnostics
-    present = dict.fromkeys(_present(store))
+    present = dict.fromkeys(output_files(store))
     if has_tables:  # which have files of their versions, and logs
         present = {name: None for name in present if name in listed}
     found.findings += _compare(store, listed, present, found)
@@ -88,17 +89,6 @@ def _verify(store: Store, root: str) -> Verification:
 
 def _expected(entry: dict[str, Any]) -> tuple[int, str]:
     return int(entry.get("bytes", -1)), str(entry.get("sha256"))
-
-
-def _present(store: Store) -> Iterator[str]:
-    """All files in the directory, without those of ggfmt itself and other outputs."""
-    for name in store.names(""):
-        if name in (METADATA_DIRECTORY, SUCCESS_FILE):
-            continue
-        if store.size(name) is not None or (store.local and os.path.islink(store.inner(name))):
-            yield name
-        else:
-            yield from files_below(store, name)
 
 
 def _left_over(store: Store) -> Iterator[Diagnostic]:
@@ -112,7 +102,18 @@ def _left_over(store: Store) -> Iterator[Diagnostic]:
             yield Diagnostic("GG511", what, Span(file=store.shown(name)), _NEXT_RUN)
     known = {
         name.rpartition("/")[2]
-        for name in (run_records.MANIFEST, run_records.RUNS, LOCK, LEASES, JOURNAL, POINTER, ROUND, STAGING, COMMITS)
+        for name in (
+            run_records.MANIFEST,
+            run_records.RUNS,
+            LOCK,
+            LEASES,
+            JOURNAL,
+            POINTER,
+            ROUND,
+            STAGING,
+            COMMITS,
+            VERSIONS,
+        )
     }
     for name in store.names(METADATA_DIRECTORY):
         if name not in known:
