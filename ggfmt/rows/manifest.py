@@ -202,6 +202,10 @@ class PreviousResult:
             last[key] = max(last.get(key, -1), int(name.partition(".")[0].rpartition("-")[2]))
         return last
 
+    def table_files(self) -> list[str]:
+        """Return the names of all files with rows."""
+        return [entry["path"] for entry in self.document["files"] if is_of_rows(entry)]
+
     def last_position(self, table: str) -> str | None:
         """Return the last position of a table whose operations were ordered by positions."""
         found = self.document["tables"].get(table)
@@ -227,8 +231,11 @@ class PreviousResult:
         ordering = Ordering.named(self.document["tables"][table]["order"])
         return load_kept([output.child(entry["path"]) for entry in entries], definition, ordering)
 
-    def merged(self, document: dict[str, Any], results: Sequence[TableResult], gone: set[str]) -> dict[str, Any]:
-        """Return the manifest of a run with what stays of this one. `gone`: names of files that the run replaces."""
+    def merged(
+        self, document: dict[str, Any], results: Sequence[TableResult], gone: set[str], renamed: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Return the manifest of a run with what stays of this one. `gone`: names of files that the run replaces;
+        `renamed`: the new names of files by the old ones."""
         tables = dict(self.document["tables"])
         removed: dict[str, int] = {}
         kept = {entry["table"] for entry in self.document["files"] if entry["path"] not in gone and is_of_rows(entry)}
@@ -254,4 +261,5 @@ class PreviousResult:
                     own[cause] = own.get(cause, 0) + count
             tables[name] = {**table, **counts, "rows": rows, "unset": unset}
         stay = [entry for entry in self.document["files"] if entry["path"] not in gone]
+        stay = [{**entry, "path": renamed.get(entry["path"], entry["path"])} for entry in stay]
         return {**document, "tables": dict(sorted(tables.items())), "files": [*stay, *document["files"]]}

@@ -17,6 +17,10 @@ from ggfmt.rows.targets.lake import LakeTarget
 
 Row = dict[str, Any]
 
+# What a store changes, each call at once.
+STEPS: tuple[str, ...] = ("write", "put", "move", "delete", "delete_tree", "sync_all", "share", "touch")
+STEPS += ("make_link", "delete_link", "rename", "exchange")
+
 
 def change(kind: str, number: int, table: str = "GG.A", **images: Row) -> Row:
     """Return an operation in GoldenGate JSON, at second and position `number`."""
@@ -74,7 +78,7 @@ def dies_at(
         steps.append(name)
 
     with monkeypatch.context() as patch:
-        for name in ("write", "put", "move", "delete", "delete_tree", "sync_all"):
+        for name in STEPS:
             real = getattr(Store, name)
 
             def changed(store: Store, *given: Any, real: Any = real, name: str = name) -> Any:

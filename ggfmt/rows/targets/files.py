@@ -1,4 +1,4 @@
-"""Plain files: a directory for each table. A commit replaces all files of a run at once."""
+"""Plain files: a directory for each table. On disks, a commit replaces each directory at once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ggfmt.commit.commit import CommitPart, StagedMove, commit, write_error
+from ggfmt.commit.names import folded
 from ggfmt.commit.records import MANIFEST, as_bytes, kept_runs, run_file
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend
@@ -16,6 +17,7 @@ from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.target import Describe, RowTarget, next_name
+from ggfmt.rows.targets.versions import DirectoryVersions, find_versions
 
 MERGEABLE = ("parquet", "orc")
 
@@ -53,9 +55,12 @@ class FileTarget(RowTarget):
         inputs: Sequence[Any] | None = None,
     ) -> dict[str, Any]:
         parts = {} if self.previous is None else self.previous.last_parts()
+        versions = self._versions(results)
         published = []
         for result in results:
             directory = table_directory(result.table.name)
+            if versions is not None:
+                parts[folded(directory)] = max(parts.get(folded(directory), -1), versions.last_number(directory))
             for bucket, file in result.files:
                 published.append(PublishedFile(result, "rows", next_name(directory, self.to, parts), file, bucket))
             published += self.operation_files(result, parts)
@@ -69,11 +74,22 @@ class FileTarget(RowTarget):
                 for file in result.replaced
             ]
             again += [name for result in results for name in self.previous.pending(result.table.name)]
-            document = self.previous.merged(document, results, set(again))
+            names = {} if versions is None else versions.rename(self.previous.table_files(), set(again), parts)
+            document = self.previous.merged(document, results, set(again), names)
             replaced = [*again, *map(run_file, kept_runs(self.output.store))]
         document["files"] += [entry for _, entry in self.reject_moves()]
-        self._commit(published, replaced, document, others)
+        self._commit(published, replaced, document, others, versions)
+        if versions is not None:
+            versions.delete_expired({entry["path"].partition("/")[0] for entry in document["files"]})
         return document
+
+    def _versions(self, results: Sequence[TableResult]) -> DirectoryVersions | None:
+        """Return the versions of directories, if the run replaces tables on a disk that can have them."""
+        if self.previous is None and not self._replaced:
+            return None
+        earlier = self._replaced if self.previous is None else self.previous.table_files()
+        tables = {table_directory(result.table.name) for result in results if result.files or result.replaced}
+        return find_versions(self.output, self.run, tables, earlier, replaces_all=self.previous is None)
 
     def _commit(
         self,
@@ -81,6 +97,7 @@ class FileTarget(RowTarget):
         replaced: Sequence[str],
         document: dict[str, Any],
         others: Sequence[CommitPart],
+        versions: DirectoryVersions | None,
     ) -> None:
         part = CommitPart(self.output, deletes=list(replaced))
         try:
@@ -88,6 +105,8 @@ class FileTarget(RowTarget):
                 source = item.file.location.name_below(self.output.root)
                 assert source is not None
                 part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
+            if versions is not None:
+                versions.apply(part)
             for move, _ in self.reject_moves():
                 part.moves.append(move)
             text = as_bytes(document)

@@ -263,7 +263,7 @@ class LakeTarget(RowTarget):
         if self.previous is not None:
             again = {self._path(file.location) for result in results for file in result.replaced}
             again.update(name for result in results for name in self.previous.pending(result.table.name))
-            return self.previous.merged(document, results, again)
+            return self.previous.merged(document, results, again, {})
         names = {result.table.name for result in results}
         tables = {name: table for name, table in self._before.get("tables", {}).items() if name not in names}
         files = [entry for entry in self._before.get("files", []) if entry["table"] not in names]
