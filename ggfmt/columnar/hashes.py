@@ -39,8 +39,12 @@ def _words(column: pa.Array[Any]) -> Iterator[pa.UInt64Array]:
     elif pa.types.is_decimal(type):
         yield from _as_words(column, type.bit_width // 8)
     else:
-        if pa.types.is_boolean(type) or pa.types.is_int32(type) or pa.types.is_date(type):
+        if pa.types.is_float32(type):
+            column = column.view(pa.int32()).cast(_LONG)
+        elif pa.types.is_boolean(type) or pa.types.is_date32(type):
             column = column.cast(pa.int32()).cast(_LONG)
+        elif type.bit_width < 64:
+            column = column.cast(_LONG)
         yield narrow(pc.fill_null(column.view(_LONG), 0).view(_WORD), pa.UInt64Array)
 
 

@@ -6,16 +6,21 @@ the text, because their sources wrote the text from such a number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from itertools import accumulate, chain
 from typing import Any, TypeAlias
 
+import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import DecimalType, non_null_values, nulls
+from ggfmt.arrow.arrays import DecimalType, list_array, non_null_values, nulls
 from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_long, unscaled
-from ggfmt.columnar.pieces import text_buffer
+from ggfmt.columnar.base64_text import base64_texts, base64_values
+from ggfmt.columnar.columns import raw_column
+from ggfmt.columnar.json_text import json_strings
+from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join, text_buffer
 from ggfmt.columnar.timestamps import has_zone, instant_micros, text_micros
 
 _STRING = pa.string()
@@ -27,15 +32,23 @@ def is_scalar(type: pa.DataType) -> bool:
     types = pa.types
     tests = (types.is_string, types.is_large_string, types.is_string_view, types.is_boolean, types.is_integer)
     more = (types.is_floating, types.is_decimal, types.is_date, types.is_timestamp, types.is_null)
-    return any(test(type) for test in (*tests, *more))
+    others = (types.is_binary, types.is_time)
+    if types.is_list(type):
+        return is_scalar(type.value_type)
+    return any(test(type) for test in (*tests, *more, *others))
 
 
 def as_text(values: pa.Array[Any]) -> pa.StringArray:
     """Return n values as texts, and NULL as NULL. Decimals have all digits of their scale. Times are written as
-    `2013-06-02 22:14:36.000000`, those with a zone in UTC."""
+    `2013-06-02 22:14:36.000000`, those with a zone in UTC. Bytes are in Base64, and lists are JSON arrays."""
     type = values.type
     if isinstance(values, pa.StringArray):
         return values
+    if pa.types.is_binary(type):
+        return base64_texts(values)
+    if pa.types.is_list(type):
+        texts = join(json_pieces(values), len(values))
+        return pc.if_else(values.is_valid(), texts, _NO_TEXT) if values.null_count else texts
     if pa.types.is_timestamp(type):
         return pc.cast(pc.cast(values, pa.timestamp("us", type.tz)).view(pa.timestamp("us")), _STRING)
     texts = pc.cast(values, _STRING)
@@ -45,6 +58,40 @@ def as_text(values: pa.Array[Any]) -> pa.StringArray:
         for arrow, word in _NOT_FINITE.items():
             texts = pc.if_else(pc.equal(texts, arrow), word, texts)
     return texts
+
+
+def iso_texts(values: pa.Array[Any]) -> pa.StringArray:
+    """Return n values as texts, with times as ISO 8601 has them: `2013-06-02T22:14:36.000000`, or with `Z`."""
+    texts, type = as_text(values), values.type
+    if not pa.types.is_timestamp(type):
+        return texts
+    texts = pc.replace_substring(texts, " ", "T")
+    return texts if type.tz is None else pc.binary_join_element_wise(texts, "Z", "")
+
+
+def json_pieces(values: pa.Array[Any]) -> list[Piece]:
+    """Return the pieces of n JSON values, null for NULL."""
+    types, type = pa.types, values.type
+    if isinstance(values, pa.ListArray):
+        lists: list[Piece] = ["[", Repeated(values, json_pieces(values.values), ","), "]"]
+        return [Conditional(values.is_valid(), lists, ["null"])] if values.null_count else lists
+    texts = iso_texts(values)
+    if types.is_floating(type):
+        return [_json_floats(values, texts)]
+    if types.is_boolean(type) or types.is_integer(type) or types.is_decimal(type):
+        return [Text(texts, null="null")]
+    if types.is_string(type):
+        return [json_strings(texts, Encoding.JACKSON)]
+    return [Text(texts, null="null", lead='"', tail='"')]
+
+
+def _json_floats(values: pa.Array[Any], texts: pa.StringArray) -> Piece:
+    """Return floats as numbers that have a point or an exponent, so that no reader takes them for integers. NaN and
+    the infinities are strings."""
+    whole = pc.fill_null(pc.match_substring_regex(texts, "^-?[0-9]+$"), False)
+    number = Conditional(whole, [Text(texts, null="null", tail=".0")], [Text(texts, null="null")])
+    odd = pc.invert(pc.fill_null(pc.is_finite(values), True))
+    return Conditional(odd, [Text(texts, null="null", lead='"', tail='"')], [number]) if odd.true_count else number
 
 
 def _without_exponents(values: pa.Array[Any], texts: pa.StringArray) -> pa.StringArray:
@@ -59,6 +106,10 @@ def _without_exponents(values: pa.Array[Any], texts: pa.StringArray) -> pa.Strin
 _NO_TEXT = pa.scalar(None, _STRING)
 _ZEROS = r"(\.[0-9]{6})0+($|Z|[+-])"  # zeros after the six digits of a second
 _DAY = 86_400_000_000
+_FIRST_MICROS, _LAST_MICROS = -62135596800_000000, 253402300799_999999  # the years 1 to 9999, as databases and Spark
+_FIRST_DAY = _FIRST_MICROS // _DAY
+_SPACED_ZONE = " (Z|[+-][0-9]{2}:?[0-9]{2})$"  # as GoldenGate and DTS write it
+_CLOCK = "^[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]+)?)?$"
 _SAFE_DIGITS = 38  # Arrow reads longer decimals as other numbers, without an error
 
 Typed: TypeAlias = "tuple[pa.Array[Any], list[int]]"  # values, and the rows whose text is not a value of the type
@@ -76,6 +127,8 @@ def typed_values(texts: pa.StringArray, type: pa.DataType) -> Typed:
         return nulls(len(texts), type), []
     if pa.types.is_decimal(type):
         return _decimals(texts, type)
+    if pa.types.is_list(type):
+        return _lists(texts, type)
     return _KERNELS[type](texts, type)
 
 
@@ -125,25 +178,97 @@ def _floats(texts: pa.StringArray, type: pa.DataType) -> Typed:
 def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:
     """Convert dates, also dates with a time of midnight."""
     try:
-        return texts.cast(type), []
+        found = texts.cast(type)
+        if (pc.min_max(found.cast(pa.int32()))["min"].as_py() or 0) < _FIRST_DAY:
+            raise pa.ArrowInvalid
+        return found, []
     except pa.ArrowInvalid:
         micros, _ = text_micros(_with_six_digits(texts))
         days = pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), _DAY - 1, 0)), _DAY)
         whole = pc.equal(pc.multiply(days, _DAY), micros)
+        whole = pc.and_(whole, pc.greater_equal(micros, _FIRST_MICROS))
         values = pc.if_else(whole, days, pa.scalar(None, pa.int64())).cast(pa.int32()).cast(type)
         return values, _lost(texts, values)
 
 
 def _local_times(texts: pa.StringArray, type: pa.DataType) -> Typed:
     """Convert times without a zone."""
-    values = text_micros(_with_six_digits(pc.if_else(has_zone(texts), _NO_TEXT, texts)))[0].cast(type)
-    return values, _lost(texts, values)
+    try:
+        micros = pc.cast(texts.cast(type), pa.int64())
+    except pa.ArrowInvalid:
+        micros, _ = text_micros(_with_six_digits(pc.if_else(has_zone(texts), _NO_TEXT, texts)))
+    return _moments(texts, micros, type)
 
 
 def _instants(texts: pa.StringArray, type: pa.DataType) -> Typed:
     """Convert times with a zone, or in UTC."""
-    values = instant_micros(_with_six_digits(texts))[0].cast(type)
+    try:
+        micros = pc.cast(texts.cast(type), pa.int64())
+    except pa.ArrowInvalid:
+        joined = pc.replace_substring_regex(texts, _SPACED_ZONE, r"\1")
+        micros, _ = instant_micros(_with_six_digits(joined))
+    return _moments(texts, micros, type)
+
+
+def _moments(texts: pa.StringArray, micros: pa.Int64Array, type: pa.DataType) -> Typed:
+    ends = pc.min_max(micros)
+    if micros.null_count < len(micros) and (ends["min"].as_py() < _FIRST_MICROS or ends["max"].as_py() > _LAST_MICROS):
+        fits = pc.and_(pc.greater_equal(micros, _FIRST_MICROS), pc.less_equal(micros, _LAST_MICROS))
+        micros = pc.if_else(fits, micros, pa.scalar(None, pa.int64()))
+    values = micros.cast(type)
     return values, _lost(texts, values)
+
+
+def _clocks(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    """Convert times of day without a zone."""
+    known = pc.if_else(pc.match_substring_regex(texts, _CLOCK), texts, _NO_TEXT)
+    moments = pc.binary_join_element_wise("1970-01-01", known, " ")
+    values = text_micros(_with_six_digits(moments))[0].cast(type)
+    return values, _lost(texts, values)
+
+
+def _bytes(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    return base64_values(texts)
+
+
+_items = msgspec.json.Decoder(list[list[msgspec.Raw] | None]).decode
+
+
+def _lists(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    """Convert JSON arrays. An array is no value of the type if one of its items is none."""
+    try:
+        lists = _items("[" + ",".join(text if text is not None else "null" for text in texts.to_pylist()) + "]")
+        if len(lists) != len(texts) or sum(1 for each in lists if each is None) != texts.null_count:
+            raise ValueError
+    except (ValueError, RecursionError):
+        return _one_list_each(texts, type)
+    values, wrong = _items_of(lists, type)
+    if wrong:
+        return _one_list_each(texts, type)
+    return values, []
+
+
+def _one_list_each(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    """Convert JSON arrays of which one is wrong."""
+    lists: list[list[msgspec.Raw] | None] = []
+    for text in texts.to_pylist():
+        try:
+            own = [None] if text is None else _items(f"[{text}]")
+        except (ValueError, RecursionError):
+            own = [None]
+        lists.append(own[0] if len(own) == 1 and (own[0] is None or not _items_of(own, type)[1]) else None)
+    values = _items_of(lists, type)[0]
+    return values, _lost(texts, values)
+
+
+def _items_of(lists: Sequence[list[msgspec.Raw] | None], type: Any) -> Typed:
+    """Return lists of JSON values as lists of a type, and the places of items that are no values of it."""
+    items = list(chain.from_iterable(each or () for each in lists))
+    values, wrong = typed_values(raw_column(items).values if items else pa.array([], _STRING), type.value_type)
+    offsets = pa.array([0, *accumulate(len(each or ()) for each in lists)], pa.int32())
+    found = list_array(offsets, values).cast(type)
+    absent = pa.array([each is None for each in lists], pa.bool_())
+    return pc.if_else(absent, pa.scalar(None, type), found) if absent.true_count else found, wrong
 
 
 def _with_six_digits(texts: pa.StringArray) -> pa.StringArray:
@@ -170,6 +295,8 @@ _KERNELS: dict[pa.DataType, Callable[[pa.StringArray, pa.DataType], Typed]] = {
     pa.date32(): _dates,
     pa.timestamp("us"): _local_times,
     pa.timestamp("us", tz="UTC"): _instants,
+    pa.time64("us"): _clocks,
+    pa.binary(): _bytes,
 }
 
 

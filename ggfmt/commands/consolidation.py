@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]
 RowOrder = Literal["auto", "position", "input"]
 ForeignCommits = Literal["refuse", "accept"]
+OnUnfit = Literal["error", "null", "unresolved"]
 RowMode = Literal["error", "overwrite"]
 Moment = str | datetime | None
 
@@ -113,6 +114,11 @@ class ConsolidateRequest:
         Option(metavar="BYTES", help="About how large a file of rows is, such as `64m`."),
         After("sort_by"),
     ] = None
+    on_unfit: Annotated[
+        OnUnfit,
+        Option(panel="Checks", help="What to do about a value that the type of its column does not have."),
+        After("strict"),
+    ] = "error"
     drop_columns: Annotated[
         bool, Option(help="Drop a column from a table as the source does; default: keep it as NULL."), After("types")
     ] = False
@@ -147,6 +153,7 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
         _moment(request.since),
         arguments.check_choice("order", request.order, RowOrder),  # type: ignore[arg-type]
         frozenset(filter(None, kept)),
+        arguments.check_choice("on_unfit", request.on_unfit, OnUnfit),  # type: ignore[arg-type]
     )
     input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
     settings = settings_from(request, ConsolidationSettings)(

@@ -69,6 +69,7 @@ FLOAT, FIXED_PREC, BINARY = 2, 3, 4  # sub data types; 4 is an assumption, no pu
 DAY, HOUR, SECOND = 2, 3, 5  # in Most and Least Significant DT, counted from 0, the year
 ORACLE_DATE = 12  # Oracle's native types are codes of its call interface (OCI)
 ORACLE_TIMESTAMP = {180, 181, 187, 188, 231, 232}
+ORACLE_ZONED = {181, 188}  # not those with a local zone, whose texts have none
 ORACLE_BINARY = {23, 24, 113}
 ORACLE_FLOATS = {100: Kind.FLOAT, 101: Kind.DOUBLE}
 
@@ -258,7 +259,9 @@ def _sql_type(values: Mapping[str, int], oracle: bool) -> SqlType:
     if 150 <= code <= 155:
         return SqlType(Kind.DECIMAL, scale=scale)
     if code == 192:
-        return SqlType(_date_kind(values, native, oracle))
+        kind = _date_kind(values, native, oracle)
+        # Oracle's DATE has a time of day.
+        return SqlType(kind, scale=0 if native == ORACLE_DATE else None, zoned=native in ORACLE_ZONED)
     if code == 195:
         return SqlType(Kind.INTERVAL)
     if sub_type == FLOAT:

@@ -28,6 +28,7 @@ _ORDER = (
         "repeated",
         "dataframes",
         "consolidation",
+        "types",
         "lakehouse",
         "comparing",
         "formats",

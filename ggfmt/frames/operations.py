@@ -16,8 +16,9 @@ from ggfmt.columnar.typed import as_text
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.reading import Reject
 from ggfmt.formats.records.problems import contradictions, name_problem, unknown_column
+from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.images import DecodedImage, MapImages, first_seen, rows_by_value, struct_image
-from ggfmt.frames.shapes import IMAGES, MISSING, NAMES, TEXT, TEXTS, FrameShape, plain_type
+from ggfmt.frames.shapes import IMAGES, MISSING, NAMES, TEXTS, FrameShape, plain_type
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.value_types import Keys, key_of

@@ -16,10 +16,11 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.frames.batches import FrameProjection
-from ggfmt.frames.shapes import GENERIC, IMAGES, SCALARS, ddl_type, from_spark, typed
+from ggfmt.frames.column_types import is_value_type, listed_types
+from ggfmt.frames.shapes import GENERIC, IMAGES, ddl_type, from_spark, typed
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Size
 from ggfmt.scan.recognition import detect_format, reader_of, with_defaults
 from ggfmt.scan.runner import Runner
@@ -230,7 +231,11 @@ def _common(one: SqlType, other: SqlType) -> SqlType:
         scale = max(one.scale or 0, other.scale or 0)
         whole = max((type.precision or 0) - (type.scale or 0) for type in (one, other))
         return SqlType(Kind.DECIMAL, precision=whole + scale, scale=scale)
-    return SqlType(one.kind if one.kind is other.kind is not Kind.INTEGER else Kind.STRING)
+    if one.kind is not other.kind or one.kind is Kind.INTEGER or one.zoned is not other.zoned or one.item != other.item:
+        return STRING
+    timed = one.kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP) and None not in (one.scale, other.scale)
+    digits = max(one.scale or 0, other.scale or 0) if timed else None
+    return SqlType(one.kind, scale=digits, zoned=one.zoned, item=one.item)
 
 
 def narrow_projection(wanted: FrameProjection, schema_json: Mapping[str, Any]) -> FrameProjection:
@@ -264,12 +269,12 @@ def _check_struct(asked: pa.Field[Any], had: pa.StructType) -> None:
         if column.name not in names:
             help = suggestion(column.name, names) or f"there are {_listed(names)}"
             raise frame_error(f"`{asked.name}` has no column `{column.name}`", help)
-        if column.type not in SCALARS and not pa.types.is_decimal(column.type):
+        if not is_value_type(column.type):
             raise frame_error(f"`{asked.name}.{column.name}` cannot be `{ddl_type(column.type)}`", _types())
 
 
 def _types() -> str:
-    return f"a value of a table is {', '.join(f'`{name}`' for name in SCALARS.values())} or `decimal`"
+    return f"a value of a table is {listed_types()}"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -22,18 +22,15 @@ import pyarrow as pa
 
 from ggfmt.columnar.typed import is_scalar
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
+from ggfmt.frames.column_types import CLOCK, INSTANT, SCALARS, TEXT, change_type, type_name
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 BEFORE, AFTER = "before", "after"
 IMAGES = (BEFORE, AFTER)
 MISSING = {BEFORE: "before_missing", AFTER: "after_missing"}  # the column with the names of missing columns of an image
 
-TEXT = pa.string()
 TEXTS = pa.map_(TEXT, TEXT)
 NAMES = pa.list_(TEXT)
-INSTANT = pa.timestamp("us", tz="UTC")
-MAX_DIGITS = 38  # of a decimal, in Spark as in 128 bits
-_DIGITS_OF_LONG = 18  # digits that 64 bits always hold
 
 HEAD: tuple[pa.Field[Any], ...] = (
     pa.field("table", TEXT),
@@ -51,61 +48,13 @@ GENERIC = pa.schema([*HEAD, pa.field(BEFORE, TEXTS), pa.field(AFTER, TEXTS)])
 
 def typed(table: TableDef) -> pa.Schema:
     """Return the typed shape of the operations of a table."""
-    image = pa.struct([pa.field(column.name, column_type(column.type)) for column in table.columns])
+    image = pa.struct([pa.field(column.name, change_type(column.type)) for column in table.columns])
     fields = (field for name in IMAGES for field in (pa.field(name, image), pa.field(MISSING[name], NAMES)))
     return pa.schema([*HEAD, *fields])
 
 
-def column_type(type: SqlType) -> pa.DataType:
-    """Return the type of a column's values in a frame; it holds every value of the column without loss.
-
-    Dates and times are texts: databases have values that Spark's types lack, such as nine digits of a second, a time in
-    Oracle's DATE, or a year 0. Numbers of unknown precision are texts too.
-    """
-    return _TYPES.get(type.kind, _text)(type)
-
-
-def _text(type: SqlType) -> pa.DataType:
-    return TEXT
-
-
-def _integer(type: SqlType) -> pa.DataType:
-    digits = type.precision or 0
-    return pa.int64() if digits <= _DIGITS_OF_LONG else _decimal(SqlType(Kind.DECIMAL, precision=digits, scale=0))
-
-
-def _decimal(type: SqlType) -> pa.DataType:
-    """Return a decimal with as many digits as the column has. A negative scale adds zeros before the point, one above
-    the precision zeros after it (Oracle's NUMBER).
-    """
-    if type.precision is None:
-        return TEXT
-    scale = type.scale or 0
-    digits = type.precision - scale if scale < 0 else max(type.precision, scale)
-    return pa.decimal128(digits, max(scale, 0)) if 0 < digits <= MAX_DIGITS else TEXT
-
-
-_TYPES: dict[Kind, Callable[[SqlType], pa.DataType]] = {
-    Kind.BOOLEAN: lambda type: pa.bool_(),
-    Kind.INTEGER: _integer,
-    Kind.DECIMAL: _decimal,
-    Kind.FLOAT: lambda type: pa.float32(),
-    Kind.DOUBLE: lambda type: pa.float64(),
-}
-
-# Types in which a value can be shown if a schema asks for it, with Spark's names.
-SCALARS: dict[pa.DataType, str] = {
-    TEXT: "string",
-    pa.bool_(): "boolean",
-    pa.int64(): "bigint",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.date32(): "date",
-    INSTANT: "timestamp",
-    pa.timestamp("us"): "timestamp_ntz",
-}
-
-_BY_SPARK = {"long" if name == "bigint" else name: type for type, name in SCALARS.items()}  # the names in Spark's JSON
+# By the names in Spark's JSON. Frames have no times of day.
+_BY_SPARK = {"long" if name == "bigint" else name: type for type, name in SCALARS.items() if type != CLOCK}
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 
 
@@ -121,9 +70,7 @@ def ddl_type(type: pa.DataType) -> str:
         return f"map<{ddl_type(type.key_type)}, {ddl_type(type.item_type)}>"
     if pa.types.is_list(type):
         return f"array<{ddl_type(type.value_type)}>"
-    if pa.types.is_decimal(type):
-        return f"decimal({type.precision},{type.scale})"
-    return SCALARS[type]
+    return type_name(type)
 
 
 def from_spark(schema: Mapping[str, Any]) -> pa.Schema:
@@ -192,8 +139,12 @@ def sql_type(type: pa.DataType) -> SqlType:
         Kind.FLOAT: types.is_floating,
         Kind.DATE: types.is_date,
         Kind.TIMESTAMP: types.is_timestamp,
+        Kind.BINARY: types.is_binary,
     }
-    return SqlType(next((kind for kind, test in tests.items() if test(type)), Kind.STRING))
+    if types.is_list(type):
+        return SqlType(Kind.STRING, item=sql_type(type.value_type))
+    kind = next((kind for kind, test in tests.items() if test(type)), Kind.STRING)
+    return SqlType(kind, zoned=types.is_timestamp(type) and type.tz is not None)
 
 
 def _problems(schema: pa.Schema) -> Iterator[Diagnostic]:

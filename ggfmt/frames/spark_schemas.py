@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
-from ggfmt.frames.shapes import INSTANT
+from ggfmt.frames.column_types import INSTANT
 
 _ARROW: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -24,6 +24,7 @@ _ARROW: dict[str, pa.DataType] = {
     "date": pa.date32(),
     "timestamp": INSTANT,
     "timestamp_ntz": pa.timestamp("us"),
+    "binary": pa.binary(),
     "void": pa.null(),
 }
 

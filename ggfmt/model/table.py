@@ -29,12 +29,21 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True)
 class SqlType:
-    """The type of a column as far as its source describes it; None is unknown."""
+    """The type of a column as far as its source describes it; None is unknown.
+
+    scale  of a time, the digits of a fraction of a second; of a date, 0 if it has a time of day (Oracle)
+    zoned  times are instants: their texts have a zone, or are in UTC
+    base64  the texts of bytes are known to be Base64; others may be hexadecimal digits, which can look the same
+    item   the type of the items if the source has an array, whose text is a JSON array; the kind is STRING
+    """
 
     kind: Kind
     length: int | None = None
     precision: int | None = None
     scale: int | None = None
+    zoned: bool = False
+    base64: bool = False
+    item: SqlType | None = None
 
     def __str__(self) -> str:
         sizes = [str(n) for n in (self.length, self.precision, self.scale) if n is not None]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from ggfmt.rows.query import ExtraRows, Kind, Order, RowQuery
+    from ggfmt.rows.query import ExtraRows, Kind, OnUnfit, Order, RowQuery
 
     Path = str | PathLike[str]
     Moment = str | datetime
@@ -36,6 +36,7 @@ def current(
     order: Order = "auto",
     keep: Collection[ExtraRows] = (),
     strict: bool = False,
+    on_unfit: OnUnfit = "error",
     **input_options: str,
 ) -> DataFrame:
     """Return the rows of a table after the last operation in some files.
@@ -44,15 +45,17 @@ def current(
     table          the full name of the table
     input_format, definitions, input_options  as in `ggfmt.read`
     primary_keys   the columns that identify a row, if definitions do not have a key: names, or one text with commas
-    types          types of columns in place of those of `ggfmt.read`: `{"PLACED": "timestamp_ntz"}`
+    types          types of columns in place of those of the source: `{"PLACED": "string"}`
     base           a snapshot of all rows before the operations, with the names of the table's columns
     as_of          a time (in UTC, if it has no zone) or a position: later operations do not count
     order          `auto`: by positions if all operations have comparable ones, otherwise in the order of the input;
                    the log names the order. `position` and `input` force one
     keep           further rows: `deleted`, `unresolved`; a column `_state` has the state of each row
     strict         use of the frame is an error if a row is unresolved
+    on_unfit       what becomes of a value that the type of its column does not have: an `error` when the frame is used,
+                   `null`, or the row is `unresolved`
 
-    The columns are those of the table at that point in time, with the types of `ggfmt.read`. A row is unresolved if the
+    The columns are those of the table at that point in time, with the types of the source. A row is unresolved if the
     files do not say for certain what it is.
 
     The files are read now, for definitions and statistics, and again when the frame is used. PySpark needs pandas for
@@ -60,7 +63,7 @@ def current(
 
     Raises: UsageError, ConfigurationError or Abend, with diagnostics.
     """
-    query = _query("current", as_of, None, order, keep)
+    query = _query("current", as_of, None, order, keep, on_unfit)
     return _rows(
         spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
     )
@@ -80,6 +83,7 @@ def history(
     order: Order = "auto",
     keep: Collection[ExtraRows] = (),
     strict: bool = False,
+    on_unfit: OnUnfit = "error",
     **input_options: str,
 ) -> DataFrame:
     """Return every version that the rows of a table had (a slowly changing dimension); the arguments are those of
@@ -90,7 +94,7 @@ def history(
     which are the rows of `current`; the operation that ends a version does not belong to it. The columns are all that
     the table ever had.
     """
-    query = _query("history", as_of, None, order, keep)
+    query = _query("history", as_of, None, order, keep, on_unfit)
     return _rows(
         spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
     )
@@ -111,6 +115,7 @@ def changes(
     order: Order = "auto",
     keep: Collection[ExtraRows] = (),
     strict: bool = False,
+    on_unfit: OnUnfit = "error",
     **input_options: str,
 ) -> DataFrame:
     """Return the net changes of a table between two points in time: one row for each key whose row is new (`_op` is
@@ -121,19 +126,24 @@ def changes(
     A changed row has its new values, a deleted row its last ones. A key update is a delete of the old key and an insert
     of the new one.
     """
-    query = _query("changes", as_of, since, order, keep)
+    query = _query("changes", as_of, since, order, keep, on_unfit)
     return _rows(
         spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
     )
 
 
 def _query(
-    kind: Kind, as_of: Moment | None, since: Moment | None, order: Order, keep: Collection[ExtraRows]
+    kind: Kind,
+    as_of: Moment | None,
+    since: Moment | None,
+    order: Order,
+    keep: Collection[ExtraRows],
+    on_unfit: OnUnfit,
 ) -> RowQuery:
     from ggfmt.rows.query import RowQuery
 
     states = frozenset([keep] if isinstance(keep, str) else keep)
-    return RowQuery(kind, _text(as_of), _text(since), order, states)
+    return RowQuery(kind, _text(as_of), _text(since), order, states, on_unfit)
 
 
 def _text(moment: Moment | None) -> str | None:

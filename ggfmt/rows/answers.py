@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import counts_by_value, int64_view, narrow, non_null_values
+from ggfmt.arrow.arrays import counts_by_value, int64_view, narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes
-from ggfmt.frames.shapes import TEXT
-from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, Fold, RowStates
+from ggfmt.frames.column_types import TEXT
+from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, UNFIT, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
 from ggfmt.rows.key_updates import NO_KEYS, LinkFinder, keys_of_two_rows
@@ -102,6 +102,7 @@ class _Unit:
         self._unresolved: list[tuple[str, pa.RecordBatch]] = []
         self._collisions = 0
         self._doubted: set[int] = set()  # rows that are unresolved
+        self._unfit: Counter[str] = Counter()
 
     def answer(self) -> UnitAnswer:
         query = self._query.query
@@ -121,6 +122,7 @@ class _Unit:
             rows, counts = self._changes(state, batch)
         if query.kind != "current":
             self._current_states(state)
+        counts.unfit.update(self._unfit)
         kept = self._kept(state) if self._query.keeps else None
         return UnitAnswer(rows, counts, self._listed(), kept)
 
@@ -190,7 +192,7 @@ class _Unit:
         wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
         places = self._with_key(state, places_of(pc.and_not(wanted, fold.is_delete)))
         columns = query.table.epochs[query.epoch].columns
-        states = fold.states(places, columns, query.epoch)
+        states = self._fitting(fold, fold.states(places, columns, query.epoch), columns)
         self._list_unresolved(state, places, states)
         self._list_collided(state, places.filter(states.reasons.is_valid()))
         return states
@@ -286,7 +288,7 @@ class _Unit:
         fold, query = state.fold, self._query
         places = places_of(pc.invert(fold.is_deleting))
         ends, holding = self._ends(state, places)
-        states = fold.states(places, query.columns, None, holding=holding)
+        states = self._fitting(fold, fold.states(places, query.columns, None, holding=holding), query.columns)
         at = fold.order.take(places)
         batch = fold.batch
         base = pc.equal(batch["seq"].take(at), BASE_SEQ)
@@ -342,9 +344,20 @@ class _Unit:
         fold, query = state.fold, self._query
         wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
         places = _not_ended(state, places_of(pc.and_not(wanted, fold.is_delete)))
-        return RowSet(fold, fold.states(places, query.columns, query.epoch))
+        return RowSet(fold, self._fitting(fold, fold.states(places, query.columns, query.epoch), query.columns))
 
     # Results
+
+    def _fitting(self, fold: Fold, states: RowStates, columns: Sequence[str]) -> RowStates:
+        """Return rows of which those with a value that its type does not have are unresolved, if the query says so."""
+        if self._query.query.on_unfit != "unresolved":
+            return states
+        rows = typed_columns(self._query, fold, states, columns).rows
+        if not rows:
+            return states
+        unfit = pc.is_in(numbered(len(states.places)), value_set=pa.array(rows, _LONG))
+        known = pc.if_else(unfit, pa.scalar(UNFIT, TEXT), pa.scalar(None, TEXT))
+        return replace(states, reasons=pc.coalesce(states.reasons, known))
 
     def _state_of(self, states: RowStates) -> pa.StringArray:
         return pc.if_else(states.reasons.is_null(), pa.scalar(CURRENT, TEXT), pa.scalar(UNRESOLVED, TEXT))
@@ -382,9 +395,10 @@ class _Unit:
             states = states.take(rows)
             state = state.take(rows)
             marks = {name: column.take(rows) for name, column in (marks or {}).items()}
-        columns = typed_columns(query, fold, states, query.columns)
+        typed = typed_columns(query, fold, states, query.columns)
+        self._unfit.update(typed.counts)
         extra = {**(marks or {}), STATE: state}
-        arrays = [*columns, *(extra[name] for name in query.query.metadata_columns)]
+        arrays = [*typed.columns, *(extra[name] for name in query.query.metadata_columns)]
         return pa.RecordBatch.from_arrays(arrays, schema=query.schema)
 
 

@@ -17,9 +17,10 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.rows.manifest import is_of_rows, table_directory
+from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.query import query_error
 from ggfmt.rows.readers import read_rows
-from ggfmt.rows.tables import type_named
+from ggfmt.rows.tables import row_type_named
 
 SUFFIXES = ("parquet", "orc", "json", "csv")
 
@@ -35,6 +36,7 @@ class BaseTable:
     bucket_of     by file the bucket of its keys, if a run divided them into `bucket_count` buckets
     defined       a manifest has the name and the types of the table
     complete      it has all rows, none was unresolved: a key without a row is free
+    numbers       by column the range of numbers that were found in the data
     """
 
     name: str
@@ -46,6 +48,7 @@ class BaseTable:
     bucket_of: Mapping[Location, int] = field(default_factory=dict)
     defined: bool = False
     complete: bool = True
+    numbers: Mapping[str, NumberRange] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
     tables = {}
     for name, entry in document["tables"].items():
         own = files.get(name, [])
-        types = {column: type_named(type) for column, type in entry["columns"].items()}
+        types = {column: row_type_named(type) for column, type in entry["columns"].items()}
         count = entry.get("buckets") or 0
         tables[name] = BaseTable(
             name,
@@ -119,8 +122,17 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
             {file: buckets[file] for file in own if file in buckets},
             defined=True,
             complete=not entry["unresolved"],
+            numbers={column: NumberRange(*found) for column, found in entry.get("numbers", {}).items()},
         )
     return BaseSnapshot(root, tables, sum(entry["unresolved"] for entry in document["tables"].values()))
+
+
+def number_ranges(base: BaseTable | None) -> dict[str, NumberRange]:
+    """Return the ranges of the numbers in a base snapshot by column: as found, or else all that the type holds."""
+    if base is None:
+        return {}
+    numbers = {name: NumberRange.of_type(type) for name, type in base.types.items() if is_number(type)}
+    return numbers | dict(base.numbers)
 
 
 def _dump(store: Store, root: str) -> BaseSnapshot:

@@ -19,6 +19,7 @@ from ggfmt.rows.operations import DELETE, INSERT, UPDATE, any_of
 from ggfmt.rows.tables import RowTable
 
 COLLISION, NEVER_SEEN, OVERTAKEN, NO_KEY, UNAVAILABLE = "collision", "never seen", "overtaken", "no key", "unavailable"
+UNFIT = "unfit"  # a value that the type of its column does not have
 
 _LONG, _TEXT = pa.int64(), pa.string()
 _NO_TEXT, _NO_LONG = pa.scalar(None, _TEXT), pa.scalar(None, _LONG)

@@ -17,17 +17,20 @@ import pyarrow as pa
 from pyspark.sql.utils import is_remote
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
+from ggfmt.arrow.arrays import as_strings, non_null_values
+from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.batches import located_batches
+from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
 from ggfmt.frames.shapes import ddl, ddl_type
 from ggfmt.frames.spark_schemas import arrow_schema
 from ggfmt.rows.answers import answers
 from ggfmt.rows.key_updates import LinkedKeys, may_meet_an_insert
+from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema, without_before_images
 from ggfmt.rows.ordering import choose_ordering
-from ggfmt.rows.query import RowQuery, query_error
+from ggfmt.rows.query import OnUnfit, RowQuery, query_error
 from ggfmt.rows.results import TableQuery, check_keyless
 from ggfmt.rows.staging import (
     SplitStager,
@@ -40,7 +43,7 @@ from ggfmt.rows.staging import (
     split_by,
     unit_count,
 )
-from ggfmt.rows.tables import RowTable, Types, can_hold, epoch_at, tables_of, with_base_columns
+from ggfmt.rows.tables import RowTable, Types, can_hold, epoch_at, tables_of, with_base_columns, with_found_types
 from ggfmt.scan.runner import InProcess, Runner
 from ggfmt.scan.scan import DefinitionsNeeded
 from ggfmt.scan.splits import ReadJob, Split
@@ -102,11 +105,14 @@ def rows_frame(
     assert name is not None
     base_types = None if base is None else {column.name: column.type for column in arrow_schema(base.schema)}
     patterns = tuple((f"{escape(name)}.{escape(own)}", type) for own, type in (types or {}).items())
-    sink = _StatsSink(spark, request, primary_keys, patterns, base_types)
+    sink = _StatsSink(spark, request, primary_keys, patterns, base_types, query.on_unfit)
     with runner_for(spark) as runner:
         plan, found = _plan(request, sink, runner)
     table = found.tables[name]
     staged = found.staged.get(name, StagedTable())
+    before = {column: NumberRange.of_type(type) for column, type in (base_types or {}).items() if is_number(type)}
+    table, _ = with_found_types(table, staged.stats.numbers, before)
+    _check_base(table, base_types)
     check_keyless(query, table, staged.stats, found.files)
     ordering = choose_ordering(query, staged.stats)
     epoch = epoch_at(table, query.as_of, staged.stats.epoch_starts, ordering.by)
@@ -139,6 +145,7 @@ class _StatsSink:
     primary_keys: Sequence[str] | None
     types: Types
     base_types: Mapping[str, pa.DataType] | None
+    on_unfit: OnUnfit = "error"
 
     def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
         """Raises: UsageError GG531 or GG551 for a table that cannot be read as asked."""
@@ -153,11 +160,10 @@ class _StatsSink:
     def table(self, job: ReadJob) -> RowTable:
         name = table_of(job, str(self.request.table)).full_name
         keys = () if self.primary_keys is None else ((name, tuple(self.primary_keys)),)
-        table = tables_of(job, keys, self.types)[name]
+        table = tables_of(job, keys, self.types, to="spark", on_unfit=self.on_unfit)[name]
         if self.base_types is not None and not table.defined:
             table = with_base_columns(table, self.base_types)
         _check_case(self.spark, table)
-        _check_base(table, self.base_types)
         return table
 
     def discard(self) -> None:
@@ -193,7 +199,7 @@ def _check_base(table: RowTable, types: Mapping[str, pa.DataType] | None) -> Non
     if lacking:
         raise query_error(f"the base has no column `{lacking[0]}`, which is in the key of `{table.name}`")
     for name in table.columns:
-        if name in types and not can_hold(table.types[name], types[name]):
+        if name in types and not can_hold(table.types[name], types[name]) and types[name] != TEXT:
             there, here = ddl_type(types[name]), ddl_type(table.types[name])
             message = f"`{name}` is `{there}` in the base and `{here}` in the operations"
             raise query_error(message, "cast it to that type, or give the operations another with `types`")
@@ -227,12 +233,22 @@ def _stage_base(plan: FramePlan) -> Callable[[Batches], Batches]:
         waiting = _Waiting(plan)
         for rows in batches:
             names = rows.schema.names
-            columns = [rows[name].cast(table.types[name]) for name in names]
+            columns = [_typed_base(rows[name], table, name) for name in names]
             typed = pa.RecordBatch.from_arrays(columns, schema=table.schema_of(names))
             yield from waiting.add(base_operations(typed, table, schema))
         yield from waiting.flush()
 
     return stage
+
+
+def _typed_base(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[Any]:
+    type = table.types[name]
+    if column.type != TEXT or type == TEXT:
+        return column.cast(type)
+    values, wrong = typed_values(as_strings(column), type)
+    if wrong:
+        raise ValueError(f"`{name}` has a value in the base that is none of `{ddl_type(type)}`")
+    return values
 
 
 class _Waiting:

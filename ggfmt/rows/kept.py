@@ -25,11 +25,13 @@ from ggfmt.arrow.arrays import narrow, non_null_values, nulls
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
-from ggfmt.frames.shapes import TEXT, ddl_type
+from ggfmt.frames.column_types import TEXT
+from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
 from ggfmt.rows.fold import Fold
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import KeyLinks, connected, same_moment
+from ggfmt.rows.numbers import canonical_numbers
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, concatenated, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import End, Selection, TableQuery, check_bound
@@ -288,8 +290,8 @@ def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.
     for j, name in enumerate(table.identity):
         for prefix in _KEYS:
             there = f"{prefix}.{name}" in names  # a table without a key may have got a column
-            column = batch[f"{prefix}.{name}"] if there else nulls(len(batch), table.types[name])
-            retyped = retyped or not there or column.type != table.types[name]
+            column = batch[f"{prefix}.{name}"] if there else nulls(len(batch), table.key_type(name))
+            retyped = retyped or not there or column.type != table.key_type(name)
             arrays[f"{prefix}{j}"] = _key_values(column, table, name)
     if retyped or len(known) > len(table.identity):
         for name, prefix in (("hash", "k"), ("old_hash", "o")):
@@ -305,10 +307,13 @@ def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.
 
 
 def _key_values(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[Any]:
-    type = table.types[name]
+    type = table.key_type(name)
     if column.type == type:
         return column
-    values, wrong = typed_values(narrow(as_text(column), pa.StringArray), type)
+    texts = narrow(as_text(column), pa.StringArray)
+    if name in table.found:
+        return canonical_numbers(texts)
+    values, wrong = typed_values(texts, type)
     if wrong:
         message = f"`{name}` was `{ddl_type(column.type)}` in the runs before, and is `{ddl_type(type)}` now"
         help = f"give `--type '{table.name}.{name}=string'`, or consolidate all files into another output"

@@ -13,12 +13,12 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import combined, narrow, nulls
 from ggfmt.columnar.hashes import row_codes
-from ggfmt.frames.shapes import TEXT
+from ggfmt.frames.column_types import TEXT
 from ggfmt.rows.fold import NEVER_SEEN
 from ggfmt.rows.kept import select_keyless
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, TRUNCATE
 from ggfmt.rows.query import CURRENT, OP, STATE, UNRESOLVED
-from ggfmt.rows.results import RowCounts, Selection, TableQuery, last_of
+from ggfmt.rows.results import RowCounts, Selection, TableQuery, last_of, shown_key
 
 _LONG = pa.int64()
 _WEIGHT = "weight"
@@ -60,7 +60,7 @@ def keyless_rows(query: TableQuery, batch: pa.RecordBatch) -> Answer:
 
 
 def _result(query: TableQuery, weights: pa.RecordBatch, places: pa.Int64Array, marks: dict[str, Any]) -> pa.RecordBatch:
-    rows = [weights[name].take(places) for name in query.columns]
+    rows = [shown_key(query, name, weights[name].take(places)) for name in query.columns]
     arrays = [*rows, *(marks[name] for name in query.query.metadata_columns)]
     return pa.RecordBatch.from_arrays(arrays, schema=query.schema)
 

@@ -20,7 +20,7 @@ from ggfmt.arrow.arrays import as_strings, combined, int64_view, narrow, numbere
 from ggfmt.columnar.typed import typed_values
 from ggfmt.rows.operations import DELETE, concatenated, have_whole_images, staged_schema
 from ggfmt.rows.query import CURRENT
-from ggfmt.rows.results import RowCounts, TableQuery, misfit
+from ggfmt.rows.results import RowCounts, TableQuery, misfit, shown_key
 
 
 def last_images(
@@ -45,9 +45,12 @@ def last_images(
         hashes = pa.concat_arrays([batch["hash"] for batch in batches])
         places = places.filter(pc.invert(pc.is_in(hashes.take(places), value_set=apart)))
     found = _Chosen(batches, places)
-    columns = [_typed(query, found, name) for name in query.columns]
+    unfit: Counter[str] = Counter()
+    columns = [_typed(query, found, name, unfit) for name in query.columns]
+    if unfit and asked.on_unfit == "unresolved":
+        return None
     rows = pa.RecordBatch.from_arrays(columns, schema=query.schema)
-    return rows, RowCounts(Counter({CURRENT: len(rows)}))
+    return rows, RowCounts(Counter({CURRENT: len(rows)}), unfit=unfit)
 
 
 def _last_places(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> pa.Int64Array | None:
@@ -93,13 +96,15 @@ class _Chosen:
         return self._batches[number].slice(row, 1)
 
 
-def _typed(query: TableQuery, found: _Chosen, name: str) -> pa.Array[Any]:
+def _typed(query: TableQuery, found: _Chosen, name: str, unfit: Counter[str]) -> pa.Array[Any]:
     table = query.table
     type = table.types[name]
     if name in table.key:
-        return found.column(f"k{table.key.index(name)}", type)
+        return shown_key(query, name, found.column(f"k{table.key.index(name)}", table.key_type(name)))
     texts = as_strings(found.column(f"a{table.columns.index(name)}", pa.string()))
     values, wrong = typed_values(texts, type)
-    if wrong:
+    if wrong and query.query.on_unfit == "error":
         raise misfit(query, found.operation(wrong[0]), name, texts[wrong[0]].as_py())
+    if wrong:
+        unfit[name] += len(wrong)
     return values

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ggfmt.diagnostics.diagnostic import Span, without_credentials
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
 from ggfmt.rows.kept import KeptOperations, load_kept
+from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT, DELETED, UNRESOLVED
 from ggfmt.rows.results import RowCounts, TableQuery
@@ -40,6 +42,7 @@ class TableResult:
     replaced    files of the base in the output that this run replaces
     places      of the first unresolved operations, with the reason
     kept        files of operations for later runs
+    numbers     by column the range of numbers that were found in the data
     """
 
     query: TableQuery
@@ -51,6 +54,7 @@ class TableResult:
     replaced: list[BaseFile] = field(default_factory=list)
     places: list[tuple[str, Span]] = field(default_factory=list)
     kept: KeptFiles = field(default_factory=KeptFiles)
+    numbers: dict[str, NumberRange] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -109,6 +113,7 @@ def build_manifest(
             "since": query.since,
             "order": query.order,
             "keep": sorted(query.keep),
+            "on_unfit": query.on_unfit,
             "to": settings.to,
             "base": None if settings.base is None else without_credentials(settings.base),
         },
@@ -128,6 +133,8 @@ def _table(result: TableResult) -> dict[str, Any]:
     return {
         "key": list(table.key),
         "columns": {name: ddl_type(table.types[name]) for name in result.query.columns},
+        "types_from": "definitions" if table.defined else "data",
+        "numbers": {name: list(astuple(numbers)) for name, numbers in result.numbers.items()},
         "marks": list(query.metadata_columns),
         "operations": dict(sorted(stats.operations.items())),
         "order": str(result.query.ordering),
@@ -136,6 +143,7 @@ def _table(result: TableResult) -> dict[str, Any]:
         "unresolved": counts.states[UNRESOLVED],
         "defaults": counts.defaults.total() + counts.added.total(),
         "unset": _unset(counts),
+        "unfit": dict(sorted(counts.unfit.items())),
         "buckets": result.buckets,
         "complete": result.is_complete,
         "without_time": stats.without_time,
@@ -184,6 +192,9 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
         if table["defaults"]:
             columns = ", ".join(f"{column} {sum(causes.values()):,}" for column, causes in table["unset"].items())
             parts.append(f"{counted(table['defaults'], 'value')} that no operation set ({columns})")
+        if table["unfit"]:
+            columns = ", ".join(f"{column} {count:,}" for column, count in table["unfit"].items())
+            parts.append(f"{counted(sum(table['unfit'].values()), 'value')} that no type has ({columns})")
         yield f"{name}: {', '.join(parts)}; in the order of {table['order']}"
 
 
@@ -249,7 +260,7 @@ class PreviousResult:
             if name not in kept:  # also an earlier layout, which does not count the rows of a file
                 before, removed[name] = {**before, "rows": 0}, 0
             if result.stats.truncates:
-                before = {**before, "defaults": 0, "unset": {}}
+                before = {**before, "defaults": 0, "unset": {}, "unfit": {}}
             if "complete" in before:  # all unresolved operations have been read again
                 before = {**before, "unresolved": 0}
             rows = before["rows"] - removed.get(name, 0) + table["rows"]
@@ -259,7 +270,8 @@ class PreviousResult:
                 own = unset.setdefault(column, {})
                 for cause, count in causes.items():
                     own[cause] = own.get(cause, 0) + count
-            tables[name] = {**table, **counts, "rows": rows, "unset": unset}
+            unfit = Counter(before.get("unfit", {})) + Counter(table["unfit"])
+            tables[name] = {**table, **counts, "rows": rows, "unset": unset, "unfit": dict(sorted(unfit.items()))}
         stay = [entry for entry in self.document["files"] if entry["path"] not in gone]
         stay = [{**entry, "path": renamed.get(entry["path"], entry["path"])} for entry in stay]
         return {**document, "tables": dict(sorted(tables.items())), "files": [*stay, *document["files"]]}

@@ -11,11 +11,11 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import combined, counts_by_value, narrow
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.columnar.images import differ
-from ggfmt.frames.shapes import TEXT
+from ggfmt.frames.column_types import TEXT
 from ggfmt.rows.fold import Fold, RowStates
 from ggfmt.rows.operations import INSERT, TRUNCATE
 from ggfmt.rows.query import CURRENT, OP, STATE, UNRESOLVED
-from ggfmt.rows.results import RowCounts, TableQuery, places_of, typed_columns
+from ggfmt.rows.results import RowCounts, TableQuery, places_of, shown_key, typed_columns
 
 _LONG, _BYTE = pa.int64(), pa.int8()
 
@@ -87,18 +87,24 @@ class NetChanges:
         earlier = typed_columns(self._query, self._earlier.fold, before, names)
         later = typed_columns(self._query, self._later.fold, after, names)
         arrays: list[pa.Array[Any]] = []
+        counts = RowCounts()
         first = pc.cast(pc.index_in(every, value_set=codes), _LONG).take(wanted)  # a place where each key is shown
-        for name, old, new in zip(names, earlier, later, strict=True):
+        of_old, of_new = at_before.take(wanted), at_after.take(wanted)
+        for name, old, new in zip(names, earlier.columns, later.columns, strict=True):
             if name in key:
-                arrays.append(columns[key.index(name)].take(first))
+                arrays.append(shown_key(self._query, name, columns[key.index(name)].take(first)))
                 continue
-            values = pc.if_else(gone, old.take(at_before.take(wanted)), new.take(at_after.take(wanted)))
-            arrays.append(values)
+            arrays.append(pc.if_else(gone, old.take(of_old), new.take(of_new)))
+            was_unfit, is_unfit = (
+                pc.is_in(places, value_set=pa.array(typed.unfit.get(name, []), _LONG))
+                for places, typed in ((of_old, earlier), (of_new, later))
+            )
+            counts.unfit[name] += pc.if_else(gone, was_unfit, is_unfit).true_count
         marks = {OP: op, STATE: state}
         kept = pc.is_in(state, value_set=pa.array(sorted(self._query.query.states), TEXT))
         arrays += [marks[name] for name in self._query.query.metadata_columns]
         result = pa.RecordBatch.from_arrays(arrays, schema=self._query.schema).filter(kept)
-        counts = RowCounts()
+        counts.unfit = +counts.unfit
         for name, number in counts_by_value(state).items():
             counts.states[str(name)] += number
         return result, counts

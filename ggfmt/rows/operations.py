@@ -13,7 +13,7 @@ or all columns of a table without a key. In a table without a key, an update is 
     hash       uint64  of the key after the operation
     moves      bool    an update that changes the key
     old_hash   uint64  of the key before the operation
-    k<j>       the key after the operation (of a delete, before it), typed
+    k<j>       the key after the operation (of a delete, before it), typed (see `RowTable.key_type`)
     o<j>       the key before it, typed
     b<i>, a<i> text    the value in the before and in the after image
     hb<i>, ha<i> bool  the image exists and contains the column
@@ -22,6 +22,7 @@ or all columns of a table without a key. In a table without a key, an update is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -30,13 +31,14 @@ from typing import Any, Final
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, nulls
+from ggfmt.arrow.arrays import narrow, nulls, numbered
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.typed import as_text, differ_typed, typed_values
 from ggfmt.frames.batches import LocatedBatch
-from ggfmt.frames.shapes import INSTANT, TEXT
+from ggfmt.frames.column_types import INSTANT, TEXT
 from ggfmt.model.change import OP_TYPES, ImageColumn
+from ggfmt.rows.numbers import canonical_numbers
 from ggfmt.rows.tables import RowTable
 
 INSERT: Final = 0
@@ -66,7 +68,7 @@ def staged_schema(table: RowTable) -> pa.Schema:
         ("old_hash", _WORD),
     ]
     for j, name in enumerate(table.identity):
-        fields += [(f"k{j}", table.types[name]), (f"o{j}", table.types[name])]
+        fields += [(f"k{j}", table.key_type(name)), (f"o{j}", table.key_type(name))]
     for i in range(len(table.columns)):
         fields += [(f"b{i}", TEXT), (f"hb{i}", _BOOL), (f"a{i}", TEXT), (f"ha{i}", _BOOL), (f"u{i}", _BOOL)]
     return pa.schema(fields)
@@ -80,8 +82,12 @@ class _ImageParts:
     present: pa.BooleanArray
 
 
-def staged_operations(located: LocatedBatch, table: RowTable, schema: pa.Schema) -> pa.RecordBatch:
+def staged_operations(
+    located: LocatedBatch, table: RowTable, schema: pa.Schema, unfit: Counter[str] | None = None
+) -> pa.RecordBatch:
     """Return the operations of a batch in the columns of the module's docstring.
+
+    `unfit` counts by column the values of keys that the type does not have.
 
     Raises: Abend GG530, with its place, for a key or a time that is no value of its type.
     """
@@ -112,12 +118,12 @@ def staged_operations(located: LocatedBatch, table: RowTable, schema: pa.Schema)
             f"u{i}": pa.repeat(_FALSE, count) if unavailable is None else unavailable,
         }
     if table.key or not pc.equal(op, UPDATE).true_count:
-        columns |= _keys(located, table, images, op)
+        columns |= _keys(located, table, images, op, unfit)
         return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
     halves = []
     for half in (DELETE, INSERT):
         ops = pc.if_else(pc.equal(op, UPDATE), pa.scalar(half, _BYTE), op)
-        own = {**columns, "op": ops, **_keys(located, table, images, ops)}
+        own = {**columns, "op": ops, **_keys(located, table, images, ops, unfit)}
         rows = pc.or_(pc.equal(op, UPDATE), pa.repeat(pa.scalar(half == DELETE), count))
         part = pa.RecordBatch.from_arrays([own[name] for name in schema.names], schema=schema)
         halves.append(part.filter(rows))
@@ -140,6 +146,7 @@ def _keys(
     table: RowTable,
     images: dict[str, tuple[_ImageParts, _ImageParts]],
     op: pa.Array[Any],
+    counts: Counter[str] | None,
 ) -> dict[str, pa.Array[Any]]:
     """Return the columns of the key. An update that shows the key in a single image has the same key before and
     after."""
@@ -148,22 +155,29 @@ def _keys(
     keyed = pa.repeat(_TRUE, count)
     moves = pa.repeat(_FALSE, count)
     columns: dict[str, pa.Array[Any]] = {}
+    unfit: list[int] = []
     for j, name in enumerate(table.identity):
         before, after = images[name]
         has_after = pc.and_not(after.present, deletes)
         has_before = pc.and_not(before.present, inserts)
         new = pc.if_else(has_after, after.values, pc.if_else(has_before, before.values, _NO_TEXT))
         keyed = pc.and_(keyed, pc.or_(has_after, has_before))
-        typed = _typed(located, table, name, new)
+        typed, own = _typed(located, table, name, new)
         old_typed = typed
         both = pc.and_(has_after, has_before)
         if both.true_count:
             old = pc.if_else(both, before.values, new)
             if pc.any(differ(narrow(old, pa.StringArray), narrow(new, pa.StringArray))).as_py():
-                old_typed = _typed(located, table, name, old)
+                old_typed, wrong = _typed(located, table, name, old)
+                own = [*own, *wrong]
                 moves = pc.or_(moves, differ_typed(old_typed, typed))
+        if own and counts is not None:
+            counts[name] += len(set(own))
+        unfit += own
         columns |= {f"k{j}": typed, f"o{j}": old_typed}
     new_keys = [columns[f"k{j}"] for j in range(len(table.identity))]
+    if unfit and table.key:  # such an operation is unresolved: its key is unknown
+        keyed = pc.and_not(keyed, pc.is_in(numbered(count), value_set=pa.array(unfit, _LONG)))
     moves = pc.and_(moves, keyed)
     hashes: pa.Array[Any] = row_hashes(new_keys) if new_keys else nulls(count, _WORD)
     old_hashes = hashes
@@ -172,11 +186,23 @@ def _keys(
     return {"keyed": keyed, "hash": hashes, "moves": moves, "old_hash": old_hashes, **columns}
 
 
-def _typed(located: LocatedBatch, table: RowTable, name: str, texts: pa.StringArray) -> pa.Array[Any]:
+def _typed(located: LocatedBatch, table: RowTable, name: str, texts: pa.StringArray) -> tuple[pa.Array[Any], list[int]]:
+    """Return texts as keys have them, and the operations whose text is no value of the type of the column."""
+    if name in table.found:
+        return canonical_numbers(texts), []
     values, wrong = typed_values(texts, table.types[name])
-    if wrong:
+    if wrong and (table.on_unfit == "error" or (not table.key and table.on_unfit == "unresolved")):
         raise located.unshown(wrong[0], name, table.types[name], texts[wrong[0]].as_py())
-    return values
+    return key_values(values, table, name), wrong
+
+
+def key_values(values: pa.Array[Any], table: RowTable, name: str) -> pa.Array[Any]:
+    """Return typed values of a column as keys have them: equal values are the same."""
+    if values.type != table.key_type(name):
+        texts = as_text(values)
+        return canonical_numbers(texts) if name in table.found else texts
+    # Minus zero is zero. Rows without a key show what they were.
+    return pc.add(values, pa.scalar(0, values.type)) if table.key and pa.types.is_floating(values.type) else values
 
 
 def base_operations(rows: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.RecordBatch:
@@ -192,7 +218,8 @@ def base_operations(rows: pa.RecordBatch, table: RowTable, schema: pa.Schema) ->
     for j, name in enumerate(table.identity):
         # Without a key, all columns identify a row; the base may be older than a column.
         known = name in rows.schema.names
-        columns |= dict.fromkeys((f"k{j}", f"o{j}"), rows[name] if known else nulls(count, table.types[name]))
+        values = key_values(rows[name], table, name) if known else nulls(count, table.key_type(name))
+        columns |= dict.fromkeys((f"k{j}", f"o{j}"), values)
     keys = [columns[f"k{j}"] for j in range(len(table.identity))]
     hashes: pa.Array[Any] = row_hashes(keys) if keys else nulls(count, _WORD)
     columns |= {"hash": hashes, "old_hash": hashes}

@@ -13,6 +13,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 Kind = Literal["current", "history", "changes"]
 Order = Literal["auto", "position", "input"]
 ExtraRows = Literal["deleted", "unresolved"]
+OnUnfit = Literal["error", "null", "unresolved"]
 
 CURRENT, DELETED, UNRESOLVED = "current", "deleted", "unresolved"
 
@@ -35,6 +36,7 @@ class RowQuery:
     since   for `changes`, the earlier point in time; None: before all operations
     order   by positions if they can be compared, or in the order of the input
     keep    states of rows that the result contains besides current rows
+    on_unfit  what becomes of a value that its column's type does not have: an `error`, `null`, or the row is unresolved
     """
 
     kind: Kind = "current"
@@ -42,10 +44,12 @@ class RowQuery:
     since: str | None = None
     order: Order = "auto"
     keep: frozenset[str] = frozenset()
+    on_unfit: OnUnfit = "error"
 
     def __post_init__(self) -> None:
         _check("order", [self.order], get_args(Order))
         _check("keep", self.keep, get_args(ExtraRows))
+        _check("on_unfit", [self.on_unfit], get_args(OnUnfit))
         if self.since is not None and self.kind != "changes":
             raise query_error("`since` is for net changes", "ask for changes, or leave `since` out")
         if DELETED in self.keep and self.kind != "current":

@@ -1,7 +1,8 @@
 """Readers of row files: Parquet, ORC, CSV and JSON lines, as batches of typed columns.
 
 All files have the same types of columns in the end: texts, booleans, integers with a sign, floats, decimals of up to 38
-digits, dates, and times in microseconds with the zone UTC or none.
+digits, dates, times of day in microseconds, times in microseconds with the zone UTC or none, bytes, and lists of these.
+In CSV and JSON, bytes are in Base64; in CSV, lists are JSON arrays.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.json_rows import JsonLineError, JsonRow, json_column, read_json_rows
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.frames.column_types import BYTES, CLOCK, MAX_DIGITS, type_name
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 
@@ -29,7 +31,6 @@ _TEXT = pa.string()
 _BATCH_ROWS, _BATCH_BYTES = 1 << 16, 16 << 20
 _CSV_BLOCK_BYTES = 8 << 20
 _SHOWN = 40  # characters of a value in an error
-_MAX_DIGITS = 38
 
 
 class RowReader(ABC):
@@ -67,7 +68,7 @@ class RowReader(ABC):
             text = texts[wrong[0]].as_py()
             shown = visible(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
             help = f"give `--type '{self.table}.{name}=string'`"
-            raise self.error(f"`{shown}` is no value of the type `{_type_name(type)}`", name, help)
+            raise self.error(f"`{shown}` is no value of the type `{type_name(type)}`", name, help)
         return values
 
 
@@ -207,7 +208,7 @@ class _Normalizer:
             if field.type == _TEXT:
                 values.validate(full=True)  # Arrow reads any bytes as a text
         except pa.ArrowInvalid as error:
-            message = f"a value of the type {stored.type} does not fit into `{_type_name(field.type)}`"
+            message = f"a value of the type {stored.type} does not fit into `{type_name(field.type)}`"
             raise self._reader.error(f"{message}: {_first_line(error)}", field.name) from None
         return values
 
@@ -220,8 +221,11 @@ def row_type(type: pa.DataType) -> pa.DataType | None:
     if types.is_timestamp(type):
         return pa.timestamp("us", None if type.tz is None else "UTC")
     if types.is_decimal(type):
-        fits = type.precision <= _MAX_DIGITS and 0 <= type.scale <= type.precision
+        fits = type.precision <= MAX_DIGITS and 0 <= type.scale <= type.precision
         return pa.decimal128(type.precision, type.scale) if fits else None
+    if types.is_list(type) or types.is_large_list(type):
+        item = row_type(type.value_type)
+        return None if item is None else pa.list_(item)
     return next((row for is_of, row in _ROW_TYPES if is_of(type)), None) or (type if type in _KEPT else None)
 
 
@@ -235,6 +239,7 @@ _KEPT = {
     pa.float32(),
     pa.float64(),
     pa.date32(),
+    pa.binary(),
 }
 _ROW_TYPES: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType], ...] = (
     (pa.types.is_null, _TEXT),
@@ -246,26 +251,11 @@ _ROW_TYPES: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType], ...] = (
     (pa.types.is_uint64, pa.decimal128(20, 0)),
     (pa.types.is_float16, pa.float32()),
     (pa.types.is_date64, pa.date32()),
+    (pa.types.is_time, CLOCK),
+    (pa.types.is_large_binary, BYTES),
+    (pa.types.is_binary_view, BYTES),
+    (pa.types.is_fixed_size_binary, BYTES),
 )
-
-_TYPE_NAMES = {
-    _TEXT: "string",
-    pa.bool_(): "boolean",
-    pa.int8(): "tinyint",
-    pa.int16(): "smallint",
-    pa.int32(): "int",
-    pa.int64(): "bigint",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.date32(): "date",
-    pa.timestamp("us", "UTC"): "timestamp",
-    pa.timestamp("us"): "timestamp_ntz",
-}
-
-
-def _type_name(type: pa.DataType) -> str:
-    """Return the name of a type in SQL."""
-    return f"decimal({type.precision},{type.scale})" if pa.types.is_decimal(type) else _TYPE_NAMES[type]
 
 
 # Files of texts.
@@ -330,7 +320,9 @@ class _JsonReader(RowReader):
             column.values.validate(full=True)
         except (ValueError, msgspec.MsgspecError):  # a value was decoded from valid JSON
             raise self.error("the column has a text that is no UTF-8", name) from None
-        nested = pc.match_substring_regex(column.values, r"^[\[{]")
+        nested = pc.match_substring_regex(
+            column.values, "^{" if pa.types.is_list(self.types.get(name, _TEXT)) else r"^[\[{]"
+        )
         if column.quoted is not None:
             nested = pc.and_not(nested, column.quoted)
         if pc.any(nested, min_count=0).as_py():

@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.frames.batches import FILE_BITS
-from ggfmt.frames.shapes import INSTANT, TEXT, ddl_type
+from ggfmt.frames.column_types import INSTANT, TEXT
+from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
 from ggfmt.rows.fold import Fold, RowStates
 from ggfmt.rows.operations import BASE_SEQ, Truncate
@@ -135,16 +137,19 @@ class RowCounts:
 
     defaults  the insert does not have the column: the database may have put a default there
     added     the column was added later, and no operation has set it since
+    unfit     NULL stands for a value that the type of the column does not have
     """
 
     states: Counter[str] = field(default_factory=Counter)
     defaults: Counter[str] = field(default_factory=Counter)
     added: Counter[str] = field(default_factory=Counter)
+    unfit: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: RowCounts) -> None:
         self.states.update(other.states)
         self.defaults.update(other.defaults)
         self.added.update(other.added)
+        self.unfit.update(other.unfit)
 
 
 @dataclass
@@ -197,28 +202,63 @@ def late_error(table: str, file: str | None, position: str, bound: str | None) -
     return UsageError(Diagnostic("GG551", message, Span(file=file, table=table, position=position), help))
 
 
-def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Sequence[str]) -> list[pa.Array[Any]]:
+@dataclass(frozen=True)
+class TypedColumns:
+    """The values of n rows in the types of the result. `unfit`: by column the rows whose value its type does not have,
+    which is NULL."""
+
+    columns: list[pa.Array[Any]]
+    unfit: dict[str, list[int]]
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter({name: len(rows) for name, rows in self.unfit.items()})
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows with such a value."""
+        return sorted({row for rows in self.unfit.values() for row in rows})
+
+
+def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Sequence[str]) -> TypedColumns:
     """Return the values of rows in the types of the result.
 
-    Raises: Abend GG530, with its place, for a value that does not fit its type.
+    Raises: Abend GG530, with its place, for a value that does not fit its type, unless the query says otherwise.
     """
     key = query.table.key
-    columns = []
+    found = TypedColumns([], {})
     for name, texts, source in zip(names, fold.values(states, names), states.sources, strict=True):
         if name in key:
-            columns.append(fold.batch[f"k{key.index(name)}"].take(states.places))
+            found.columns.append(shown_key(query, name, fold.batch[f"k{key.index(name)}"].take(states.places)))
             continue
         values, wrong = typed_values(texts, query.table.types[name])
-        if wrong:
+        if wrong and query.query.on_unfit == "error":
             operation = fold.batch.slice(source[wrong[0]].as_py() % fold.count, 1)
             raise misfit(query, operation, name, texts[wrong[0]].as_py())
-        columns.append(values)
-    return columns
+        if wrong:
+            found.unfit[name] = wrong
+        found.columns.append(values)
+    return found
+
+
+def shown_key(query: TableQuery, name: str, values: pa.Array[Any]) -> pa.Array[Any]:
+    """Return values of the key, or of rows without one, in the type of the result.
+
+    Raises: Abend GG530 for a value that does not fit.
+    """
+    type = query.table.types[name]
+    if values.type == type:
+        return values
+    typed, wrong = typed_values(as_strings(values), type)
+    if wrong:
+        shown = visible(values[wrong[0]].as_py()[:_SHOWN])
+        raise Abend(_misfit(query, name, shown, Span(table=query.table.name, field=name)))
+    return typed
 
 
 def misfit(query: TableQuery, operation: pa.RecordBatch, name: str, text: str) -> Abend:
     """Return the error for a value of an operation that does not fit the type of its column."""
-    seq, type = operation["seq"][0].as_py(), query.table.types[name]
+    seq = operation["seq"][0].as_py()
     place = Span(
         file=query.file_of(seq),
         offset=operation["offset"][0].as_py(),
@@ -227,8 +267,17 @@ def misfit(query: TableQuery, operation: pa.RecordBatch, name: str, text: str) -
         position=operation["position"][0].as_py(),
     )
     shown = visible(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
-    help = f"give `--type '{query.table.name}.{name}=string'`"
-    return Abend(Diagnostic("GG530", f"`{shown}` is no value of the type `{ddl_type(type)}`", place, help))
+    return Abend(_misfit(query, name, shown, place))
+
+
+def _misfit(query: TableQuery, name: str, shown: str, place: Span) -> Diagnostic:
+    message = f"`{shown}` is no value of the type `{ddl_type(query.table.types[name])}`"
+    return Diagnostic("GG530", message, place, unfit_help(query.table.name, name))
+
+
+def unfit_help(table: str | None, column: str | None) -> str:
+    """Return the ways out for a value that the type of its column does not have."""
+    return f"give `--type '{table}.{column}=string'`, or `--on-unfit null` or `unresolved`"
 
 
 def places_of(mask: pa.BooleanArray) -> pa.Int64Array:

@@ -18,10 +18,11 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.commit.commit import lock_all, write_error
 from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
-from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base, tables_by_name, warn_unresolved
+from ggfmt.rows.base import BaseSnapshot, BaseTable, number_ranges, read_base, tables_by_name, warn_unresolved
 from ggfmt.rows.manifest import (
     PreviousResult,
     PublishedFile,
@@ -51,7 +52,7 @@ from ggfmt.rows.staging import (
     stage_operations,
     unit_count,
 )
-from ggfmt.rows.tables import RowTable, Types, epoch_at, of_base, with_base_columns
+from ggfmt.rows.tables import RowTable, Types, epoch_at, of_base, stored_type, with_base_columns, with_found_types
 from ggfmt.rows.targets.choice import make_target
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.units import (
@@ -75,6 +76,7 @@ from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
 STAGED_BYTES_PER_BYTE = 4  # of a file of rows
 MAX_GROWTH = 4  # times the buckets of a table, before all of it is written into more buckets
+MAX_LOGGED_TABLES = 20
 _FINDING = "finding rows"  # a phase of its own
 
 log = logging.getLogger("ggfmt")
@@ -227,6 +229,7 @@ class _ConsolidationRun:
         settings = self._settings
         base = self._base
         keys = {} if base is None else base.keys
+        bases = {} if base is None else base.tables
         in_process = is_in_process(runner)
         buckets = bucket_count(scan.size, runner.parallelism, settings.target.file_size)
         if base is not None:
@@ -237,11 +240,14 @@ class _ConsolidationRun:
 
         def amend(table: RowTable) -> RowTable:
             found = None if table.defined else find(table.name)
-            return table if found is None else with_base_columns(table, found.types)
+            return table if found is None else with_base_columns(table, stored(found))
 
         def known(name: str) -> RowTable | None:
             found = find(name)
-            return None if found is None else of_base(name, found.key, found.types)
+            return None if found is None else of_base(name, found.key, stored(found))
+
+        def stored(found: BaseTable) -> dict[str, pa.DataType]:
+            return {column: stored_type(type, settings.to) for column, type in found.types.items()}
 
         sink = RowSink(
             self._staging.child("operations"),
@@ -254,6 +260,9 @@ class _ConsolidationRun:
             amend,
             known,
             settings.quarantine,
+            settings.to,
+            settings.query.on_unfit,
+            {f"{name}.{column}": type for name, table in bases.items() for column, type in stored(table).items()},
         )
         try:
             warn_without_kernels()
@@ -277,6 +286,7 @@ class _ConsolidationRun:
             _TableWork(self, staged, number, name, base, memory, runner)
             for number, (name, base) in enumerate(prepared.items())
         ]
+        _log_found_types(work)
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
             _take_step(work, step, runner)
         return [one.finished() for one in work]
@@ -290,7 +300,7 @@ class _ConsolidationRun:
             Diagnostic("GG570", f"unresolved: {reason}", place) for result in results for reason, place in result.places
         ]
         if rows or places:
-            message = f"{counted(rows, 'row')} cannot be decided"
+            message = f"{counted(rows, 'row') if rows else 'an operation'} cannot be decided"
             help = "nothing was committed; without `--strict`, `_unresolved` has the operations of all of them"
             raise Abend(Diagnostic("GG570", message, Span(file=self._settings.output), help), *places[:3])
 
@@ -348,7 +358,9 @@ class _TableWork:
         table = staged.tables.get(name)
         if table is None:
             assert base is not None
-            table = of_base(name, base.key, base.types)
+            types = {column: stored_type(type, settings.to) for column, type in base.types.items()}
+            table = of_base(name, base.key, types)
+        table, numbers = with_found_types(table, self._staged.stats.numbers, number_ranges(base))
         stats = self._staged.stats
         check_keyless(settings.query, table, stats, staged.files)
         ordering = choose_ordering(settings.query, stats)
@@ -401,14 +413,15 @@ class _TableWork:
             self._groups = base.bucket_count
         self._kept_parts: list[StagedPart] = []
         if kept is not None and len(kept.batch):
-            numbers = bucket_numbers(kept.batch, self._groups) if self._groups > 1 else None
+            places = bucket_numbers(kept.batch, self._groups) if self._groups > 1 else None
             self._kept_parts = [
-                StagedPart(bucket, batch.nbytes, batch) for bucket, batch in split_by(kept.batch, numbers)
+                StagedPart(bucket, batch.nbytes, batch) for bucket, batch in split_by(kept.batch, places)
             ]
         self._base_parts: list[StagedPart] = []
         self._linked_parts: list[StagedPart] = []
         self._results: list[StagedPart] = []
-        self.result = TableResult(query, stats, self._groups)
+        self.result = TableResult(query, stats, self._groups, numbers=numbers)
+        self.result.counts.unfit.update(stats.unfit)
 
     def _is_aligned(self) -> bool:
         """Return whether the files of the base have the keys of buckets, so that only those that change are read."""
@@ -521,6 +534,17 @@ class _TableWork:
         self.result.unresolved += result.unresolved
         self.result.places += result.places
         self.result.kept.add(result.kept)
+
+
+def _log_found_types(work: Sequence[_TableWork]) -> None:
+    """Name the types of numbers that no definition and no option gives."""
+    found = [one for one in work if one.result.numbers]
+    for one in found[:MAX_LOGGED_TABLES]:
+        types = (f"{name} {ddl_type(one.plan.table.types[name])}" for name in one.result.numbers)
+        log.info("%s: types found in the data: %s", visible(one.plan.table.name), visible(", ".join(types)))
+    if len(found) > MAX_LOGGED_TABLES:
+        others = counted(len(found) - MAX_LOGGED_TABLES, "other table")
+        log.info("types were found in the data of %s; the manifest has them", others)
 
 
 def _take_step(

@@ -31,6 +31,8 @@ from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys
 from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.positions import PositionKind
+from ggfmt.rows.query import OnUnfit
+from ggfmt.rows.results import unfit_help
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable, Types, tables_of
 from ggfmt.scan.files import InputFile
@@ -157,6 +159,9 @@ class RowSink:
     buckets     into how many parts keys are divided
     in_process  the tasks run in this process, so that operations may stay in memory
     tables      by name, as the last task has them
+    to          where rows go, which decides on types
+    on_unfit    what becomes of a value that the type of its column does not have
+    known_types  of columns in a base snapshot, by `TABLE.COLUMN`
     amend       adds columns of a base snapshot to a table
     of_base     a table by its name as a base snapshot has it, None if it does not
     quarantine  set records aside that cannot be read
@@ -172,11 +177,14 @@ class RowSink:
     amend: Callable[[RowTable], RowTable] = lambda table: table
     of_base: Callable[[str], RowTable | None] = lambda name: None
     quarantine: bool = False
+    to: str = "parquet"
+    on_unfit: OnUnfit = "error"
+    known_types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
         """Raises: UsageError GG551 as `tables_of`."""
         try:
-            tables = tables_of(job, self.keys, self.types, self.known_keys)
+            tables = tables_of(job, self.keys, self.types, self.known_keys, self.to, self.on_unfit, self.known_types)
         except UsageError:
             if job.settled:
                 raise
@@ -320,7 +328,8 @@ class _StagingTask:
             stager, on_reject = self._stager, None if self._rejects is None else self._reject
             for located in located_batches(stager.job, self._split, stager.tables, outcome.skipped, on_reject):
                 name = located.batch.table.full_name
-                self._add(name, staged_operations(located, self._stager.tables[name], self._schemas[name]))
+                unfit = outcome.tables.setdefault(name, StagedTable()).stats.unfit
+                self._add(name, staged_operations(located, self._stager.tables[name], self._schemas[name], unfit))
         except FrameBoundaryError as error:
             outcome.crossed = error.input
         except DiscoveryRequiredError:
@@ -366,7 +375,7 @@ def _with_type_option(diagnostic: Diagnostic) -> Diagnostic:
     if diagnostic.code != "GG530":
         return diagnostic
     place = diagnostic.span
-    help = f"give `--type '{place.table}.{place.field}=string'`" if place.field != "op_ts" else None
+    help = unfit_help(place.table, place.field) if place.field != "op_ts" else None
     return replace(diagnostic, help=help)
 
 

@@ -12,6 +12,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, counts_by_value, narrow, non_null_values
 from ggfmt.diagnostics.diagnostic import Span
 from ggfmt.rows.key_updates import KeyLinks
+from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE, Truncate, any_of
 from ggfmt.rows.positions import PositionKind, common_kind, kind_of
 from ggfmt.rows.tables import RowTable
@@ -63,6 +64,8 @@ class TableStats:
     epoch_starts       by epoch with operations the position and the time, in microseconds, of the first
     links              keys that an operation, or a pair of operations, connects
     incomplete         the `seq` and the place of an operation without whole images, in a table without a key
+    numbers            by column the range of numbers that were found in the data
+    unfit              by column of the key, or of rows without one, values that its type does not have
     """
 
     operations: Counter[str] = field(default_factory=Counter)
@@ -78,6 +81,8 @@ class TableStats:
     epoch_starts: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
     links: list[KeyLinks] = field(default_factory=list)
     incomplete: tuple[int, Span] | None = None
+    numbers: dict[str, NumberRange] = field(default_factory=dict)
+    unfit: Counter[str] = field(default_factory=Counter)
 
     def add(self, batch: pa.RecordBatch, table: RowTable) -> None:
         """Add a batch of staged operations, with truncates, that come later in the input."""
@@ -104,6 +109,7 @@ class TableStats:
         if positions.null_count < len(positions):
             known = positions.drop_null()
             found.first_position, found.last_position = known[0].as_py(), known[-1].as_py()
+        found.numbers = {name: _numbers(batch, table.columns.index(name)) for name in table.found}
         self.ordering.add(positions)
         self._add_epochs(batch, table)
         self._add_counts(found)
@@ -142,6 +148,17 @@ class TableStats:
             self.last_position = later.last_position
         if self.incomplete is None:
             self.incomplete = later.incomplete
+        for name, numbers in later.numbers.items():
+            self.numbers.setdefault(name, NumberRange()).merge(numbers)
+        self.unfit.update(later.unfit)
+
+
+def _numbers(batch: pa.RecordBatch, i: int) -> NumberRange:
+    """Return the range of the numbers in both images of a column."""
+    found = NumberRange()
+    for image in ("b", "a"):
+        found.merge(NumberRange.of(narrow(batch[f"{image}{i}"], pa.StringArray)))
+    return found
 
 
 def _incomplete(batch: pa.RecordBatch, table: RowTable) -> tuple[int, Span] | None:

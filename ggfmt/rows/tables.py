@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
@@ -12,12 +11,14 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 from ggfmt.frames.batches import FILE_BITS
+from ggfmt.frames.column_types import SMALL_TYPES, TEXT, column_type, listed_types, named_type, type_name
 from ggfmt.frames.plan import merge_tables
-from ggfmt.frames.shapes import MAX_DIGITS, SCALARS, column_type
-from ggfmt.model.table import Column, TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Keys, keys_of
+from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.positions import PositionKind
-from ggfmt.rows.query import parse_time, query_error
+from ggfmt.rows.query import OnUnfit, parse_time, query_error
+from ggfmt.rows.writers import stores
 from ggfmt.scan.splits import ReadJob
 
 EVERY_TABLE = "*"  # in keys
@@ -25,8 +26,7 @@ EVERY_TABLE = "*"  # in keys
 _UNIX = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _START = -(1 << 62)  # the `seq` before that of every operation
 
-_DECIMAL = re.compile(r"decimal\( *([0-9]{1,2}) *, *([0-9]{1,2}) *\)")
-_BY_NAME = {name: type for type, name in SCALARS.items()}
+FOUND_NUMBER = SqlType(Kind.DECIMAL)  # what discovery says of a number in JSON
 
 Types = Sequence[tuple[str, str]]  # patterns of `TABLE.COLUMN`, and names of types
 
@@ -47,12 +47,16 @@ class RowTable:
     epochs      the columns at every place of the input, in input order; at least one
     types       the type of each column in a result
     defined     the user or a metadata record defines the columns; otherwise they were found in the data
+    found       columns of numbers that were found in the data: `types` has their type once all data are read
+    on_unfit    what becomes of a value that the type of its column does not have
     """
 
     definition: TableDef
     epochs: tuple[Epoch, ...]
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     defined: bool = True
+    found: frozenset[str] = frozenset()
+    on_unfit: OnUnfit = "error"
 
     @property
     def name(self) -> str:
@@ -71,6 +75,11 @@ class RowTable:
     def columns(self) -> tuple[str, ...]:
         """The names of all columns that the table ever has in the input."""
         return self.definition.column_names
+
+    def key_type(self, name: str) -> pa.DataType:
+        """Return the type in which values of a column are compared as a key, or as a part of rows without one."""
+        type = self.types[name]
+        return TEXT if name in self.found or pa.types.is_list(type) else type
 
     def schema_of(self, columns: Sequence[str]) -> pa.Schema:
         return pa.schema([pa.field(name, self.types[name]) for name in columns])
@@ -91,15 +100,23 @@ class RowTable:
 
 
 def tables_of(
-    job: ReadJob, keys: Keys = (), types: Types = (), known_keys: Mapping[str, Sequence[str]] | None = None
+    job: ReadJob,
+    keys: Keys = (),
+    types: Types = (),
+    known_keys: Mapping[str, Sequence[str]] | None = None,
+    to: str = "parquet",
+    on_unfit: OnUnfit = "error",
+    before: Mapping[str, pa.DataType] | None = None,
 ) -> dict[str, RowTable]:
     """Return all known tables that are selected, in the order of their names.
 
-    `known_keys`: the keys of tables for which neither `keys` nor a definition has one.
+    known_keys  the keys of tables for which neither `keys` nor a definition has one
+    to          where rows go: columns are texts if it does not have the type of their source
+    before      the types of columns in a base snapshot, by `TABLE.COLUMN`
 
     Raises: UsageError GG551 for a key with an unknown column, for an unknown type, and for a pattern without a column.
     """
-    chosen = [(pattern, type_named(name)) for pattern, name in types]
+    chosen = [(pattern, _stored_type_named(name, to)) for pattern, name in types]
     known = [*(table for table in job.catalog.tables() if table.columns), *(event.table for event in job.events)]
     by_name: dict[str, list[TableDef]] = {}
     for definition in known:
@@ -108,18 +125,18 @@ def tables_of(
         by_name.setdefault(definition.full_name, []).append(definition)
     tables = {}
     for name in sorted(by_name):
-        table = _table(job, by_name[name], keys, chosen)
+        table = replace(_table(job, by_name[name], keys, chosen, to), on_unfit=on_unfit)
         key = (known_keys or {}).get(name)
         if key and not table.key:
             table = replace(table, definition=with_key(table.definition, key))
         tables[name] = table
     if tables:
-        _check_patterns(tables, chosen)
+        _check_patterns(tables, chosen, before or {})
     return tables
 
 
 def _table(
-    job: ReadJob, definitions: Sequence[TableDef], keys: Keys, types: Sequence[tuple[str, pa.DataType]]
+    job: ReadJob, definitions: Sequence[TableDef], keys: Keys, types: Sequence[tuple[str, pa.DataType]], to: str
 ) -> RowTable:
     name = definitions[0].full_name
     first = job.catalog.get(name)
@@ -133,16 +150,20 @@ def _table(
     assert last is not None
     columns = (replace(column, key=0) for column in merge_tables(definitions).columns)
     table = TableDef(name, tuple(columns)).with_keys(last.primary_keys)
-    by_column = {
+    asked = {
         column.name: next(
-            (type for pattern, type in reversed(types) if fnmatchcase(f"{name}.{column.name}", pattern)),
-            column_type(column.type),
+            (type for pattern, type in reversed(types) if fnmatchcase(f"{name}.{column.name}", pattern)), None
         )
         for column in table.columns
     }
+    by_column = {
+        column.name: asked[column.name] or stored_type(column_type(column.type), to) for column in table.columns
+    }
     chosen = keys_of(name, keys) or keys_of(EVERY_TABLE, keys)
     defined = name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
-    return RowTable(with_key(table, chosen) if chosen else table, tuple(epochs), by_column, defined)
+    numbers = (column.name for column in table.columns if column.type == FOUND_NUMBER and asked[column.name] is None)
+    found = frozenset() if defined else frozenset(numbers)
+    return RowTable(with_key(table, chosen) if chosen else table, tuple(epochs), by_column, defined, found)
 
 
 def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
@@ -158,21 +179,43 @@ def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
 
 def type_named(name: str) -> pa.DataType:
     """A type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
-    found = _DECIMAL.fullmatch(name)
-    if found is not None and 1 <= int(found[1]) <= MAX_DIGITS and int(found[2]) <= int(found[1]):
-        return pa.decimal128(int(found[1]), int(found[2]))
-    if name not in _BY_NAME:
-        legal = ", ".join(f"`{known}`" for known in _BY_NAME)
-        raise UsageError(
-            Diagnostic("GG551", f"`{name}` is no type of a column", help=f"give {legal} or `decimal(P,S)`")
-        )
-    return _BY_NAME[name]
+    found = named_type(name)
+    if found is None:
+        raise UsageError(Diagnostic("GG551", f"`{name}` is no type of a column", help=f"give {listed_types()}"))
+    return found
 
 
-def _check_patterns(tables: Mapping[str, RowTable], types: Sequence[tuple[str, pa.DataType]]) -> None:
+def _stored_type_named(name: str, to: str) -> pa.DataType:
+    type = type_named(name)
+    if not stores(to, type):
+        raise query_error(f"`{to}` has no type for columns of `{name}`", "give `string`")
+    return type
+
+
+def stored_type(type: pa.DataType, to: str) -> pa.DataType:
+    """Return the type of a column where rows go."""
+    return type if stores(to, type) else TEXT
+
+
+def row_type_named(name: str) -> pa.DataType:
+    """Return a type of rows by its name in a manifest; UsageError GG551 if there is none."""
+    return SMALL_TYPES.get(name) or type_named(name)
+
+
+def _check_patterns(
+    tables: Mapping[str, RowTable], types: Sequence[tuple[str, pa.DataType]], before: Mapping[str, pa.DataType]
+) -> None:
     columns = [f"{table.name}.{name}" for table in tables.values() for name in table.types]
-    for pattern, _ in types:
-        if not any(fnmatchcase(column, pattern) for column in columns):
+    for pattern, type in types:
+        if any(fnmatchcase(column, pattern) for column in columns):
+            continue
+        other = {column: own for column, own in before.items() if fnmatchcase(column, pattern)}
+        for column, own in other.items():
+            if own != type:
+                message = f"`{column}` is `{type_name(own)}` in the rows from before, and no new file has the column"
+                raise query_error(message, "leave out the type, or give this one")
+        if not other:
+            columns = [*columns, *before]
             message = f"no column is `{pattern}`, which is to have a type"
             help = suggestion(pattern, columns) or "give TABLE.COLUMN, such as `S.ORDERS.PRICE` or `*.PRICE`"
             raise query_error(message, help)
@@ -185,7 +228,24 @@ def with_base_columns(table: RowTable, types: Mapping[str, pa.DataType]) -> RowT
     columns = tuple(({name: own.get(name, Column(name)) for name in types} | own).values())
     definition = replace(table.definition, columns=columns)
     epochs = tuple(Epoch(epoch.start, definition.column_names) for epoch in table.epochs)
-    return replace(table, definition=definition, epochs=epochs, types={**types, **table.types})
+    # Numbers that an earlier ggfmt wrote as texts, or a user gave another type, keep it.
+    found = frozenset(name for name in table.found if name not in types or is_number(types[name]))
+    kept = {name: types[name] for name in table.found - found}
+    return replace(table, definition=definition, epochs=epochs, types={**types, **table.types, **kept}, found=found)
+
+
+def with_found_types(
+    table: RowTable, numbers: Mapping[str, NumberRange], before: Mapping[str, NumberRange]
+) -> tuple[RowTable, dict[str, NumberRange]]:
+    """Return a table with types for the numbers that were found in the data and in the rows from before; and all of
+    these by column."""
+    found = {name: NumberRange() for name in sorted(table.found)}
+    for name, own in found.items():
+        for other in (numbers.get(name), before.get(name)):
+            if other is not None:
+                own.merge(other)
+    types = {name: found[name].type for name in found}
+    return replace(table, types={**table.types, **types}), found
 
 
 def of_base(name: str, key: Sequence[str], types: Mapping[str, pa.DataType]) -> RowTable:
@@ -232,6 +292,8 @@ def can_hold(type: pa.DataType, other: pa.DataType) -> bool:
             return bool(digits and type.scale >= other.scale)
         digits_of = {8: 3, 16: 5, 32: 10, 64: 19}
         return types.is_integer(other) and bool(type.precision - type.scale >= digits_of[other.bit_width])
+    if types.is_list(type) and types.is_list(other):
+        return can_hold(type.value_type, other.value_type)
     if types.is_integer(type) and types.is_integer(other):
         return other.bit_width < type.bit_width
     return types.is_float64(type) and types.is_float32(other)

@@ -22,8 +22,9 @@ from ggfmt.arrow.arrays import narrow, non_null_values, nulls
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.images import image_maps
-from ggfmt.frames.shapes import GENERIC, TEXT, ddl_type
+from ggfmt.frames.shapes import GENERIC, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
@@ -31,7 +32,8 @@ from ggfmt.rows.answers import answers
 from ggfmt.rows.kept import as_kept, kept_schema, without_kept
 from ggfmt.rows.key_updates import LinkedKeys
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, staged_schema
+from ggfmt.rows.numbers import is_number
+from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, key_values, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
@@ -151,7 +153,10 @@ def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType])
             raise UsageError(Diagnostic("GG551", message, Span(file=file.location.shown, table=table.name)))
         columns = [_as_type(batch[name], table.types[name], name, table, file) for name in names]
         rows = pa.RecordBatch.from_arrays(columns, schema=table.schema_of(names))
-        identity = [rows[name] if name in names else nulls(len(rows), table.types[name]) for name in table.identity]
+        identity = [
+            key_values(rows[name], table, name) if name in names else nulls(len(rows), table.key_type(name))
+            for name in table.identity
+        ]
         yield pa.RecordBatch.from_arrays([*rows.columns, row_hashes(identity)], schema=rows.schema.append(_HASH))
 
 
@@ -162,7 +167,9 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
     if pa.types.is_integer(type) and pa.types.is_integer(column.type):
         with suppress(pa.ArrowInvalid):  # a format without small integers has wider ones
             return column.cast(type)
-    if not can_hold(type, column.type):
+    # Texts may be of an earlier ggfmt, which wrote dates, times and bytes so. Numbers found in data may now be larger.
+    converts = column.type == TEXT or (is_number(column.type) and is_number(type))
+    if not can_hold(type, column.type) and not converts:
         message = f"`{name}` is `{ddl_type(column.type)}` in the base and `{ddl_type(type)}` in the operations"
         help = "cast it to that type, or give the operations another with `types`"
         raise UsageError(Diagnostic("GG551", message, place, help))
@@ -271,7 +278,7 @@ def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
     (found,) = answers(plan.query, load(_taken_from(group.parts)), linked=True)
     files = plan.files("results", f"{group.number}-{attempt}")
     rows = found.rows
-    hashes = row_hashes([rows[name] for name in plan.table.key])
+    hashes = row_hashes([key_values(rows[name], plan.table, name) for name in plan.table.key])
     tagged = pa.RecordBatch.from_arrays([*rows.columns, hashes], schema=rows.schema.append(_HASH))
     files.write(plan.table.name, tagged, bucket_numbers(tagged, group.buckets) if group.buckets > 1 else None)
     parts, _ = files.close().get(plan.table.name, ([], 0))

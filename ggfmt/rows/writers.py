@@ -31,7 +31,7 @@ from ggfmt.columnar.pieces import (
     join,
     text_buffer,
 )
-from ggfmt.columnar.typed import as_text
+from ggfmt.columnar.typed import as_text, iso_texts, json_pieces
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.location import Location
 from ggfmt.rows.orc_tail import TAIL_BYTES, with_calendar
@@ -251,14 +251,15 @@ _TO_BE_QUOTED = r'[",\r\n]|^$|^\s|\s$'
 
 
 class _CsvWriter(RowWriter):
-    """CSV as RFC 4180 has it, with line feeds: NULL is an empty field, an empty text is `""`."""
+    """CSV as RFC 4180 has it, with line feeds: NULL is an empty field, an empty text is `""`. Dates and times are as
+    ISO 8601 has them, bytes in Base64, and lists are JSON arrays."""
 
     def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
         super().__init__(out, schema, table)
         self._write([pa.array([name], _TEXT) for name in schema.names])
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._write(list(map(as_text, batch.columns)))
+        self._write(list(map(iso_texts, batch.columns)))
 
     def _write(self, columns: list[pa.StringArray]) -> None:
         pieces: list[Piece] = []
@@ -292,29 +293,9 @@ class _JsonWriter(RowWriter):
 
 def _json_pieces(values: pa.Array[Any]) -> list[Piece]:
     """Return the pieces of n JSON values."""
-    types, type = pa.types, values.type
-    if types.is_map(type):
+    if pa.types.is_map(values.type):
         return _json_maps(values)
-    texts = as_text(values)
-    if types.is_floating(type):
-        return [_json_floats(values, texts)]
-    if types.is_timestamp(type):
-        texts = pc.replace_substring(texts, " ", "T")
-        return [Text(texts, null="null", lead='"', tail='"' if type.tz is None else 'Z"')]
-    if types.is_date(type):
-        return [Text(texts, null="null", lead='"', tail='"')]
-    if types.is_boolean(type) or types.is_integer(type) or types.is_decimal(type):
-        return [Text(texts, null="null")]
-    return [json_strings(texts, Encoding.JACKSON)]
-
-
-def _json_floats(values: pa.Array[Any], texts: pa.StringArray) -> Piece:
-    """Return floats as numbers that have a point or an exponent, so that no reader takes them for integers. NaN and
-    the infinities are strings."""
-    whole = pc.fill_null(pc.match_substring_regex(texts, "^-?[0-9]+$"), False)
-    number = Conditional(whole, [Text(texts, null="null", tail=".0")], [Text(texts, null="null")])
-    odd = pc.invert(pc.fill_null(pc.is_finite(values), True))
-    return Conditional(odd, [Text(texts, null="null", lead='"', tail='"')], [number]) if odd.true_count else number
+    return json_pieces(values)
 
 
 def _json_maps(values: pa.Array[Any]) -> list[Piece]:
@@ -339,6 +320,8 @@ _AVRO_TYPES: dict[pa.DataType, Any] = {
     pa.date32(): {"type": "int", "logicalType": "date"},
     pa.timestamp("us", "UTC"): {"type": "long", "logicalType": "timestamp-micros"},
     pa.timestamp("us"): {"type": "long", "logicalType": "local-timestamp-micros"},
+    pa.time64("us"): {"type": "long", "logicalType": "time-micros"},
+    pa.binary(): "bytes",
 }
 
 
@@ -377,7 +360,24 @@ def _avro_type(type: pa.DataType) -> Any:
         return {"type": "bytes", "logicalType": "decimal", "precision": type.precision, "scale": type.scale}
     if pa.types.is_map(type):
         return {"type": "map", "values": ["null", "string"]}
+    if pa.types.is_list(type):
+        return {"type": "array", "items": ["null", _avro_type(type.value_type)]}
     return _AVRO_TYPES[type]
+
+
+def stores(to: str, type: pa.DataType) -> bool:
+    """Return whether the files of a format have a type of their own for values.
+
+    ORC has no times of day, and its lists hold no times: their type is an attribute of a column.
+    """
+    types = pa.types
+    if types.is_list(type):
+        holds = to not in _WITHOUT_LISTS and not (to == "orc" and types.is_timestamp(type.value_type))
+        return holds and stores(to, type.value_type)
+    return to not in _WITHOUT_CLOCKS or not types.is_time(type)
+
+
+_WITHOUT_CLOCKS, _WITHOUT_LISTS = ("orc", "delta", "spark"), ("iceberg", "delta")
 
 
 WRITERS: Mapping[str, type[RowWriter]] = {

@@ -24,7 +24,8 @@ from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.locking import LEASE_SECONDS, SharedLease, lease_of, owner_of
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError
 from ggfmt.formats import FORMATS
-from ggfmt.frames.shapes import GENERIC, TEXT, TEXTS, FrameShape, typed
+from ggfmt.frames.column_types import TEXT
+from ggfmt.frames.shapes import GENERIC, TEXTS, FrameShape, typed
 from ggfmt.frames.write import WriteOptions
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef

@@ -31,6 +31,8 @@ EXCEPTIONS = {
     ("replacement", "_by_distinct_value"): "Java's regular expressions: once for each value that is different",
     ("json_text", "json_numbers"): "numbers that are none of JSON, of which the rows are known",
     ("typed", "_one_by_one"): "numbers that Arrow does not read",
+    ("typed", "_lists"): "JSON arrays, which are decoded as one JSON text",
+    ("typed", "_one_list_each"): "only where one of the JSON arrays is wrong",
 }
 
 

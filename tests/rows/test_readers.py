@@ -141,10 +141,8 @@ def test_times_of_96_bits_are_read(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[pa.Array[Any], str]] = [
-    (pa.array([b"a"]), "rows have no columns of the type binary"),
-    (pa.array([["a"]]), "rows have no columns of the type list"),
     (pa.array([{"a": 1}]), "rows have no columns of the type struct"),
-    (pa.array([5], pa.time64("us")), "rows have no columns of the type time64"),
+    (pa.array([[{"a": 1}]]), "rows have no columns of the type list"),
     (pa.array([Decimal(1)], pa.decimal256(39, 0)), "rows have no columns of the type decimal256"),
     (pa.array([1_000_000_001], pa.timestamp("ns")), "does not fit into `timestamp_ntz`"),
     (pa.array([1], pa.timestamp("ns", "UTC")), "does not fit into `timestamp`"),

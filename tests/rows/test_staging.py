@@ -227,7 +227,7 @@ def test_a_key_that_its_type_does_not_have_is_an_error_at_its_place(tmp_path: Pa
     (found,) = raised.value.diagnostics
     assert (found.code, found.span.table, found.span.field) == ("GG530", "T", "NAME")
     assert (found.span.position, found.span.offset) == ("0" * 19 + "1", 0)
-    assert found.help == "give `--type 'T.NAME=string'`"
+    assert found.help == "give `--type 'T.NAME=string'`, or `--on-unfit null` or `unresolved`"
 
 
 def test_a_time_that_is_none_is_an_error_at_its_place(tmp_path: Path) -> None:

@@ -152,10 +152,10 @@ def _table(name: str, chance: random.Random) -> TableDef:
     columns = []
     for place in range(chance.randrange(1, 6)):
         kind = chance.choice(_KINDS)
-        sizes: dict[str, int] = {}
+        type = SqlType(kind)
         if kind is Kind.DECIMAL:
-            sizes = {"precision": chance.choice((5, 18, 38)), "scale": chance.choice((0, 2, 5))}
-        columns.append(Column(f"C{place}", SqlType(kind, **sizes)))
+            type = SqlType(kind, precision=chance.choice((5, 18, 38)), scale=chance.choice((0, 2, 5)))
+        columns.append(Column(f"C{place}", type))
     return TableDef(name, tuple(columns))
 
 

@@ -50,6 +50,7 @@ from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS
 from ggfmt.formats.records.reader import DialectReader
+from ggfmt.frames.column_types import RULES
 from ggfmt.frames.write import OPTIONS
 from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
@@ -321,6 +322,10 @@ def _types(_: str) -> str:
     return f"Every type has {', '.join(f'`{name}`' for name in COMMON)}.\n\n{table}"
 
 
+def _row_types(_: str) -> str:
+    return _table(("Column of the source", "Rows"), [case for rule in RULES.values() for case in rule.cases])
+
+
 def _releases(_: str) -> str:
     rows = [(f"`{name}`", *map(_sentence, release.changes)) for name, release in RELEASES.items()]
     return _table(("Release", "Columns", "Metadata", "Wrappers of Avro messages"), rows)
@@ -506,6 +511,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "template-formats": _template_formats,
     "topics": _topics,
     "types": _types,
+    "row-types": _row_types,
     "unscanned": _unscanned,
     "unsplit": _unsplit,
     "writing": _writing,

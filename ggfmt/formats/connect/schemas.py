@@ -34,6 +34,7 @@ class SchemaField(msgspec.Struct, gc=False):
     optional: bool = False
     parameters: dict[str, str | int | None] | None = None
     fields: tuple[SchemaField, ...] | None = None
+    items: SchemaField | None = None
 
     def number(self, parameter: str) -> int | None:
         """A parameter that is a whole number from -20000 to 20000; None if it is absent or none."""

@@ -54,8 +54,8 @@ _TIMES: dict[str, tuple[SqlType, Kernel]] = {
     "io.debezium.time.IsoTimestamp": (SqlType(Kind.TIMESTAMP), values.iso_texts),
 }
 _TEXTS = {
-    "io.debezium.time.ZonedTimestamp": SqlType(Kind.TIMESTAMP),
-    "io.debezium.time.ZonedTime": SqlType(Kind.TIME),
+    "io.debezium.time.ZonedTimestamp": SqlType(Kind.TIMESTAMP, zoned=True),
+    "io.debezium.time.ZonedTime": SqlType(Kind.TIME, zoned=True),
     "io.debezium.time.Interval": SqlType(Kind.INTERVAL),
 }
 # The kind of a column by its type in the database (`SOURCE_TYPE`), for texts and doubles.
@@ -105,6 +105,11 @@ class Types:
         if name == "io.debezium.data.Bits":
             length = field.number("length")
             return SqlType(Kind.STRING, length=length), self._reading(values.bits(length))
+        if field.type == "array" and field.items is not None:
+            item, of_items = self._of_schema(field.items)
+            if of_items is None or of_items is self._text:
+                return SqlType(Kind.STRING, item=item), self._text
+            return SqlType(Kind.STRING, item=item), self._reading(values.json_items(of_items))
         return self._of_type(field)
 
     def _of_type(self, field: SchemaField) -> tuple[SqlType, ValueDecoding | None]:
@@ -113,7 +118,9 @@ class Types:
         length, scale = field.number(SOURCE_LENGTH), field.number(SOURCE_SCALE)
         if kind is Kind.INTEGER:
             wraps = field.type == "int64" and source.endswith("UNSIGNED") and source.startswith("BIGINT")
-            return SqlType(kind), self._reading(values.unsigned_longs) if wraps else None
+            if wraps:
+                return SqlType(kind, precision=20), self._reading(values.unsigned_longs)
+            return SqlType(kind), None
         if kind is Kind.BOOLEAN:
             return SqlType(kind), None
         word = re.split(r"[ (]", source, maxsplit=1)[0]
@@ -124,12 +131,15 @@ class Types:
             if plain in (Kind.DECIMAL, Kind.NUMBER):
                 if plain is Kind.NUMBER and scale is not None:
                     plain = Kind.DECIMAL
-                sizes = {} if plain is Kind.NUMBER else {"precision": length, "scale": scale}
-                return SqlType(plain, **sizes), self._text
+                if plain is Kind.NUMBER:
+                    return SqlType(plain), self._text
+                return SqlType(plain, precision=length, scale=scale), self._text
             if kind is Kind.STRING:
-                return SqlType(plain, scale=scale if plain in (Kind.TIME, Kind.TIMESTAMP) else None), self._text
+                timed = plain in (Kind.TIME, Kind.TIMESTAMP)
+                return SqlType(plain, scale=scale if timed else None, zoned=timed and _is_zoned(source)), self._text
         if kind in (Kind.STRING, Kind.BINARY):
-            return SqlType(kind, length=length if length and length > 0 else None), self._text
+            size = length if length and length > 0 else None
+            return SqlType(kind, length=size, base64=kind is Kind.BINARY), self._text
         return SqlType(kind), self._text
 
     def _reading(self, kernel: Kernel) -> ValueDecoding:
@@ -214,6 +224,7 @@ _JDBC_KINDS = {
     **dict.fromkeys((93, 2014), Kind.TIMESTAMP),
     **dict.fromkeys((-2, -3, -4, 2004), Kind.BINARY),
 }
+_ZONED_TIMES = (2013, 2014)
 _BIT = -7
 
 
@@ -249,7 +260,12 @@ def _table_type(jdbc: int, text: str, length: int | None, scale: int | None) -> 
             in_text = re.search(r"\(([0-9])\)", text)
             short = length if length is not None and length <= 9 else None
             scale = int(in_text[1]) if in_text else 0 if text.upper() == "DATE" else short
-        return SqlType(kind, scale=scale)
+        return SqlType(kind, scale=scale, zoned=jdbc in _ZONED_TIMES or _is_zoned(text.upper()))
     if kind in (Kind.STRING, Kind.BINARY):
         return SqlType(kind, length=length if length and length > 0 else None)
     return SqlType(kind)
+
+
+def _is_zoned(name: str) -> bool:
+    """Return whether a type of a database has times with a zone, by its name in capital letters."""
+    return "WITH TIME ZONE" in name or "WITH LOCAL TIME ZONE" in name or name.startswith(("TIMESTAMPTZ", "TIMETZ"))

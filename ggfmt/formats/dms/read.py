@@ -186,7 +186,8 @@ def _type(column: DmsColumn) -> SqlType:
     if kind is Kind.DECIMAL:
         return SqlType(kind, precision=column.precision or None, scale=column.scale)
     if kind in (Kind.TIME, Kind.TIMESTAMP):
-        return SqlType(kind, scale=column.scale)
+        # DMS writes them in UTC, with `Z`.
+        return SqlType(kind, scale=column.scale, zoned=kind is Kind.TIMESTAMP)
     if kind in (Kind.STRING, Kind.BINARY):
         return SqlType(kind, length=column.length or None)
     return SqlType(kind)

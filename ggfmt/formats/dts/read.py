@@ -33,7 +33,7 @@ from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
 from ggfmt.formats.dts.decode import Cell, Decoder, DtsRecord, MalformedRecordError, RowFields
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
 from ggfmt.formats.dts.tokens import TRANSACTION, WORDS, tokens_of
-from ggfmt.formats.dts.types import ORACLE, TypeHint, hint_of
+from ggfmt.formats.dts.types import ORACLE, TypeHint, hint_of, is_zoned
 from ggfmt.formats.records import scanner
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
@@ -406,7 +406,8 @@ class Dts(Dialect):
             known = hint_of(source_type, number)
             seen = {kind for kind in known.learns if (name, column, kind.value) in self.source.facts}
             kind = known.settled(seen)
-            columns.append(Column(column, SqlType(kind)))
+            type = SqlType(kind, zoned=is_zoned(source_type, number), base64=kind is Kind.BINARY)
+            columns.append(Column(column, type))
             if column in trusted:
                 kind = trusted[column]
             elif known.learns - seen:

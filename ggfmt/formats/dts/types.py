@@ -85,6 +85,7 @@ _TOLD = {
     for source, kinds in _KINDS.items()
 }
 _UNTOLD = TypeHint(Kind.STRING, ANYTHING)
+_ZONED = {MYSQL: (7,), ORACLE: (181, 231), POSTGRESQL: (1184, 1266)}  # times with a zone, or in UTC
 
 # The type numbers that ggfmt writes, by kind.
 NUMBERS: dict[str, dict[Kind, int]] = {
@@ -141,3 +142,8 @@ def like(source_type: str) -> str:
 def hint_of(source_type: str, number: int) -> TypeHint:
     """Return the meaning of a type number in a source of this type."""
     return _TOLD.get(like(source_type), {}).get(number, _UNTOLD)
+
+
+def is_zoned(source_type: str, number: int) -> bool:
+    """Return whether a type has times with a zone, or in UTC."""
+    return number in _ZONED.get(like(source_type), ())

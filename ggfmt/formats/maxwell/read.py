@@ -170,7 +170,7 @@ def _type(column: MaxwellColumn) -> SqlType:
         return SqlType(Kind.INTEGER)
     type = sql_type(column.type)
     if type.kind is Kind.STRING and column.charset == "binary":
-        return SqlType(Kind.BINARY)
+        return SqlType(Kind.BINARY, base64=True)
     if type.kind in (Kind.TIME, Kind.TIMESTAMP) and column.length is not None:
         return SqlType(type.kind, scale=column.length)
     return type

@@ -22,6 +22,7 @@ _KINDS = {
     **dict.fromkeys(("datetime", "timestamp"), Kind.TIMESTAMP),
     **dict.fromkeys(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"), Kind.BINARY),
 }
+_LONGS, _UNSIGNED = ("bigint", "serial"), re.compile(r"\bunsigned\b|^\s*serial\b", re.IGNORECASE)
 # Kind: the type that is written for it without sizes, and its number in java.sql.Types.
 _NAMES = {
     Kind.STRING: ("text", -1),
@@ -52,10 +53,13 @@ def sql_type(text: str) -> SqlType:
     if kind is Kind.DECIMAL:
         return SqlType(kind, precision=first, scale=second if second is not None else (0 if first else None))
     if kind is Kind.INTEGER:
-        return SqlType(kind)  # the number is a width of display
+        # The number is a width of display.
+        return SqlType(kind, precision=20 if name in _LONGS and _UNSIGNED.search(text) else None)
     if kind in (Kind.TIME, Kind.TIMESTAMP):
         return SqlType(kind, scale=first)
-    if kind in (Kind.STRING, Kind.BINARY) and name in ("char", "varchar", "binary", "varbinary"):
+    if kind is Kind.BINARY:  # the readers of these types make Base64, or it is in the file
+        return SqlType(kind, length=first if name in ("binary", "varbinary") else None, base64=True)
+    if kind is Kind.STRING and name in ("char", "varchar"):
         return SqlType(kind, length=first)
     return SqlType(kind)
 

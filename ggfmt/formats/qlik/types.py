@@ -78,8 +78,9 @@ def sql_type(word: str, length: int = 0, precision: int = 0, scale: int = 0) -> 
         return SqlType(kind, precision=precision, scale=scale) if precision else SqlType(kind)
     if kind in (Kind.TIME, Kind.TIMESTAMP):
         return SqlType(kind, scale=scale or None)
-    if kind in (Kind.STRING, Kind.BINARY) and word.upper() in ("STRING", "WSTRING", "BYTES"):
-        return SqlType(kind, length=length or None)
+    sized = length or None if word.upper() in ("STRING", "WSTRING", "BYTES") else None
+    if kind in (Kind.STRING, Kind.BINARY):
+        return SqlType(kind, length=sized, base64=kind is Kind.BINARY)
     return SqlType(kind)
 
 

@@ -36,6 +36,7 @@ from pyiceberg.types import (
     StringType,
     TimestampType,
     TimestamptzType,
+    TimeType,
 )
 
 from ggfmt.commit.store import Store
@@ -58,6 +59,7 @@ _TYPES: dict[pa.DataType, PrimitiveType] = {
     pa.string(): StringType(),
     pa.binary(): BinaryType(),
     pa.date32(): DateType(),
+    pa.time64("us"): TimeType(),
     pa.timestamp("us"): TimestampType(),
     pa.timestamp("us", "UTC"): TimestamptzType(),
 }

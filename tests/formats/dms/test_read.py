@@ -67,7 +67,7 @@ def test_every_operation() -> None:
         Column("id", SqlType(Kind.INTEGER), nullable=False),
         Column("name", SqlType(Kind.STRING, length=255)),
         Column("price", SqlType(Kind.DECIMAL, precision=10, scale=2)),
-        Column("at", SqlType(Kind.TIMESTAMP, scale=6)),
+        Column("at", SqlType(Kind.TIMESTAMP, scale=6, zoned=True)),
     )
     assert {table for table, _ in found.operations} == {TableDef("public.foo", columns).with_keys(["id"])}
 

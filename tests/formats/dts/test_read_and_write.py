@@ -465,7 +465,7 @@ def test_objects_geometries_and_booleans() -> None:
 )
 def test_the_number_of_a_type_is_that_of_its_source(source: str, number: int, kind: Kind) -> None:
     (column,) = rows(None, number=number, source=source).operations[0][0].columns
-    assert column.type == SqlType(kind)
+    assert column.type == SqlType(kind, base64=kind is Kind.BINARY)
 
 
 # The numbers by the names that the sources give them.
@@ -551,7 +551,7 @@ def test_where_the_number_leaves_it_open_the_values_tell_the_kind(
     found = rows(*items, number=number, source=source)
     assert found.reasons == []
     assert len(found.definitions) == 1
-    assert found.operations[0][0].columns[0].type == SqlType(kind)
+    assert found.operations[0][0].columns[0].type == SqlType(kind, base64=kind is Kind.BINARY)
     assert [item.after["x"] for item in found.plain if item.after is not None] == texts
 
 

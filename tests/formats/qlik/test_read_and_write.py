@@ -321,8 +321,8 @@ def test_values_are_converted_by_the_type_of_their_column() -> None:
         (("STRING", 30), SqlType(Kind.STRING, length=30)),
         (("WSTRING", 30), SqlType(Kind.STRING, length=30)),
         (("NCLOB", 2000), SqlType(Kind.STRING)),
-        (("BYTES", 16), SqlType(Kind.BINARY, length=16)),
-        (("BLOB", 2000), SqlType(Kind.BINARY)),
+        (("BYTES", 16), SqlType(Kind.BINARY, length=16, base64=True)),
+        (("BLOB", 2000), SqlType(Kind.BINARY, base64=True)),
         (("DATETIME", 0, 0, 6), SqlType(Kind.TIMESTAMP, scale=6)),
         (("SOMETHING", 3), SqlType(Kind.STRING)),
     ],
@@ -333,8 +333,12 @@ def test_types(words: tuple[Any, ...], type: SqlType) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in (Kind.NUMBER, Kind.INTERVAL)])
 def test_a_type_that_qlik_has_comes_back(kind: Kind) -> None:
-    sizes: dict[str, int] = {Kind.DECIMAL: {"precision": 10, "scale": 2}, Kind.STRING: {"length": 5}}.get(kind, {})
-    for type in (SqlType(kind), SqlType(kind, **sizes)):
+    plain = SqlType(kind, base64=kind is Kind.BINARY)
+    sized = {
+        Kind.DECIMAL: SqlType(kind, precision=10, scale=2),
+        Kind.STRING: SqlType(kind, length=5),
+    }
+    for type in (plain, sized.get(kind, plain)):
         assert sql_type(*type_word(type)) == type
 
 

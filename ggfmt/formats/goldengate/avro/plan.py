@@ -132,7 +132,7 @@ def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()
 def _sql_type(kind: Schema) -> SqlType | None:
     """Return the type of a column, or None if GoldenGate does not write it."""
     if isinstance(kind, str):
-        return SqlType(AVRO_KINDS[kind]) if kind in AVRO_KINDS else None
+        return SqlType(AVRO_KINDS[kind], base64=kind == "bytes") if kind in AVRO_KINDS else None
     if is_decimal(kind):
         return SqlType(Kind.DECIMAL, precision=kind["precision"], scale=kind["scale"])
     return SqlType(Kind.TIMESTAMP) if is_timestamp(kind) else None

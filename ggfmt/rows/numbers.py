@@ -1,0 +1,140 @@
+"""Columns whose numbers were found in JSON: their type follows from the numbers themselves, and never loses a digit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
+from ggfmt.columnar.pieces import text_buffer
+from ggfmt.columnar.strings import by_value
+from ggfmt.frames.column_types import MAX_DIGITS, TEXT
+
+_LONG = pa.int64()
+_PLAIN = "^-?[0-9]+(?:[.][0-9]+)?$"
+_INTEGER = "^(?:0|-?[1-9][0-9]*)$"  # the canonical text of whole numbers
+_DIGITS_OF_LONG = 19
+_USUAL_DIGITS = 18  # of a decimal with few digits: later numbers seldom need more
+_MAX_EXPONENT = 1000
+
+
+@dataclass
+class NumberRange:
+    """The numbers of a column so far.
+
+    whole, fraction  the most digits before and after the point
+    is_long          all are whole, and fit 64 bits
+    is_number        there are no other values, and none with a huge exponent
+    """
+
+    whole: int = 0
+    fraction: int = 0
+    is_long: bool = True
+    is_number: bool = True
+
+    @classmethod
+    def of(cls, texts: pa.StringArray) -> NumberRange:
+        """Return the range of numbers as JSON has them. NULL does not count."""
+        if texts.null_count == len(texts):
+            return cls()
+        ends = _min_max(texts)
+        if ends is not None:
+            return cls(max(len(str(abs(end))) for end in ends))
+        plain = pc.fill_null(pc.match_substring_regex(texts, _PLAIN), False)
+        known = pc.if_else(plain, texts, pa.scalar(None, TEXT))
+        point = pc.find_substring(known, ".")
+        length, has_point = pc.binary_length(known), pc.greater_equal(point, 0)
+        fraction = pc.max(pc.if_else(has_point, pc.subtract(pc.subtract(length, point), 1), 0)).as_py() or 0
+        signs = pc.cast(pc.starts_with(known, "-"), pa.int32())
+        whole = pc.max(pc.subtract(pc.if_else(has_point, point, length), signs)).as_py() or 0
+        found = cls(whole, fraction, False)
+        others = pc.and_not(texts.is_valid(), plain)
+        if others.true_count:
+            for text in non_null_values(pc.unique(texts.filter(others))):
+                found.merge(_range_of(text))
+        return found
+
+    @classmethod
+    def of_type(cls, type: pa.DataType) -> NumberRange:
+        """Return the range of the numbers that a type holds."""
+        if pa.types.is_decimal(type):
+            return cls(type.precision - type.scale, type.scale, False)
+        return cls(_DIGITS_OF_LONG) if pa.types.is_integer(type) else cls(is_long=False, is_number=False)
+
+    def merge(self, other: NumberRange) -> None:
+        self.whole, self.fraction = max(self.whole, other.whole), max(self.fraction, other.fraction)
+        self.is_long &= other.is_long
+        self.is_number &= other.is_number
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type that holds all of the numbers: a bigint, a decimal of 18 or 38 digits, or a text."""
+        if not self.is_number:
+            return TEXT
+        if self.is_long:
+            return _LONG
+        digits = self.whole + self.fraction
+        if digits > MAX_DIGITS:
+            return TEXT
+        return pa.decimal128(_USUAL_DIGITS if digits <= _USUAL_DIGITS else MAX_DIGITS, self.fraction)
+
+
+def _min_max(texts: pa.StringArray) -> tuple[int, int] | None:
+    """Return the ends of whole numbers of 64 bits; None if there are other texts."""
+    data = text_buffer(texts).to_pybytes()
+    if any(mark in data for mark in (b".", b"e", b"E", b"x", b"X")):
+        return None
+    try:
+        ends = pc.min_max(pc.cast(texts, _LONG))
+    except pa.ArrowInvalid:
+        return None
+    return ends["min"].as_py(), ends["max"].as_py()
+
+
+def _range_of(text: str) -> NumberRange:
+    """Return the range of a number with an exponent; of another text, that of no number."""
+    parts = _parts(text)
+    if parts is None:
+        return NumberRange(is_long=False, is_number=False)
+    _, digits, exponent = parts
+    return NumberRange(max(len(digits) + exponent, 1), max(-exponent, 0), False)
+
+
+def _parts(text: str) -> tuple[int, str, int] | None:
+    """Return the sign, the digits and the exponent of a number; None for other texts and for huge exponents."""
+    try:
+        sign, digits, exponent = Decimal(text).as_tuple()
+    except ArithmeticError:
+        return None
+    if not isinstance(exponent, int) or abs(exponent) > _MAX_EXPONENT:
+        return None
+    return sign, "".join(map(str, digits)), exponent
+
+
+def canonical_numbers(texts: pa.StringArray) -> pa.StringArray:
+    """Return numbers so that equal ones have equal texts: `1.0`, `1e0` and `1` become `1`. Other texts stay."""
+    if pc.all(pc.match_substring_regex(texts, _INTEGER), min_count=0).as_py():
+        return texts
+    return _canonical(texts)[0]
+
+
+def _canonical_number(text: str) -> str:
+    parts = _parts(text)
+    if parts is None or text != text.strip():
+        return text
+    sign, digits, exponent = parts
+    number = f"{Decimal((sign, tuple(map(int, digits)), exponent)):f}"
+    if "." in number:
+        number = number.rstrip("0").rstrip(".")
+    return "0" if number in ("-0", "") else number
+
+
+_canonical = by_value(_canonical_number)
+
+
+def is_number(type: pa.DataType) -> bool:
+    """Return whether later numbers can widen a type."""
+    return pa.types.is_integer(type) or pa.types.is_decimal(type)
