@@ -19,6 +19,8 @@ FILE_NAME_BYTES = 255  # most file systems allow no longer names
 NUMBER_BYTES = 10
 
 _UNSAFE = re.compile(r"[/\\%:*?\"<>|\x00-\x1f\x7f]|^[._ ]|[. ]$")
+_UNSAFE_IN_LAKES = re.compile(r"[^A-Za-z0-9._-]|^[._]|[.]$")
+_LAKE_NAME_BYTES = 160
 _ENDING = re.compile(r"(?:\.[a-z]{1,10}){1,2}$")
 _PART_OF_ESCAPE = re.compile(r"%[0-9A-F]?$")
 _STAMP = "%Y-%m-%d_%H-%M-%S.%f"
@@ -34,6 +36,16 @@ def safe_name(table: str, limit: int = NAME_BYTES) -> str:
     mark = f"%~{hashlib.sha256(table.encode()).hexdigest()[:16]}"
     kept = name.encode()[: limit - len(mark)].decode(errors="ignore")
     return _PART_OF_ESCAPE.sub("", kept) + mark
+
+
+def lake_directory(table: str) -> str:
+    """Return the name of the directory of a table: characters that libraries encode in URIs in different ways become
+    `~XX`. A long name is cut, and ends with a hash. Different names stay different."""
+    name = _UNSAFE_IN_LAKES.sub(lambda found: "".join(f"~{byte:02X}" for byte in found[0].encode()), table)
+    if len(name) <= _LAKE_NAME_BYTES:
+        return name
+    mark = f"~~{hashlib.sha256(table.encode()).hexdigest()[:16]}"
+    return name[: _LAKE_NAME_BYTES - len(mark)].rstrip("~") + mark
 
 
 def safe_file_name(name: str) -> str:

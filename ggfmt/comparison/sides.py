@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pyarrow.fs as pafs
 
 from ggfmt.commit.journal import damaged, read_document
-from ggfmt.commit.names import counted, safe_name
+from ggfmt.commit.names import counted, lake_directory, safe_name
 from ggfmt.commit.records import LAKE_MEMBER, MANIFEST
 from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_worth_logging
 from ggfmt.commit.versions import present_version
@@ -115,6 +115,8 @@ def _of_file(store: Store, given: str) -> ComparisonSide:
 
 
 def _of_directory(store: Store, given: str) -> ComparisonSide:
+    if _is_lake_table(store):
+        return _of_lake_table(store, given)
     keys = _keys(store, given)
     names = {safe_name(name): name for name in keys}
     tables: dict[str, list[PartitionedFile]] = {name: [] for name in keys}
@@ -200,6 +202,30 @@ def _present_versions(store: Store, given: str) -> dict[str, str] | None:
         message = "the rows of the output are in the warehouse of a catalog"
         raise UsageError(Diagnostic("GG581", message, Span(file=given), help))
     return files
+
+
+def _is_lake_table(store: Store) -> bool:
+    """Return whether a directory is a Delta or an Iceberg table: it has the files of earlier versions, too."""
+    marks = (("_delta_log", ".json"), ("metadata", ".metadata.json"))
+    return any(name.endswith(ending) for above, ending in marks for name in store.below(above))
+
+
+def _of_lake_table(store: Store, given: str) -> ComparisonSide:
+    """Return one table of an output, as the last run has left it.
+
+    Raises: UsageError GG581 for a table that no output of `ggfmt consolidate` has.
+    """
+    parent = store.root.parent
+    if parent is not None:
+        above = Store(parent)
+        if _present_versions(above, given) is not None:
+            side = _of_directory(above, given)
+            for name, parts in side.tables.items():
+                if lake_directory(name) == store.root.name:
+                    return ComparisonSide(given, {name: parts}, False, {name: side.keys.get(name, ())})
+    help = "give the output of `ggfmt consolidate` that has the table, or export the rows"
+    message = "the directory is a Delta or Iceberg table, and no manifest beside it has its present files"
+    raise UsageError(Diagnostic("GG581", message, Span(file=given), help))
 
 
 def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:

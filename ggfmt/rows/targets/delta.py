@@ -14,12 +14,13 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
+from ggfmt.commit.names import lake_directory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
 from ggfmt.location import Location
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.targets.options import TargetOptions
-from ggfmt.rows.targets.stores import check_root, delta_storage, lake_directory
+from ggfmt.rows.targets.stores import check_root, delta_storage
 from ggfmt.rows.targets.table import Lake, LakeTable, TableChange, WriteMode
 from ggfmt.rows.writers import WrittenFile
 

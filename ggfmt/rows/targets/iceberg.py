@@ -39,13 +39,14 @@ from pyiceberg.types import (
     TimeType,
 )
 
+from ggfmt.commit.names import lake_directory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.location import Location
 from ggfmt.model.table import split_name
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.targets.options import TargetOptions
-from ggfmt.rows.targets.stores import check_root, lake_directory, location_in_catalog
+from ggfmt.rows.targets.stores import check_root, location_in_catalog
 from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
 
 _STREAM = "ggfmt.stream."  # properties of tables: the last round of each stream

@@ -1,10 +1,8 @@
-"""Locations as the libraries of lakehouses take them: names of directories, URIs, and the settings of a store."""
+"""Locations as the libraries of lakehouses take them: URIs, and the settings of a store."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -14,18 +12,6 @@ from ggfmt.location import Location
 
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]|^[._]|[.]$")
-_MAX_NAME = 160  # bytes of a directory
-
-
-def lake_directory(table: str) -> str:
-    """Return the name of the directory of a table: characters that libraries encode in URIs in different ways become
-    `~XX`. A long name is cut, and ends with a hash. Different names stay different."""
-    name = _UNSAFE.sub(lambda found: "".join(f"~{byte:02X}" for byte in found[0].encode()), table)
-    if len(name) <= _MAX_NAME:
-        return name
-    mark = f"~~{hashlib.sha256(table.encode()).hexdigest()[:16]}"
-    return name[: _MAX_NAME - len(mark)].rstrip("~") + mark
 
 
 def check_root(root: Location) -> None:

@@ -215,6 +215,29 @@ def test_compare_reads_the_present_version(tmp_path: Path, to: str) -> None:
 
 
 @pytest.mark.parametrize("to", FORMATS)
+def test_compare_reads_the_present_version_of_one_table(tmp_path: Path, to: str) -> None:
+    """Given by its directory, where the files of earlier versions are beside the present ones."""
+    name = 'GG."A B"'
+    lines = [change("I", number, name, after={"ID": str(number), "N": "a"}) for number in (1, 2)]
+    add_changes(tmp_path, "1", lines)
+    consolidate(tmp_path, to)
+    add_changes(tmp_path, "2", [change("U", 3, name, after={"ID": "1", "N": "b"})])
+    consolidate(tmp_path, to)
+    (tmp_path / "rows.csv").write_text("ID,N\n1,b\n2,a\n")
+    (table,) = (path for path in (tmp_path / "lake").iterdir() if path.name.startswith("GG"))
+    for given in (f"{table}", f"{table}/"):
+        compared = ggfmt.compare(given, tmp_path / "rows.csv")
+        assert [(table.table, table.key, table.equal) for table in compared.tables] == [(name, ("ID",), 2)]
+        assert compared.same
+    add_changes(tmp_path, "3", [change("D", number + 3, name, before={"ID": str(number)}) for number in (1, 2)])
+    consolidate(tmp_path, to)
+    assert ggfmt.compare(table, tmp_path / "rows.csv").extra == 2
+    (tmp_path / "lake" / "_ggfmt" / "manifest.json").unlink()
+    with pytest.raises(UsageError, match=r"GG581.*Delta or Iceberg table"):
+        ggfmt.compare(table, tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize("to", FORMATS)
 def test_a_path_that_libraries_do_not_find_again_is_refused(tmp_path: Path, to: str) -> None:
     add_changes(tmp_path, "1", ROWS)
     with pytest.raises(UsageError, match=r"GG554.*a path with `%`"):
