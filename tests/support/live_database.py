@@ -347,6 +347,7 @@ def capture_by_debezium(
             "tombstones.on.delete": "false",
             "decimal.handling.mode": "string",
             "converter.schemas.enable": str(schemas).lower(),
+            "converter.replace.null.with.default": "false",  # it would write the default of a column in place of NULL
             "poll.interval.ms": "50",
         }  # fmt: skip
         settings = json.dumps({"properties": properties, "events": str(events), "marker": MARKER})
