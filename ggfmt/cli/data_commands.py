@@ -32,6 +32,8 @@ from ggfmt.spark.target import detect_spark
 if TYPE_CHECKING:
     from ggfmt.sinks.dry_run import DryRun
 
+_MANY_OBJECTS = 50_000  # made since the last collection: ten megabytes
+
 
 @contextmanager
 def gc_disabled() -> Iterator[None]:
@@ -44,6 +46,19 @@ def gc_disabled() -> Iterator[None]:
         gc.freeze()
         if collecting:
             gc.enable()
+
+
+@contextmanager
+def gc_seldom() -> Iterator[None]:
+    """Run with few garbage collections, for a command that may be short or long: libraries of lakehouses make a million
+    objects when they are imported, and none of them is garbage."""
+    before = gc.get_threshold()
+    gc.set_threshold(_MANY_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.set_threshold(*before)
 
 
 # What `ggfmt run --dry-run` prints.
@@ -153,7 +168,7 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, op
 
     there = detect_spark()
     shown = False if progress is None and there is not None and there.shows_progress else progress
-    with progress_bar(shown) as progress_callback, interrupt_before_commit():
+    with gc_seldom(), progress_bar(shown) as progress_callback, interrupt_before_commit():
         manifest = run_consolidation(replace(request, progress=progress_callback))
     if manifest.get("rejects"):
         raise typer.Exit(4)
