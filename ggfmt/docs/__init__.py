@@ -29,7 +29,7 @@ _ORDER = (
         "dataframes",
         "consolidation",
         "types",
-        "lakehouse",
+        *("delta", "iceberg", "parquet", "lakehouse"),
         "comparing",
         "formats",
         "fidelity",
