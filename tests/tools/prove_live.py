@@ -193,7 +193,7 @@ class LakeProof:
             manifest = ggfmt.consolidate(
                 [self._events / "*.json"],
                 lake,
-                to=self._to,
+                to="delta" if self._to == "delta" else "iceberg",
                 checkpoint=self._work / f"seen-{self._to}",
                 primary_keys=primary_keys(),
                 exclude=list(self._left_out),

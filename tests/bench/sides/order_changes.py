@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,24 @@ def _merge(data: Path, given: dict[str, Any]) -> Iterator[bytes]:
     for turn in range(100 if given["shape"] == "merge-100" else 100_000):
         number, value = draw.randrange(rows), draw.randrange(10**6)
         yield changes.line("U", _order(number, number), _order(number, value), rows + turn)
+
+
+def write_lake_changes(data: Path, rows: int, changed: Mapping[int, int]) -> None:
+    """Write inserts of `rows` orders to `before.json`, and updates of some of them to `changes.json`.
+
+    changed  by the number of an order its new value
+    """
+    changes = _Changes()
+    with (data / "before.json").open("wb") as file:
+        file.writelines(changes.line("I", None, _order(number, number), number) for number in range(rows))
+    with (data / "changes.json").open("wb") as file:
+        for turn, (number, value) in enumerate(changed.items()):
+            file.write(changes.line("U", _order(number, number), _order(number, value), rows + turn))
+
+
+def order_rows(changed: Mapping[int, int]) -> list[dict[str, Any]]:
+    """Return the rows after the updates of `write_lake_changes`."""
+    return [_order(number, value) for number, value in changed.items()]
 
 
 def _shift() -> Iterator[bytes]:
