@@ -8,7 +8,7 @@ before each turn, outside of the measured time.
 ggfmt-delta, ggfmt-iceberg  read GoldenGate's JSON, find the rows and merge them, with a checkpoint and a manifest
 delta-rs          `MERGE` of rows that are already consolidated, from Parquet
 pyiceberg-files   the same rows: files with changed keys rewritten by hand with Arrow, and one snapshot
-pyiceberg-upsert  `Table.upsert` of the same rows; up to 100 changes only, because more take minutes
+pyiceberg-upsert  `Table.upsert` of the same rows; up to 100 changes only
 
 Time is that of the whole work with all imports. Sides that come to other rows than the rest fail. The seconds that
 other processes computed meanwhile are in brackets.
