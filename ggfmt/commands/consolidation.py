@@ -114,6 +114,9 @@ class ConsolidateRequest:
         Option(metavar="BYTES", help="About how large a file of rows is, such as `64m`."),
         After("sort_by"),
     ] = None
+    starts_empty: Annotated[
+        bool, Option(help="The tables had no rows before the first operation in the input."), After("order")
+    ] = False
     on_unfit: Annotated[
         OnUnfit,
         Option(panel="Checks", help="What to do about a value that the type of its column does not have."),
@@ -154,6 +157,7 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
         arguments.check_choice("order", request.order, RowOrder),  # type: ignore[arg-type]
         frozenset(filter(None, kept)),
         arguments.check_choice("on_unfit", request.on_unfit, OnUnfit),  # type: ignore[arg-type]
+        request.starts_empty,
     )
     input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
     settings = settings_from(request, ConsolidationSettings)(

@@ -260,8 +260,9 @@ def _sql_type(values: Mapping[str, int], oracle: bool) -> SqlType:
         return SqlType(Kind.DECIMAL, scale=scale)
     if code == 192:
         kind = _date_kind(values, native, oracle)
-        # Oracle's DATE has a time of day.
-        return SqlType(kind, scale=0 if native == ORACLE_DATE else None, zoned=native in ORACLE_ZONED)
+        return SqlType(
+            kind, timed=kind is Kind.DATE and (oracle or native == ORACLE_DATE), zoned=native in ORACLE_ZONED
+        )
     if code == 195:
         return SqlType(Kind.INTERVAL)
     if sub_type == FLOAT:

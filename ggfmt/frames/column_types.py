@@ -88,7 +88,7 @@ RULES: dict[Kind, KindRule] = {
     Kind.FLOAT: KindRule(lambda type: pa.float32(), (("float of 32 bits", "`float`"),)),
     Kind.DOUBLE: KindRule(lambda type: pa.float64(), (("float of 64 bits", "`double`"),)),
     Kind.DATE: KindRule(
-        lambda type: DAY if type.scale is None else LOCAL,
+        lambda type: LOCAL if type.timed else DAY,
         (("date", "`date`"), ("Oracle's DATE, which has a time of day", "`timestamp_ntz`")),
     ),
     Kind.TIME: KindRule(

@@ -226,16 +226,17 @@ def merge_tables(tables: Iterable[TableDef]) -> TableDef:
 def _common(one: SqlType, other: SqlType) -> SqlType:
     """Return a type for the values of both."""
     if one == other:
-        return one
+        return replace(one, timed=one.timed or other.timed)
     if one.kind is other.kind is Kind.DECIMAL and None not in (one.precision, other.precision):
         scale = max(one.scale or 0, other.scale or 0)
         whole = max((type.precision or 0) - (type.scale or 0) for type in (one, other))
         return SqlType(Kind.DECIMAL, precision=whole + scale, scale=scale)
     if one.kind is not other.kind or one.kind is Kind.INTEGER or one.zoned is not other.zoned or one.item != other.item:
         return STRING
-    timed = one.kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP) and None not in (one.scale, other.scale)
-    digits = max(one.scale or 0, other.scale or 0) if timed else None
-    return SqlType(one.kind, scale=digits, zoned=one.zoned, item=one.item)
+    scaled = one.kind in (Kind.TIME, Kind.TIMESTAMP) and None not in (one.scale, other.scale)
+    digits = max(one.scale or 0, other.scale or 0) if scaled else None
+    base64, timed = one.base64 and other.base64, one.timed or other.timed
+    return SqlType(one.kind, scale=digits, timed=timed, zoned=one.zoned, base64=base64, item=one.item)
 
 
 def narrow_projection(wanted: FrameProjection, schema_json: Mapping[str, Any]) -> FrameProjection:

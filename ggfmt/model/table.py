@@ -31,7 +31,8 @@ class Kind(str, Enum):
 class SqlType:
     """The type of a column as far as its source describes it; None is unknown.
 
-    scale  of a time, the digits of a fraction of a second; of a date, 0 if it has a time of day (Oracle)
+    scale  of a time, the digits of a fraction of a second
+    timed  a date has a time of day (Oracle); two definitions of a table may differ in that
     zoned  times are instants: their texts have a zone, or are in UTC
     base64  the texts of bytes are known to be Base64; others may be hexadecimal digits, which can look the same
     item   the type of the items if the source has an array, whose text is a JSON array; the kind is STRING
@@ -41,9 +42,11 @@ class SqlType:
     length: int | None = None
     precision: int | None = None
     scale: int | None = None
-    zoned: bool = False
-    base64: bool = False
-    item: SqlType | None = None
+    # Not in fingerprints: what these say is not in messages.
+    timed: bool = field(default=False, repr=False, compare=False)
+    zoned: bool = field(default=False, repr=False)
+    base64: bool = field(default=False, repr=False)
+    item: SqlType | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         sizes = [str(n) for n in (self.length, self.precision, self.scale) if n is not None]

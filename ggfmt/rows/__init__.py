@@ -37,6 +37,7 @@ def current(
     keep: Collection[ExtraRows] = (),
     strict: bool = False,
     on_unfit: OnUnfit = "error",
+    starts_empty: bool = False,
     **input_options: str,
 ) -> DataFrame:
     """Return the rows of a table after the last operation in some files.
@@ -54,6 +55,7 @@ def current(
     strict         use of the frame is an error if a row is unresolved
     on_unfit       what becomes of a value that the type of its column does not have: an `error` when the frame is used,
                    `null`, or the row is `unresolved`
+    starts_empty   the table had no rows before the first operation in the files
 
     The columns are those of the table at that point in time, with the types of the source. A row is unresolved if the
     files do not say for certain what it is.
@@ -63,7 +65,7 @@ def current(
 
     Raises: UsageError, ConfigurationError or Abend, with diagnostics.
     """
-    query = _query("current", as_of, None, order, keep, on_unfit)
+    query = _query("current", as_of, None, order, keep, on_unfit, starts_empty)
     return _rows(
         spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
     )
@@ -84,6 +86,7 @@ def history(
     keep: Collection[ExtraRows] = (),
     strict: bool = False,
     on_unfit: OnUnfit = "error",
+    starts_empty: bool = False,
     **input_options: str,
 ) -> DataFrame:
     """Return every version that the rows of a table had (a slowly changing dimension); the arguments are those of
@@ -94,7 +97,7 @@ def history(
     which are the rows of `current`; the operation that ends a version does not belong to it. The columns are all that
     the table ever had.
     """
-    query = _query("history", as_of, None, order, keep, on_unfit)
+    query = _query("history", as_of, None, order, keep, on_unfit, starts_empty)
     return _rows(
         spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
     )
@@ -116,6 +119,7 @@ def changes(
     keep: Collection[ExtraRows] = (),
     strict: bool = False,
     on_unfit: OnUnfit = "error",
+    starts_empty: bool = False,
     **input_options: str,
 ) -> DataFrame:
     """Return the net changes of a table between two points in time: one row for each key whose row is new (`_op` is
@@ -126,7 +130,7 @@ def changes(
     A changed row has its new values, a deleted row its last ones. A key update is a delete of the old key and an insert
     of the new one.
     """
-    query = _query("changes", as_of, since, order, keep, on_unfit)
+    query = _query("changes", as_of, since, order, keep, on_unfit, starts_empty)
     return _rows(
         spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
     )
@@ -139,11 +143,12 @@ def _query(
     order: Order,
     keep: Collection[ExtraRows],
     on_unfit: OnUnfit,
+    starts_empty: bool,
 ) -> RowQuery:
     from ggfmt.rows.query import RowQuery
 
     states = frozenset([keep] if isinstance(keep, str) else keep)
-    return RowQuery(kind, _text(as_of), _text(since), order, states, on_unfit)
+    return RowQuery(kind, _text(as_of), _text(since), order, states, on_unfit, starts_empty)
 
 
 def _text(moment: Moment | None) -> str | None:

@@ -157,7 +157,7 @@ def assign_identities(
     batch     operations in order, with truncates, of which every key that they connect is there
     old_keys, new_keys  by operation the code of its key before and after it
     halves    by operation that is the insert of a key update, its delete
-    complete  a base snapshot is known, so that a key without a row is free
+    complete  all rows from before are known, so that a key without a row is free
     """
     return _Pass(batch, table, old_keys, new_keys, halves, complete).run()
 

@@ -36,6 +36,7 @@ class RowQuery:
     since   for `changes`, the earlier point in time; None: before all operations
     order   by positions if they can be compared, or in the order of the input
     keep    states of rows that the result contains besides current rows
+    starts_empty  tables had no rows before the first operation, so that a key that none has shown is free
     on_unfit  what becomes of a value that its column's type does not have: an `error`, `null`, or the row is unresolved
     """
 
@@ -45,6 +46,7 @@ class RowQuery:
     order: Order = "auto"
     keep: frozenset[str] = frozenset()
     on_unfit: OnUnfit = "error"
+    starts_empty: bool = False
 
     def __post_init__(self) -> None:
         _check("order", [self.order], get_args(Order))
@@ -58,6 +60,11 @@ class RowQuery:
         for moment in (self.as_of, self.since):
             if moment is not None:
                 parse_time(moment)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the result has other rows than all current ones."""
+        return self.kind != "current" or self.as_of is not None or bool(self.keep)
 
     @property
     def metadata_columns(self) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ class TableQuery:
     epoch      the number of the epoch in force at the end: the columns of current rows and of net changes
     truncates  of all operations of the table
     files      the names of the input files, by number
-    complete   a base snapshot is known
+    complete   all rows from before are known
     in_pairs   the format writes an update of a key as a delete and an insert
     keeps      later runs merge into the result, so that the answer has what they need
     kept_files the names of the files of operations that earlier runs have kept, by the place of the operation

@@ -378,7 +378,8 @@ class _TableWork:
             epoch,
             tuple(stats.truncates),
             staged.files,
-            base is not None and base.complete if previous is None else previous.is_complete(name),
+            settings.query.starts_empty
+            or (base is not None and base.complete if previous is None else previous.is_complete(name)),
             in_pairs(staged.job),
             settings.checkpoint is not None and settings.query.kind == "current",
             () if kept is None else kept.files,

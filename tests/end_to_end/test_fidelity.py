@@ -4,6 +4,7 @@ column in totals and manifest, and are forbidden on request. And how the input w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +249,9 @@ def test_the_matrix_says_what_a_reader_learns_of_a_table(name: str, settings: tu
     run_ggfmt([story], tmp_path / "out", *lines, input_format=STORY_FORMAT, definitions={"GG.ORDERS": table})
     (file,) = output_files(tmp_path / "out", "h")
     found = [table for table, _ in read(name, file.read_bytes(), written_by(lines)).operations]
-    known = {column.name: column for table in found for column in table.columns}
+    # How texts spell bytes is not a part of the type.
+    every = (column for table in found for column in table.columns)
+    known = {column.name: replace(column, type=replace(column.type, base64=False)) for column in every}
     keys = found[0].primary_keys if found else ()
     same = {column: column in known and known[column].type == type for column, type in TYPES_TO_LEARN.items()}
     left = {

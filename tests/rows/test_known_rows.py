@@ -168,6 +168,21 @@ def test_a_row_that_moves_is_known_by_the_column_that_replaced_a_dropped_one(tmp
     assert rows == [{"ID": "2", "B": None}]
 
 
+@pytest.mark.parametrize("starts_empty", [False, True])
+def test_a_key_is_free_if_the_table_started_empty(tmp_path: Path, starts_empty: bool) -> None:
+    """The update of key 2 may be of a row that was there before, unless there was none."""
+    bare = {"table": "S.T", "op_ts": "2020-01-01 00:00:00"}
+    records = [
+        {**bare, "op_type": "I", "after": {"ID": "1", "A": "x"}},
+        {**bare, "op_type": "U", "before": {"ID": "1"}, "after": {"ID": "2"}},
+        {**bare, "op_type": "U", "before": {"ID": "2"}, "after": {"ID": "3"}},
+    ]
+    path = write_lines(tmp_path / "in.json", records)
+    table, rows = consolidated(path, tmp_path / "out", primary_keys="ID", starts_empty=starts_empty)
+    assert (table["unresolved"] > 0) is not starts_empty
+    assert rows == ([{"ID": "3", "A": "x"}] if starts_empty else [])
+
+
 def test_a_column_that_the_insert_of_a_key_update_lacks_is_counted(tmp_path: Path) -> None:
     source = {"schema": "s", "table": "t", "connector": "postgresql", "txId": 7}
     images: list[tuple[str, Row | None, Row | None]] = [

@@ -187,6 +187,16 @@ def test_such_a_value_can_be_null_and_is_counted(misfits: Path, tmp_path: Path, 
     assert {row["id"]: row["moment"] for row in rows} == {1: None, 2: READ["moment"], 3: None}
 
 
+def test_such_values_may_come_in_later_runs(typed: Path, tmp_path: Path) -> None:
+    settings: Row = {"checkpoint": tmp_path / "seen", "on_unfit": "null"}
+    consolidated(typed, tmp_path / "out", **settings)
+    later = write_lines(tmp_path / "more.json", [envelope("c", MISFITS[2])])
+    document = consolidated(later, tmp_path / "out", **settings)
+    assert document["tables"]["s.t"]["unfit"] == {"moment": 1}
+    moments = {row["id"]: row["moment"] for row in parquet.read_table(tmp_path / "out" / "s.t").to_pylist()}
+    assert moments == {1: READ["moment"], 2: None, 3: None}
+
+
 def test_such_a_row_can_be_unresolved(misfits: Path, tmp_path: Path) -> None:
     document = consolidated(misfits, tmp_path / "out", on_unfit="unresolved")
     assert (document["tables"]["s.t"]["rows"], document["tables"]["s.t"]["unresolved"]) == (1, 2)

@@ -264,7 +264,9 @@ class Proof:
     ) -> dict[str, Any]:
         manifest: dict[str, Any] = {"tables": {}}
         try:
-            manifest = ggfmt.consolidate(inputs, output, primary_keys=primary_keys(), master="none", **options)
+            # The first file is a snapshot, or the first operations of all.
+            options = {"primary_keys": primary_keys(), "master": "none", "starts_empty": True, **options}
+            manifest = ggfmt.consolidate(inputs, output, **options)
             unset = unset_values(manifest)
             if "base" in options:
                 unset = {name: unset.get(name, Counter()) + self._unset_in_base.get(name, Counter()) for name in KEYS}

@@ -42,6 +42,8 @@ class Answer:
 
 
 class Engine(Protocol):
+    knows_start: bool
+
     def current(self, files: Sequence[File], folder: Path, second: int | None = None) -> Answer:
         """The current rows, or those at a second."""
 
@@ -65,6 +67,8 @@ def _tables(files: Iterable[File]) -> dict[str, History]:
 
 class ModelEngine:
     """The sequential model; files are not written. `knows_start`: it knows whether files begin in the middle."""
+
+    knows_start = False  # it may have histories of which that is not so
 
     def __init__(self, knows_start: bool = True) -> None:
         self._knows_start = knows_start
@@ -139,10 +143,10 @@ def model(one: History, changes: Sequence[Change], complete: bool) -> Outcome:
 
 
 class GgfmtEngine:
-    """The public API; `master` is `none` or one of Spark."""
+    """The public API; `master` is `none` or one of Spark. `knows_start`: tables start empty, and it knows that."""
 
-    def __init__(self, master: str, seed: int) -> None:
-        self._master, self._seed = master, seed
+    def __init__(self, master: str, seed: int, knows_start: bool = False) -> None:
+        self._master, self._seed, self.knows_start = master, seed, knows_start
 
     def _run(self, files: Sequence[File], folder: Path, **options: Any) -> Answer:
         write(files, folder / "in", Random(f"files {self._seed}"))
@@ -150,6 +154,7 @@ class GgfmtEngine:
 
     def _consolidate(self, inputs: Path, output: Path, tables: dict[str, History], options: dict[str, Any]) -> Path:
         keys = ";".join(f"{name}={','.join(one.key)}" for name, one in tables.items() if one.key)
+        options = {"starts_empty": self.knows_start, **options}
         ggfmt.consolidate(inputs, output, master=self._master, primary_keys=keys or None, **options)
         return output
 

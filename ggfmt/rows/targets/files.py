@@ -32,7 +32,7 @@ class FileTarget(RowTarget):
         self._replaced: list[str] = []
 
     def check(self, query: RowQuery, merges: bool) -> None:
-        if merges and (query != RowQuery(order=query.order) or self.to not in MERGEABLE):
+        if merges and (query.is_partial or self.to not in MERGEABLE):
             message = "`--checkpoint` is for current rows, as Parquet or ORC: changes are merged into them"
             raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
 
