@@ -35,6 +35,7 @@ class SqlType:
     timed  a date has a time of day (Oracle); two definitions of a table may differ in that
     zoned  times are instants: their texts have a zone, or are in UTC
     base64  the texts of bytes are known to be Base64; others may be hexadecimal digits, which can look the same
+    unseen  the data have nothing but NULL, so that the type is not known
     item   the type of the items if the source has an array, whose text is a JSON array; the kind is STRING
     """
 
@@ -44,6 +45,7 @@ class SqlType:
     scale: int | None = None
     # Not in fingerprints: what these say is not in messages.
     timed: bool = field(default=False, repr=False, compare=False)
+    unseen: bool = field(default=False, repr=False, compare=False)
     zoned: bool = field(default=False, repr=False)
     base64: bool = field(default=False, repr=False)
     item: SqlType | None = field(default=None, repr=False)

@@ -240,7 +240,7 @@ class _ConsolidationRun:
 
         def amend(table: RowTable) -> RowTable:
             found = None if table.defined else find(table.name)
-            return table if found is None else with_base_columns(table, stored(found))
+            return table if found is None else with_base_columns(table, stored(found), found.numbers)
 
         def known(name: str) -> RowTable | None:
             found = find(name)

