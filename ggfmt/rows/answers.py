@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,6 +42,7 @@ from ggfmt.rows.query import (
 )
 from ggfmt.rows.results import (
     REASON,
+    FreeKeys,
     RowCounts,
     Selection,
     TableQuery,
@@ -81,7 +82,8 @@ def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool =
         yield _Unit(query, every, False).answer()
     else:
         nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
-        yield UnitAnswer(*rows, concatenated([], nothing), select_whole(query, every) if query.keeps else None)
+        kept = select_whole(query, every) if query.keeps else None
+        yield UnitAnswer(rows.rows, rows.counts, concatenated([], nothing), kept, rows.free)
 
 
 class _Unit:
@@ -103,6 +105,7 @@ class _Unit:
         self._collisions = 0
         self._doubted: set[int] = set()  # rows that are unresolved
         self._unfit: Counter[str] = Counter()
+        self._freed = NO_KEYS
 
     def answer(self) -> UnitAnswer:
         query = self._query.query
@@ -124,7 +127,18 @@ class _Unit:
             self._current_states(state)
         counts.unfit.update(self._unfit)
         kept = self._kept(state) if self._query.keeps else None
-        return UnitAnswer(rows, counts, self._listed(), kept)
+        return UnitAnswer(rows, counts, self._listed(), kept, self._free_keys(state))
+
+    def _free_keys(self, state: _State) -> FreeKeys | None:
+        """Return the keys at which no row is, if later runs need them."""
+        fold = state.fold
+        if not self._query.finds_free_keys:
+            return None
+        now = self._freed
+        if not self._linked:
+            gone = places_of(pc.and_(fold.lasts, fold.is_delete))
+            now = narrow(fold.batch["hash"].take(fold.order.take(gone)), pa.UInt64Array)
+        return self._query.free_keys(now, [fold.batch["hash"], fold.batch["old_hash"]])
 
     def _kept(self, state: _State) -> Selection | None:
         """Return the operations that later runs need."""
@@ -171,7 +185,10 @@ class _Unit:
             finder = LinkFinder(self._table, self._schema, self._query.in_pairs)
             halves = {place + 1: place for place in non_null_values(finder.pairs_in(batch))}
             keys = int64_view(old), int64_view(new)
-            identities = assign_identities(batch, self._table, *keys, halves, self._query.complete)
+            free = self._free_codes(batch, new, old)
+            identities = assign_identities(batch, self._table, *keys, halves, self._query.complete, free)
+            if self._query.finds_free_keys:
+                self._freed = _hashes_of(identities.free, batch, new, old)
             identities, rows = _without_truncates(identities, truncates)
             batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))
             groups = rows
@@ -185,6 +202,14 @@ class _Unit:
         columns = [pa.concat_arrays([batch[f"k{j}"], batch[f"o{j}"]]) for j in range(len(self._table.key))]
         codes = row_codes(columns)
         return codes.slice(0, count), codes.slice(count)
+
+    def _free_codes(self, batch: pa.RecordBatch, new: pa.Int64Array, old: pa.Int64Array) -> set[int]:
+        """Return the codes of keys at which no row is before the operations."""
+        found: set[int] = set()
+        if self._query.free is not None:
+            for hashes, codes in ((batch["hash"], new), (batch["old_hash"], old)):
+                found.update(non_null_values(codes.filter(pc.is_in(hashes, value_set=self._query.free))))
+        return found
 
     def _current_states(self, state: _State) -> RowStates:
         """Return the rows at the end, and note the operations of those that are unresolved."""
@@ -432,6 +457,16 @@ def _not_ended(state: _State, places: pa.Int64Array) -> pa.Int64Array:
 
 def _without(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
     return batch.filter(pc.invert(mask)) if mask.true_count else batch
+
+
+def _hashes_of(keys: Collection[int], batch: pa.RecordBatch, new: pa.Int64Array, old: pa.Int64Array) -> pa.UInt64Array:
+    """Return the hashes of keys by their codes."""
+    wanted = pa.array(sorted(keys), _LONG)
+    parts = [
+        hashes.filter(pc.is_in(codes, value_set=wanted))
+        for hashes, codes in ((batch["hash"], new), (batch["old_hash"], old))
+    ]
+    return narrow(pc.unique(pa.concat_arrays(parts).drop_null()), pa.UInt64Array)
 
 
 def _without_truncates(identities: Identities, truncates: pa.BooleanArray) -> tuple[Identities, pa.Int64Array]:

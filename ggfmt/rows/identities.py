@@ -10,7 +10,7 @@ up only where two rows are at one key.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -37,6 +37,7 @@ class Identities:
     collided   rows, with the operation, where another row may have been at their key: it is not certain which of the
                two the operation is for
     open       the last operations of rows whose key is not settled, because the transaction may go on
+    free       codes of keys at which it is known that no row is in the end
     """
 
     groups: list[int] = field(default_factory=list)
@@ -46,6 +47,7 @@ class Identities:
     overtaken: set[int] = field(default_factory=set)
     collided: list[tuple[int, int]] = field(default_factory=list)
     open: set[int] = field(default_factory=set)
+    free: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -151,6 +153,7 @@ def assign_identities(
     new_keys: Sequence[int],
     halves: Mapping[int, int],
     complete: bool,
+    free: Collection[int] = (),
 ) -> Identities:
     """Return the row of each operation.
 
@@ -158,8 +161,9 @@ def assign_identities(
     old_keys, new_keys  by operation the code of its key before and after it
     halves    by operation that is the insert of a key update, its delete
     complete  all rows from before are known, so that a key without a row is free
+    free      codes of keys at which no row is before the first operation
     """
-    return _Pass(batch, table, old_keys, new_keys, halves, complete).run()
+    return _Pass(batch, table, old_keys, new_keys, halves, complete, free).run()
 
 
 class _Pass:
@@ -171,6 +175,7 @@ class _Pass:
         new_keys: Sequence[int],
         halves: Mapping[int, int],
         complete: bool,
+        free: Collection[int],
     ) -> None:
         self._ops = batch["op"].to_pylist()
         self._old, self._new = old_keys, new_keys
@@ -181,7 +186,9 @@ class _Pass:
         times = pc.if_else(known, pa.scalar(None, batch["ts"].type), batch["ts"])
         self._moments = int64_view(row_codes([batch["tx"], times]))
         self._has_transaction = known.to_pylist()
-        self._rows_at: dict[int, tuple[_Row, ...]] = {}  # nothing: it is known that no row is there
+        self._rows_at: dict[int, tuple[_Row, ...]] = dict.fromkeys(
+            free, ()
+        )  # nothing: it is known that no row is there
         self._previous: dict[int, int] = {}
         self._crowded: set[int] = set()
         self._collisions: dict[int, list[tuple[int, int]]] = {}  # by key: rows and operations
@@ -230,6 +237,7 @@ class _Pass:
             groups.append(row.number)
         self._found.open = set() if last is None else self._open_at(last)
         self._settle()
+        self._found.free = {key for key, rows in self._rows_at.items() if not rows}
         self._found.collided = sorted(
             (pair for pairs in self._collisions.values() for pair in pairs), key=itemgetter(1)
         )

@@ -34,10 +34,12 @@ from ggfmt.rows.key_updates import KeyLinks, connected, same_moment
 from ggfmt.rows.numbers import canonical_numbers
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, concatenated, staged_schema
 from ggfmt.rows.ordering import Ordering
-from ggfmt.rows.results import End, Selection, TableQuery, check_bound
+from ggfmt.rows.results import End, FreeKeys, Selection, TableQuery, check_bound
 from ggfmt.rows.tables import RowTable
 
 KEPT_DIRECTORY = "_kept"
+FREE_KEYS = pa.schema([("hash", pa.uint64())])  # of keys without a row
+MAX_FREE_KEYS = 1 << 20
 
 _LONG, _BOOL = pa.int64(), pa.bool_()
 _FIXED = ("seq", "op", "ts", "position", "tx", "offset", "keyed", "hash", "moves", "old_hash")
@@ -262,6 +264,35 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
     names = [files[number] for number in non_null_values(order)]
     seqs = pc.if_else(pc.equal(every["seq"], BASE_SEQ), every["seq"], pc.subtract(numbers, len(every)))
     return KeptOperations(every.set_column(0, "seq", seqs), tuple(names), links, frozenset(columns))
+
+
+def load_free_keys(locations: Sequence[Location]) -> pa.UInt64Array:
+    """Return the hashes of keys without a row."""
+    parts: list[pa.Array[Any]] = [pa.array([], pa.uint64())]
+    for location in locations:
+        with location.open_file() as stream:
+            parts += parquet.ParquetFile(stream).read()["hash"].chunks
+    return narrow(pa.concat_arrays(parts), pa.UInt64Array)
+
+
+def free_before(keys: pa.UInt64Array | None, kept: KeptOperations | None) -> pa.UInt64Array | None:
+    """Return the keys at which no row is before the operations of a run, of which the kept ones are the first."""
+    if keys is None or kept is None:
+        return keys
+    return keys.filter(pc.invert(pc.is_in(keys, value_set=kept.hashes)))
+
+
+def keys_without_rows(before: pa.UInt64Array | None, found: Sequence[FreeKeys]) -> pa.RecordBatch:
+    """Return the hashes of keys at which no row is after a run, for the next one, which needs none of them.
+
+    before  as `free_before`
+    found   what the parts of a table have found
+    """
+    now: pa.Array[Any] = pa.concat_arrays([pa.array([], pa.uint64()), *(each.now for each in found)])
+    if before is not None:
+        used = pa.concat_arrays([before.slice(0, 0), *(each.used for each in found)])
+        now = pa.concat_arrays([now, before.filter(pc.invert(pc.is_in(before, value_set=used)))])
+    return pa.RecordBatch.from_arrays([pc.unique(now).slice(0, MAX_FREE_KEYS)], schema=FREE_KEYS)
 
 
 def _links(batch: pa.RecordBatch, components: pa.Array[Any]) -> list[KeyLinks]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -20,12 +21,19 @@ from ggfmt.arrow.arrays import as_strings, combined, int64_view, narrow, numbere
 from ggfmt.columnar.typed import typed_values
 from ggfmt.rows.operations import DELETE, concatenated, have_whole_images, staged_schema
 from ggfmt.rows.query import CURRENT
-from ggfmt.rows.results import RowCounts, TableQuery, misfit, shown_key
+from ggfmt.rows.results import FreeKeys, RowCounts, TableQuery, misfit, shown_key
 
 
-def last_images(
-    query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.UInt64Array
-) -> tuple[pa.RecordBatch, RowCounts] | None:
+@dataclass(frozen=True)
+class LastImages:
+    """The rows of last images. `free`: the keys at which no row is, if later runs need them."""
+
+    rows: pa.RecordBatch
+    counts: RowCounts
+    free: FreeKeys | None
+
+
+def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.UInt64Array) -> LastImages | None:
     """Return the rows after some operations; None if the last operation of a key may not say all about its row.
 
     batches  all operations of these rows, which change no keys, with rows of the base as inserts, in any order
@@ -38,24 +46,29 @@ def last_images(
         return None
     if not table.key or len(table.epochs) > 1 or query.truncates or not have_whole_images(batches, table):
         return None
-    places = _last_places(query, batches)
-    if places is None:
+    both = _last_places(query, batches)
+    if both is None:
         return None
-    if len(apart):
-        hashes = pa.concat_arrays([batch["hash"] for batch in batches])
+    places, gone = both
+    free: FreeKeys | None = None
+    if len(apart) or query.finds_free_keys:
+        hashes = narrow(pa.concat_arrays([pa.array([], pa.uint64()), *(b["hash"] for b in batches)]), pa.UInt64Array)
         places = places.filter(pc.invert(pc.is_in(hashes.take(places), value_set=apart)))
+        if query.finds_free_keys:
+            freed = hashes.take(gone)
+            free = query.free_keys(freed.filter(pc.invert(pc.is_in(freed, value_set=apart))), [hashes])
     found = _Chosen(batches, places)
     unfit: Counter[str] = Counter()
     columns = [_typed(query, found, name, unfit) for name in query.columns]
     if unfit and asked.on_unfit == "unresolved":
         return None
     rows = pa.RecordBatch.from_arrays(columns, schema=query.schema)
-    return rows, RowCounts(Counter({CURRENT: len(rows)}), unfit=unfit)
+    return LastImages(rows, RowCounts(Counter({CURRENT: len(rows)}), unfit=unfit), free)
 
 
-def _last_places(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> pa.Int64Array | None:
-    """Return the places of the last operations of keys, in ascending order, without deletes; None if an operation may
-    come again."""
+def _last_places(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> tuple[pa.Int64Array, pa.Int64Array] | None:
+    """Return the places of the last operations of keys, in ascending order, and apart from them those of deletes; None
+    if an operation may come again."""
     keys = [f"k{j}" for j in range(len(query.table.key))]
     staged = staged_schema(query.table)
     schema = pa.schema([staged.field(name) for name in ("seq", "position", "op", *keys)])
@@ -65,9 +78,10 @@ def _last_places(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> pa.Int
         return None
     turns = pa.table({**{name: every[name] for name in keys}, "turn": numbered(len(every))})
     last = combined(turns.group_by(keys, use_threads=False).aggregate([("turn", "max")])["turn_max"])
-    last = last.filter(pc.not_equal(every["op"].take(last), DELETE))
-    places = narrow(every["place"].take(last), pa.Int64Array)
-    return places.take(pc.array_sort_indices(places))
+    deletes = pc.equal(every["op"].take(last), DELETE)
+    gone = narrow(every["place"].take(last.filter(deletes)), pa.Int64Array)
+    places = narrow(every["place"].take(last.filter(pc.invert(deletes))), pa.Int64Array)
+    return places.take(pc.array_sort_indices(places)), gone
 
 
 class _Chosen:

@@ -16,7 +16,7 @@ from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT
 from ggfmt.diagnostics.diagnostic import Span, without_credentials
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
-from ggfmt.rows.kept import KeptOperations, load_kept
+from ggfmt.rows.kept import KeptOperations, load_free_keys, load_kept
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT, DELETED, UNRESOLVED
@@ -42,6 +42,7 @@ class TableResult:
     replaced    files of the base in the output that this run replaces
     places      of the first unresolved operations, with the reason
     kept        files of operations for later runs
+    free        files of hashes of keys without a row, for later runs
     numbers     by column the range of numbers that were found in the data
     """
 
@@ -54,6 +55,7 @@ class TableResult:
     replaced: list[BaseFile] = field(default_factory=list)
     places: list[tuple[str, Span]] = field(default_factory=list)
     kept: KeptFiles = field(default_factory=KeptFiles)
+    free: list[WrittenFile] = field(default_factory=list)
     numbers: dict[str, NumberRange] = field(default_factory=dict)
 
     @property
@@ -69,7 +71,7 @@ class TableResult:
 @dataclass(frozen=True)
 class PublishedFile:
     """A file and its name in the output. `what`: `rows`, or the operations that are `unresolved` or `kept` for later
-    runs; `bucket`: of its keys."""
+    runs, or keys that are `free`; `bucket`: of its keys."""
 
     result: TableResult
     what: str
@@ -80,7 +82,7 @@ class PublishedFile:
 
 def is_of_rows(entry: Mapping[str, Any]) -> bool:
     """Return whether a file in a manifest has rows."""
-    return not {"unresolved", "kept", "rejects"} & {*entry}
+    return not {"unresolved", "kept", "free", "rejects"} & {*entry}
 
 
 def table_directory(table: str) -> str:
@@ -241,6 +243,11 @@ class PreviousResult:
             return None
         ordering = Ordering.named(self.document["tables"][table]["order"])
         return load_kept([output.child(entry["path"]) for entry in entries], definition, ordering)
+
+    def free_keys(self, table: str, output: Location) -> pa.UInt64Array | None:
+        """Return the hashes of keys of a table at which no row is; None if they are not known."""
+        entries = [entry for entry in self.document["files"] if entry["table"] == table and "free" in entry]
+        return load_free_keys([output.child(entry["path"]) for entry in entries]) if entries else None
 
     def merged(
         self, document: dict[str, Any], results: Sequence[TableResult], gone: set[str], renamed: Mapping[str, str]

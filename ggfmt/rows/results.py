@@ -89,6 +89,7 @@ class TableQuery:
     keeps      later runs merge into the result, so that the answer has what they need
     kept_files the names of the files of operations that earlier runs have kept, by the place of the operation
     kept_columns  those that the table had then
+    free       hashes of keys that earlier runs have seen, and at which no row is
     bound      the last position that earlier runs have merged
     """
 
@@ -104,6 +105,19 @@ class TableQuery:
     kept_files: Sequence[str | None] = ()
     kept_columns: frozenset[str] = frozenset()
     bound: str | None = None
+    free: pa.UInt64Array | None = None
+
+    @property
+    def finds_free_keys(self) -> bool:
+        """Whether later runs need to know at which keys no row is any more: files may begin in the middle."""
+        return self.keeps and not self.complete and not self.truncates and bool(self.table.key)
+
+    def free_keys(self, now: pa.UInt64Array, shown: Sequence[pa.Array[Any]]) -> FreeKeys:
+        """Return free keys after operations that show some keys, by hashes."""
+        if self.free is None or not len(self.free):
+            return FreeKeys(now, now.slice(0, 0))
+        used = pc.is_in(self.free, value_set=pa.concat_arrays(list(shown)).drop_null())
+        return FreeKeys(now, self.free.filter(used))
 
     def file_of(self, seq: int) -> str | None:
         """Return the name of the file with an operation; None for a row of a base snapshot."""
@@ -152,15 +166,25 @@ class RowCounts:
         self.unfit.update(other.unfit)
 
 
+@dataclass(frozen=True)
+class FreeKeys:
+    """Hashes of keys at which no row is. `now`: after the operations; `used`: of those before them, all that the
+    operations show."""
+
+    now: pa.UInt64Array
+    used: pa.UInt64Array
+
+
 @dataclass
 class UnitAnswer:
     """The result for some rows. `unresolved`: operations in the columns of staging, with a column `reason`; `kept`:
-    what later runs need."""
+    what later runs need; `free`: the keys at which no row is, if later runs need them."""
 
     rows: pa.RecordBatch
     counts: RowCounts
     unresolved: pa.RecordBatch
     kept: Selection | None = None
+    free: FreeKeys | None = None
 
 
 def check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
 from ggfmt.rows.base import BaseSnapshot, BaseTable, number_ranges, read_base, tables_by_name, warn_unresolved
+from ggfmt.rows.kept import free_before, keys_without_rows
 from ggfmt.rows.manifest import (
     PreviousResult,
     PublishedFile,
@@ -35,7 +36,7 @@ from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import UNRESOLVED, RowQuery
-from ggfmt.rows.results import TableQuery, check_keyless, late_error
+from ggfmt.rows.results import FreeKeys, TableQuery, check_keyless, late_error
 from ggfmt.rows.staging import (
     MAX_MEMORY_BYTES,
     MemoryBudget,
@@ -67,6 +68,7 @@ from ggfmt.rows.units import (
     extract_linked,
     stage_base,
 )
+from ggfmt.rows.writers import write_rows
 from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.scan.files import InputFile
 from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
@@ -385,6 +387,7 @@ class _TableWork:
             () if kept is None else kept.files,
             frozenset() if kept is None else kept.columns,
             None if previous is None else previous.last_position(name),
+            None if previous is None else free_before(previous.free_keys(name, run.output), kept),
         )
         linked = None
         if name in staged.staged and table.key:
@@ -421,6 +424,7 @@ class _TableWork:
         self._base_parts: list[StagedPart] = []
         self._linked_parts: list[StagedPart] = []
         self._results: list[StagedPart] = []
+        self._free: list[FreeKeys] = []
         self.result = TableResult(query, stats, self._groups, numbers=numbers)
         self.result.counts.unfit.update(stats.unfit)
 
@@ -523,6 +527,8 @@ class _TableWork:
     def finished(self) -> TableResult:
         """Return the result, once all tasks are done."""
         result, ordering = self.result, self.plan.query.ordering
+        if self.plan.query.finds_free_keys:
+            self._write_free_keys()
         if ordering.by is not None:
             by = ordering.by
             known = [result.stats.last_position, self.plan.query.bound, *(end.position for end in result.kept.ends)]
@@ -530,11 +536,20 @@ class _TableWork:
             result.stats.last_position = max(valued)[1] if valued else result.stats.last_position
         return result
 
+    def _write_free_keys(self) -> None:
+        """Leave the keys at which no row is for later runs."""
+        plan = self.plan
+        rows = keys_without_rows(plan.query.free, self._free)
+        if len(rows):
+            target = plan.directory.child("kept", f"{plan.number:05d}-free")
+            self.result.free.append(write_rows(target, "parquet", plan.table.name, rows.schema, [rows]))
+
     def _count(self, result: UnitResult) -> None:
         self.result.counts.add(result.counts)
         self.result.unresolved += result.unresolved
         self.result.places += result.places
         self.result.kept.add(result.kept)
+        self._free += result.free
 
 
 def _log_found_types(work: Sequence[_TableWork]) -> None:

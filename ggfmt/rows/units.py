@@ -37,7 +37,7 @@ from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, key_v
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
-from ggfmt.rows.results import REASON, End, RowCounts, TableQuery, UnitAnswer
+from ggfmt.rows.results import REASON, End, FreeKeys, RowCounts, TableQuery, UnitAnswer
 from ggfmt.rows.staging import (
     BucketFiles,
     MemoryBudget,
@@ -123,10 +123,16 @@ class KeptFiles:
 
 @dataclass
 class UnitResult:
-    """What a task has found. `rows`: parts with rows for the buckets they belong to; `rest`: operations in memory that
-    nothing connects; `places`: of the first unresolved
-    operations; `kept`: operations for later runs. `error`: what is wrong with the base, `abend`: with the
-    operations."""
+    """What a task has found.
+
+    rows    parts with rows for the buckets they belong to
+    rest    operations in memory that nothing connects
+    places  of the first unresolved operations
+    kept    operations for later runs
+    free    keys without a row
+    error   what is wrong with the base
+    abend   what is wrong with the operations
+    """
 
     rows: list[StagedPart] = field(default_factory=list)
     rest: list[StagedPart] = field(default_factory=list)
@@ -135,6 +141,7 @@ class UnitResult:
     counts: RowCounts = field(default_factory=RowCounts)
     places: list[tuple[str, Span]] = field(default_factory=list)
     kept: KeptFiles = field(default_factory=KeptFiles)
+    free: list[FreeKeys] = field(default_factory=list)
     error: Diagnostic | None = None
     abend: Diagnostic | None = None
 
@@ -453,6 +460,8 @@ def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem
 
 def _add_kept(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str) -> None:
     """Write the operations that later runs may need."""
+    if found.free is not None:
+        result.free.append(found.free)
     if found.kept is None:
         return
 

@@ -15,8 +15,8 @@ from sql_histories import History, history
 import ggfmt
 from ggfmt.diagnostics.diagnostic import UsageError
 
-# Each run lists the operations that it has read. Of a row that was certain it knows the values alone. That a key is
-# free is not kept for each key that a delete has freed.
+# Each run lists the operations that it has read. Of a row that was certain it knows the values alone. Rows may be
+# withheld if columns come and go without times and transactions.
 HARMLESS = ("", "fewer operations unresolved", "withheld rows", "other count: defaults", "other count: unset")
 MAX_WITHHELD = 0.01  # of tables
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 22))]
@@ -175,6 +175,32 @@ def test_a_column_that_replaced_a_dropped_one_has_none_of_its_values(tmp_path: P
         )
     (outcome,) = read_outcomes(tmp_path / "out").values()
     assert [dict(items) for items in outcome.rows] == [{"ID": "5", "A": None}]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_key_that_an_earlier_run_freed_is_free(tmp_path: Path, whole: bool) -> None:
+    """Rows leave keys 2 and 3 in the first round. In the second one, a row moves there and on in one transaction."""
+    rest = {"N": "b"} if whole else {}
+    days = [
+        [
+            change(1, "I", None, {"ID": "1", "N": "a"}, "1"),
+            change(2, "I", None, {"ID": "2", "N": "a"}, "2"),
+            change(3, "D", {"ID": "2"}, None, "3"),
+            change(4, "I", None, {"ID": "3", "N": "b"}, "4"),
+            change(5, "U", {"ID": "3"}, {"ID": "4", **rest}, "5"),
+            change(6, "I", None, {"ID": "9", "N": "z"}, "6"),
+        ],
+        [
+            change(11, "U", {"ID": "1"}, {"ID": "2"}, "11"),
+            change(12, "U", {"ID": "2"}, {"ID": "3"}, "11"),
+            change(13, "U", {"ID": "3"}, {"ID": "5"}, "11"),
+            change(14, "I", None, {"ID": "8", "N": "z"}, "12"),
+        ],
+    ]
+    in_one, rounds = run_rounds(tmp_path, *days)
+    assert difference(in_one, rounds, ["ID"]) == ""
+    assert {dict(items)["ID"] for items in rounds.rows} == {"4", "5", "8", "9"}
+    assert rounds.entry["unresolved"] == 0
 
 
 def test_kept_operations_need_the_same_key(tmp_path: Path) -> None:

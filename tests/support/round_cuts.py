@@ -59,7 +59,7 @@ def read_outcomes(output: Path) -> dict[str, Outcome]:
     document = json.loads((output / "_ggfmt" / "manifest.json").read_text())
     found = {name: Outcome(entry=entry) for name, entry in document["tables"].items()}
     for entry in document["files"]:
-        if "kept" in entry:
+        if {"kept", "free"} & {*entry}:
             continue
         path = output / entry["path"]
         read = po.read_table(path) if path.suffix == ".orc" else pq.ParquetFile(path).read()

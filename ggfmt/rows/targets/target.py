@@ -117,7 +117,11 @@ class RowTarget(ABC):
                 PublishedFile(result, "unresolved", next_name("_unresolved", suffix, parts), file, None)
                 for file in result.unresolved
             ),
-            *(PublishedFile(result, "kept", next_name(KEPT_DIRECTORY, "parquet", parts), file, None) for file in kept),
+            *(
+                PublishedFile(result, what, next_name(KEPT_DIRECTORY, "parquet", parts), file, None)
+                for what, files in (("kept", kept), ("free", result.free))
+                for file in files
+            ),
         ]
 
     def reject_moves(self) -> list[tuple[StagedMove, dict[str, Any]]]:
