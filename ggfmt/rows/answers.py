@@ -186,7 +186,9 @@ class _Unit:
             halves = {place + 1: place for place in non_null_values(finder.pairs_in(batch))}
             keys = int64_view(old), int64_view(new)
             free = self._free_codes(batch, new, old)
-            identities = assign_identities(batch, self._table, *keys, halves, self._query.complete, free)
+            identities = assign_identities(
+                batch, self._table, *keys, halves, self._query.complete, free, self._query.kept_columns
+            )
             if self._query.finds_free_keys:
                 self._freed = _hashes_of(identities.free, batch, new, old)
             identities, rows = _without_truncates(identities, truncates)

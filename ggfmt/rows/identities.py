@@ -71,7 +71,9 @@ class _Values:
     """Values of operations as codes, the same for equal values of a column. `previous`: by operation the one before it
     of the same row."""
 
-    def __init__(self, batch: pa.RecordBatch, table: RowTable, previous: Mapping[int, int]) -> None:
+    def __init__(
+        self, batch: pa.RecordBatch, table: RowTable, previous: Mapping[int, int], kept_columns: Collection[str]
+    ) -> None:
         self._previous = previous
         self._columns = []
         self._keys = {i for i, name in enumerate(table.columns) if name in table.key}
@@ -86,6 +88,7 @@ class _Values:
         self._seqs: list[int] = non_null_values(batch["seq"])
         self._starts = [epoch.start for epoch in table.epochs]
         names = list(table.columns)
+        self._kept = [names.index(name) for name in kept_columns if name in names] if kept_columns else None
         self._columns_of = [[names.index(name) for name in epoch.columns] for epoch in table.epochs]
         arrivals = [[None if at == self._starts[0] else at for at in table.arrivals(name)] for name in names]
         self._arrivals = None if all(at is None for each in arrivals for at in each) else arrivals
@@ -113,7 +116,10 @@ class _Values:
 
     def is_whole(self, operation: int) -> bool:
         """Return whether the before image has all columns that the table has at that place."""
-        return all(self._columns[i][1][operation] for i in self._columns_of[self._epoch_of(operation)])
+        columns = self._columns_of[self._epoch_of(operation)]
+        if self._kept is not None and self._seqs[operation] < 0:  # the table has got others since
+            columns = self._kept
+        return all(self._columns[i][1][operation] for i in columns)
 
     def _epoch_of(self, operation: int) -> int:
         return max(bisect_right(self._starts, self._seqs[operation]) - 1, 0)
@@ -154,6 +160,7 @@ def assign_identities(
     halves: Mapping[int, int],
     complete: bool,
     free: Collection[int] = (),
+    kept_columns: Collection[str] = (),
 ) -> Identities:
     """Return the row of each operation.
 
@@ -162,8 +169,9 @@ def assign_identities(
     halves    by operation that is the insert of a key update, its delete
     complete  all rows from before are known, so that a key without a row is free
     free      codes of keys at which no row is before the first operation
+    kept_columns  those that the table had in the runs that kept operations
     """
-    return _Pass(batch, table, old_keys, new_keys, halves, complete, free).run()
+    return _Pass(batch, table, old_keys, new_keys, halves, complete, free, kept_columns).run()
 
 
 class _Pass:
@@ -176,10 +184,12 @@ class _Pass:
         halves: Mapping[int, int],
         complete: bool,
         free: Collection[int],
+        kept_columns: Collection[str],
     ) -> None:
         self._ops = batch["op"].to_pylist()
         self._old, self._new = old_keys, new_keys
         self._complete = complete
+        self._kept_columns = kept_columns
         self._batch, self._table = batch, table
         self._lazy_values: _Values | None = None
         known = batch["tx"].is_valid()
@@ -200,7 +210,7 @@ class _Pass:
     @property
     def _values(self) -> _Values:
         if self._lazy_values is None:
-            self._lazy_values = _Values(self._batch, self._table, self._previous)
+            self._lazy_values = _Values(self._batch, self._table, self._previous, self._kept_columns)
         return self._lazy_values
 
     def run(self) -> Identities:

@@ -32,7 +32,7 @@ from ggfmt.rows.fold import Fold
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import KeyLinks, connected, same_moment
 from ggfmt.rows.numbers import canonical_numbers
-from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, concatenated, staged_schema
+from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, any_of, concatenated, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import End, FreeKeys, Selection, TableQuery, check_bound
 from ggfmt.rows.tables import RowTable
@@ -208,7 +208,8 @@ def _since_arrival(
     count = len(batch)
     no, yes = pa.repeat(pa.scalar(False), count), pa.repeat(pa.scalar(True), count)
     there = pc.and_not(yes, pc.equal(batch["op"], DELETE))
-    blank = [nulls(count, TEXT), no, nulls(count, TEXT), there, no]
+    before = any_of([narrow(batch[f"hb{i}"], pa.BooleanArray) for i in range(len(table.columns))], count)
+    blank = [nulls(count, TEXT), before, nulls(count, TEXT), there, no]
     return [pc.if_else(early, one, other) for one, other in zip(blank, images, strict=True)]
 
 
