@@ -130,7 +130,7 @@ def print_sums(lake: Path, to: str) -> None:
         rows: Any = DeltaTable(str(lake / TABLE)).to_pyarrow_table()
     else:
         rows = loaded(lake).scan().to_arrow()
-    sums = [pc.sum(rows[name].cast(pa.decimal128(20, 2))).as_py() for name in (KEY, "PRODUCT_PRICE", "PRODUCT_AMOUNT")]
+    sums = [pc.sum(rows[name].cast(pa.decimal128(38, 2))).as_py() for name in (KEY, "PRODUCT_PRICE", "PRODUCT_AMOUNT")]
     print(len(rows), *sums, pc.sum(pc.utf8_length(rows["PRODUCT_CODE"])).as_py(), flush=True)
 
 
