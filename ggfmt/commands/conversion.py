@@ -163,6 +163,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         own=configuration.run,
         source=source,
         replacements=configuration.replacements,
+        release=configuration.release,
         checkpoint=arguments.text(request.checkpoint),
         selection=arguments.selection(request.table, request.exclude),
     )

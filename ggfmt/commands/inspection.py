@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
@@ -11,11 +12,14 @@ from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, Argument, Option, PythonOnly, settings_from
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.java.text import visible
 
 if TYPE_CHECKING:
     from ggfmt.formats.api.writing import SchemaFile
     from ggfmt.model.table import TableDef
     from ggfmt.sinks.preview.preview import Preview
+
+log = logging.getLogger("ggfmt")
 
 SchemaKind = Literal["avro", "json", "xsd", "ddl"]
 
@@ -57,6 +61,8 @@ def run_preview(request: PreviewRequest) -> Preview:
 
     configuration = arguments.configuration(request.config, request.settings, request.handlers, request.to)
     request.warn(configuration.diagnostics)
+    if configuration.release is not None and not configuration.release.given:
+        log.info("%s", visible(configuration.release.reason))
     input_format, source = arguments.input_settings(request.input_format, request.input_config, request.input_options)
     settings = settings_from(request, PreviewSettings)(
         inputs=arguments.texts(request.inputs),

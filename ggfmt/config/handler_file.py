@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ggfmt.config.handler_options import HandlerOptions, RunOptions
+from ggfmt.config.handler_options import OF_FILE_WRITER, HandlerOptions, RunOptions
 from ggfmt.config.symbols import format_spec
 from ggfmt.formats.api.format import Format
 from ggfmt.options.reference import sentence
@@ -43,15 +43,17 @@ def handler_file(format: Format) -> str:
     of_format = {f"{below}{spec.name}": spec for spec in format.options.specs()}
     if below:
         of_format = {"format": chosen, **of_format}
+    handler, own = ({spec.name: spec for spec in options.specs()} for options in (HandlerOptions, RunOptions))
     parts = [
         _opening(format, name),
         f"gg.handlerlist={name}\n",
         "# The handler\n",
-        *_properties(prefix, {spec.name: spec for spec in HandlerOptions.specs()}, proposed),
+        *_properties(prefix, handler, proposed, format.since),
+        *_others(prefix, proposed, {**handler, **of_format}),
         "# The format\n",
-        *_properties(prefix, of_format, proposed),
+        *_properties(prefix, of_format, proposed, format.since),
         "# ggfmt itself\n",
-        *_properties("ggfmt.", {spec.name: spec for spec in RunOptions.specs()}, {"compatibility": format.since}),
+        *_properties("ggfmt.", own, {"compatibility": format.since}, format.since),
         _PROCESS,
     ]
     return "\n".join(parts)
@@ -89,15 +91,25 @@ def _opening(format: Format, name: str) -> str:
     return _comment(about) + _comment(reading)
 
 
-def _properties(prefix: str, specs: Mapping[str, OptionSpec], proposed: Mapping[str, str]) -> Iterator[str]:
-    """Yield a comment and a line for each property. If there is no value to write, the line is an
-    example in a comment.
+def _others(prefix: str, proposed: Mapping[str, str], known: Mapping[str, OptionSpec]) -> Iterator[str]:
+    """Yield the properties that GoldenGate requires and ggfmt does not apply."""
+    lines = [f"{prefix}{name}={value}\n" for name, value in proposed.items() if name not in known]
+    if lines:
+        yield f"# GoldenGate requires these; ggfmt does nothing with them.\n\n{''.join(lines)}"
+
+
+def _properties(
+    prefix: str, specs: Mapping[str, OptionSpec], proposed: Mapping[str, str], release: str
+) -> Iterator[str]:
+    """Yield a comment and a line for each property. If there is no value to write, if it is not known what a value does
+    in the release, or if handlers of the type do not have it, the line is an example in a comment.
     """
     for name, spec in specs.items():
         value = proposed.get(name, spec.default_text)
         if value.startswith(("=", ":")):  # it would be part of the separator of key and value
             value = f"CDATA[{value}]"
-        line = f"{prefix}{name}={value}" if value else f"#{prefix}{name}={spec.example_text}"
+        is_written = value and release not in spec.disputed and name not in OF_FILE_WRITER
+        line = f"{prefix}{name}={value}" if is_written else f"#{prefix}{name}={spec.example_text}"
         about = _comment(f"{sentence(spec)}{_legal(spec.kind)}".replace("`", ""))
         yield f"{about}# Default: {_default(spec)}\n{line}\n"
 

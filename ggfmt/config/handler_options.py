@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ggfmt.config.event_handlers import EventHandlerConfig, Work
+from ggfmt.config.handler_types import FINALIZE
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.goldengate.options import CODECS
@@ -28,8 +30,17 @@ from ggfmt.options.value_types import (
 
 DEFAULT_FORMAT = "delimitedtext"
 
+MOVE, RENAME, DELETE = "move", "rename", "delete"  # in `finalizeAction`
+
 WRITE, LEAVE_OUT, REJECT = "write", "leave-out", "reject"  # what happens to truncates
 REFUSE, IGNORE = "refuse", "ignore"  # what happens to properties that ggfmt does not apply
+_FINALIZE_WORDS = (
+    "keep it",
+    "remove it",
+    "move it to `movePathMappingTemplate`",
+    "name it by `fileRenameMappingTemplate`",
+    "do both",
+)
 _MODES = {"tx": "deliver a transaction as a whole", "op": "deliver every operation on its own"}
 
 
@@ -62,7 +73,7 @@ class HandlerOptions(Options):
         PathTemplate(),
         None,
         "Make the directory of files by this template, below that of the handler in the output.",
-        since="12.3",
+        since="12.3.2",
         example="dirout/${fullyQualifiedTableName}",
     )
     file_name_mapping_template: NameTemplate | None = option(
@@ -72,11 +83,38 @@ class HandlerOptions(Options):
         since="12.3",
         example="${fullyQualifiedTableName}_${currentTimestamp}.json",
     )
-    bom: str = option(HexBytes(), "", "Start each file of text with these bytes.", since="12.3", example="efbbbf")
+    bom: str = option(HexBytes(), "", "Start each file of text with these bytes.", since="12.3.2", example="efbbbf")
+    event_handler: str | None = option(
+        Text(), None, "Give each file to this event handler when it is full.", since="12.3.2", example="parquet"
+    )
+    finalize_action: str = option(
+        Choice(dict(zip(FINALIZE, _FINALIZE_WORDS, strict=True))),
+        "none",
+        "Choose what becomes of each file when the event handlers have had it.",
+        since="12.3.2",
+    )
+    file_rename_mapping_template: NameTemplate | None = option(
+        FileNameTemplate(),
+        None,
+        "Name files anew by this template, with `finalizeAction=rename` or `move-rename`.",
+        since="12.3.2",
+        example="${fullyQualifiedTableName}_${operationCount}.avro",
+    )
+    move_path_mapping_template: NameTemplate | None = option(
+        PathTemplate(),
+        None,
+        "Move files to this directory, with `finalizeAction=move` or `move-rename`.",
+        since="12.3.2",
+        example="done/${fullyQualifiedTableName}",
+    )
     compression_codec: str = option(
         Choice(CODECS), "null", "Compress the blocks of Avro object container files by this.", aliases=("avroCodec",)
     )
     partitioner: Keys = ()  # from the properties `partitioner.<TABLE>`, which have no fixed name
+
+
+# Options that GoldenGate has for the File Writer alone.
+OF_FILE_WRITER = ("bom", "eventHandler", "finalizeAction", "fileRenameMappingTemplate", "movePathMappingTemplate")
 
 
 @dataclass(frozen=True)
@@ -88,7 +126,8 @@ class RunOptions(Options):
     compatibility: str = option(
         ReleaseChoice({name: release.doc for name, release in RELEASES.items()}),
         DEFAULT_RELEASE,
-        "Follow this release of GoldenGate for Big Data in what messages are.",
+        "Follow this release of GoldenGate for Big Data in what messages are. Without it, ggfmt takes the first "
+        "release that has all properties of the file.",
     )
     truncates: str = option(
         Choice(
@@ -105,6 +144,20 @@ class RunOptions(Options):
         Choice({REFUSE: "write no messages", IGNORE: "write messages as if the property were not there"}),
         REFUSE,
         "Choose what to do if a property of GoldenGate that ggfmt does not do would make other messages.",
+    )
+    target_format: str | None = option(
+        Text(),
+        None,
+        "With `gg.target`: write the files of the staging area in this format, or as `parquet` or `orc`.",
+        example="avro_row_ocf",
+        name="target.format",
+    )
+    target_template: str | None = option(
+        Text(),
+        None,
+        "With `gg.target`: write these metadata, as `metaColumnsTemplate` does; empty for none.",
+        example="${optype[op_type]},${position[pos]}",
+        name="target.template",
     )
     group_name: str | None = option(
         Text(), None, "Take this for the name of the Replicat group, which templates may write.", example="rep1"
@@ -123,6 +176,8 @@ class HandlerConfig:
 
     `timestamp_mask`: the value of `gg.format.timestamp`, empty if it is not given.
 
+    `events`: the chain of its event handlers, in their order.
+
     `entries`: the entry of every given property, by its name below the handler (`format`, `format.prettyPrint`,
     `includeTokens`); not compared by `==`.
     """
@@ -133,6 +188,12 @@ class HandlerConfig:
     handler: HandlerOptions
     entries: Mapping[str, Entry] = field(default_factory=dict, compare=False, repr=False)
     timestamp_mask: str = ""
+    events: tuple[EventHandlerConfig, ...] = ()
+
+    @property
+    def carried_out(self) -> tuple[EventHandlerConfig, ...]:
+        """The event handlers that ggfmt has something to do for."""
+        return tuple(event for event in self.events if event.work is not Work.NONE)
 
     def place(self, property: str) -> Span:
         """Return the place of the value of a property; an empty place for a default."""
@@ -160,10 +221,11 @@ def templates(handler: HandlerOptions) -> Iterator[tuple[str, NameTemplate]]:
             yield property, template
 
 
-def not_done(handler: HandlerOptions, group: str | None) -> Iterator[LayoutProblem]:
+def not_done(config: HandlerConfig, group: str | None) -> Iterator[LayoutProblem]:
     """Yield layouts that GoldenGate may have and ggfmt does not: a run refuses them. `group`: `ggfmt.groupName`."""
+    handler = config.handler
     help = "use the name of the table, the time, or a text of your own"
-    for property, template in templates(handler):
+    for property, template in (*templates(handler), *_later_templates(config)):
         for unknown in template.unknown_values:
             yield LayoutProblem(property, f"`${{{unknown.keyword}}}` {unknown.reason}", help)
         if template.names_group and not group:
@@ -195,6 +257,20 @@ def _divided(handler: HandlerOptions) -> Iterator[LayoutProblem]:
                 message = f"no template has the value of `{column}`: how GoldenGate names such files is not known"
                 help = f"write `${{columnValue[{column}]}}` into `{PATH}` or `{FILE}`"
                 yield LayoutProblem(f"partitioner.{table}", message, help)
+
+
+def _later_templates(config: HandlerConfig) -> Iterator[tuple[str, NameTemplate]]:
+    """Yield the templates of files that are moved, renamed, converted or copied."""
+    renamed, moved = config.handler.file_rename_mapping_template, config.handler.move_path_mapping_template
+    if renamed is not None and RENAME in config.handler.finalize_action:
+        yield "fileRenameMappingTemplate", renamed
+    if moved is not None and MOVE in config.handler.finalize_action:
+        yield "movePathMappingTemplate", moved
+    for event in config.carried_out:
+        given = (("pathMappingTemplate", event.path), ("fileNameMappingTemplate", event.file))
+        for property, template in (*given, ("bucketMappingTemplate", event.bucket)):
+            if template is not None:
+                yield f"gg.eventhandler.{event.name}.{property}", template
 
 
 def shared_names(handler: HandlerOptions) -> LayoutProblem | None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ggfmt.config.goldengate_keys import HANDLER_TYPES, Formats, listing
 from ggfmt.config.handler_options import REFUSE, HandlerConfig, HandlerOptions, RunOptions
 from ggfmt.config.lint.assembly import LEFT_OUT
 from ggfmt.config.lint.reading import ConfigurationParser
+from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.config.properties import SETTINGS, entries_from_settings, read_properties
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError, Span
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError
 from ggfmt.formats import FORMATS
 from ggfmt.options.value_types import Replacements
 
@@ -26,6 +26,9 @@ __all__ = ["Configuration", "HandlerConfig", "HandlerOptions", "RunOptions", "re
 class Configuration:
     """The handlers in the order of `gg.handlerlist`, and the warnings in the order of the files.
 
+    `release`: the release of GoldenGate that messages follow, and why; None without a format of GoldenGate. It is that
+    of `run.compatibility` too.
+
     `run` and `replacements` apply to all handlers: ggfmt's own properties, and replacements in names and values.
     """
 
@@ -33,6 +36,7 @@ class Configuration:
     diagnostics: tuple[Diagnostic, ...]
     run: RunOptions = field(default_factory=RunOptions)
     replacements: Replacements = field(default_factory=Replacements)
+    release: ReleaseFinding | None = None
 
 
 def read_configuration(
@@ -54,26 +58,16 @@ def read_configuration(
     configs = reading.handlers(handlers)
     if reading.run.uncovered == REFUSE:
         reading.refuse_uncovered()
+    reading.refuse_unknown()
+    reading.report_nothing_to_run(configs)
     findings = tuple(finding for finding in reading.reported() if _is_reported(finding))
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    if not errors and not configs:
-        errors = [_nothing_to_run(reading)]
-        findings += tuple(errors)
     if any(parsed.missing for _, parsed in sources):
         raise MissingFileError(*findings)
     if errors:
         raise ConfigurationError(*findings)
-    return Configuration(configs, findings, reading.run, reading.replacements)
+    return Configuration(configs, findings, reading.run, reading.replacements, reading.release)
 
 
 def _is_reported(finding: Diagnostic) -> bool:
     return finding.severity is not Severity.NOTE or finding.code == LEFT_OUT
-
-
-def _nothing_to_run(reading: ConfigurationParser) -> Diagnostic:
-    if reading.makes_handlers and not reading.lists_handlers:
-        message = "`gg.target` lets GoldenGate make the handlers, which ggfmt does not do"
-        return Diagnostic("GG105", message, Span(), "add `gg.handlerlist` and a handler with a format")
-    types = [known.name for known in HANDLER_TYPES.values() if known.formats is not Formats.NONE]
-    help = f"handlers of the types {listing(types)} have formats that ggfmt writes"
-    return Diagnostic("GG105", "there is no handler whose messages ggfmt writes", Span(), help)

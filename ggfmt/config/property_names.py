@@ -82,7 +82,7 @@ def rename_finding(entry: Entry, name: str, read_as: str, help: str | None = Non
     return Diagnostic("GG102", f"`{entry.key}` is read as `{read_as}`", entry.key_span, help, fix)
 
 
-def find_unsupported_property(name: str, format: Format) -> goldengate_keys.GoldenGateProperty | None:
+def find_unsupported_property(name: str, format: Format) -> goldengate_keys.FormatProperty | None:
     """Return the property of GoldenGate's format of that id, if ggfmt's format lacks it."""
     for known in goldengate_keys.GOLDENGATE_PROPERTIES:
         if _is(known, name) and format.name in known.formats:
@@ -107,7 +107,7 @@ def owner(name: str, formats: Mapping[str, Format]) -> str | None:
     return goldengate_keys.listing([known.name for known in having]) if having else None
 
 
-def _is(known: goldengate_keys.GoldenGateProperty, name: str) -> bool:
+def _is(known: goldengate_keys.FormatProperty, name: str) -> bool:
     return known.name.lower() == name.lower()
 
 

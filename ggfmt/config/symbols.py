@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ggfmt.config import goldengate_keys
+from ggfmt.config import goldengate_keys, handler_types
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
 from ggfmt.config.property_names import find_option
 from ggfmt.config.replacements import LIST_SPEC, TRANSFORM_SPECS, general_key, is_replacement
@@ -236,15 +236,15 @@ def _outside(key: str) -> GoldenGateSymbol | None:
         return GoldenGateSymbol(f"`{key}` is a format of GoldenGate that ggfmt does not have.")
     if key.lower() in goldengate_keys.ADAPTER_FORMATS:
         return GoldenGateSymbol(f"`{key}` is a format of the older Java adapter, which ggfmt does not have.")
-    if key.lower() in goldengate_keys.HANDLER_TYPES:
-        does = goldengate_keys.HANDLER_TYPES[key.lower()].formats.value
+    if key.lower() in handler_types.HANDLER_TYPES:
+        does = handler_types.HANDLER_TYPES[key.lower()].formats.value
         return GoldenGateSymbol(f"`{key}` is a type of handlers of GoldenGate. Its `format` {does}.")
-    if not below and rest.lower() in goldengate_keys.CHOOSING:
+    if not below and rest.lower() in handler_types.CHOOSING:
         return GoldenGateSymbol(f"`{rest}` is a property of all handlers of GoldenGate, which ggfmt does not have.")
     if not below and (
-        goldengate_keys.types_having(rest)
+        handler_types.types_having(rest)
         if parts
-        else goldengate_keys.is_outside_scope(key) or goldengate_keys.types_having(key)
+        else goldengate_keys.is_outside_scope(key) or handler_types.types_having(key)
     ):
         return GoldenGateSymbol(
             f"GoldenGate has `{key}` for something that ggfmt does not do. It is accepted and ignored."

@@ -23,6 +23,7 @@ _SCHEMA = "ggfmt schema --definitions samples/TCUSTORD.def -c conf/json.properti
 _ROWS_OF = "ggfmt consolidate changes/ -o out"
 
 _WRITE = ".write.format('ggfmt').mode('append').option('config', 'json.properties')"
+_KEY = "keyMappingTemplate=${primaryKeys}"
 _TEMPLATE = "format.metaColumnsTemplate=${optype},${position}"
 
 
@@ -104,15 +105,11 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG121": _handler("delimitedtext", "format.pkUpdateHandling=delete-insert", "format.pkUpdateHandling=update"),
     "GG122": (_file(" # ggfmt: ignore GG117", "format=json"), _file("format=json")),
-    "GG123": (_file("type=kafkaa", "format=json"), _file("type=kafka", "format=json")),
+    "GG123": (_file("type=hdfss", "format=json"), _file("type=hdfs", "format=json")),
     "GG124": (_file("type=hbase"), _file("type=hdfs", "format=json")),
     "GG125": (
         _file("type=kinesis_streams", "regionn=eu-central-1"),
         _file("type=kinesis_streams", "region=eu-central-1"),
-    ),
-    "GG126": (
-        _file("format=xml", _TEMPLATE, " ggfmt.compatibility=21"),
-        _file("format=xml", " # ggfmt: ignore GG126", _TEMPLATE, " ggfmt.compatibility=21"),
     ),
     "GG127": (
         _file("format=xml", _TEMPLATE, " ggfmt.compatibility=21"),
@@ -138,9 +135,7 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=data.json"),
         _file("format=json", "pathMappingTemplate=all", "fileNameMappingTemplate=${tableName}.json"),
     ),
-    "GG136": _handler(
-        "json", "fileNameMappingTemplate=${tableName}_${uuid}.json", "fileNameMappingTemplate=${tableName}.json"
-    ),
+    "GG136": _handler("json", "createControlFile=true", "createControlFile=false"),
     "GG137": _handler(
         "json", "pathMappingTemplate=/ogg/dirout/${tableName}", "pathMappingTemplate=dirout/${tableName}"
     ),
@@ -151,6 +146,26 @@ EXAMPLES: dict[str, _Pair] = {
     "GG139": (
         _file("format=json_row", " ggfmt.compatibility=21"),
         _file("format=json_row", _TEMPLATE, " ggfmt.compatibility=21"),
+    ),
+    "GG140": (
+        _file("type=hdfs", "format=json", "rootFilePath=/ogg", _TEMPLATE),
+        _file("type=hdfs", "format=json", "pathMappingTemplate=ogg", _TEMPLATE),
+    ),
+    "GG141": (
+        _file("type=kafka", "mode=tx", "format=json", "topicMappingTemplate=${tableName}", _KEY),
+        _file("type=kafka", "mode=op", "format=json", "topicMappingTemplate=${tableName}", _KEY),
+    ),
+    "GG142": (
+        _file("format=json", "fileNameMappingTemplate=${tableName}_${operationCount}.json"),
+        _file("format=json", "fileNameMappingTemplate=${tableName}.json"),
+    ),
+    "GG145": (
+        _file("format=avro_row_ocf", "eventHandler=db", " gg.eventhandler.db.type=snowflake"),
+        _file("format=avro_row_ocf"),
+    ),
+    "GG146": (
+        "gg.target=snowflake",
+        "gg.target=snowflake\nggfmt.target.format=avro_row_ocf\nggfmt.target.template=${optype},${position}",
     ),
     # Table definitions
     "GG201": (_SCHEMA.replace("samples/TCUSTORD.def", "conf/json.properties"), _SCHEMA),
@@ -182,8 +197,13 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=debezium_avro", "format.fileFraming=confluent", "format.schemaIds=GG.TCUSTORD=7"),
     ),
     "GG216": (
-        _file("format=avro_row", "format.enableTimestampLogicalType=true"),
-        _file("format=avro_row", "format.enableTimestampLogicalType=true", " gg.format.timestamp=yyyy-MM-dd HH:mm:ss"),
+        _file("format=avro_row", _TEMPLATE, "format.enableTimestampLogicalType=true"),
+        _file(
+            "format=avro_row",
+            _TEMPLATE,
+            "format.enableTimestampLogicalType=true",
+            " gg.format.timestamp=yyyy-MM-dd HH:mm:ss",
+        ),
     ),
     # Reading
     "GG301": _insert('"PRODUCT":CAR', '"PRODUCT":"CAR"'),

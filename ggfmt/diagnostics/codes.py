@@ -229,15 +229,11 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "No source that ggfmt knows names the property for handlers of this `type`. GoldenGate may have it "
         "nevertheless: not every table of its manuals was available.",
     ),
-    "GG126": warning(
-        "a property that ggfmt does not support",
-        "GoldenGate has the property, and it changes GoldenGate's messages. ggfmt does not support it, so its messages "
-        "would differ: `ggfmt run`, `preview` and `schema` stop with `GG127`.",
-    ),
     "GG127": error(
         "messages that would differ",
         "GoldenGate has the property, and it changes GoldenGate's messages. ggfmt does not support it, and by default "
-        "writes no messages that differ. To write them as if the property were absent, set `ggfmt.uncovered=ignore`.",
+        "writes no messages that differ. To write them as if the property were absent, set `ggfmt.uncovered=ignore`. "
+        "`validate-config` warns of it, because GoldenGate takes the file.",
     ),
     "GG128": note(
         "a repeated property",
@@ -280,8 +276,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
     ),
     "GG136": note(
         "files that ggfmt does not write",
-        "GoldenGate writes control files beside the messages, and ggfmt does not. Or the templates of file names "
-        "contain something that ggfmt does not know, although GoldenGate may: a run stops with `GG515`.",
+        "GoldenGate writes control files beside the messages, and ggfmt does not.",
     ),
     "GG137": note(
         "an absolute path that becomes relative",
@@ -298,6 +293,34 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "messages without metadata",
         "From release 21 on, messages have only the metadata of `metaColumnsTemplate`. Without this property, a reader "
         "of rows cannot distinguish a delete from an insert.",
+    ),
+    "GG140": warning(
+        "properties of different releases",
+        "No release of GoldenGate has all properties of the file: one came with a later release than the last one that "
+        "has another. ggfmt follows the newest sign. Remove what the file's release does not have, or name the release "
+        "with `ggfmt.compatibility`.",
+    ),
+    "GG141": error(
+        "settings that GoldenGate refuses",
+        "Each value is legal, but GoldenGate does not start with them together, or stops at the first operation, "
+        "as its manuals say.",
+    ),
+    "GG142": warning(
+        "a value with an unwanted effect",
+        "GoldenGate takes the value, and it does not do what it seems to: for example, counts in "
+        "`fileNameMappingTemplate` are always 0, and a `*.jar` in a class path names no file.",
+    ),
+    "GG145": note(
+        "an event handler that ggfmt does not carry out",
+        "The event handler loads files into a database, or starts a program. ggfmt leaves the files as the handler "
+        "before it leaves them.",
+    ),
+    "GG146": error(
+        "handlers that a target makes itself",
+        "With `gg.target`, GoldenGate makes the File Writer and its event handlers itself. What the files of the "
+        "staging area hold is not known for every target and release. To have them written, set `ggfmt.target.format` "
+        "to their format, and `ggfmt.target.template` to their metadata. `validate-config` warns of it, because "
+        "GoldenGate takes the file.",
     ),
 }
 

@@ -98,7 +98,8 @@ class Diagnostic:
     """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values.
 
     Neither contains credentials of a URI. `fix`: the text to write in place of the text at `span`, if there is one safe
-    answer. `rewrite`: what was probably meant, if writing it may change the meaning of the file.
+    answer. `rewrite`: what was probably meant, if writing it may change the meaning of the file. `level`: the severity
+    where it is not that of the code; a check warns of what is right for GoldenGate and stops a run of ggfmt.
     """
 
     code: str
@@ -107,6 +108,7 @@ class Diagnostic:
     help: str | None = None
     fix: str | None = None
     rewrite: Rewrite | None = None
+    level: Severity | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", without_credentials(self.message))
@@ -115,7 +117,7 @@ class Diagnostic:
 
     @property
     def severity(self) -> Severity:
-        return CODES[self.code].severity
+        return self.level or CODES[self.code].severity
 
     def at(self, **place: object) -> Diagnostic:
         """Return the same finding with more of its place (keyword arguments of `Span`)."""

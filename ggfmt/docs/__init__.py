@@ -22,6 +22,7 @@ _NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
 _ORDER = (
     *(
         "options",
+        "eventhandlers",
         "metadata",
         "input",
         "output",

@@ -23,11 +23,13 @@ class Metadata(str, Enum):
 class Release:
     """A release of GoldenGate.
 
+    manual         the release as its manual names it
     typed_numbers  whole numbers are long integers, and a NUMBER without precision is a number
     fingerprint    by default, wrappers name the schema of an Avro message by its fingerprint
     """
 
     name: str
+    manual: str
     typed_numbers: bool
     metadata: Metadata
     fingerprint: bool
@@ -49,13 +51,13 @@ class Release:
 
 
 _RELEASES = (
-    Release("12.2", typed_numbers=False, metadata=Metadata.FIXED, fingerprint=False),
-    Release("12.3", typed_numbers=True, metadata=Metadata.FIXED, fingerprint=True),
-    Release("12.3.2", typed_numbers=True, metadata=Metadata.FIXED, fingerprint=True),
-    Release("19.1", typed_numbers=True, metadata=Metadata.UNKNOWN, fingerprint=True),
-    Release("21", typed_numbers=True, metadata=Metadata.TEMPLATE, fingerprint=True),
-    Release("23", typed_numbers=True, metadata=Metadata.TEMPLATE, fingerprint=True),
-    Release("26", typed_numbers=True, metadata=Metadata.TEMPLATE, fingerprint=True),
+    Release("12.2", "12.2.0.1", typed_numbers=False, metadata=Metadata.FIXED, fingerprint=False),
+    Release("12.3", "12.3.1.1", typed_numbers=True, metadata=Metadata.FIXED, fingerprint=True),
+    Release("12.3.2", "12.3.2.1", typed_numbers=True, metadata=Metadata.FIXED, fingerprint=True),
+    Release("19.1", "19.1", typed_numbers=True, metadata=Metadata.UNKNOWN, fingerprint=True),
+    Release("21", "21.1", typed_numbers=True, metadata=Metadata.TEMPLATE, fingerprint=True),
+    Release("23", "23ai", typed_numbers=True, metadata=Metadata.TEMPLATE, fingerprint=True),
+    Release("26", "26ai", typed_numbers=True, metadata=Metadata.TEMPLATE, fingerprint=True),
 )
 
 RELEASES = {release.name: release for release in _RELEASES}
@@ -67,6 +69,11 @@ def find_release(text: str) -> str | None:
     """Return the release that a text names, or None. `21.1` and `21c` name `21`, `12.3.1.1` names `12.3`."""
     name = re.sub("(c|ai)$", "", text.strip().lower())
     return max((known for known in RELEASES if f"{name}.".startswith(f"{known}.")), key=len, default=None)
+
+
+def manual_name(release: str) -> str:
+    """Return a release as manuals name it: `12.3.2.1` for `12.3.2`; a text that is no key of `RELEASES` as it is."""
+    return RELEASES[release].manual if release in RELEASES else release
 
 
 def is_later(release: str, other: str) -> bool:

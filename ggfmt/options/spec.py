@@ -30,6 +30,7 @@ class OptionSpec:
     until    last release that has it; None if it has not ended
     aliases  other names, from real files and misprints in the manual
     example  a value to show, as in a properties file; None: the value type chooses one
+    disputed  the releases whose manuals contradict themselves about what its values mean
     """
 
     name: str
@@ -41,6 +42,7 @@ class OptionSpec:
     aliases: tuple[str, ...]
     example: str | None = None
     until: str | None = None
+    disputed: tuple[str, ...] = ()
 
     @property
     def example_text(self) -> str:
@@ -75,10 +77,22 @@ def option(
     until: str | None = None,
     aliases: tuple[str, ...] = (),
     example: str | None = None,
+    name: str | None = None,
+    disputed: tuple[str, ...] = (),
 ) -> T:
-    """Return a dataclass field that declares an option. If the default is None, annotate the attribute as `X |
-    None`."""
-    metadata = {"kind": kind, "doc": doc, "since": since, "until": until, "aliases": aliases, "example": example}
+    """Return a dataclass field that declares an option. If the default is None, annotate the attribute as `X | None`.
+
+    `name`: that of the property, if it is not made from the attribute's.
+    """
+    metadata: dict[str, Any] = {
+        "kind": kind,
+        "doc": doc,
+        "since": since,
+        "until": until,
+        "aliases": aliases,
+        "example": example,
+    }
+    metadata |= {"name": name, "disputed": disputed}
     return cast(T, field(default=default, metadata=metadata))
 
 
@@ -152,7 +166,7 @@ class Options:
 def _specs(cls: type[Options]) -> tuple[OptionSpec, ...]:
     return tuple(
         OptionSpec(
-            name=property_name(item.name),
+            name=item.metadata["name"] or property_name(item.name),
             attr=item.name,
             kind=item.metadata["kind"],
             default=item.default,
@@ -161,6 +175,7 @@ def _specs(cls: type[Options]) -> tuple[OptionSpec, ...]:
             until=item.metadata["until"],
             aliases=item.metadata["aliases"],
             example=item.metadata["example"],
+            disputed=item.metadata["disputed"],
         )
         for item in fields(cls)
         if "kind" in item.metadata

@@ -36,9 +36,10 @@ UNKNOWN_VALUES = {
     "static": "is not known well enough to ggfmt",
     "concat": "is not known well enough to ggfmt",
     "uuid": "is another one each time, so that a run could not be repeated",
-    **{f"{kind}Count": "is known only when a file is full" for kind in ("operation", "insert", "update", "delete")},
-    "truncateCount": "is known only when a file is full",
 }
+
+# Counts of the operations in a file, by the operation type; empty for all.
+COUNTS = {"operationCount": "", "insertCount": "I", "updateCount": "U", "deleteCount": "D", "truncateCount": "T"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class NameContext:
     moment  time in UTC
     table   full name of a table and its `parts`; empty for a file of all tables
     values  the columns that divide files, by name in capitals
+    counts  operations in the file by type; empty for a file that is not full yet
     """
 
     moment: datetime
@@ -64,6 +66,7 @@ class NameContext:
     parts: tuple[str, ...] = ()
     group: str = ""
     values: Mapping[str, Value] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 class MissingValueError(InvalidValueError):
@@ -133,6 +136,17 @@ class Timestamp(Piece):
     @property
     def texts(self) -> tuple[str, ...]:
         return self.mask.texts
+
+
+@dataclass(frozen=True)
+class Count(Piece):
+    """A count of operations; 0 where a file gets its first name, as in GoldenGate."""
+
+    keyword: str
+
+    def show(self, context: NameContext) -> str:
+        kind = COUNTS[self.keyword]
+        return str(context.counts.get(kind, 0) if kind else sum(context.counts.values()))
 
 
 @dataclass(frozen=True)
@@ -316,6 +330,11 @@ class NameTemplate:
         return tuple(piece for piece in self.all() if isinstance(piece, UnknownValue))
 
     @property
+    def counts(self) -> bool:
+        """Whether the name has counts of operations."""
+        return any(isinstance(piece, Count) for piece in self.all())
+
+    @property
     def is_absolute(self) -> bool:
         """Whether the path starts at the root, at a drive, or at a store."""
         return _ROOTED.match(self.source) is not None
@@ -357,10 +376,13 @@ def _keyword(text: str, start: int) -> tuple[Piece, int]:
         at = end + 1
     if text[at : at + 1] != "}":
         shown = visible(text[start : start + 40])
-        raise InvalidValueError(
-            f"has a `${{` that is not closed: `{shown}`", "close it with `}`, and each `[` with `]`"
-        )
-    return _piece(trim(match[0]), arguments), at + 1
+        message = f"has a `${{` that is not closed: `{shown}`"
+        raise InvalidValueError(message, "close it with `}`, and each `[` with `]`", text[start:])
+    try:
+        return _piece(trim(match[0]), arguments), at + 1
+    except InvalidValueError as error:
+        error.part = error.part or text[start : at + 1]
+        raise
 
 
 def _closing(text: str, start: int) -> int:
@@ -375,7 +397,7 @@ def _closing(text: str, start: int) -> int:
                 return at
         at += 1
     shown = visible(text[start : start + 40])
-    raise InvalidValueError(f"has a `[` that is not closed: `{shown}`", "close it with `]`")
+    raise InvalidValueError(f"has a `[` that is not closed: `{shown}`", "close it with `]`", text[start:])
 
 
 def _piece(name: str, arguments: list[str]) -> Piece:
@@ -463,6 +485,7 @@ _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
     **{name: (0, 0, lambda keyword, _: TableName(keyword)) for name in TABLE_NAMES},
     "groupName": (0, 0, lambda *_: GroupName()),
     "emptyString": (0, 0, lambda *_: Literal("")),
+    **{name: (0, 0, lambda keyword, _: Count(keyword)) for name in COUNTS},
     "currentTimestamp": (0, 1, _timestamp),
     "staticMap": (1, 2, _static_map),
     "columnValue": (1, 3, _column_value),

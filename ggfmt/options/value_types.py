@@ -10,6 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from ggfmt.diagnostics.diagnostic import did_you_mean, suggestion
@@ -151,21 +152,25 @@ class Int(ValueType[int]):
 
 
 NAME_PART_BYTES = 64  # leave room for a table name, a time and a number in a file name
+_MILLISECONDS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 @dataclass(frozen=True)
 class Size(ValueType[int]):
-    """A number of bytes, with an optional suffix k, m, g or t (powers of 1024)."""
+    """A number of bytes, with an optional fraction and suffix k, m, g or t (powers of 1024); parts of a byte do not
+    count.
+    """
 
     @property
     def legal(self) -> str:
-        return "a number of bytes from 1, with an optional suffix `k`, `m`, `g` or `t`"
+        return "a number of bytes from 1, with an optional suffix `k`, `m`, `g` or `t`, such as `64m` or `1.1g`"
 
     def parse(self, text: str) -> int:
-        match = re.fullmatch(r"([0-9]{1,15})\s*([kmgt]?)b?", text.lower())
-        if match and int(match[1]) > 0:
-            return int(match[1]) * _UNITS[match[2]]
+        match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([kmgt]?)b?", text.lower())
+        size = int(Decimal(match[1]) * _UNITS[match[2]]) if match else 0
+        if size > 0:
+            return size
         raise InvalidValueError(_cannot_be(text), f"give {self.legal}")
 
     def render(self, value: int) -> str:
@@ -173,6 +178,56 @@ class Size(ValueType[int]):
             if value % unit == 0:
                 return f"{value // unit}{suffix}"
         raise AssertionError("1 divides every size")
+
+
+@dataclass(frozen=True)
+class Duration(ValueType[Decimal]):
+    """A time span in milliseconds: one number, with an optional suffix `ms`, `s`, `m` or `h`; off if it is not above 0.
+
+    GoldenGate for Big Data 12.3.2.1, table 5-1.
+    """
+
+    @property
+    def legal(self) -> str:
+        return "one number with an optional suffix `ms`, `s`, `m` or `h`, such as `30s` or `1.5h`; 0 or less for never"
+
+    def parse(self, text: str) -> Decimal:
+        match = re.fullmatch(r"([+-]?[0-9]{1,15}(?:\.[0-9]{1,9})?)(ms|s|m|h|)", text.lower())
+        if match:
+            return Decimal(match[1]) * _MILLISECONDS[match[2]]
+        raise InvalidValueError(_cannot_be(text), f"give {self.legal}")
+
+
+@dataclass(frozen=True)
+class TimesOfDay(ValueType[tuple[str, ...]]):
+    """Times of a day of 24 hours: `HH:MM[,HH:MM...]`."""
+
+    @property
+    def legal(self) -> str:
+        return "times from `00:00` to `23:59`, divided by commas"
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        times = tuple(map(trim, text.split(",")))
+        if all(re.fullmatch("([01][0-9]|2[0-3]):[0-5][0-9]", time) for time in times):
+            return times
+        raise InvalidValueError(_cannot_be(text), f"give {self.legal}")
+
+    def render(self, value: tuple[str, ...]) -> str:
+        return ",".join(value)
+
+
+@dataclass(frozen=True)
+class Number(ValueType[Decimal]):
+    """A number, such as `0.05`."""
+
+    @property
+    def legal(self) -> str:
+        return "a number"
+
+    def parse(self, text: str) -> Decimal:
+        if re.fullmatch(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?", text):
+            return Decimal(text)
+        raise InvalidValueError(_cannot_be(text), f"give {self.legal}")
 
 
 @dataclass(frozen=True)

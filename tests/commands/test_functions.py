@@ -154,7 +154,7 @@ def test_preview_schema_and_lint(source: Path, tmp_path: Path) -> None:
         "GG.TCUSTORD.schema.json"
     ]
     file = tmp_path / "h.properties"
-    text = "gg.handlerlist=h\ngg.handler.h.type=kafka\ngg.handler.h.format=jsn\n"
+    text = "gg.handlerlist=h\ngg.handler.h.type=hdfs\ngg.handler.h.format=jsn\n"
     file.write_text(text)
     of_text, of_file = ggfmt.lint(text=text), ggfmt.lint(file)
     assert [finding.code for finding in of_text] == [finding.code for finding in of_file]

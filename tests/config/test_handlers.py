@@ -145,12 +145,12 @@ def test_handler_picks_some_and_ignores_the_others(read: Read) -> None:
         ("", "a: error[GG105] there is no `gg.handlerlist`; add `gg.handlerlist` and name a handler"),
         ("gg.handlerlist= , ", "a:1:1: error[GG105] `gg.handlerlist` is empty; name the handlers to run"),
         (
-            "gg.handlerlist=hdfs, kafka\ngg.handler.hdsf.type=hdfs\ngg.handler.kafka.type=kafka",
+            "gg.handlerlist=hdfs, kafka\ngg.handler.hdsf.type=hdfs\ngg.handler.kafka.type=flume",
             "a:1:16: error[GG104] `gg.handlerlist` names `hdfs`, but no property is `gg.handler.hdfs`;"
             " did you mean `hdsf`?",
         ),
         (
-            "gg.handlerlist=k, x\ngg.handler.k.type=kafka",
+            "gg.handlerlist=k, x\ngg.handler.k.type=hdfs",
             "a:1:19: error[GG104] `gg.handlerlist` names `x`, but no property is `gg.handler.x`;"
             " add `gg.handler.x.format=delimitedtext`",
         ),
@@ -393,7 +393,8 @@ def test_duplicates(read: Read) -> None:
         ("gg.handler.k.mode=all", "3:19 cannot be `all`; legal values are `tx`, `op`"),
         (
             "gg.handler.k.maxFileSize = 1x",
-            "3:28 cannot be `1x`; give a number of bytes from 1, with an optional suffix `k`, `m`, `g` or `t`",
+            "3:28 cannot be `1x`; give a number of bytes from 1, with an optional suffix `k`, `m`, `g` or `t`, such as "
+            "`64m` or `1.1g`",
         ),
         ("gg.handler.k.rootFilePath=", "3:27 is not a path; give a path"),
         (
@@ -508,12 +509,13 @@ def test_every_format_reads_its_own_defaults(read: Read) -> None:
         lines = [
             f"gg.handler.k.format.{spec.name}={spec.default_text}"
             for spec in format.options.specs()
-            if spec.default_text
+            if spec.default_text and format.since not in spec.disputed
         ]
-        lines = ["gg.handlerlist=k", f"gg.handler.k.format={name}", f"ggfmt.compatibility={format.since}", *lines]
+        release = "21" if format.since == "19.1" else format.since  # whose metadata are known
+        lines = ["gg.handlerlist=k", f"gg.handler.k.format={name}", f"ggfmt.compatibility={release}", *lines]
         configuration = read("\n".join(lines))
         assert only(configuration).options == format.options()
-        assert configuration.diagnostics == ()
+        assert {finding.code for finding in configuration.diagnostics} <= {"GG111"}  # metadata that ended before
 
 
 PIECES = st.sampled_from(

@@ -112,7 +112,7 @@ def test_properties_that_a_run_refuses(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(GgfmtError, match="GG127"):
         read_configuration(["before"])
     Path("after").write_text(after)
-    assert [finding.code for finding in read_configuration(["after"]).diagnostics] == ["GG126"]
+    assert [finding.code for finding in read_configuration(["after"]).diagnostics] == ["GG127"]
 
 
 @pytest.mark.example("GG411")

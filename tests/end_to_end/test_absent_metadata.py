@@ -100,7 +100,12 @@ def _all_handlers(folder: Path) -> list[str]:
         for line in handler(name, folder / name / "dirdef")
         if line.startswith("gg.handler.h.")
     ]
-    return [f"gg.handlerlist={','.join(WRITTEN)}", "gg.format.timestamp=yyyy-MM-dd HH:mm:ss.SSSSSS", *named]
+    return [
+        f"gg.handlerlist={','.join(WRITTEN)}",
+        "ggfmt.compatibility=12.2",
+        "gg.format.timestamp=yyyy-MM-dd HH:mm:ss.SSSSSS",
+        *named,
+    ]
 
 
 def _written(source: Path, name: str, told: WriterSettings, out: Path) -> dict[str, int]:

@@ -207,7 +207,6 @@ OVERLOOKED: dict[str, dict[str, int]] = {
     "rows/readers.py": {"arg-type": 1},
     "scan/files.py": {"arg-type": 1},
     "sinks/messages/rejects.py": {"call-arg": 1, "type-var": 1},
-    "sinks/messages/pipeline.py": {"call-arg": 1},
     "sinks/messages/preparation.py": {"attr-defined": 1},
     "formats/debezium/avro_write.py": {"arg-type": 1},
     "formats/goldengate/kafkaconnect/write.py": {"func-returns-value": 1},

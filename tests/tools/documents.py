@@ -37,8 +37,10 @@ from typer.testing import CliRunner
 from ggfmt import docs
 from ggfmt.cli import app, common
 from ggfmt.cli.typer_commands import COMMON as COMMON_OPTIONS
-from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, COMMON, GOLDENGATE_FORMATS, HANDLER_TYPES, Formats
+from ggfmt.config.event_handlers import COMMON_EVENT, EVENT_HANDLER_TYPES, TARGETS
+from ggfmt.config.goldengate_keys import ADAPTER_FORMATS, GOLDENGATE_FORMATS
 from ggfmt.config.handler_file import handler_file
+from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats, PropertySet
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES
@@ -48,6 +50,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
+from ggfmt.formats.goldengate.container_files import WITHOUT_EFFECT
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.frames.column_types import RULES
@@ -55,7 +58,7 @@ from ggfmt.frames.write import OPTIONS
 from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
 from ggfmt.options.reference import markdown_table
-from ggfmt.options.releases import RELEASES
+from ggfmt.options.releases import FIRST_RELEASE, RELEASES, manual_name
 from ggfmt.render.diagnostics import diagnostics_text
 from ggfmt.render.doctor import findings_text
 from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
@@ -314,12 +317,49 @@ def _formats(subject: str) -> str:
 def _types(_: str) -> str:
     rows = []
     for known in HANDLER_TYPES.values():
-        names = ", ".join(f"`{name}`" for name in known.names)
+        names = ", ".join(f"`{name}`" for name in known.own.all_names)
         rows.append(
             (f"`{known.name}`", _FORMAT_OF_TYPE[known.formats], names, "" if known.complete else "may have gaps")
         )
     table = _table(("Type", "`format`", "Properties of its own", "List"), rows)
-    return f"Every type has {', '.join(f'`{name}`' for name in COMMON)}.\n\n{table}"
+    return f"Every type has {', '.join(f'`{name}`' for name in COMMON.all_names)}.\n\n{table}"
+
+
+def _properties(subject: str) -> str:
+    """The properties of a type of handlers or event handlers, as the linter knows them: `handler filewriter`."""
+    kind, _, name = subject.partition(" ")
+    known: PropertySet = HANDLER_TYPES[name].own if kind == "handler" else COMMON_EVENT
+    if kind == "event" and name != "all":
+        known = EVENT_HANDLER_TYPES[name].own
+    rows = []
+    for item in known.properties:
+        since = "" if item.since == FIRST_RELEASE else f"from {manual_name(item.since)}"
+        until = f"up to {manual_name(item.until)}" if item.until else ""
+        legal = item.kind.legal if item.kind is not None else "any text"
+        need = "yes" if item.required else ""
+        reach = "from memory" if item.doubtful else " ".join(filter(None, (since, until)))
+        rows.append((f"`{item.name}`", legal, item.default or "", need, reach))
+    return _table(("Property", "Legal values", "Default", "Required", "Releases"), rows)
+
+
+def _event_handlers(_: str) -> str:
+    rows = []
+    for known in EVENT_HANDLER_TYPES.values():
+        names = ", ".join(f"`{name}`" for name in known.own.all_names)
+        rows.append((f"`{known.name}`", f"from {manual_name(known.since)}", _sentence(known.work.value), names))
+    return _table(("Type", "Releases", "What ggfmt does", "Properties of its own"), rows)
+
+
+def _targets(_: str) -> str:
+    rows = [
+        (f"`{target.name}`", " → ".join(("File Writer", *target.chain)), _sentence(target.known))
+        for target in TARGETS.values()
+    ]
+    return _table(("`gg.target`", "Chain", "What is known"), rows)
+
+
+def _without_effect(_: str) -> str:
+    return _table(("Property", "Why"), [(f"`{name}`", _sentence(why)) for name, why in WITHOUT_EFFECT.items()])
 
 
 def _row_types(_: str) -> str:
@@ -510,6 +550,10 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "summary": _summary,
     "template-formats": _template_formats,
     "topics": _topics,
+    "properties": _properties,
+    "event-handlers": _event_handlers,
+    "targets": _targets,
+    "without-effect": _without_effect,
     "types": _types,
     "row-types": _row_types,
     "unscanned": _unscanned,

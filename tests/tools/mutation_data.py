@@ -32,9 +32,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "results.totals.steps = added(watch.seconds, results.totals.steps)",
     ): "a sum is the same in both orders",
     (
-        "ggfmt/sinks/messages/preparation.py",
-        'elif byte_order_mark(getattr(settings.options, "encoding", "UTF-8")):',
-        "elif byte_order_mark(getattr(settings.options, \"encoding\", 'UTF-8X')):",
+        "ggfmt/config/refusals.py",
+        'elif byte_order_mark(getattr(options, "encoding", "UTF-8")):',
+        "elif byte_order_mark(getattr(options, \"encoding\", 'UTF-8X')):",
     ): "as UTF-8, a charset that is none has no byte order mark",
     (
         "ggfmt/java/regex.py",

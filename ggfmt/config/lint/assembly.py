@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ggfmt.config import goldengate_keys, property_names
+from ggfmt.config import goldengate_keys, handler_types, property_names
 from ggfmt.config.comments import before_comment
+from ggfmt.config.event_handlers import EventHandlerConfig
 from ggfmt.config.handler_options import (
     DEFAULT_FORMAT,
+    OF_FILE_WRITER,
     HandlerConfig,
     HandlerOptions,
     is_partitioner,
     partitioner_property,
     read_partitioner,
 )
+from ggfmt.config.lint.chains import EventHandlers, check_value, part_span
 from ggfmt.config.properties import Entry, removal
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
@@ -33,8 +36,11 @@ class HandlerBuilder:
     """Builds one handler; problems are added to `findings`.
 
     `given`: the effective entry of every given property. `handler`, `options`: the values; an `illegal` property has
-    its default. If the format cannot be written, `options` is None. `uncovered`: given properties of GoldenGate that
-    ggfmt does not apply, by name. `entries`: in the order of the files.
+    its default. If the format cannot be written, `options` is None. `format_given`: the file chooses it. `others`:
+    given properties that GoldenGate's type has and ggfmt does not apply, by name. `uncovered`: those that change
+    messages. `entries`: in the order of the files.
+
+    `events`: the chain of its event handlers.
 
     `type` is None if the handler has no type, if the type is a Java class (`is_custom`), and if ggfmt does not know it.
     `type_text`: the value, from `type_entry`.
@@ -46,22 +52,25 @@ class HandlerBuilder:
         keyed: Sequence[tuple[property_names.HandlerKey, Entry]],
         formats: Mapping[str, Format],
         findings: list[Diagnostic],
+        event_handlers: EventHandlers,
     ) -> None:
         self.name = name
         self.formats = formats
         self.findings = findings
         self.entries = [entry for _, entry in keyed]
         self.given: dict[str, Entry] = {}
+        self.others: dict[str, Entry] = {}
         self.illegal: set[str] = set()
-        self.uncovered: dict[str, tuple[Entry, goldengate_keys.GoldenGateProperty]] = {}
+        self.uncovered: dict[str, tuple[Entry, goldengate_keys.FormatProperty]] = {}
         self.type_entry = next((entry for key, entry in reversed(keyed) if key.rest.lower() == "type"), None)
         self.type_text = before_comment(self.type_entry) if self.type_entry and not self.type_entry.secret else ""
-        self.type = goldengate_keys.HANDLER_TYPES.get(self.type_text.lower())
+        self.type = handler_types.HANDLER_TYPES.get(self.type_text.lower())
         self.is_custom = "." in self.type_text
         of_format = [(key, entry) for key, entry in keyed if key.is_format]
         self.format_of_type = self._format_of_type()
         self.is_left_out = self.format_of_type is None and not self._has_formatter(bool(of_format))
-        self._check_type(bool(of_format))
+        self.format_given = bool(of_format)
+        self._check_type(self.format_given)
         if self.format_of_type is None:
             self.format = None if self.is_left_out else self._format(of_format)
         else:
@@ -79,12 +88,17 @@ class HandlerBuilder:
         self.options: Options | None = None
         if self.format is not None:
             self.options = self.format.options(**self._values(self.format.options.specs(), "format."))
+        self.events: tuple[EventHandlerConfig, ...] = ()
+        start = self.given.get("eventHandler")
+        if start is not None and trim(start.value) and not self.is_custom:
+            is_container = self.format is not None and self.format.by_table
+            self.events = event_handlers.chain(start, self.given.get("format"), is_container)
 
     def config(self) -> HandlerConfig | None:
         """Return the handler; None without a format that can be written."""
         if self.format is None or self.options is None:
             return None
-        return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given)
+        return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given, events=self.events)
 
     # The type
 
@@ -104,8 +118,8 @@ class HandlerBuilder:
     def _has_formatter(self, format_given: bool) -> bool:
         """Return whether a formatter makes the messages, and ggfmt knows which one."""
         if self.type is not None:
-            return self.type.formats is goldengate_keys.Formats.DEFAULT or (
-                self.type.formats is goldengate_keys.Formats.GIVEN and format_given
+            return self.type.formats is handler_types.Formats.DEFAULT or (
+                self.type.formats is handler_types.Formats.GIVEN and format_given
             )
         return format_given or not self.type_text
 
@@ -114,11 +128,11 @@ class HandlerBuilder:
             return
         span, shown = self.type_entry.value_span, visible(self.type_text)
         if self.type is None and not self.is_custom:
-            help = suggestion(self.type_text, goldengate_keys.HANDLER_TYPES)
+            help = suggestion(self.type_text, handler_types.HANDLER_TYPES)
             self._report("GG123", f"`{shown}` is not a type of handlers that ggfmt knows", span, help)
         if not self.is_left_out:
             return
-        if self.type is not None and self.type.formats is goldengate_keys.Formats.NONE:
+        if self.type is not None and self.type.formats is handler_types.Formats.NONE:
             message = f"handlers of the type `{shown}` have no formatter"
             help = f"`ggfmt run` leaves `{self.name}` out" + ("; its `format` has no effect" if format_given else "")
         else:
@@ -184,23 +198,41 @@ class HandlerBuilder:
         elif match is not None:
             if match.renamed and name.lower() not in _NAMES_ELSEWHERE:
                 self._report_renamed(entry, match.spec.name)
-            self._give(match.spec.name, entry)
-        elif name.lower() in goldengate_keys.CHOOSING and not (self.is_custom or self.is_left_out):
-            self._leave(goldengate_keys.GoldenGateProperty(name.lower(), (), FIRST_RELEASE), entry)
-        elif not (self.is_custom or (self.type.has(name) if self.type else goldengate_keys.types_having(name))):
+            if match.spec.name in OF_FILE_WRITER and self.type and self.type.complete and not self.type.has(name):
+                self._report_foreign(name, entry)
+            else:
+                self._give(match.spec.name, entry)
+        elif name.lower() in handler_types.CHOOSING and not (self.is_custom or self.is_left_out):
+            self._leave(goldengate_keys.FormatProperty(name.lower(), (), FIRST_RELEASE), entry)
+        elif not (self.is_custom or (self.type.has(name) if self.type else handler_types.types_having(name))):
             self._report_foreign(name, entry)
+        elif self.type is not None:
+            self._take_known(self.type, name, entry)
+
+    def _take_known(self, type: handler_types.HandlerType, name: str, entry: Entry) -> None:
+        """Take a property of GoldenGate that ggfmt does not apply: check its value."""
+        known = type.find(name)
+        if known is None:
+            return
+        if name.lower() in map(str.lower, known.aliases):
+            self._report_renamed(entry, known.name)
+        if known.name in self.others:
+            report_duplicate(self.findings, self.others[known.name], entry)
+        self.others[known.name] = entry
+        if known.kind is not None:
+            self.findings += check_value(entry, known.kind)
 
     def _report_foreign(self, name: str, entry: Entry) -> None:
         """Report a property that the handler does not have."""
         specs = self.format.options.specs() if self.format else ()
-        known = goldengate_keys.names_of(self.type) if self.type else goldengate_keys.names_of()
+        known = handler_types.names_of(self.type) if self.type else handler_types.names_of()
         lacking = property_names.find_unsupported_property(name, self.format) if self.format else None
         near = (
             f"format.{lacking.name}"
             if lacking
             else property_names.nearest_handler_property(name, HandlerOptions.specs(), known, specs)
         )
-        others = goldengate_keys.types_having(name)
+        others = handler_types.types_having(name)
         if others and not (near or "").startswith("format."):
             help = f"{goldengate_keys.listing(others)} {'has' if len(others) == 1 else 'have'} it"
             if self.type is not None and self.type.complete:
@@ -239,7 +271,7 @@ class HandlerBuilder:
         near = property_names.nearest_format_property(name, HandlerOptions.specs(), format.options.specs())
         self._report_unknown("GG101", f"`{entry.key}` is not a property of `{format.name}`", entry, near)
 
-    def _leave(self, known: goldengate_keys.GoldenGateProperty, entry: Entry) -> None:
+    def _leave(self, known: goldengate_keys.FormatProperty, entry: Entry) -> None:
         if known.name in self.uncovered:
             report_duplicate(self.findings, self.uncovered[known.name][0], entry)
         self.uncovered[known.name] = entry, known
@@ -260,7 +292,7 @@ class HandlerBuilder:
             except InvalidValueError as error:
                 self.illegal.add(prefix + spec.name)
                 message = "is not a legal value" if entry.secret else str(error)
-                self._report("GG103", f"`{entry.key}` {message}", entry.value_span, error.help)
+                self._report("GG103", f"`{entry.key}` {message}", part_span(entry, error.part), error.help)
         return values
 
     def _report(self, code: str, message: str, span: Span, help: str | None) -> None:

@@ -14,10 +14,13 @@ from itertools import combinations, product
 from typing import Any
 
 from ggfmt.config.comments import has_comment, lost_blanks, misread_wrapper, odd_delimiter
-from ggfmt.config.goldengate_keys import FILE_TYPES, GoldenGateProperty, listing
-from ggfmt.config.handler_options import absolute_paths, not_done, shared_names
+from ggfmt.config.goldengate_keys import FormatProperty, listing
+from ggfmt.config.handler_options import absolute_paths, shared_names
+from ggfmt.config.handler_types import FILE_TYPES
 from ggfmt.config.lint.assembly import HandlerBuilder
+from ggfmt.config.lint.type_checks import check_file_writer, check_message_templates, check_required
 from ggfmt.config.properties import Entry
+from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
@@ -46,6 +49,9 @@ def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     yield from _texts(values)
     yield from _file_layout(assembly)
     yield from _control_files(assembly)
+    yield from check_file_writer(assembly)
+    yield from check_message_templates(assembly)
+    yield from check_required(assembly)
     if assembly.format is None or assembly.options is None:
         return
     of_format = list(_values(assembly, assembly.options, "format."))
@@ -96,6 +102,10 @@ def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagn
         message = f"`{partition.key}` cannot be `false` for `{format.name}`"
         help = "remove it: a file holds the records of one table"
         yield Diagnostic("GG112", message, partition.value_span, help)
+    roll = assembly.given.get("rollOnMetadataChange")
+    if roll is not None and not assembly.handler.roll_on_metadata_change and format.options.of_goldengate:
+        message = f"`{roll.key}` cannot be `false` for `{format.name}`"
+        yield Diagnostic("GG112", message, roll.value_span, "remove it: a file holds the records of one schema")
     if assembly.type is not None and assembly.type.name not in FILE_TYPES:
         message = f"`{format.name}` is not a format of handlers of the type `{visible(assembly.type_text)}`"
         help = f"choose another format, or one of the types {listing(FILE_TYPES)}"
@@ -103,10 +113,9 @@ def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagn
 
 
 def _file_layout(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    """Return problems of file names. The group belongs to a machine, and may be set only when files are written."""
+    """Return problems of file names."""
     shared = shared_names(assembly.handler)
     found = [("GG135", shared)] if shared is not None else []
-    found += [("GG136", problem) for problem in not_done(assembly.handler, group="any")]
     found += [("GG137", problem) for problem in absolute_paths(assembly.handler)]
     for code, problem in found:
         entry = assembly.given.get(problem.property)
@@ -206,8 +215,11 @@ def _lacking_characters(written: list[_Value], values: list[_Value]) -> Iterator
 
 GOLDENGATE = "GoldenGate for Big Data"
 
-# The code of a property that ggfmt does not apply, and its code if messages are to be written.
-UNCOVERED, REFUSED = "GG126", "GG127"
+# The code of a property that ggfmt does not apply.
+UNCOVERED = "GG127"
+
+# The code of a release whose metadata are not known.
+UNKNOWN_METADATA = "GG138"
 
 
 @dataclass(frozen=True)
@@ -224,8 +236,8 @@ class _OptionUse:
 
 
 def check_releases(assemblies: Sequence[HandlerBuilder], release: str | None, is_given: bool) -> Iterator[Diagnostic]:
-    """Return GG111 for the first property of a handler that does not fit the release, GG126 for each that ggfmt does
-    not apply.
+    """Return GG111 for the first property of a handler that does not fit a given release, GG127 for each that ggfmt
+    does not apply, as a warning.
 
     `release` is None if its value is illegal. `is_given`: the configuration names the release, so that it ignores a
     property of a later one.
@@ -239,19 +251,26 @@ def check_releases(assemblies: Sequence[HandlerBuilder], release: str | None, is
 def _check(
     assembly: HandlerBuilder, uses: Sequence[_OptionUse], common: Sequence[str], release: str | None, is_given: bool
 ) -> Iterator[Diagnostic]:
-    if release is not None:
+    if release is not None and is_given:
         misfit = next((use for use in uses if not is_available(release, use.since, use.until)), None)
         if misfit is not None:
             yield _misfit(misfit, uses, common, assembly.name, release)
-        yield from _metadata(assembly, release)
+    if release is not None:
+        yield from _metadata(assembly, release, is_given)
+        yield from _disputed(assembly, release)
+        yield from _long_delimiter(assembly, release)
     for entry, known in assembly.uncovered.values():
         if _is_on(entry) and (release is None or not is_given or is_available(release, known.since, None)):
             yield _uncovered(entry, known)
 
 
-def _metadata(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
-    """Return the problem of a format that has metadata templates, if the handler gives none."""
-    if getattr(assembly.options, "meta_columns_template", ()) is not None:
+def _metadata(assembly: HandlerBuilder, release: str, is_given: bool) -> Iterator[Diagnostic]:
+    """Return the problem of a format that has metadata templates, if the handler gives none.
+
+    A check warns of an assumed release, because GoldenGate takes the file.
+    """
+    given = "format.metaColumnsTemplate" in assembly.illegal
+    if given or getattr(assembly.options, "meta_columns_template", ()) is not None:
         return
     place = next((entry.key_span for entry in assembly.entries), Span())
     own = assembly.format_of_type is not None
@@ -259,7 +278,7 @@ def _metadata(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
     if RELEASES[release].metadata is Metadata.UNKNOWN and not own:
         message = f"what metadata {GOLDENGATE} {release} writes without `{key}` is not known"
         help = "set it; or set `ggfmt.compatibility` to 21 for none, or to 12.3.2 for those of earlier releases"
-        yield Diagnostic("GG138", message, place, help)
+        yield Diagnostic(UNKNOWN_METADATA, message, place, help, level=None if is_given else Severity.WARNING)
     elif RELEASES[release].metadata is Metadata.TEMPLATE:
         message = f"messages of handler `{assembly.name}` have no metadata, not even the operation type"
         yield Diagnostic("GG139", message, place, f"set `{key}` if readers need them")
@@ -318,12 +337,39 @@ def _names(releases: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(releases[:-1]), releases[-1])))
 
 
-def _uncovered(entry: Entry, known: GoldenGateProperty) -> Diagnostic:
+def _uncovered(entry: Entry, known: FormatProperty) -> Diagnostic:
     message = f"`{entry.key}` is fine in {GOLDENGATE} {known.since}, but ggfmt does not do it"
-    return Diagnostic(UNCOVERED, message, entry.key_span, "what ggfmt writes will differ")
+    help = "what ggfmt would write differs from GoldenGate's messages; `ggfmt.uncovered=ignore` allows it"
+    return Diagnostic(UNCOVERED, message, entry.key_span, help, level=Severity.WARNING)
 
 
 def refusal(uncovered: Diagnostic) -> Diagnostic:
     """Return the error for a property that ggfmt does not apply, if messages are to be written."""
-    help = "what ggfmt would write differs from GoldenGate's messages; `ggfmt.uncovered=ignore` allows it"
-    return replace(uncovered, code=REFUSED, help=help)
+    return replace(uncovered, level=None)
+
+
+def _disputed(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
+    """Return the problem of properties that the manual of the release contradicts itself about."""
+    for spec in assembly.options.specs() if assembly.options is not None else ():
+        entry = assembly.given.get(f"format.{spec.name}")
+        if entry is None or release not in spec.disputed or not trim(entry.value):
+            continue
+        message = f"what `{entry.key}` does in {GOLDENGATE} {RELEASES[release].manual} is not known: the manual "
+        message += "contradicts itself"
+        help = "set `ggfmt.compatibility` to a later release, or `ggfmt.uncovered=ignore` to take the name by its word"
+        yield Diagnostic(UNCOVERED, message, entry.key_span, help, level=Severity.WARNING)
+
+
+# Releases that stop at a field delimiter of several characters.
+_SHORT_DELIMITERS = ("12.3", "12.3.2")
+
+
+def _long_delimiter(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
+    """Return the problem of a field delimiter of several characters in releases that stop at it."""
+    entry = assembly.given.get("format.fieldDelimiter")
+    text = getattr(assembly.options, "field_delimiter", "")
+    if "format.fieldDelimiter" in assembly.illegal or release not in _SHORT_DELIMITERS:
+        return
+    if entry is not None and len(text) > 1:
+        message = f"`{entry.key}` has {len(text)} characters, and {GOLDENGATE} {RELEASES[release].manual} stops at it"
+        yield Diagnostic("GG141", message, entry.value_span, "give one character")

@@ -16,10 +16,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
-from ggfmt.config.goldengate_keys import is_outside_scope
+from ggfmt.config.goldengate_keys import is_outside_scope, listing
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
+from ggfmt.config.handler_types import HANDLER_TYPES, Formats
 from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
-from ggfmt.config.lint.checks import UNCOVERED, check_handler, check_releases, refusal
+from ggfmt.config.lint.chains import EventHandlers
+from ggfmt.config.lint.checks import UNCOVERED, UNKNOWN_METADATA, check_handler, check_releases, refusal
+from ggfmt.config.lint.releases import ReleaseFinding, contradiction, found_release, given_release, signs
+from ggfmt.config.lint.targets import TARGET, TargetHandlers
+from ggfmt.config.lint.type_checks import check_class_path
 from ggfmt.config.properties import (
     SETTINGS,
     Entry,
@@ -38,6 +43,7 @@ from ggfmt.config.property_names import (
     nearest_key,
     rename_finding,
 )
+from ggfmt.config.refusals import as_warnings
 from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
@@ -286,7 +292,11 @@ class ConfigurationParser:
     def __init__(self, sources: Sequence[tuple[str, ParsedProperties]], formats: Mapping[str, Format]) -> None:
         self.run = RunOptions()
         self.replacements = Replacements()
+        self.release: ReleaseFinding | None = None
+        self._compatibility: Entry | None = None
         self._entries = [entry for _, source in sources for entry in source.entries]
+        self._target = TargetHandlers(self._entries)
+        self._entries += self._target.entries
         self._findings = [finding for _, source in sources for finding in source.diagnostics]
         self._whole = not self._findings
         self._files = {file: index for index, file in enumerate(name for name, _ in sources)}
@@ -295,7 +305,7 @@ class ConfigurationParser:
         self._ignores = Ignores((file, comment) for file, source in sources for comment in source.comments)
         self._all_known = len(sources) == 1
         # GoldenGate then makes handlers by itself, and keys below `gg.handler.` only change them.
-        self.makes_handlers = any(entry.key.lower() == "gg.target" for entry in self._entries)
+        self.makes_handlers = self._target.entry is not None
         self.lists_handlers = False
 
     def handlers(self, wanted: Sequence[str] = ()) -> tuple[HandlerConfig, ...]:
@@ -310,15 +320,29 @@ class ConfigurationParser:
         keyed, judged = self._keyed(listed, selected)
         release, is_given = self._run_options()
         assemblies = []
+        event_handlers = EventHandlers(self._entries, self._findings, self.makes_handlers)
         for name in selected:
             if keyed[name]:
                 self._check_format(name, keyed[name], listed)
-                assembly = HandlerBuilder(name, keyed[name], self._formats, self._findings)
+                assembly = HandlerBuilder(name, keyed[name], self._formats, self._findings, event_handlers)
                 self._findings += check_handler(assembly)
                 assemblies.append(assembly)
             elif self._whole:
                 self._report_empty(name, listed[name], listed)
+        event_handlers.report_unused(self._naming_event_handlers())
+        if release is not None and not is_given:
+            found = found_release(signs(assemblies, event_handlers, self._entries, listed))
+            self._findings += contradiction(found)
+            release = found.release
+            self.run = replace(self.run, compatibility=release)
+            self.release = found
+        elif release is not None and self._compatibility is not None:
+            self.release = given_release(release, self._compatibility)
+        if not any(assembly.format and assembly.format.options.of_goldengate for assembly in assemblies):
+            self.release = None
         self._findings += check_releases(assemblies, release, is_given)
+        self._findings += check_class_path(self._entries)
+        self._findings += self._target.findings(self.run)
         replacements = read_replacements(self._entries, self._findings)
         transforms = read_transforms(self._entries, release if selected else None, self._findings)
         self.replacements = replace(replacements, transforms=transforms)
@@ -328,9 +352,30 @@ class ConfigurationParser:
         configs = (config for assembly in assemblies if (config := assembly.config()) is not None)
         return tuple(replace(config, timestamp_mask=trim(mask)) for config in configs)
 
+    def warn_of_refusals(self, configs: Sequence[HandlerConfig]) -> None:
+        """Add what a run would refuse, and GoldenGate takes, as warnings."""
+        for config in configs:
+            self._findings += as_warnings(config, self.run)
+        self.report_nothing_to_run(configs, Severity.WARNING)
+
+    def report_nothing_to_run(self, configs: Sequence[HandlerConfig], level: Severity | None = None) -> None:
+        """Add GG105 for a configuration whose handlers all have no messages, unless an error says why."""
+        if configs or any(item.severity is Severity.ERROR or item.code == TARGET for item in self._findings):
+            return
+        types = [known.name for known in HANDLER_TYPES.values() if known.formats is not Formats.NONE]
+        help = f"handlers of the types {listing(types)} have formats that ggfmt writes"
+        place = next((entry.key_span for entry in self._entries if entry.key.lower() == "gg.handlerlist"), Span())
+        message = "there is no handler whose messages ggfmt writes"
+        self._findings.append(Diagnostic("GG105", message, place, help, level=level))
+
     def refuse_uncovered(self) -> None:
         """Make errors of properties that ggfmt does not apply: messages would differ from those of GoldenGate."""
         self._findings = [refusal(finding) if finding.code == UNCOVERED else finding for finding in self._findings]
+
+    def refuse_unknown(self) -> None:
+        """Make errors of what is not known of messages: of a target, or of the metadata of a release."""
+        codes = (TARGET, UNKNOWN_METADATA)
+        self._findings = [replace(found, level=None) if found.code in codes else found for found in self._findings]
 
     def reported(
         self,
@@ -387,7 +432,17 @@ class ConfigurationParser:
                 release = None if key == f"{_OWN}compatibility" else release
                 self._report("GG103", f"`{entry.key}` {error}", entry.value_span, error.help)
         self.run = RunOptions(**values)
+        self._compatibility = given.get(f"{_OWN}compatibility")
         return release and self.run.compatibility, f"{_OWN}compatibility" in given
+
+    def _naming_event_handlers(self) -> dict[str, list[Entry]]:
+        """Return the entries that name event handlers, those of handlers that do not run too, by the name in them."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self._entries:
+            key = handler_key(entry.key)
+            if key is not None and key.rest.lower() == "eventhandler":
+                found.setdefault(before_comment(entry), []).append(entry)
+        return found
 
     # Which handlers
 
@@ -594,5 +649,5 @@ def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence
     if settings:
         sources.append((SETTINGS, entries_from_settings(settings)))
     reading = ConfigurationParser(sources, FORMATS)
-    reading.handlers()
+    reading.warn_of_refusals(reading.handlers())
     return reading.reported(errors_too=True, template=find_template(parsed.entries), is_enabled=rules.is_enabled)

@@ -152,9 +152,9 @@ class Template(ValueType[tuple[MetaColumn, ...]]):
         names = [column.name for column in columns]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InvalidValueError(
-                f"has the field `{twice}` twice", "give each field a name of its own: `${keyword[name]}`"
-            )
+            item = str(columns[len(names) - 1 - names[::-1].index(twice)])
+            help = "give each field a name of its own: `${keyword[name]}`"
+            raise InvalidValueError(f"has the field `{twice}` twice", help, item)
         return columns
 
     def render(self, value: tuple[MetaColumn, ...]) -> str:
@@ -170,27 +170,26 @@ def _items(text: str) -> Iterator[str]:
 def _column(item: str) -> MetaColumn:
     parts = _ITEM.fullmatch(item)
     if parts is None:
-        raise InvalidValueError(f"cannot have the item `{item[:60]}`", _FORM)
+        raise InvalidValueError(f"cannot have the item `{item[:60]}`", _FORM, item)
     word, name, argument = parts.groups()
     keyword = KEYWORDS.get(word.lower())
     if keyword is None:
         near = suggestion(word.lower(), KEYWORDS)
         known = ", ".join(f"`{known}`" for known in KEYWORDS)
-        raise InvalidValueError(
-            f"has the unknown keyword `{word}`", f"keywords are {known}" + (f"; {near}" if near else "")
-        )
+        help = f"keywords are {known}" + (f"; {near}" if near else "")
+        raise InvalidValueError(f"has the unknown keyword `{word}`", help, item)
     if keyword.refused:
-        raise InvalidValueError(
-            f"has the keyword `{word}`, which ggfmt does not write: {keyword.refused}", "leave it out"
-        )
+        message = f"has the keyword `{word}`, which ggfmt does not write: {keyword.refused}"
+        raise InvalidValueError(message, "leave it out", item)
     if keyword.argument and not argument:
-        raise InvalidValueError(
-            f"has `{item}` without {keyword.argument}", f"write `${{{keyword.name}[field].ARGUMENT}}`"
-        )
+        help = f"write `${{{keyword.name}[field].ARGUMENT}}`"
+        raise InvalidValueError(f"has `{item}` without {keyword.argument}", help, item)
     if argument is not None and not keyword.argument:
-        raise InvalidValueError(f"has `{item}`, and `{keyword.name}` has no argument", f"write `${{{keyword.name}}}`")
+        message = f"has `{item}`, and `{keyword.name}` has no argument"
+        raise InvalidValueError(message, f"write `${{{keyword.name}}}`", item)
     if name is not None and not trim(name):
-        raise InvalidValueError(f"has `{item}` with an empty name", "leave out the brackets, or give the field a name")
+        help = "leave out the brackets, or give the field a name"
+        raise InvalidValueError(f"has `{item}` with an empty name", help, item)
     return MetaColumn(keyword.name, keyword.name if name is None else trim(name), argument)
 
 
@@ -201,7 +200,7 @@ def template_option() -> tuple[MetaColumn, ...] | None:
         None,
         "The metadata of messages, in their order: a list of `${keyword[field]}`; without it they are those of the "
         "release.",
-        since="19.1",
+        since="12.3.2",
         example="${objectname[table]},${optype[op_type]},${position[pos]}",
     )
 

@@ -10,7 +10,7 @@ from functools import cache
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
-from ggfmt.config.handlers import read_configuration
+from ggfmt.config.handlers import Configuration, read_configuration
 from ggfmt.config.symbols import HANDLER, PropertySymbol
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.formats import FORMATS
@@ -19,6 +19,7 @@ from ggfmt.formats.api.reading import Event
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
+from ggfmt.options.releases import DEFAULT_RELEASE
 from ggfmt.options.templates import HexBytes, PathTemplate
 from ggfmt.options.value_types import Bool, NamePart, Path, Size
 from ggfmt.sinks.messages.pipeline import HandlerSettings, Pipeline
@@ -88,7 +89,7 @@ def example(word: PropertySymbol) -> Example:
 def _with_switches(settings: Sequence[tuple[str, ...]], handler: str, line: str) -> Iterator[tuple[str, ...]]:
     """The settings, each with one more switch on, because some properties work only together with another."""
     for given in settings:
-        (config,) = read_configuration([], given).handlers
+        (config,) = _configuration(given).handlers
         for prefix, options in ((handler, config.handler), (f"{handler}format.", config.options)):
             for spec in options.specs():
                 if isinstance(spec.kind, Bool) and not spec.default and not line.startswith(f"{prefix}{spec.name}="):
@@ -111,13 +112,20 @@ def _difference(given: tuple[str, ...], line: str, stand_in: tuple[str, ...] = (
     return None
 
 
+def _configuration(settings: tuple[str, ...]) -> Configuration:
+    """The configuration of settings. They follow the default release, unless they name one: otherwise a property of a
+    later release would change all that its release changes."""
+    named = any(line.startswith("ggfmt.compatibility=") for line in settings)
+    return read_configuration([], settings if named else (*settings, f"ggfmt.compatibility={DEFAULT_RELEASE}"))
+
+
 @cache
 def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """The messages of each operation, line by line, or the reason why there are none.
 
     Twice: in a form that can be read, and as it is written.
     """
-    configuration = read_configuration([], settings)
+    configuration = _configuration(settings)
     (config,) = configuration.handlers
     run = configuration.run
     handler = HandlerSettings.of(config, run, native="UTF-8")

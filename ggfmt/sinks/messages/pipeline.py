@@ -5,7 +5,6 @@ A run, a preview, the schemas and the examples of options all go this way, so th
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,20 +16,18 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.metadata import Clock
 from ggfmt.config.handler_options import REJECT, WRITE, HandlerConfig, RunOptions
+from ggfmt.config.lint.releases import ReleaseFinding
+from ggfmt.config.refusals import mask_refusals, variables, with_charset
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import NESTED_AS_TEXT, active_losses
 from ggfmt.formats.api.writing import Formatter, Framing, LossNote, RowErrors, SchemaFile, WriteSupport
-from ggfmt.formats.goldengate.metacolumns import variables_of
-from ggfmt.java.charsets import native_charset
-from ggfmt.java.date_format import date_mask
-from ggfmt.java.text import InvalidValueError
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
-from ggfmt.options.value_types import NATIVE, Replacements
+from ggfmt.options.value_types import Replacements
 from ggfmt.scan.splits import ReadJob
 from ggfmt.sinks.messages.layout import Layout
 
@@ -70,6 +67,7 @@ class Job(ReadJob):
     run      the id of the run
     moment   the time in the names of files, in UTC
     staging  by output directory, where tasks write
+    release  of GoldenGate that messages follow, and why; None without a format of GoldenGate
     """
 
     run: str
@@ -81,6 +79,7 @@ class Job(ReadJob):
     staging: dict[Location, Location] = field(default_factory=dict)
     trace: bool = False
     replacements: Replacements = field(default_factory=Replacements)
+    release: ReleaseFinding | None = None
 
 
 @dataclass(frozen=True)
@@ -114,9 +113,7 @@ class HandlerSettings:
         """The settings of a configured handler under ggfmt's own properties. `native` is the charset that the encoding
         `native` stands for, by default that of this machine. ConfigurationError for a variable without a value."""
         handler = config.handler
-        options = config.options
-        if getattr(options, "encoding", None) == NATIVE:
-            options = replace(options, encoding=native or native_charset())  # type: ignore[call-arg]
+        options = with_charset(config.options, native)
         return cls(
             config.name,
             config.format,
@@ -167,26 +164,17 @@ class HandlerSettings:
 
 def _variables(config: HandlerConfig, own: RunOptions) -> Mapping[str, str]:
     """The texts of the variables that the handler's template names."""
-    found, lacking = variables_of(config.options, dict(own.variables), own.group_name, os.environ)
-    if lacking:
-        help = "set `ggfmt.variables=NAME=VALUE,...`, or `ggfmt.groupName` for the name of the Replicat group"
-        message = f"`{lacking[0]}` in `metaColumnsTemplate` has no value here"
-        raise ConfigurationError(Diagnostic("GG411", message, config.place("format.metaColumnsTemplate"), help))
+    found, problems = variables(config, own)
+    if problems:
+        raise ConfigurationError(*problems)
     return found
 
 
 def _timestamp_mask(config: HandlerConfig) -> str:
     """The mask of times in columns; ConfigurationError GG216 if messages need one and the input has none."""
-    reads_by_mask = not FORMATS[config.format].handler_type  # Kafka Connect's converter has time stamps of one form
-    if reads_by_mask and getattr(config.options, "enable_timestamp_logical_type", False):
-        place = config.place("format.enableTimestampLogicalType")
-        try:
-            date_mask(config.timestamp_mask)
-        except InvalidValueError as error:
-            message = f"`gg.format.timestamp` {error}"
-            if not config.timestamp_mask:
-                message = "`enableTimestampLogicalType` needs the mask of times in columns, `gg.format.timestamp`"
-            raise ConfigurationError(Diagnostic("GG216", message, place, error.help)) from None
+    problems = list(mask_refusals(config))
+    if problems:
+        raise ConfigurationError(*problems)
     return config.timestamp_mask
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
@@ -16,13 +16,13 @@ from ggfmt.commit.commit import check_directories, lock_all, reason, write_error
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import is_below
 from ggfmt.commit.names import METADATA_DIRECTORY, counted, stamp
-from ggfmt.config.handler_options import HandlerConfig, RunOptions, absolute_paths, not_done
+from ggfmt.config.handler_options import HandlerConfig, RunOptions, absolute_paths
+from ggfmt.config.lint.releases import ReleaseFinding
+from ggfmt.config.refusals import layout_refusals
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
-from ggfmt.formats.api.writing import TextFraming
-from ggfmt.java.charsets import byte_order_mark
 from ggfmt.java.text import visible
 from ggfmt.location import Location, remedy, write_problem
-from ggfmt.model.table import Catalog, TableDef
+from ggfmt.model.table import Catalog
 from ggfmt.options.value_types import Replacements
 from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
 from ggfmt.scan.files import InputFile, check_unchanged, map_files, unreadable
@@ -41,10 +41,10 @@ TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 log = logging.getLogger("ggfmt")
 
 
-def chosen_layout(config: HandlerConfig, settings: HandlerSettings, group: str | None) -> Layout:
+def chosen_layout(config: HandlerConfig, own: RunOptions) -> Layout:
     """ConfigurationError GG515 for a layout that ggfmt does not support."""
     handler = config.handler
-    problems = [*_not_done(config, group), *_no_mark(config, settings)]
+    problems = list(layout_refusals(config, own))
     if problems:
         raise ConfigurationError(*problems)
     for problem in absolute_paths(handler):
@@ -54,29 +54,8 @@ def chosen_layout(config: HandlerConfig, settings: HandlerSettings, group: str |
         handler.path_mapping_template,
         handler.file_name_mapping_template,
         handler.partitioner,
-        group or "",
+        own.group_name or "",
     )
-
-
-def _not_done(config: HandlerConfig, group: str | None) -> Iterator[Diagnostic]:
-    for problem in not_done(config.handler, group):
-        name = f"gg.handler.{config.name}.{problem.property}"
-        yield Diagnostic("GG515", f"`{name}`: {visible(problem.message)}", config.place(problem.property), problem.help)
-
-
-def _no_mark(config: HandlerConfig, settings: HandlerSettings) -> Iterator[Diagnostic]:
-    """Problems of the property `bom`."""
-    if not settings.bom:
-        return
-    framing = settings.write_support.framing(TableDef("T"), settings.options, settings.context)
-    name = f"gg.handler.{config.name}.bom"
-    if not isinstance(framing, TextFraming):
-        message = f"`{name}` is for files of text, which `{settings.format}` does not write"
-    elif byte_order_mark(getattr(settings.options, "encoding", "UTF-8")):
-        message = f"`{name}` would be a second byte order mark: the `encoding` has one"
-    else:
-        return
-    yield Diagnostic("GG515", message, config.place("bom"), "remove it")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +70,7 @@ class RunSettings(ScanRequest):
     current_timestamp: datetime | None = None
     own: RunOptions = field(default_factory=RunOptions)
     replacements: Replacements = field(default_factory=Replacements)
+    release: ReleaseFinding | None = None
     checkpoint: str | None = None
     settle: float | None = None
 
@@ -259,6 +239,7 @@ def _job(
         current_timestamp=settings.current_timestamp,
         trace=log.isEnabledFor(TRACE),
         replacements=settings.replacements,
+        release=settings.release,
         staging={output.root: output.staging(run) for output in outputs},
     )
 
@@ -271,6 +252,8 @@ def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
 
 
 def _log_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], stream: bool) -> None:
+    if settings.release is not None:
+        log.info("%s", visible(settings.release.reason))
     for config, target in zip(settings.handlers, targets, strict=True):
         options = target.settings.options
         if options is not config.options:
@@ -301,7 +284,7 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
             message = f"the output cannot be opened: {error}"
             raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
         own = HandlerSettings.of(config, settings.own)
-        layout = chosen_layout(config, own, settings.own.group_name)
+        layout = chosen_layout(config, settings.own)
         targets.append(HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path))
     if problems:
         raise ConfigurationError(*problems)

@@ -18,9 +18,11 @@ from ggfmt.commit.journal import read_journal
 from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
 from ggfmt.commit.records import LAYOUT, MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
 from ggfmt.commit.store import FAILURES
+from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.diagnostics.diagnostic import Abend, without_credentials
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
+from ggfmt.options.releases import manual_name
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults
 from ggfmt.sinks.messages.layout import Partition, file_name_conflict_error
@@ -227,6 +229,7 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
         "time": stamp(prepared.moment),
         "mode": prepared.mode,
         "input_format": job.input_format,
+        **_release(job.release),
         "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in prepared.files],
         "handlers": {target.handler: _configuration(target) for target in job.targets},
         "totals": report.as_document(results.totals),
@@ -238,6 +241,13 @@ def _configuration(target: HandlerOutput) -> dict[str, Any]:
     settings = target.settings
     options = {spec.name: spec.kind.render(value) for spec, value in settings.options.non_defaults()}
     return {"format": settings.format, "includeTokens": settings.context.include_tokens, "options": options}
+
+
+def _release(found: ReleaseFinding | None) -> dict[str, Any]:
+    """The release of GoldenGate that messages follow, and why."""
+    if found is None:
+        return {}
+    return {"goldengate": {"release": manual_name(found.release), "reason": found.reason}}
 
 
 @dataclass(frozen=True)

@@ -276,7 +276,7 @@ def test_every_format_shows_the_sample_as_a_run_writes_it(name: str, tmp_path: P
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_formats_of_other_systems_are_shown_as_a_run_writes_them(name: str, tmp_path: Path) -> None:
-    texts = [f"gg.handler.h.format={name}", "gg.handler.h.includeTokens=true"]
+    texts = [f"gg.handler.h.format={name}", "ggfmt.compatibility=12.2", "gg.handler.h.includeTokens=true"]
     texts += ["gg.handler.h.format.includeHeader=true"] * ("include_header" in vars(FORMATS[name].options()))
     handlers = read_configuration([], texts).handlers
     settings = RunSettings(
@@ -380,7 +380,7 @@ def test_bytes_are_those_of_a_run(
 
 
 def settings(name: str, *more: str) -> list[str]:
-    return [f"gg.handler.h.format={name}", *(f"gg.handler.h.{item}" for item in more)]
+    return [f"gg.handler.h.format={name}", "ggfmt.compatibility=12.2", *(f"gg.handler.h.{item}" for item in more)]
 
 
 BESIDE = [operation(number, "GG.OTHER") for number in range(3)]
@@ -411,7 +411,7 @@ def test_records_that_cannot_be_read_are_told_and_counted(tmp_path: Path) -> Non
     bad = {**operation(9), "before": {"ID": "1"}}
     records: list[Any] = [operation(0), b"NOT JSON", bad, operation(1), *[b"{]"] * 5, *[bad] * 6]
     source = write_lines(tmp_path / "in.json", records)
-    done = command(str(source), *as_settings(JSON_LINES), cwd=tmp_path)
+    done = command(str(source), *as_settings((*JSON_LINES, "ggfmt.compatibility=12.2")), cwd=tmp_path)
     assert done.returncode == 4
     assert done.stderr == ""
     told = [line for line in done.stdout.splitlines() if "error[" in line or "more record" in line]
@@ -451,7 +451,16 @@ def test_a_table_is_chosen_in_full_or_by_its_last_part(tmp_path: Path) -> None:
         "tables in the data are `GG.TCUSTORD`, `S.A`; did you mean `TCUSTORD`?"
     )
     many = write_lines(tmp_path / "many.json", [operation(number, f"S.T{number}") for number in range(12)])
-    done = command(str(many), "--set", "gg.handler.h.format=json", "--table", "X", cwd=tmp_path)
+    done = command(
+        str(many),
+        "--set",
+        "gg.handler.h.format=json",
+        "--set",
+        "ggfmt.compatibility=12.2",
+        "--table",
+        "X",
+        cwd=tmp_path,
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "error[GG315] `--table` names `X`, of which there is no operation\n"
@@ -511,7 +520,7 @@ def test_for_a_table_it_is_read_as_far_as_need_be(big: Path, monkeypatch: pytest
 
 
 def test_it_is_told_once_that_a_run_may_find_other_definitions(big: Path) -> None:
-    done = command(str(big), "--set", "gg.handler.h.format=json")
+    done = command(str(big), "--set", "gg.handler.h.format=json", "--set", "ggfmt.compatibility=12.2")
     assert done.returncode == 0
     assert done.stderr.count(LATER) == 1
     assert len(done.stderr.splitlines()) == 1
@@ -700,7 +709,7 @@ def test_column_names_among_the_fields(tmp_path: Path) -> None:
 
 def test_a_delimiter_inside_of_a_value_is_warned_of(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0, NAME="a|b\nc")])
-    arguments = as_settings(PIPES)
+    arguments = as_settings((*PIPES, "ggfmt.compatibility=12.2"))
     done = command(str(source), *arguments, cwd=tmp_path)
     assert done.returncode == 0
     assert "  warning: a reader finds 9 fields where 8 were written\n" in done.stdout
@@ -759,7 +768,17 @@ def test_nothing_in_the_data_can_steer_the_terminal(name: str, tmp_path: Path) -
 
 def test_a_pipe_gets_no_escape_codes_and_a_terminal_does(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0, NAME=NASTY)])
-    arguments = [sys.executable, "-m", "ggfmt", "preview", str(source), "--set", "gg.handler.h.format=json"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "ggfmt",
+        "preview",
+        str(source),
+        "--set",
+        "gg.handler.h.format=json",
+        "--set",
+        "ggfmt.compatibility=12.2",
+    ]
     arguments += ["--current-timestamp", "2015-09-18T13:39:35.447000"]
     status, shown = on_terminal(arguments, tmp_path)
     assert status == 0
@@ -777,7 +796,17 @@ def test_a_pipe_gets_no_escape_codes_and_a_terminal_does(tmp_path: Path) -> None
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no `tmux`")
 def test_on_a_narrow_terminal_nothing_is_lost(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0, NAME="x" * 200 + "END OF NAME")])
-    program = [sys.executable, "-m", "ggfmt", "preview", str(source), "--set", "gg.handler.h.format=json"]
+    program = [
+        sys.executable,
+        "-m",
+        "ggfmt",
+        "preview",
+        str(source),
+        "--set",
+        "gg.handler.h.format=json",
+        "--set",
+        "ggfmt.compatibility=12.2",
+    ]
     shown = on_tmux(" ".join(program), 50, tmp_path)
     assert "\x1b[36m" in shown
     assert "x" * 200 + "END OF NAME" in shown
@@ -806,7 +835,9 @@ def on_tmux(program: str, columns: int, cwd: Path) -> str:
 
 def test_an_output_that_lacks_characters(tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(0, NAME="表")])
-    done = command(str(source), "--set", "gg.handler.h.format=json", PYTHONIOENCODING="ascii")
+    done = command(
+        str(source), "--set", "gg.handler.h.format=json", "--set", "ggfmt.compatibility=12.2", PYTHONIOENCODING="ascii"
+    )
     assert done.returncode == 0
     assert '"NAME":"\\u8868"' in done.stdout
 

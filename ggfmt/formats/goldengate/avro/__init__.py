@@ -68,13 +68,13 @@ class AvroOptions(Options):
         Bool(),
         False,
         "Write numbers that are neither machine integers nor floating as exact decimals, a logical type of bytes.",
-        since="12.3.2",
+        since="19.1",
     )
     oracle_number_scale: int = option(
         Int(0, 38),
         38,
         "With decimals: how many digits a NUMBER without precision and scale has behind the point.",
-        since="12.3.2",
+        since="19.1",
     )
     max_precision: int | None = option(
         Int(1),
@@ -97,7 +97,7 @@ class AvroOptions(Options):
         Bool(),
         False,
         "Write dates and times as microseconds since 1970 in UTC; `gg.format.timestamp` has the mask of their texts.",
-        since="12.3.2",
+        since="19.1",
     )
 
     @property
@@ -138,7 +138,7 @@ class AvroOpOptions(AvroOptions):
 
 def _is_missing_option() -> bool:
     doc = "Write behind each column a boolean `<COLUMN>_isMissing`, as `avro_op` always does."
-    return option(Bool(), False, doc, since="12.3")
+    return option(Bool(), False, doc, since="19.1")
 
 
 @dataclass(frozen=True)

@@ -80,10 +80,10 @@ class DelimitedOptions(Options):
     iso8601_format: bool = iso8601_option()
     meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
     include_meta_column_names: bool = option(
-        Bool(), False, "Write the name of each metadata column as a field before its value.", since="21"
+        Bool(), False, "Write the name of each metadata column as a field before its value.", since="12.3.2"
     )
     wrap_strings_in_quotes: bool = option(
-        Bool(), False, "Put values of text in quotes, and double the quotes within.", since="21"
+        Bool(), False, "Put values of text in quotes, and double the quotes within.", since="12.3.2"
     )
     disable_escaping: bool = option(
         Bool(),
@@ -121,7 +121,7 @@ class DelimitedOptions(Options):
 class DelimitedTextOptions(DelimitedOptions):
     pk_update_handling: str = pk_update_option()
     enable_field_descriptor_headers: bool = option(
-        Bool(), False, "Start each file with a line of the names of all fields.", since="12.3.2"
+        Bool(), False, "Start each file with a line of the names of all fields.", since="19.1"
     )
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
@@ -132,7 +132,7 @@ class DelimitedTextOptions(DelimitedOptions):
 @dataclass(frozen=True)
 class DelimitedTextOpOptions(DelimitedOptions):
     include_group_cols: bool = option(
-        Bool(), False, "Write all names, then all before values, then all after values.", since="12.3.2"
+        Bool(), False, "Write all names, then all before values, then all after values.", since="19.1"
     )
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
@@ -178,8 +178,10 @@ FORMATS = (
         proposed=(
             "format.encoding=UTF-8",
             "format.fieldDelimiter=|",
+            "format.metaColumnsTemplate=${optype[op_type]},${objectname[table]},${timestamp[op_ts]},"
+            "${currenttimestampiso8601[current_ts]},${position[pos]},${alltokens[tokens]}",
         ),
         losses=(losses.NO_BEFORE_AS_EMPTY, *_LOSSES),
-        since="12.3.2",
+        since="19.1",
     ),
 )

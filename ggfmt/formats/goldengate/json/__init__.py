@@ -63,7 +63,14 @@ class JsonRecordOptions(Options):
     iso8601_format: bool = iso8601_option()
     include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.", until="19.1")
     meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
-    omit_null_values: bool = option(Bool(), False, "Leave out columns that are NULL.", since="19.1")
+    omit_null_values: bool = option(
+        # The manuals of these releases print that `false` omits NULL, and that `true` is the default.
+        Bool(),
+        False,
+        "Leave out columns that are NULL.",
+        since="12.3",
+        disputed=("12.3", "12.3.2"),
+    )
     omit_null_values_special_update_handling: bool = option(
         Bool(),
         False,
@@ -88,13 +95,13 @@ class JsonOptions(JsonRecordOptions):
         Bool(),
         False,
         "Write the columns of both images beside the metadata, as `before.NAME` and `after.NAME`.",
-        since="21",
+        since="12.3",
     )
     flatten_delimiter: str = option(
-        Text(), ".", "Stands between the name of an image and that of a column in a flattened message.", since="21"
+        Text(), ".", "Stands between the name of an image and that of a column in a flattened message.", since="12.3"
     )
-    before_object_name: str = option(Text(), "before", "Call the before image by this.", since="21")
-    after_object_name: str = option(Text(), "after", "Call the after image by this.", since="21")
+    before_object_name: str = option(Text(), "before", "Call the before image by this.", since="12.3")
+    after_object_name: str = option(Text(), "after", "Call the after image by this.", since="12.3")
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,14 @@ FORMATS = (
         writes="ggfmt.formats.goldengate.kafkaconnect.write",
         reads="ggfmt.formats.goldengate.kafkaconnect.read",
         handler_type=HANDLER_TYPE,
-        proposed=("fileSuffix=.json", "format.messageFormatting=op", "format.includePrimaryKeys=true"),
+        proposed=(
+            "fileSuffix=.json",
+            "kafkaProducerConfigFile=kafkaconnect.properties",
+            "topicMappingTemplate=${fullyQualifiedTableName}",
+            "keyMappingTemplate=${primaryKeys}",
+            "format.messageFormatting=op",
+            "format.includePrimaryKeys=true",
+        ),
         marks=(b'"payload"',),
         losses=(
             *(loss.when(_ROWS, *(str(setting) for setting in loss.only)) for loss in KEY_UPDATES),

@@ -1,0 +1,304 @@
+"""Event handlers of a configuration: the blocks `gg.eventhandler.<name>.`, their problems, and chains of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ggfmt.config.comments import before_comment
+from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, EventHandlerConfig, EventHandlerType, Work
+from ggfmt.config.goldengate_keys import listing
+from ggfmt.config.properties import Entry
+from ggfmt.config.property_names import is_placeholder
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
+from ggfmt.java.text import InvalidValueError, trim, visible
+from ggfmt.options.templates import NameTemplate
+from ggfmt.options.value_types import ValueType
+
+_KEY = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
+_CHAINED = "eventhandler"
+_LIST = "gg.eventhandlerlist"
+_BUCKETS = ("bucketMappingTemplate", "containerMappingTemplate")
+
+
+def part_span(entry: Entry, part: str | None) -> Span:
+    """Return the place of a part of a value; of the whole value if the part is not visible in the file."""
+    at = entry.source.find(part, entry.value_column - 1) if part and not entry.secret else -1
+    if at < 0 or part is None:
+        return entry.value_span
+    return Span(entry.file, entry.line, at + 1, len(part), entry.source)
+
+
+def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
+    """Yield GG103 if the value of a property that ggfmt does not apply is illegal."""
+    text = trim(entry.value)
+    if not text:
+        return
+    try:
+        kind.parse(text)
+    except InvalidValueError as error:
+        message = "is not a legal value" if entry.secret else str(error)
+        yield Diagnostic("GG103", f"`{entry.key}` {message}", part_span(entry, error.part), error.help)
+
+
+_EXAMPLES = {
+    "pathMappingTemplate": "./dirout",
+    "fileNameMappingTemplate": "${fullyQualifiedTableName}_${currentTimestamp}.json",
+    "stateFileDirectory": "./dirsta",
+    "topicMappingTemplate": "${fullyQualifiedTableName}",
+    "keyMappingTemplate": "${primaryKeys}",
+    "bucketMappingTemplate": "orders",
+    "region": "eu-central-1",
+}
+
+
+def missing_properties(prefix: str, names: Sequence[str], owner: str, place: Entry) -> Diagnostic:
+    """Return GG109 for properties that the manual requires of a type."""
+    keys = [f"{prefix}{name}" for name in names]
+    are = "is" if len(keys) == 1 else "are"
+    message = f"{listing(keys)} {are} missing, which {owner} need"
+    lines = [f"{key}={_EXAMPLES.get(name, '...')}" for key, name in zip(keys, names, strict=True)]
+    return Diagnostic("GG109", message, place.key_span, f"add {listing(lines)}")
+
+
+@dataclass
+class EventHandlerBlock:
+    """The properties of one event handler: the effective entry of each, by its name in the manual.
+
+    `type` is None if it is missing or unknown. `entries`: in the order of the files. `used`: a chain has it.
+    """
+
+    name: str
+    entries: list[Entry] = field(default_factory=list)
+    given: dict[str, Entry] = field(default_factory=dict)
+    type: EventHandlerType | None = None
+    used: bool = False
+
+    @property
+    def next(self) -> Entry | None:
+        """The entry that names the next event handler."""
+        entry = self.given.get("eventHandler")
+        return entry if entry is not None and trim(entry.value) else None
+
+    def value(self, name: str) -> Any:
+        """Return the value of a property; None if it is missing or illegal."""
+        entry = self.given.get(name)
+        known = self.type.find(name) if self.type is not None else None
+        if entry is None or known is None or known.kind is None or not trim(entry.value):
+            return None
+        try:
+            return known.kind.parse(trim(entry.value))
+        except InvalidValueError:
+            return None
+
+    def text(self, name: str) -> str | None:
+        entry = self.given.get(name)
+        return trim(entry.value) if entry is not None else None
+
+
+class EventHandlers:
+    """All event handlers of a configuration; problems are added to `findings`. `by_target`: GoldenGate makes handlers
+    itself, so that a block may change one of these.
+    """
+
+    def __init__(self, entries: Iterable[Entry], findings: list[Diagnostic], by_target: bool) -> None:
+        self.blocks: dict[str, EventHandlerBlock] = {}
+        self._findings = findings
+        self._by_target = by_target
+        entries = list(entries)
+        self._listed = any(entry.key.lower() == _LIST for entry in entries)
+        for entry in entries:
+            match = _KEY.fullmatch(entry.key)
+            if match is not None:
+                block = self.blocks.setdefault(match[1], EventHandlerBlock(match[1]))
+                block.entries.append(entry)
+        for block in self.blocks.values():
+            self._read(block)
+
+    def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
+        self._findings.append(Diagnostic(code, message, span, help))
+
+    # The properties of a block
+
+    def _read(self, block: EventHandlerBlock) -> None:
+        rests = [(entry, trim(_rest(entry))) for entry in block.entries]
+        chosen = next((entry for entry, rest in reversed(rests) if rest.lower() == "type"), None)
+        if is_placeholder(block.name) and chosen is None:
+            return  # reported as a placeholder
+        if chosen is not None:
+            text = before_comment(chosen)
+            block.type = EVENT_HANDLER_TYPES.get(text.lower())
+            if block.type is None and "." not in text:
+                help = suggestion(text, EVENT_HANDLER_TYPES)
+                message = f"`{visible(text)}` is not a type of event handlers that ggfmt knows"
+                self._report("GG123", message, chosen.value_span, help)
+        for entry, rest in rests:
+            self._take(block, entry, rest)
+        if chosen is None and not self._by_target:
+            key = f"gg.eventhandler.{block.name}.type"
+            near = next((rest for _, rest in rests if did_you_mean(rest, ("type",))), None)
+            help = f"`{near}` is not it: write `{key}`" if near else f"add `{key}`, such as `parquet` or `s3`"
+            self._report("GG109", f"`{key}` is missing", block.entries[0].key_span, help)
+        elif block.type is not None:
+            self._check_required(block, block.type, chosen)
+            self._check_values(block, block.type)
+
+    def _take(self, block: EventHandlerBlock, entry: Entry, rest: str) -> None:
+        known = block.type.find(rest) if block.type is not None else None
+        if known is None:
+            if block.type is not None and rest.lower() != _CHAINED:
+                self._report_unknown(block, block.type, entry, rest)
+            block.given[_own_name(rest)] = entry
+            return
+        if rest.lower() in map(str.lower, known.aliases):
+            meant = f"gg.eventhandler.{block.name}.{known.name}"
+            self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
+        earlier = block.given.get(known.name)
+        if earlier is not None and earlier.file == entry.file:
+            code = "GG128" if trim(earlier.value) == trim(entry.value) else "GG107"
+            same = ", with the same value" if code == "GG128" else ""
+            message = f"`{entry.key}` was given before, in line {earlier.line}{same}"
+            self._report(code, message, entry.key_span, "remove one of them")
+        block.given[known.name] = entry
+        if known.kind is not None:
+            self._findings += check_value(entry, known.kind)
+
+    def _report_unknown(self, block: EventHandlerBlock, type: EventHandlerType, entry: Entry, rest: str) -> None:
+        near = did_you_mean(rest, type.names)
+        others = [other.name for other in EVENT_HANDLER_TYPES.values() if other.own.find(rest)]
+        message = f"`{entry.key}` is not known as a property of event handlers of the type `{type.name}`"
+        if near is not None:
+            help = f"did you mean `gg.eventhandler.{block.name}.{near}`?"
+            self._report("GG101", message, entry.key_span, help)
+        elif others:
+            help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
+            self._report("GG110", message, entry.key_span, help)
+        else:
+            self._report("GG125", message, entry.key_span, None)
+
+    def _check_required(self, block: EventHandlerBlock, type: EventHandlerType, chosen: Entry | None) -> None:
+        if self._by_target:
+            return
+        given = {name for name, entry in block.given.items() if trim(entry.value)}
+        missing = [known.name for known in type.required if known.name not in given]
+        if missing:
+            owner = f"event handlers of the type `{type.name}`"
+            prefix = f"gg.eventhandler.{block.name}."
+            self._findings.append(missing_properties(prefix, missing, owner, chosen or block.entries[0]))
+
+    def _check_values(self, block: EventHandlerBlock, type: EventHandlerType) -> None:
+        bucket, path = block.given.get(_BUCKETS[0]), block.given.get("pathMappingTemplate")
+        if type.name == "s3" and bucket is not None:
+            literal = re.sub(r"\$\{.*\}", "", bucket.value)
+            if literal != literal.lower():
+                message = f"`{bucket.key}` has capitals, which no bucket of S3 can have"
+                help = "write it in small letters; `${toLowerCase[${schemaName}]}` makes them of a name"
+                self._report("GG141", message, bucket.value_span, help)
+        if type.name == "s3" and path is not None and trim(path.value).startswith("/"):
+            message = f"`{path.key}` starts with a `/`, which makes a directory without a name in S3"
+            self._report("GG142", message, path.value_span, "remove the `/` at the start")
+
+    # Chains
+
+    def chain(self, start: Entry, upstream: Entry | None, is_container: bool) -> tuple[EventHandlerConfig, ...]:
+        """Return the event handlers from the one that `start` names. `upstream`: the entry that chose the format of the
+        files; `is_container`: they are Avro object container files."""
+        found: list[EventHandlerConfig] = []
+        seen: list[str] = []
+        entry: Entry | None = start
+        converted: str | None = None
+        while entry is not None:
+            name = before_comment(entry)
+            block = self.blocks.get(name)
+            if name in seen:
+                message = f"`{entry.key}` goes back to `{name}`, so that the chain has no end"
+                self._report("GG141", message, entry.value_span, "remove it, or name another event handler")
+                break
+            seen.append(name)
+            if block is None:
+                self._report_missing(entry, name)
+                break
+            block.used = True
+            if block.type is None:
+                break
+            if block.type.reads_containers and (converted is not None or not is_container):
+                self._report_no_container(entry, block, upstream, converted)
+            if block.type.work is Work.CONVERT:
+                converted = block.type.name
+            if block.type.work is Work.NONE:
+                message = f"ggfmt does not carry out event handlers of the type `{block.type.name}`"
+                help = "the files stay as the handler before it leaves them"
+                self._report("GG145", message, block.given["type"].value_span, help)
+            found.append(_configured(block, block.type))
+            entry = block.next
+        return tuple(found)
+
+    def _report_missing(self, entry: Entry, name: str) -> None:
+        near = did_you_mean(name, self.blocks)
+        if self._by_target and near is None:
+            return
+        message = f"`{entry.key}` names `{visible(name)}`, but no property is `gg.eventhandler.{visible(name)}`"
+        help = f"did you mean `{near}`?" if near else f"add `gg.eventhandler.{visible(name)}.type` and its properties"
+        self._report("GG104", message, entry.value_span, help)
+
+    def _report_no_container(
+        self, entry: Entry, block: EventHandlerBlock, upstream: Entry | None, converted: str | None
+    ) -> None:
+        assert block.type is not None
+        if converted is not None:
+            message = f"`{block.name}` would convert files of `{converted}`, and reads Avro object containers alone"
+            self._report("GG141", message, entry.value_span, "have one event handler convert the files")
+            return
+        given = "`delimitedtext`, the default" if upstream is None else f"`{visible(trim(upstream.value))}`"
+        message = f"`{block.type.name}` converts Avro object container files, and the format is {given}"
+        help = "choose `avro_row_ocf` or `avro_op_ocf`"
+        self._report("GG112", message, (upstream or entry).value_span, help)
+
+    def report_unused(self, given: Mapping[str, Sequence[Entry]]) -> None:
+        """Report blocks that no chain has. `given`: the entries that name event handlers, by the name in them; those of
+        handlers that do not run, too."""
+        if self._by_target or self._listed:
+            return
+        for name, block in self.blocks.items():
+            chained = any(other.next is not None and trim(other.next.value) == name for other in self.blocks.values())
+            if block.used or chained or name in given or is_placeholder(name):
+                continue
+            place = block.entries[0]
+            near = did_you_mean(name, given)
+            help = f"`{given[near][0].key}` names `{near}`" if near else "name it in `eventHandler` of a File Writer"
+            message = f"`{place.key}` is never applied: no handler names the event handler `{visible(name)}`"
+            self._report("GG101", message, place.key_span, help)
+
+
+def _rest(entry: Entry) -> str:
+    match = _KEY.fullmatch(entry.key)
+    assert match is not None
+    return match[2]
+
+
+def _own_name(rest: str) -> str:
+    return "eventHandler" if rest.lower() == _CHAINED else rest
+
+
+def _configured(block: EventHandlerBlock, type: EventHandlerType) -> EventHandlerConfig:
+    options = None
+    if type.options is not None:
+        texts = {spec.name: block.given[spec.name].value for spec in type.options.specs() if spec.name in block.given}
+        try:
+            options = type.options.parse(texts)
+        except InvalidValueError:
+            options = type.options()  # the illegal value is reported
+    path, file = block.value("pathMappingTemplate"), block.value("fileNameMappingTemplate")
+    bucket = next((value for name in _BUCKETS if (value := block.value(name)) is not None), None)
+    return EventHandlerConfig(
+        block.name,
+        type.name,
+        options,
+        path if isinstance(path, NameTemplate) else None,
+        file if isinstance(file, NameTemplate) else None,
+        (block.text("finalizeAction") or "none").lower() == "delete",
+        bucket if isinstance(bucket, NameTemplate) else None,
+        block.text("accountName"),
+    )

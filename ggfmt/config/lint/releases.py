@@ -1,0 +1,212 @@
+"""The release of GoldenGate that a handler file is for, as its properties show.
+
+A sign is a property, a type, a format or a part of a value that manuals of some releases have. The newest sign says
+from which release on the file can be, the oldest last release up to which. `ggfmt.compatibility` overrides them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ggfmt.config.event_handlers import TARGETS
+from ggfmt.config.handler_types import GoldenGateProperty
+from ggfmt.config.lint.assembly import HandlerBuilder
+from ggfmt.config.lint.chains import EventHandlers
+from ggfmt.config.properties import SETTINGS, Entry
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.java.text import trim
+from ggfmt.options.releases import DEFAULT_RELEASE, FIRST_RELEASE, find_release, is_later, manual_name
+from ggfmt.options.templates import Case, NameTemplate
+
+_CHANGE = "set `ggfmt.compatibility` to change that"
+_EVENT_HANDLERS = "12.3.2"
+_AFTER_FIXED = "19.1"  # names in brackets and some keywords of `metaColumnsTemplate`
+_LATER_KEYWORDS = frozenset(
+    {"primarykeycolumns", "txind", "primarykeys", "static", "seqno", "rba", "metadatachanged", "groupname"}
+    | {"currenttimestampiso8601"}
+)
+_LAST_OF_SEVERAL_HANDLERS = "21"
+
+# Keys below no handler, with the first release that has them.
+_KEYS = {
+    "gg.transforms": "21",
+    "gg.aggregate.operations": "19.1",
+    "gg.compressed.update": "19.1",
+    "gg.validate.keyupdate": "19.1",
+    "gg.snowflake.mergemode": "21",
+}
+
+
+@dataclass(frozen=True)
+class Sign:
+    """A place of a file that some releases have alone: `first` to `last`, None for one that has not ended."""
+
+    entry: Entry
+    what: str
+    first: str
+    last: str | None = None
+
+    def where(self, several: bool) -> str:
+        """Return the place in words, with the file if there are several."""
+        if self.entry.file == SETTINGS:
+            return f"`--set` has {self.what}"
+        file = f" of {self.entry.file}" if several else ""
+        return f"line {self.entry.line}{file} has {self.what}"
+
+
+@dataclass(frozen=True)
+class ReleaseFinding:
+    """The release that messages follow, a key of `RELEASES`, and why, in a sentence.
+
+    `given`: `ggfmt.compatibility` names it. `contradiction`: two signs that no release has both, the newer first.
+    """
+
+    release: str
+    reason: str
+    given: bool = False
+    contradiction: tuple[Sign, Sign] | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def given_release(release: str, entry: Entry) -> ReleaseFinding:
+    """Return the release that `ggfmt.compatibility` names."""
+    where = "`--set`" if entry.file == SETTINGS else f"line {entry.line}"
+    return ReleaseFinding(release, f"release {manual_name(release)}, by `ggfmt.compatibility` in {where}", True)
+
+
+def found_release(signs: Sequence[Sign]) -> ReleaseFinding:
+    """Return the first release that all signs fit, or that of the newest sign."""
+    several = len({sign.entry.file for sign in signs if sign.entry.file != SETTINGS}) > 1
+    newest: Sign | None = None
+    for sign in signs:
+        if newest is None or is_later(sign.first, newest.first):
+            newest = sign
+    oldest: Sign | None = None
+    for sign in signs:
+        if sign.last and (oldest is None or oldest.last is None or is_later(oldest.last, sign.last)):
+            oldest = sign
+    if newest is not None and newest.first == FIRST_RELEASE:
+        newest = None
+    chosen = (find_release(newest.first) if newest else None) or DEFAULT_RELEASE
+    assumed = f"{manual_name(chosen)} is assumed; {_CHANGE}"
+    contradiction = None
+    if newest is not None and oldest is not None and oldest.last is not None:
+        if is_later(newest.first, oldest.last):
+            contradiction = newest, oldest
+        range = f"release {manual_name(newest.first)} to {manual_name(oldest.last)}"
+        range = f"release {manual_name(newest.first)}" if newest.first == oldest.last or contradiction else range
+        reason = f"{range}, since {newest.where(several)} and {oldest.where(several)}; {assumed}"
+    elif newest is not None:
+        since = f"release {manual_name(newest.first)} or later, since {newest.where(several)}"
+        reason = f"{since}; no later sign: {assumed}"
+    elif oldest is not None and oldest.last is not None:
+        reason = f"release {manual_name(oldest.last)} or earlier, since {oldest.where(several)}; {assumed}"
+    else:
+        reason = f"no property shows a release: {assumed}"
+    return ReleaseFinding(chosen, reason, contradiction=contradiction)
+
+
+def contradiction(found: ReleaseFinding) -> Iterator[Diagnostic]:
+    """Yield GG140 for signs that no release has together."""
+    if found.contradiction is None:
+        return
+    newer, older = found.contradiction
+    assert older.last is not None
+    several = newer.entry.file != older.entry.file
+    message = f"{newer.what} came with {manual_name(newer.first)}, and {older.where(several)}, which ended with "
+    message += manual_name(older.last)
+    help = "remove what the file's release does not have, or set `ggfmt.compatibility`"
+    yield Diagnostic("GG140", message, newer.entry.key_span, help)
+
+
+def signs(
+    assemblies: Sequence[HandlerBuilder],
+    event_handlers: EventHandlers,
+    entries: Sequence[Entry],
+    names: Mapping[str, object],
+) -> list[Sign]:
+    """Return the signs of a configuration, in the order of the files. `names`: those of `gg.handlerlist`."""
+    found = [sign for assembly in assemblies for sign in _of_handler(assembly)]
+    found += _of_event_handlers(event_handlers)
+    found += _of_keys(entries, names)
+    places = {id(entry): place for place, entry in enumerate(entries)}
+    return sorted(found, key=lambda sign: places.get(id(sign.entry), len(places)))
+
+
+def _of_handler(assembly: HandlerBuilder) -> Iterator[Sign]:
+    type = assembly.type
+    if type is not None and assembly.type_entry is not None and (type.since != FIRST_RELEASE or type.until):
+        yield Sign(assembly.type_entry, f"the type `{type.name}`", type.since, type.until)
+    chosen = assembly.given.get("format")
+    if chosen is not None and assembly.format is not None and assembly.format.since not in ("", FIRST_RELEASE):
+        yield Sign(chosen, f"the format `{assembly.format.name}`", assembly.format.since)
+    for entry, known in assembly.uncovered.values():
+        if known.since in ("", FIRST_RELEASE) or not known.since[0].isdigit() or not trim(entry.value):
+            continue
+        yield Sign(entry, f"`{known.name}`", known.since)
+    specs = assembly.format.options.specs() if assembly.format is not None else ()
+    for spec in specs:
+        given = assembly.given.get(f"format.{spec.name}")
+        if given is None or not trim(given.value) or not spec.since:
+            continue
+        of_type = type.find(spec.name) if type is not None and assembly.format_of_type is not None else None
+        since = of_type.since if of_type is not None else spec.since
+        if since != FIRST_RELEASE:
+            yield Sign(given, f"`{spec.name}`", since)
+        if spec.name == "metaColumnsTemplate":
+            yield from _of_template(assembly, given)
+    if type is None:
+        return
+    for name, entry in (*assembly.given.items(), *assembly.others.items()):
+        own = type.find(name) if not name.startswith("format") else None
+        if own is not None and trim(entry.value):
+            yield from _of_property(entry, own)
+    for name in ("path_mapping_template", "file_name_mapping_template"):
+        template: NameTemplate | None = getattr(assembly.handler, name)
+        if template is not None and any(isinstance(piece, Case) for piece in template.all()):
+            property = "pathMappingTemplate" if name.startswith("path") else "fileNameMappingTemplate"
+            if property in assembly.given:
+                yield Sign(assembly.given[property], "a keyword for small or capital letters", "12.3.2")
+
+
+def _of_property(entry: Entry, known: GoldenGateProperty) -> Iterator[Sign]:
+    if known.doubtful or (known.since == FIRST_RELEASE and known.until is None):
+        return
+    yield Sign(entry, f"`{known.name}`", known.since, known.until)
+
+
+def _of_template(assembly: HandlerBuilder, entry: Entry) -> Iterator[Sign]:
+    columns = getattr(assembly.options, "meta_columns_template", None) or ()
+    if any(column.name != column.keyword for column in columns):
+        yield Sign(entry, "names in brackets in `metaColumnsTemplate`", _AFTER_FIXED)
+    later = next((column.keyword for column in columns if column.keyword in _LATER_KEYWORDS), None)
+    if later is not None:
+        yield Sign(entry, f"`${{{later}}}`", _AFTER_FIXED)
+
+
+def _of_event_handlers(event_handlers: EventHandlers) -> Iterator[Sign]:
+    for block in event_handlers.blocks.values():
+        type = block.type
+        if type is None or not block.used:
+            continue
+        place = block.given.get("type", block.entries[0])
+        yield Sign(place, f"an event handler of the type `{type.name}`", type.since, type.until)
+        for name, entry in block.given.items():
+            known = type.own.find(name)
+            if known is not None and is_later(known.since, _EVENT_HANDLERS):
+                yield from _of_property(entry, known)
+
+
+def _of_keys(entries: Iterable[Entry], names: Mapping[str, object]) -> Iterator[Sign]:
+    for entry in entries:
+        key = entry.key.lower()
+        if key == "gg.target" and trim(entry.value):
+            target = TARGETS.get(trim(entry.value).lower())
+            yield Sign(entry, "`gg.target`", target.since if target is not None else "21")
+        elif key in _KEYS and trim(entry.value):
+            yield Sign(entry, f"`{entry.key}`", _KEYS[key])
+        elif key == "gg.handlerlist" and len(names) > 1:
+            yield Sign(entry, "several handlers", FIRST_RELEASE, _LAST_OF_SEVERAL_HANDLERS)

@@ -1,0 +1,110 @@
+"""What a run refuses of a handler whose file is right for GoldenGate. A check warns of it, with the same codes."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ggfmt.config.handler_options import HandlerConfig, RunOptions, not_done
+from ggfmt.diagnostics.codes import Severity
+from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import Context
+from ggfmt.formats.goldengate.metacolumns import variables_of
+from ggfmt.java.charsets import byte_order_mark, native_charset
+from ggfmt.java.date_format import date_mask
+from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.options.spec import Options
+from ggfmt.options.value_types import NATIVE, SchemaDirectory
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def as_warnings(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+    """Yield all that a run would refuse, as warnings of a check."""
+    for problem in (*layout_refusals(config, own), *_variables(config, own), *mask_refusals(config)):
+        yield replace(problem, level=Severity.WARNING)
+    for problem in _schema_directories(config):
+        yield replace(problem, level=Severity.WARNING)
+
+
+def layout_refusals(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+    """Yield GG515 for names of files that ggfmt does not make, and for a byte order mark that files cannot have."""
+    for problem in not_done(config, own.group_name):
+        name = f"gg.handler.{config.name}.{problem.property}"
+        if problem.property.startswith("gg."):
+            name = problem.property
+        place = config.place(problem.property)
+        yield Diagnostic("GG515", f"`{name}`: {visible(problem.message)}", place, problem.help)
+    yield from _no_mark(config, own)
+
+
+def with_charset(options: Options, native: str | None = None) -> Options:
+    """Return options with a charset in place of `native`: this machine's, unless `native` names one."""
+    if getattr(options, "encoding", None) != NATIVE:
+        return options
+    return replace(options, encoding=native or native_charset())  # type: ignore[call-arg]
+
+
+def _no_mark(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+    if not config.handler.bom:
+        return
+    from ggfmt.formats.api.writing import TextFraming  # it loads Arrow, which a check does without
+    from ggfmt.model.table import TableDef
+
+    options = with_charset(config.options)
+    context = Context(config.handler.include_tokens, own.compatibility)
+    framing = FORMATS[config.format].write_support.framing(TableDef("T"), options, context)
+    name = f"gg.handler.{config.name}.bom"
+    if not isinstance(framing, TextFraming):
+        message = f"`{name}` is for files of text, which `{config.format}` does not write"
+    elif byte_order_mark(getattr(options, "encoding", "UTF-8")):
+        message = f"`{name}` would be a second byte order mark: the `encoding` has one"
+    else:
+        return
+    yield Diagnostic("GG515", message, config.place("bom"), "remove it")
+
+
+def variables(config: HandlerConfig, own: RunOptions) -> tuple[Mapping[str, str], list[Diagnostic]]:
+    """Return the texts of the variables that the handler's template names, and GG411 if one has none."""
+    found, lacking = variables_of(config.options, dict(own.variables), own.group_name, os.environ)
+    if not lacking:
+        return found, []
+    help = "set `ggfmt.variables=NAME=VALUE,...`, or `ggfmt.groupName` for the name of the Replicat group"
+    message = f"`{lacking[0]}` in `metaColumnsTemplate` has no value here"
+    return found, [Diagnostic("GG411", message, config.place("format.metaColumnsTemplate"), help)]
+
+
+def _variables(config: HandlerConfig, own: RunOptions) -> list[Diagnostic]:
+    return variables(config, own)[1]
+
+
+def mask_refusals(config: HandlerConfig) -> Iterator[Diagnostic]:
+    """Yield GG216 if messages need the mask of times in columns, and the input has none."""
+    reads_by_mask = not FORMATS[config.format].handler_type  # Kafka Connect's converter has time stamps of one form
+    if not reads_by_mask or not getattr(config.options, "enable_timestamp_logical_type", False):
+        return
+    try:
+        date_mask(config.timestamp_mask)
+    except InvalidValueError as error:
+        message = f"`gg.format.timestamp` {error}"
+        if not config.timestamp_mask:
+            message = "`enableTimestampLogicalType` needs the mask of times in columns, `gg.format.timestamp`"
+        yield Diagnostic("GG216", message, config.place("format.enableTimestampLogicalType"), error.help)
+
+
+def _schema_directories(config: HandlerConfig) -> Iterator[Diagnostic]:
+    """Yield GG103 for a relative directory of schemas that leaves the output."""
+    for options, prefix in ((config.options, "format."), (config.handler, "")):
+        for spec in options.specs():
+            value = getattr(options, spec.attr)
+            if not isinstance(spec.kind, SchemaDirectory) or not value or _SCHEME.match(value):
+                continue
+            path = posixpath.normpath(value)
+            if path.split("/")[0] == "..":
+                message = f"the schema directory of handler `{config.name}` is relative, and not within the output"
+                help = "set another `schemaDirectory` or `schemaFilePath`, or an absolute path"
+                yield Diagnostic("GG103", message, config.place(f"{prefix}{spec.name}"), help)

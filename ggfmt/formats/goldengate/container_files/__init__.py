@@ -1,0 +1,83 @@
+"""Avro object container files of GoldenGate as Parquet and ORC files, as its event handlers write them.
+
+`ParquetOptions` and `OrcOptions` are the properties of the event handlers (GoldenGate for Big Data 12.3.2.1, tables 5-6
+and 5-3). `WITHOUT_EFFECT` has those that change nothing in a file of ggfmt, and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from ggfmt.options.spec import Options, option
+from ggfmt.options.value_types import Bool, Choice, Int, Number
+
+LZO = "LZO"
+_LZO_DOC = "refused: there is no library for it"
+_BLOCKS = "it is about the blocks of HDFS, which ggfmt does not lay out"
+
+WITHOUT_EFFECT = {
+    "validation": "the Parquet library checks every record against its schema in any case",
+    "maxPaddingSize": _BLOCKS,
+    "blockPadding": _BLOCKS,
+    "blockSize": _BLOCKS,
+    "bufferSize": "the ORC library chooses the size of its buffers",
+    "encodingStrategy": "the ORC library chooses encodings by itself",
+}
+
+
+@dataclass(frozen=True)
+class ParquetOptions(Options):
+    compression_codec: str = option(
+        Choice(
+            {
+                "UNCOMPRESSED": "do not compress",
+                "GZIP": "compress pages by gzip",
+                "SNAPPY": "compress pages by snappy",
+                LZO: _LZO_DOC,
+            }
+        ),
+        "UNCOMPRESSED",
+        "Compress the pages of Parquet files by this.",
+        since="12.3.2",
+    )
+    dictionary_encoding: bool = option(
+        Bool(), True, "Write repeated values of a column as a dictionary.", since="12.3.2"
+    )
+    validation: bool = option(Bool(), False, "Check records against their schema.", since="12.3.2")
+    dictionary_page_size: int = option(Int(1), 1 << 20, "The most bytes of a dictionary.", since="12.3.2")
+    page_size: int = option(Int(1), 1 << 20, "The size of a page in bytes.", since="12.3.2")
+    row_group_size: int = option(Int(1), 128 << 20, "The size of a row group in bytes.", since="12.3.2")
+    max_padding_size: int = option(Int(), 0, "The most bytes between two row groups.", since="12.3.2")
+
+
+@dataclass(frozen=True)
+class OrcOptions(Options):
+    compression_codec: str = option(
+        Choice(
+            {
+                "NONE": "do not compress",
+                "ZLIB": "compress by zlib",
+                "SNAPPY": "compress by snappy",
+                "LZ4": "compress by LZ4",
+                LZO: _LZO_DOC,
+            }
+        ),
+        "NONE",
+        "Compress ORC files by this.",
+        since="12.3.2",
+    )
+    block_padding: bool = option(Bool(), True, "Keep stripes within the blocks of HDFS.", since="12.3.2")
+    block_size: int | None = option(Int(1), None, "The size of a block of HDFS in bytes.", since="12.3.2")
+    buffer_size: int | None = option(Int(1), None, "The size of a buffer in bytes.", since="12.3.2")
+    encoding_strategy: str | None = option(
+        Choice({"COMPRESSION": "choose encodings for small files", "SPEED": "choose encodings for speed"}),
+        None,
+        "Choose encodings for this.",
+        since="12.3.2",
+    )
+    padding_tolerance: Decimal | None = option(
+        Number(), None, "The part of a stripe that padding may take.", since="12.3.2", example="0.05"
+    )
+    row_index_stride: int | None = option(Int(1), None, "The rows between two entries of the index.", since="12.3.2")
+    stripe_size: int | None = option(Int(1), None, "The size of a stripe in bytes.", since="12.3.2")
