@@ -50,7 +50,8 @@ class NumberRange:
         fraction = pc.max(pc.if_else(has_point, pc.subtract(pc.subtract(length, point), 1), 0)).as_py() or 0
         signs = pc.cast(pc.starts_with(known, "-"), pa.int32())
         whole = pc.max(pc.subtract(pc.if_else(has_point, point, length), signs)).as_py() or 0
-        found = cls(whole, fraction, False)
+        # The bytes below a NULL may have hidden that all numbers are whole.
+        found = cls(whole, fraction, not fraction and whole < _DIGITS_OF_LONG)
         others = pc.and_not(texts.is_valid(), plain)
         if others.true_count:
             for text in non_null_values(pc.unique(texts.filter(others))):

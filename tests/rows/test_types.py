@@ -20,6 +20,7 @@ import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.column_types import RULES, column_type, type_name
 from ggfmt.model.table import Kind, SqlType
+from ggfmt.rows.numbers import NumberRange
 
 Row = dict[str, Any]
 
@@ -329,3 +330,12 @@ def test_a_type_may_be_for_a_column_that_only_earlier_files_have(tmp_path: Path)
     settings: Row = {"checkpoint": tmp_path / "seen", "primary_keys": "ID", "master": "none"}
     with pytest.raises(UsageError, match=r"GG551.*`S.T.DAY` is `date` in the rows from before"):
         ggfmt.consolidate(tmp_path / "in", tmp_path / "out", types={"*.DAY": "string"}, **settings)
+
+
+def test_bytes_below_a_null_do_not_change_the_type_of_whole_numbers() -> None:
+    texts = pa.array(["7", "1.5", "12"])
+    buffers = texts.buffers()
+    hidden = pa.StringArray.from_buffers(3, buffers[1], buffers[2], pa.py_buffer(b"\x05"))  # the second one is NULL
+    assert hidden.to_pylist() == ["7", None, "12"]
+    assert NumberRange.of(hidden).type == pa.int64()
+    assert NumberRange.of(texts).type == pa.decimal128(18, 1)
