@@ -49,6 +49,9 @@ def validate_config(
             help="Check what depends on this machine. Default: only if `CI` is not set.",
         ),
     ] = None,
+    pass_over: Annotated[
+        bool, Option(panel="Checks", help="Pass over files that have no properties of GoldenGate, even named ones.")
+    ] = False,
     isolated: Annotated[bool, Option(panel="Checks", help="Ignore `ggfmt.toml` and `pyproject.toml`.")] = False,
     stdin_filename: Annotated[
         str | None, Option(metavar="FILE", panel="Display", help="The name of standard input in findings.")
@@ -80,27 +83,33 @@ def validate_config(
     """
     from ggfmt.config.lint import settings as of_linter
     from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
-    from ggfmt.config.lint.reading import lint
+    from ggfmt.config.lint.reading import check_file
     from ggfmt.diagnostics.codes import Severity
+    from ggfmt.java.text import visible
 
     files = arguments.texts(request.files)
     if fix and STANDARD_INPUT in files:
         raise typer.BadParameter("standard input cannot be written; use `--diff`", param_hint="--fix")
     chosen = of_linter.Settings(of_linter.command_line(select, ignore, extend_ignore, machine), isolated)
-    sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT)
+    sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT, pass_over)
     rules = {source.name: chosen.rules(source.name) for source in sources.found}
     given = arguments.lines(request.settings)
     fixer = _FixApplier(fix, diff, unsafe_fixes, given)
     found: dict[str, Sequence[Diagnostic]] = {}
+    releases: list[str] = []
     for source in sources.found:
         of_file = rules[source.name]
         if fix or diff:
             found[source.name] = fixer.apply(source, of_file)
         else:
-            found[source.name] = lint(source.content, source.name, of_file, given)
+            found[source.name], release = check_file(source.content, source.name, of_file, given)
+            if release is not None:
+                releases.append(f"{visible(source.name)}: {visible(release.reason)}")
     found = _deduplicated(found)
     _print(found, output_format, sys.stderr if diff else sys.stdout)
     sys.stdout.flush()
+    for line in releases:
+        emit("info", line)
     for line in _closing(found, sources.passed_over, fixer.left):
         emit("info", line)
     severities = {finding.severity for findings in found.values() for finding in findings}

@@ -120,12 +120,14 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> list[
     if config:
         message = f"the format `{to}` makes a handler of its own beside those of a handler file"
         raise argument_error(message, "give the format in the handler file, or leave the file out")
-    from ggfmt.config.handler_file import handler_lines
+    from ggfmt.config.handler_file import CONVERTED, converted_lines, handler_lines
     from ggfmt.formats import FORMATS
 
+    if to in CONVERTED:
+        return converted_lines(to)
     format = FORMATS.get(to)
     if format is None or format.writes is None:
-        written = [name for name, format in FORMATS.items() if format.writes is not None]
+        written = [*(name for name, format in FORMATS.items() if format.writes is not None), *CONVERTED]
         help = "; ".join(
             filter(None, (f"formats are {', '.join(f'`{name}`' for name in written)}", suggestion(to, written)))
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
+EventHandlers = Literal["below", "map"]
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,14 @@ class ConvertRequest:
         bool, Option(panel="Output", help="Check all, show what the run would do, and write nothing.")
     ] = False
     remote: Annotated[str | None, options.REMOTE, After("master")] = None
+    event_handlers: Annotated[
+        EventHandlers,
+        Option(
+            panel="Output",
+            help="Where event handlers put files: below the output directory, or in their stores (`map`).",
+        ),
+        After("strict_fidelity"),
+    ] = "below"
     _: KW_ONLY
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
     exclude: Annotated[str | Sequence[str] | None, options.EXCLUDE, After("table")] = None
@@ -155,6 +164,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         input_format=input_format,
         definitions=arguments.tables(request.definitions, source),
         mode=arguments.check_choice("mode", request.mode, Mode),
+        event_handlers=arguments.check_choice("event_handlers", request.event_handlers, EventHandlers),
         quarantine=arguments.check_choice("on_reject", request.on_reject, OnReject) == "quarantine",
         strict=request.strict_fidelity,
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),

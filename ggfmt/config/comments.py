@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ggfmt.config.properties import Comment, Entry, comment_above, comment_only
+from ggfmt.config.properties import Comment, Entry, comment_above, comment_only, revalued
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.java.text import JAVA_BLANKS, trim, visible
@@ -215,11 +215,17 @@ def misread_wrapper(entry: Entry, kind: ValueType[Any]) -> Diagnostic | None:
     if head or not text.startswith("CDATA["):
         closed = re.fullmatch(r"(.*)(?:\]\]>|[\])}])", inner.rstrip(JAVA_BLANKS), re.DOTALL)
         message = f"`{entry.key}` has a wrapper that is not `CDATA[...]`"
-        return Diagnostic("GG115", message, entry.value_span, _wrap(entry, closed[1] if closed else inner))
+        return _misread(entry, message, closed[1] if closed else inner)
     if "]" in inner:
         message = f"`{entry.key}` has text behind the `]` of its `CDATA[...]`"
         return Diagnostic("GG115", message, entry.value_span, "end the value with the `]`")
-    return Diagnostic("GG115", f"`{entry.key}` does not close its `CDATA[`", entry.value_span, _wrap(entry, inner))
+    return _misread(entry, f"`{entry.key}` does not close its `CDATA[`", inner)
+
+
+def _misread(entry: Entry, message: str, text: str) -> Diagnostic:
+    """Return GG115 for a wrapper around a text, with the line as it was probably meant."""
+    rewrite = None if entry.secret else revalued(entry, escape_value(f"CDATA[{text}]"))
+    return Diagnostic("GG115", message, entry.value_span, _wrap(entry, text), rewrite=rewrite)
 
 
 def lost_blanks(entry: Entry, kind: ValueType[Any], default: Any = "") -> Diagnostic | None:

@@ -215,6 +215,7 @@ class EventHandlerConfig:
     deletes  whether its files are removed once those after it are written
     bucket   template of the bucket or container of a store
     account  of the store, where a bucket alone does not identify it
+    region   of the store
     """
 
     name: str
@@ -225,6 +226,7 @@ class EventHandlerConfig:
     deletes: bool = False
     bucket: NameTemplate | None = None
     account: str | None = None
+    region: str | None = None
 
     @property
     def work(self) -> Work:

@@ -68,6 +68,32 @@ def handler_lines(format: Format, *settings: str) -> list[str]:
     return [*lines, f"ggfmt.compatibility={format.since}"]
 
 
+# Files that event handlers make of Avro object container files, by the type of the event handler.
+CONVERTED = ("parquet", "orc")
+_CONTAINER = "avro_row_ocf"
+_METADATA = (
+    "${objectname[table]},${optype[op_type]},${timestamp[op_ts]},${currenttimestampiso8601[current_ts]},"
+    "${position[pos]},${primarykeycolumns[primary_keys]},${alltokens[tokens]}"
+)
+
+
+def converted_lines(type: str) -> list[str]:
+    """Return a handler that writes operations as Parquet or ORC, one file after the other for each table."""
+    prefix = f"gg.handler.{type}."
+    return [
+        f"{prefix}format={_CONTAINER}",
+        f"{prefix}format.pkUpdateHandling=update",
+        f"{prefix}format.metaColumnsTemplate={_METADATA}",
+        f"{prefix}includeTokens=true",
+        f"{prefix}finalizeAction=delete",
+        f"{prefix}eventHandler={type}",
+        f"gg.eventhandler.{type}.type={type}",
+        f"gg.eventhandler.{type}.pathMappingTemplate=${{fullyQualifiedTableName}}",
+        f"gg.eventhandler.{type}.fileNameMappingTemplate=${{fullyQualifiedTableName}}_${{currentTimestamp}}.{type}",
+        "ggfmt.compatibility=21",
+    ]
+
+
 def _proposed(format: Format) -> Iterator[str]:
     """Yield the settings of the format, as lines without `gg.handler.<name>.`."""
     yield f"type={format.handler_type}" if format.handler_type else f"format={format.name}"

@@ -1,8 +1,9 @@
 """Java properties files, and `--set` settings, as entries with their places.
 
 The package `javaproperties` parses the syntax. This module adds the line and column of every key and value, and
-continues after a malformed line, so that all of them are found. Bytes are UTF-8, as in files with Chinese comments, or
-else ISO-8859-1, as in Java. Comments are kept, because some are directives for ggfmt.
+continues after a malformed line, so that all of them are found. Java reads ISO-8859-1: keys and values of a file in
+UTF-8 are what Java makes of its bytes, and lines and columns are those that an editor shows. Comments are kept, because
+some are directives for ggfmt.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from ggfmt.config.foreign_files import find_nearby
 from ggfmt.diagnostics.diagnostic import (
     MASK,
     Diagnostic,
@@ -47,7 +49,7 @@ class Entry:
     the like) is masked in `source` and left out of the representation.
 
     `separator` and `raw`: the text after the key in the file; `raw` is the value with its escapes. `continued`: the
-    natural lines after the first.
+    natural lines after the first. `misread`: the key or the value has characters of UTF-8, which Java reads as others.
     """
 
     key: str
@@ -63,6 +65,7 @@ class Entry:
     raw: str = field(repr=False)
     continued: tuple[str, ...] = field(repr=False)
     secret: bool
+    misread: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -94,13 +97,14 @@ class Comment(NamedTuple):
 
 class ParsedProperties(NamedTuple):
     """The entries in order, an error for each place that could not be read, and the comments. `missing`: the file does
-    not exist or cannot be read.
+    not exist or cannot be read. `marked`: it starts with a byte order mark, which Java takes for text.
     """
 
     entries: tuple[Entry, ...]
     diagnostics: tuple[Diagnostic, ...]
     comments: tuple[Comment, ...] = ()
     missing: bool = False
+    marked: bool = False
 
 
 class DecodedText(NamedTuple):
@@ -118,9 +122,8 @@ def read_properties(path: str) -> ParsedProperties:
             content = stream.read()
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        return ParsedProperties(
-            (), (Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path)),), missing=True
-        )
+        finding = Diagnostic("GG100", f"the file cannot be read: {reason}", Span(path), find_nearby(path))
+        return ParsedProperties((), (finding,), missing=True)
     return parse_content(content, path)
 
 
@@ -128,7 +131,9 @@ def parse_content(content: bytes, file: str) -> ParsedProperties:
     """Return the entries of the bytes of a file; GG100 for UTF-16, GG108 for every malformed escape."""
     if is_utf_16(content):
         return ParsedProperties((), (Diagnostic("GG100", "the file is UTF-16", Span(file), "save it as UTF-8"),))
-    return parse_properties(decode(content).text, file)
+    decoded = decode(content)
+    parsed = parse_properties(decoded.text, file, as_java=decoded.encoding == "utf-8")
+    return parsed._replace(marked=bool(decoded.mark))
 
 
 def is_utf_16(content: bytes) -> bool:
@@ -174,8 +179,10 @@ def line_of(key: str, value: str) -> str:
     return javaproperties.join_key_value(key, value)
 
 
-def parse_properties(text: str, file: str, first_line: int = 1) -> ParsedProperties:
-    """Return the entries of a text; GG108 for every malformed escape."""
+def parse_properties(text: str, file: str, first_line: int = 1, as_java: bool = False) -> ParsedProperties:
+    """Return the entries of a text; GG108 for every malformed escape. `as_java`: the text is that of a file in UTF-8,
+    which Java reads as ISO-8859-1.
+    """
     import javaproperties  # it loads an HTTP client, which no worker needs
 
     entries: list[Entry] = []
@@ -191,7 +198,7 @@ def parse_properties(text: str, file: str, first_line: int = 1) -> ParsedPropert
                     comments.add(logical)
                 elif isinstance(element, javaproperties.KeyValue):
                     comments.stand_above(logical.numbers)
-                    entries.append(_entry(element, logical, file))
+                    entries.append(_entry(element, logical, file, as_java))
                 else:
                     comments.stand_above(range(0))
             ended = True
@@ -286,16 +293,28 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
     return start if match is None else match.end()
 
 
-def _entry(element: javaproperties.KeyValue, logical: _LogicalLine, file: str) -> Entry:
+def _as_java(text: str) -> str:
+    """Return a part of a file in UTF-8, with its escapes, as Java reads it."""
+    import javaproperties
+
+    read: str = javaproperties.unescape(text.encode("utf-8").decode("iso-8859-1"))
+    return read
+
+
+def _entry(element: javaproperties.KeyValue, logical: _LogicalLine, file: str, as_java: bool) -> Entry:
     key_end, value_start = logical.separator()
     first = logical.natural[0]
     column = logical.first_line_column(0)
     value_column = logical.first_line_column(value_start)
     secret = _is_secret(element.key, element.value)
     value = first[value_column : len(first) - (len(logical.natural) > 1)].rstrip(JAVA_BLANKS)
+    key, given = element.key, element.value
+    misread = as_java and not logical.text.isascii()
+    if misread:
+        key, given = _as_java(logical.text[:key_end]), _as_java(logical.text[value_start:])
     return Entry(
-        key=element.key,
-        value=element.value,
+        key=key,
+        value=given,
         file=file,
         line=logical.number,
         column=column + 1,
@@ -307,6 +326,7 @@ def _entry(element: javaproperties.KeyValue, logical: _LogicalLine, file: str) -
         raw=logical.text[value_start:],
         continued=tuple(logical.natural[1:]),
         secret=secret,
+        misread=misread,
     )
 
 
@@ -361,6 +381,11 @@ def renamed_key(entry: Entry, key: str) -> Rewrite | None:
         return None
     start = entry.column - 1
     return _line(entry, entry.source[:start] + key + entry.source[start + entry.key_length :])
+
+
+def revalued(entry: Entry, value: str) -> Rewrite | None:
+    """Return the rewrite that gives the entry another value, with its escapes."""
+    return _line(entry, entry.source[: entry.value_column - 1] + value)
 
 
 def comment_above(entry: Entry, at: int) -> Rewrite | None:

@@ -139,6 +139,9 @@ def nearest_key(key: str, listed: Iterable[str]) -> str | None:
         return f"gg.handler.{match[1]}.{match[2]}"
     if key.startswith("gg.handler.") and key[len("gg.handler.") :] in set(listed):
         return f"{key}.format"
+    inner = re.search(r"gg\.(?:event)?handler\..+", key[1:], re.DOTALL)
+    if inner:
+        return inner[0]
     section = re.fullmatch(r"gg\.([^.]+)\.([^.]+\..+)", key, re.DOTALL)
     near = did_you_mean(section[1], _SECTIONS) if section else None
     if section and near:

@@ -1,7 +1,7 @@
 """An example of each code: what is wrong, and the same corrected.
 
 Codes of a configuration have lines of a handler file; others have the line of the command, the record, or the lines of
-the handler file that matter. `\\xfc` and the like in a record stand for one byte.
+the handler file that matter. `\\xfc` and the like stand for one byte.
 """
 
 from __future__ import annotations
@@ -158,6 +158,14 @@ EXAMPLES: dict[str, _Pair] = {
     "GG142": (
         _file("format=json", "fileNameMappingTemplate=${tableName}_${operationCount}.json"),
         _file("format=json", "fileNameMappingTemplate=${tableName}.json"),
+    ),
+    "GG143": (
+        r"\xef\xbb\xbfgg.handlerlist=out" "\ngg.handler.out.format=json",
+        "gg.handlerlist=out\ngg.handler.out.format=json",
+    ),
+    "GG144": (
+        _file("format=delimitedtext", "format.fieldDelimiter=\u00a6"),
+        _file("format=delimitedtext", r"format.fieldDelimiter=\u00a6"),
     ),
     "GG145": (
         _file("format=avro_row_ocf", "eventHandler=db", " gg.eventhandler.db.type=snowflake"),

@@ -251,8 +251,8 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
     "GG131": note(
         "a template of a handler file",
         "The file contains placeholders (`{{ }}`, `{% %}`, `%{ }`, `${ }`) that a program fills in before GoldenGate "
-        "reads the file. ggfmt does not check lines with placeholders. If placeholders decide which handlers and "
-        "formats exist, it does not check other lines either.",
+        "reads the file. ggfmt does not check lines with placeholders. If statements (`{% %}`) choose lines, or "
+        "placeholders decide which handlers and formats exist, it does not check other lines either.",
     ),
     "GG132": warning(
         "an overridden list of handlers",
@@ -309,6 +309,17 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "a value with an unwanted effect",
         "GoldenGate takes the value, and it does not do what it seems to: for example, counts in "
         "`fileNameMappingTemplate` are always 0, and a `*.jar` in a class path names no file.",
+    ),
+    "GG143": error(
+        "a byte order mark",
+        "The file starts with a byte order mark of UTF-8. Java takes it for a part of the first key, so that "
+        "GoldenGate never sees this property. `validate-config --fix` removes the mark.",
+    ),
+    "GG144": warning(
+        "characters that Java reads as others",
+        "Java reads handler files as ISO-8859-1, one byte for a character. A character beyond ASCII in a file in UTF-8 "
+        "is two or more characters for GoldenGate, and for ggfmt. Write it as `\\uXXXX`; `validate-config --fix` does "
+        "so. Comments do not matter.",
     ),
     "GG145": note(
         "an event handler that ggfmt does not carry out",

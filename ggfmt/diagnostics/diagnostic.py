@@ -167,7 +167,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """Return the known word nearest to `word`, ignoring case; None if none is near."""
     folded = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
-    return folded[near[0]] if near else None
+    # A part of the word is another word: `stageType` does not mean `type`.
+    return folded[near[0]] if near and 2 * len(near[0]) >= len(word) else None
 
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:

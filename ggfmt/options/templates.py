@@ -494,6 +494,8 @@ _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
     "substring": (2, 3, _substring),
     "regex": (3, 3, _regex),
 }
+KEYWORDS = frozenset(name.lower() for name in (*_KEYWORDS, *UNKNOWN_VALUES))
+
 _EXAMPLES = {
     "staticMap": "write `${staticMap[S.T1=one,S.T2=two][others]}`",
     "columnValue": "write `${columnValue[COUNTRY]}`, or `${columnValue[S.T1=COUNTRY,S.T2=CODE][no value][no column]}`",

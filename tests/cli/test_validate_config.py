@@ -18,14 +18,14 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lint_command import as_nobody, checked, here, write
+from lint_command import RELEASES, as_nobody, checked, here, write
 from places import ROOT
 from strategies import examples
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.lint.fix import apply_fixes, apply_rewrites, fix_file, patch
 from ggfmt.config.lint.reading import has_properties, lint
-from ggfmt.config.properties import parse_content
+from ggfmt.config.properties import parse_content, read_properties
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Rewrite, Span, UsageError
 from ggfmt.render.diagnostics import fold_similar
 
@@ -82,7 +82,7 @@ def test_a_file_without_findings_prints_nothing(here: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "plain", "strict"),
-    [(GOOD, 0, 0), (NOTED, 0, 0), (RENAMED, 0, 1), (WRONG, 1, 1), ("gg.log=x", 1, 1), ("", 0, 0)],
+    [(GOOD, 0, 0), (NOTED, 0, 0), (RENAMED, 0, 1), (WRONG, 1, 1), ("gg.log=x", 1, 1)],
 )
 def test_the_exit_code(here: Path, text: str, plain: int, strict: int) -> None:
     write(here / "a.properties", text)
@@ -159,6 +159,7 @@ def test_missing_files_are_told_all_at_once_before_anything_else(here: Path) -> 
     told = "  help: a handler file ends in `.properties` or `.props` and has `gg.` keys\n"
     assert done.stderr.decode() == (
         "b.properties: error[GG100] the file cannot be read: No such file or directory\n"
+        "  help: did you mean `a.properties`?\n"
         "*.props: error[GG100] the pattern fits no file\n"
         f"empty: error[GG100] the directory has no handler file\n{told}"
         f"producers: error[GG100] the directory has no handler file\n{told}"
@@ -185,18 +186,68 @@ def test_a_directory_is_its_handler_files_by_name(here: Path) -> None:
     assert (code, err) == (1, "5 files: 5 errors\n3 files: no GoldenGate properties, passed over\n")
 
 
-def test_a_file_without_properties_of_goldengate_is_passed_over(here: Path) -> None:
-    write(here / "README.md", "# Orders\n\nThe file gg.properties:\n\n- is here\n  GG.ORDERS: 2 inserts\n")
-    for output_format in FORMATS:
-        code, out, err = checked("README.md", strict=True, output_format=output_format)
-        assert (code, err) == (0, "README.md: no GoldenGate properties, passed over\n")
-        assert b"GG1" not in out
+def test_a_file_without_properties_of_goldengate_is_passed_over_in_a_directory(here: Path) -> None:
     write(here / "conf" / "a.properties", GOOD)
-    producer = write(here / "conf" / "p.properties", PRODUCER)
+    write(here / "conf" / "p.properties", PRODUCER)
     write(here / "conf" / "q.properties", PRODUCER)
     told = "1 file: no findings\n2 files: no GoldenGate properties, passed over\n"
-    assert checked("conf", str(producer)) == (0, b"", told)
-    assert checked("-", given=PRODUCER.encode()) == (0, b"", "<stdin>: no GoldenGate properties, passed over\n")
+    assert checked("conf") == checked("conf/*.properties") == (0, b"", told)
+
+
+PARAMETERS = """-- orders to Kafka
+REPLICAT rkafka
+TARGETDB LIBFILE libggjava.so SET property=dirprm/kafka.props
+MAP GG.*, TARGET GG.*;
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "# Orders\n\nThe file gg.properties:\n\n- is here\n  GG.ORDERS: 2 inserts\n",
+            "has no properties of GoldenGate",
+        ),
+        (PRODUCER, "it seems to be a file of a Kafka producer"),
+        ("log4j.rootLogger=INFO", "it seems to be a file of log4j"),
+        (PARAMETERS, "this is a Replicat parameter file; it names `dirprm/kafka.props`"),
+        ("extract EJ\n", "this is a parameter file of Extract"),
+        ("", "has no properties of GoldenGate"),
+    ],
+)
+def test_a_file_that_is_named_and_is_no_handler_file_fails(here: Path, text: str, told: str) -> None:
+    write(here / "rkafka.prm", text)
+    with pytest.raises(UsageError, match="GG100") as caught:
+        checked("rkafka.prm")
+    assert told in str(caught.value)
+    with pytest.raises(UsageError, match="GG100"):
+        checked("-", given=text.encode())
+
+
+def test_the_release_of_each_file_is_said(here: Path) -> None:
+    write(here / "a.properties", "gg.handlerlist=k\ngg.handler.k.type=elasticsearch\ngg.handlerlist=h\n")
+    write(here / "b.properties", "gg.handlerlist=h\ngg.handler.h.type=filewriter\ngg.handler.h.format=json\n")
+    write(here / "c.properties", "gg.handlerlist=h\ngg.handler.h.format=json\nggfmt.compatibility=21.1\n")
+    write(here / "d.properties", "gg.handlerlist=h\ngg.handler.h.format=json\n")
+    write(here / "e.properties", "gg.handlerlist=h\ngg.handler.h.format=canal_json\n")
+    told = process(here, "*.properties").stderr.decode().splitlines()
+    later = "release 12.3.2.1 or later, since line 2 has the type `filewriter`; no later sign: 12.3.2.1"
+    change = "is assumed; set `ggfmt.compatibility` to change that"
+    assert [line for line in told if RELEASES.match(f"{line}\n")] == [
+        f"b.properties: {later} {change}",
+        "c.properties: release 21.1, by `ggfmt.compatibility` in line 3",
+        f"d.properties: no property shows a release: 12.2.0.1 {change}",
+    ]
+
+
+def test_a_directory_in_place_of_a_file(here: Path) -> None:
+    write(here / "conf" / "orders.properties", GOOD)
+    done = process(here, "orders.properties")
+    assert done.returncode == 2
+    found = read_properties("conf").diagnostics[0]
+    assert found.help == "give a file of the directory: `conf/orders.properties`"
+    (found,) = read_properties("conf/order.properties").diagnostics
+    assert found.help == "did you mean `conf/orders.properties`?"
 
 
 @pytest.mark.parametrize("key", ["gg.x", "  GG.HandlerList", "goldengate.x", "ggfmt.x", "a=1\rgg.x", "\tgg.\\u1"])
@@ -245,7 +296,8 @@ def test_a_link_to_nothing_is_told(here: Path) -> None:
     (here / "conf" / "b.properties").symlink_to("nowhere")
     with pytest.raises(UsageError) as caught:
         checked("conf")
-    assert str(caught.value) == "conf/b.properties: error[GG100] the file cannot be read: No such file or directory"
+    told = "conf/b.properties: error[GG100] the file cannot be read: No such file or directory"
+    assert str(caught.value).startswith(told)
 
 
 def test_what_may_not_be_read_is_told(here: Path) -> None:
@@ -632,12 +684,12 @@ def apply_patch(directory: Path, change: bytes) -> None:
 @given(contents() | st.binary(max_size=60), st.sampled_from(FORMATS), st.booleans())
 @examples(150)
 def test_any_bytes_give_an_answer_that_can_be_read(content: bytes, output_format: str, diff: bool) -> None:
-    code, out, err = checked("-", given=content, output_format=output_format, diff=diff)
     found = lint(content, "<stdin>")
     if not has_properties(content):
-        assert code == 0
-        assert err.endswith("<stdin>: no GoldenGate properties, passed over\n")
+        with pytest.raises(UsageError, match="GG100"):
+            checked("-", given=content, output_format=output_format, diff=diff)
         return
+    code, out, err = checked("-", given=content, output_format=output_format, diff=diff)
     assert code == int(any(one.severity.value == "error" for one in found))
     *told, summary = err.split("\n")[:-1]
     assert summary.startswith("1 file: ")
@@ -694,7 +746,7 @@ def test_on_a_terminal(here: Path) -> None:
     assert cut.endswith("密...")
     assert 60 - 4 <= len(cut) + cut.count("密") <= 60
     assert plain[plain.index(cut) + 1] == "    | " + "^" * len("gg.handler.a.foo")
-    assert plain[-1] == "1 file: 1 error, 1 warning"
+    assert plain[-1] == "1 file: 1 error, 2 warnings"
     assert "\x1b" not in "".join(on_tmux(here, 60, "validate-config a.properties | cat"))
     assert "\x1b[31m" not in "".join(on_tmux(here, 60, "validate-config a.properties", NO_COLOR="1"))
 

@@ -341,7 +341,11 @@ def test_a_misprinted_format_is_no_reason_for_the_default(read: Read) -> None:
 
 
 def test_handlers_that_are_off_are_not_taken_for_misprints(read: Read) -> None:
-    assert told(read, k("gg.handler.kk.type=kafka\ngg.handler.kk.mode=op\ngg.handler.other.mode=op")) == []
+    assert told(read, k("gg.handler.kk.type=kafka\ngg.handler.kk.mode=op")) == []
+    assert told(read, k("gg.handler.other.mode=op\ngg.handler.other.filter=x")) == [
+        "a:3:1: warning[GG101] `gg.handler.other.mode` belongs to no listed handler; handlers are `k`; this one has no "
+        "`type` and no `format`"
+    ]
 
 
 def test_a_setting_for_a_handler_that_is_not_listed(read: Read) -> None:

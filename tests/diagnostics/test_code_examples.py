@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from ggfmt.cli import app
 from ggfmt.config.handlers import read_configuration
+from ggfmt.config.lint.fix import apply_fixes
 from ggfmt.config.lint.reading import lint
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.code_examples import EXAMPLES
@@ -102,6 +103,15 @@ def test_lines_of_a_handler_file(code: str, tmp_path: Path, monkeypatch: pytest.
     assert code not in after
     # Notes say what may be meant.
     assert {found for found in after if CODES[found].severity is not Severity.NOTE} == set()
+
+
+@pytest.mark.example("GG143")
+def test_a_byte_order_mark() -> None:
+    before, after = EXAMPLES["GG143"]
+    content = before.replace(r"\xef\xbb\xbf", "\ufeff").encode()
+    assert [found.code for found in lint(content, "f")] == ["GG143"]
+    assert apply_fixes(content, lint(content, "f"))[0] == after.encode()
+    assert lint(after.encode(), "f") == ()
 
 
 @pytest.mark.example("GG127")

@@ -213,7 +213,7 @@ def test_headers_and_metadata_do_not_make_files_the_same(place: Place) -> None:
 @pytest.mark.parametrize("kind", ["delimitedtext", "avro_row_ocf", "avro_op_ocf", "xml", "debezium_json"])
 def test_a_new_file_of_the_same_name_is_read_in_every_format(place: Place, tmp_path: Path, kind: str) -> None:
     """Their headers and schemas are equal from day to day."""
-    properties = ["gg.handler.h.format=" + kind]
+    properties = ["gg.handler.h.format=" + kind, "ggfmt.compatibility=12.2"]
     if kind == "delimitedtext":
         properties.append("gg.handler.h.format.enableFieldDescriptorHeaders=true")
     definitions = {"GG.TCUSTORD": TableDef("GG.TCUSTORD", (Column("ID"), Column("NAME"), Column("AMOUNT")))}

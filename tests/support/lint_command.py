@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -17,9 +18,12 @@ import typer
 from ggfmt.cli.validate import validate_config
 from ggfmt.commands.inspection import LintRequest
 
+# The line on standard error that says which release a file is for.
+RELEASES = re.compile(r"^.*: (?:release [0-9]|no property shows a release).*\n", re.MULTILINE)
+
 
 def checked(*files: str | Path, given: bytes = b"", **options: Any) -> tuple[int, bytes, str]:
-    """Exit code, standard output and standard error of the command in this process."""
+    """Exit code, standard output and standard error of the command in this process, without the releases of files."""
     streams = [io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="\n") for content in (b"", b"", given)]
     out, err, standard_input = streams
     code = 0
@@ -37,7 +41,7 @@ def checked(*files: str | Path, given: bytes = b"", **options: Any) -> tuple[int
         stream.flush()
         assert isinstance(stream.buffer, io.BytesIO)
         contents.append(stream.buffer.getvalue())
-    return code, contents[0], contents[1].decode()
+    return code, contents[0], RELEASES.sub("", contents[1].decode())
 
 
 @pytest.fixture

@@ -71,6 +71,10 @@ class HandlerBuilder:
         self.is_left_out = self.format_of_type is None and not self._has_formatter(bool(of_format))
         self.format_given = bool(of_format)
         self._check_type(self.format_given)
+        own_format = self.type.own.find("format") if self.type is not None else None
+        if own_format is not None and own_format.kind is not None:
+            for _, entry in of_format:
+                self.findings += check_value(entry, own_format.kind)
         if self.format_of_type is None:
             self.format = None if self.is_left_out else self._format(of_format)
         else:
@@ -132,7 +136,10 @@ class HandlerBuilder:
             self._report("GG123", f"`{shown}` is not a type of handlers that ggfmt knows", span, help)
         if not self.is_left_out:
             return
-        if self.type is not None and self.type.formats is handler_types.Formats.NONE:
+        if self.type is not None and self.type.own.find("format") is not None:
+            message = f"handlers of the type `{shown}` make messages of their own, which ggfmt does not write"
+            help = f"`ggfmt run` leaves `{self.name}` out"
+        elif self.type is not None and self.type.formats is handler_types.Formats.NONE:
             message = f"handlers of the type `{shown}` have no formatter"
             help = f"`ggfmt run` leaves `{self.name}` out" + ("; its `format` has no effect" if format_given else "")
         else:

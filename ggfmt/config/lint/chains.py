@@ -167,14 +167,14 @@ class EventHandlers:
 
     def _report_unknown(self, block: EventHandlerBlock, type: EventHandlerType, entry: Entry, rest: str) -> None:
         near = did_you_mean(rest, type.names)
-        others = [other.name for other in EVENT_HANDLER_TYPES.values() if other.own.find(rest)]
+        folded = rest.lower()
+        others = [other.name for other in EVENT_HANDLER_TYPES.values() if folded in map(str.lower, other.own.names)]
         message = f"`{entry.key}` is not known as a property of event handlers of the type `{type.name}`"
-        if near is not None:
-            help = f"did you mean `gg.eventhandler.{block.name}.{near}`?"
-            self._report("GG101", message, entry.key_span, help)
-        elif others:
+        if others:
             help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
             self._report("GG110", message, entry.key_span, help)
+        elif near is not None:
+            self._report("GG101", message, entry.key_span, f"did you mean `gg.eventhandler.{block.name}.{near}`?")
         else:
             self._report("GG125", message, entry.key_span, None)
 
@@ -301,4 +301,5 @@ def _configured(block: EventHandlerBlock, type: EventHandlerType) -> EventHandle
         (block.text("finalizeAction") or "none").lower() == "delete",
         bucket if isinstance(bucket, NameTemplate) else None,
         block.text("accountName"),
+        block.text("region"),
     )

@@ -21,14 +21,14 @@ from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.type_checks import check_file_writer, check_message_templates, check_required
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.codes import Severity
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.options import DELETE_INSERT, PK_UPDATE_HANDLING
 from ggfmt.java.charsets import encoder
 from ggfmt.java.text import trim, visible
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, is_available, is_later
 from ggfmt.options.spec import Options, OptionSpec
-from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation, SchemaDirectory, Text
+from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation, SchemaDirectory, Text, ValueType
 
 CONTROL_FILE = "createControlFile"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -89,9 +89,21 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
         if misread is not None:
             yield misread
             continue
+        quoted = _quoted(item.entry, kind)
+        if quoted is not None:
+            yield quoted
         for problem in (lost_blanks(item.entry, kind, item.spec.default), odd_delimiter(item.entry, kind, item.value)):
             if problem is not None:
                 yield problem
+
+
+def _quoted(entry: Entry, kind: ValueType[Any]) -> Diagnostic | None:
+    """Return GG142 for a value in quotes, which a properties file does not need."""
+    text = trim(entry.value)
+    if type(kind) is not Text or len(text) < 2 or text[0] not in "\"'" or text[-1] != text[0]:
+        return None
+    message = f"the quotes are a part of the value of `{entry.key}`"
+    return Diagnostic("GG142", message, entry.value_span, "remove them, unless they are meant")
 
 
 def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagnostic]:
@@ -218,6 +230,8 @@ GOLDENGATE = "GoldenGate for Big Data"
 # The code of a property that ggfmt does not apply.
 UNCOVERED = "GG127"
 
+_METADATA = "metaColumnsTemplate"
+
 # The code of a release whose metadata are not known.
 UNKNOWN_METADATA = "GG138"
 
@@ -270,7 +284,8 @@ def _metadata(assembly: HandlerBuilder, release: str, is_given: bool) -> Iterato
     A check warns of an assumed release, because GoldenGate takes the file.
     """
     given = "format.metaColumnsTemplate" in assembly.illegal
-    if given or getattr(assembly.options, "meta_columns_template", ()) is not None:
+    misspelt = any(did_you_mean(entry.key.rpartition(".")[2], (_METADATA,)) for entry in assembly.entries)
+    if given or misspelt or getattr(assembly.options, "meta_columns_template", ()) is not None:
         return
     place = next((entry.key_span for entry in assembly.entries), Span())
     own = assembly.format_of_type is not None

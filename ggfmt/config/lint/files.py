@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import BinaryIO
 
+from ggfmt.config.foreign_files import ENDINGS, describe_foreign, find_nearby
 from ggfmt.config.lint.reading import has_properties
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 
 STANDARD_INPUT = "-"
 
 NAME_OF_STANDARD_INPUT = "<stdin>"
-_ENDINGS = (".properties", ".props")
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,28 @@ class HandlerFiles:
 
 
 def find_sources(
-    arguments: Sequence[str], standard_input: BinaryIO, name_of_standard_input: str = NAME_OF_STANDARD_INPUT
+    arguments: Sequence[str],
+    standard_input: BinaryIO,
+    name_of_standard_input: str = NAME_OF_STANDARD_INPUT,
+    pass_over: bool = False,
 ) -> HandlerFiles:
     """Return the files that the arguments name, and their content.
 
-    A directory stands for the `*.properties` and `*.props` files below it. Files without a key of GoldenGate are
-    skipped, because files of producers and loggers have the same names. Raises: UsageError with a GG100 for each
-    argument without a file, and for each file that cannot be read.
+    A directory stands for the `*.properties` and `*.props` files below it. In directories and globs, files without a
+    key of GoldenGate are skipped, because files of producers and loggers have the same names. `pass_over`: named
+    files without one are skipped too. Raises: UsageError with a GG100 for each argument without a file, for each file
+    that cannot be read, and for each that is named and has no key of GoldenGate.
     """
-    return _Search(standard_input, name_of_standard_input).sources(arguments)
+    return _Search(standard_input, name_of_standard_input, pass_over).sources(arguments)
 
 
 class _Search:
     """One search: the files found so far, by their real paths, and the problems of the arguments."""
 
-    def __init__(self, standard_input: BinaryIO, name_of_standard_input: str) -> None:
+    def __init__(self, standard_input: BinaryIO, name_of_standard_input: str, pass_over: bool) -> None:
         self.standard_input = standard_input
         self.name_of_standard_input = name_of_standard_input
+        self.pass_over = pass_over
         self.found: dict[str, HandlerFile | None] = {}
         self.findings: list[Diagnostic] = []
 
@@ -66,7 +71,7 @@ class _Search:
             known = len(self.findings)
             if not self._take(argument) and len(self.findings) == known:
                 kind = "directory has no handler file" if os.path.isdir(argument) else "pattern fits no file"
-                help = f"a handler file ends in {' or '.join(f'`{ending}`' for ending in _ENDINGS)} and has `gg.` keys"
+                help = f"a handler file ends in {' or '.join(f'`{ending}`' for ending in ENDINGS)} and has `gg.` keys"
                 self._report(f"the {kind}", argument, help if os.path.isdir(argument) else None)
         if self.findings:
             raise UsageError(*self.findings)
@@ -79,12 +84,22 @@ class _Search:
         if argument == STANDARD_INPUT:
             if argument not in self.found:
                 self.found[argument] = HandlerFile(self.name_of_standard_input, None, self.standard_input.read())
+            self._check_named(self.found[argument])
             return True
         if os.path.lexists(argument) or not glob.has_magic(argument):
-            return self._take_path(argument)
+            found = self._take_path(argument)
+            if not os.path.isdir(argument):
+                self._check_named(self.found.get(os.path.realpath(argument)))
+            return found
         paths = sorted(glob.glob(argument, recursive=True), key=_by_name)
         taken = [self._take_path(path) for path in paths]
         return any(taken)
+
+    def _check_named(self, source: HandlerFile | None) -> None:
+        """Report a file that is named, and is no handler file."""
+        if source is not None and not source.has_properties and not self.pass_over:
+            message, help = describe_foreign(source.content)
+            self._report(message, source.name, help)
 
     def _take_path(self, path: str) -> bool:
         if os.path.isdir(path):
@@ -112,7 +127,7 @@ class _Search:
                 path = os.path.join(parent, name)
                 # A pipe, for example, may never have data. A broken link is reported.
                 is_file = os.path.isfile(path) or not os.path.exists(path)
-                if name.endswith(_ENDINGS) and not name.startswith(".") and is_file:
+                if name.endswith(ENDINGS) and not name.startswith(".") and is_file:
                     paths.append(path)
         yield from sorted(paths, key=_by_name)
 
@@ -121,12 +136,12 @@ class _Search:
             with open(path, "rb") as stream:
                 return HandlerFile(path, path, stream.read())
         except OSError as error:
-            self._report_unreadable(error)
+            self._report_unreadable(error, find_nearby(path) if isinstance(error, FileNotFoundError) else None)
             return None
 
-    def _report_unreadable(self, error: OSError) -> None:
+    def _report_unreadable(self, error: OSError, help: str | None = None) -> None:
         kind = "directory" if isinstance(error.filename, str) and os.path.isdir(error.filename) else "file"
-        self._report(f"the {kind} cannot be read: {error.strerror}", error.filename)
+        self._report(f"the {kind} cannot be read: {error.strerror}", error.filename, help)
 
     def _report(self, message: str, name: str, help: str | None = None) -> None:
         self.findings.append(Diagnostic("GG100", message, Span(name), help))

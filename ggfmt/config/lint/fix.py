@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ggfmt.config.lint.files import relative_name
+from ggfmt.config.lint.java_text import MARK
 from ggfmt.config.lint.reading import ALL_RULES, Rules, lint
 from ggfmt.config.properties import decode
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -60,11 +61,14 @@ def fix_file(
 def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, set[int]]:
     """Return the bytes with the fixes of the findings applied, and the numbers of the fixed lines.
 
-    A fix is skipped if it overlaps an earlier one in its line, or if the text at its place is not that of the finding,
-    for example a masked secret.
+    A byte order mark that hides a key is removed. A fix is skipped if it overlaps an earlier one in its line, or if the
+    text at its place is not that of the finding, for example a masked secret.
     """
     text, encoding, mark = decode(content)
+    findings = list(findings)
     lines = _NATURAL_LINE.findall(text)
+    marked = {finding.span.line or 1 for finding in findings if finding.code == MARK}
+    mark = b"" if marked else mark
     places: dict[int, set[tuple[int, int, str]]] = {}
     for finding in findings:
         span = finding.span
@@ -77,7 +81,7 @@ def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, 
         for start, end, fix in reversed(_without_overlaps(wanted)):
             line = lines[number - 1]
             lines[number - 1] = line[:start] + fix + line[end:]
-    return mark + "".join(lines).encode(encoding), set(places)
+    return mark + "".join(lines).encode(encoding), set(places) | marked
 
 
 def apply_rewrites(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, int]:

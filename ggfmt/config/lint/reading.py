@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import NamedTuple
 
 from ggfmt.config.comments import Ignores, before_comment, check_comments, is_prose
 from ggfmt.config.goldengate_keys import is_outside_scope, listing
@@ -22,6 +23,7 @@ from ggfmt.config.handler_types import HANDLER_TYPES, Formats
 from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
 from ggfmt.config.lint.chains import EventHandlers
 from ggfmt.config.lint.checks import UNCOVERED, UNKNOWN_METADATA, check_handler, check_releases, refusal
+from ggfmt.config.lint.java_text import check_characters, check_mark
 from ggfmt.config.lint.releases import ReleaseFinding, contradiction, found_release, given_release, signs
 from ggfmt.config.lint.targets import TARGET, TargetHandlers
 from ggfmt.config.lint.type_checks import check_class_path
@@ -50,6 +52,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggest
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
+from ggfmt.options.templates import KEYWORDS
 from ggfmt.options.value_types import Replacements
 
 ALL = "ALL"
@@ -131,6 +134,9 @@ _STATEMENT = re.compile(r"\{%-?\s{0,9}\w[^\n]{0,200}?%\}|%\{~?\s{0,9}(?:if|else|
 _VALUE = re.compile(r"\{\{[^{}\n]+\}\}")
 _VARIABLE = re.compile(r"\$\{[^{}\s]+\}")
 
+# A line that starts with `${...}`: filled in, or the rest of a value whose line lacks the `\` at its end.
+_LINE = re.compile(r"\$\{[^{}\s]+\}")
+
 # Keys whose values contain `${...}` of GoldenGate itself, or of a Java replacement.
 _OWN_TEMPLATE = re.compile(r"template|partitioner|replacestring", re.IGNORECASE)
 
@@ -149,7 +155,7 @@ def is_sentence(entry: Entry) -> bool:
     """Return whether the line is prose and not a property: a key is one word, and its value is not the rest of a
     sentence.
     """
-    if not is_foreign(entry) or is_prose(entry) or not entry.key:
+    if not is_foreign(entry) or is_prose(entry) or not entry.key or _LINE.match(entry.key):
         return False
     words = len(entry.value.split())
     if not _KEY.fullmatch(entry.key):
@@ -190,29 +196,46 @@ class Template:
         return [self.finding] if self.whole else [*kept, self.finding]
 
 
+def check_broken_values(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
+    """Yield GG101 for lines that start with a keyword of templates: they belong to the value above."""
+    for entry in entries:
+        if _starts_with_keyword(entry):
+            message = "the line starts with a keyword of templates, which is no key"
+            yield Diagnostic("GG101", message, entry.key_span, "put a `\\` at the end of the line above")
+
+
+def _starts_with_keyword(entry: Entry) -> bool:
+    match = _LINE.match(entry.key)
+    return match is not None and re.split(r"[\[}]", match[0][2:])[0].lower() in KEYWORDS
+
+
 def find_template(entries: Sequence[Entry]) -> Template | None:
     """Return what is filled in before GoldenGate reads the file; None if nothing is."""
     places = [(entry, place) for entry in entries if (place := _place(entry)) is not None]
     if not places:
         return None
-    entry, (text, _) = places[0]
+    entry, (text, _) = next((item for item in places if _LINE.match(item[0].key) is None), places[0])
     lines = len(places)
-    message = f"`{text}` is filled in before GoldenGate reads the file"
+    message = f"{text} is filled in before GoldenGate reads the file"
     message += f", as {lines - 1} other line{'s are' if lines > 2 else ' is'}" if lines > 1 else ""
     numbers = (range(entry.line, entry.line + 1 + len(entry.continued)) for entry, _ in places)
     whole = any(decides for _, (_, decides) in places)
     left = "no line is judged" if whole else "such lines are not judged"
+    if _LINE.match(entry.key):
+        left += "; if it belongs to the line above, put a `\\` at the end of that"
     span = Span(entry.file, entry.line, entry.column, entry.key_length or 1, entry.source)
-    at = entry.source.find(text)
+    at = entry.source.find(text.strip("`"))
     if at >= 0:
-        span = Span(entry.file, entry.line, at + 1, len(text), entry.source)
+        span = Span(entry.file, entry.line, at + 1, len(text.strip("`")), entry.source)
     return Template(Diagnostic("GG131", message, span, left), frozenset(n for r in numbers for n in r), whole)
 
 
 def _place(entry: Entry) -> tuple[str, bool] | None:
     """Return the first placeholder of an entry, and whether it decides on handlers, formats or lines."""
     line = f"{entry.key}{entry.separator}{entry.value}"
-    statement = _STATEMENT.search(line) or _VALUE.match(line) or _VARIABLE.match(line)
+    statement = _STATEMENT.search(line) or _VALUE.match(line)
+    if statement is None and (started := _LINE.match(line)):
+        return None if _starts_with_keyword(entry) else (f"`{started[0]}`", False)
     if statement is None and is_sentence(entry):
         return None
     place = statement or _VALUE.search(line) or _VARIABLE.search(entry.key)
@@ -222,7 +245,8 @@ def _place(entry: Entry) -> tuple[str, bool] | None:
         return None
     # A key ends at a blank, which a placeholder may contain.
     in_key = place.string is not entry.value and place.start() < len(entry.key)
-    return "***" if entry.secret else place[0], statement is not None or in_key or _decides(entry)
+    shown = "a part of a secret" if entry.secret else f"`{place[0]}`"
+    return shown, statement is not None or in_key or _decides(entry)
 
 
 def _decides(entry: Entry) -> bool:
@@ -297,6 +321,7 @@ class ConfigurationParser:
         self._entries = [entry for _, source in sources for entry in source.entries]
         self._target = TargetHandlers(self._entries)
         self._entries += self._target.entries
+        self._marked = [entry for _, source in sources if source.marked for entry in source.entries]
         self._findings = [finding for _, source in sources for finding in source.diagnostics]
         self._whole = not self._findings
         self._files = {file: index for index, file in enumerate(name for name, _ in sources)}
@@ -307,6 +332,7 @@ class ConfigurationParser:
         # GoldenGate then makes handlers by itself, and keys below `gg.handler.` only change them.
         self.makes_handlers = self._target.entry is not None
         self.lists_handlers = False
+        self._unlisted: set[str] = set()
 
     def handlers(self, wanted: Sequence[str] = ()) -> tuple[HandlerConfig, ...]:
         """Return the handlers to run, `wanted` or all, without those that have errors. Call it once."""
@@ -342,6 +368,8 @@ class ConfigurationParser:
             self.release = None
         self._findings += check_releases(assemblies, release, is_given)
         self._findings += check_class_path(self._entries)
+        self._findings += check_mark(self._marked)
+        self._findings += check_characters(self._entries)
         self._findings += self._target.findings(self.run)
         replacements = read_replacements(self._entries, self._findings)
         transforms = read_transforms(self._entries, release if selected else None, self._findings)
@@ -552,6 +580,7 @@ class ConfigurationParser:
         complete = {key.handler for key in self._handler_keys() if _is_complete(key)}
         judged = []
         self._findings += check_prose(self._entries)
+        self._findings += check_broken_values(self._entries)
         for entry in self._entries:
             key = handler_key(entry.key, listed)
             if key is None:
@@ -577,6 +606,8 @@ class ConfigurationParser:
         if entry.key.startswith(_OWN) or entry.key.lower() == "gg.handlerlist" or is_outside_scope(entry.key):
             return
         if is_replacement(entry.key) or is_transform(entry.key) or is_prose(entry) or is_sentence(entry):
+            return
+        if _LINE.match(entry.key):
             return
         near = nearest_key(entry.key, listed)
         if near is None and entry.key and is_foreign(entry):
@@ -606,6 +637,9 @@ class ConfigurationParser:
             help = f"did you mean `gg.handler.{near}.{key.rest}`?"
         elif near is None and entry.file == SETTINGS:
             help = f"handlers are {', '.join(f'`{name}`' for name in listed)}"
+        elif not off and key.handler not in self._unlisted:
+            self._unlisted.add(key.handler)
+            help = f"handlers are {', '.join(f'`{name}`' for name in listed)}; this one has no `type` and no `format`"
         else:
             return
         never = "is never applied: it " if is_placeholder(key.handler) else ""
@@ -639,15 +673,30 @@ def _name_span(entry: Entry, name: str) -> Span:
 ALL_RULES = Rules()
 
 
+class CheckedFile(NamedTuple):
+    """The findings of a handler file, in order of lines and columns, and the release that it is for, if it has a format
+    of GoldenGate."""
+
+    findings: tuple[Diagnostic, ...]
+    release: ReleaseFinding | None
+
+
 def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = ()) -> tuple[Diagnostic, ...]:
     """Return every finding of a handler file, in order of lines and columns, without those that its comments ignore.
 
     `settings`: those of `--set`; their findings come last.
     """
+    return check_file(content, file, rules, settings).findings
+
+
+def check_file(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = ()) -> CheckedFile:
+    """Return what `lint` returns, and the release of the file."""
     parsed = parse_content(content, file)
     sources = [(file, parsed)]
     if settings:
         sources.append((SETTINGS, entries_from_settings(settings)))
     reading = ConfigurationParser(sources, FORMATS)
     reading.warn_of_refusals(reading.handlers())
-    return reading.reported(errors_too=True, template=find_template(parsed.entries), is_enabled=rules.is_enabled)
+    template = find_template(parsed.entries)
+    found = reading.reported(errors_too=True, template=template, is_enabled=rules.is_enabled)
+    return CheckedFile(found, None if template is not None and template.whole else reading.release)

@@ -23,6 +23,7 @@ from ggfmt.scan.runner import Runner, warn_of_missing_kernels
 from ggfmt.scan.scan import check_selection
 from ggfmt.scan.splits import Split, SplitReader
 from ggfmt.sinks.messages import report
+from ggfmt.sinks.messages.events import run_chains
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.preparation import PreparedRun
@@ -185,7 +186,7 @@ def collect_results(
     files = [file for item in written for file in item.files]
     if joiner is not None:
         try:
-            files = _join(files, job.targets, joiner, following)
+            files = run_chains(_join(files, job.targets, joiner, following), job, joiner, following)
         except OSError as error:
             raise Abend(write_error(job.targets[0].root, error)) from None
     for file in files:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -98,6 +99,7 @@ def join_group(group: Group, attempt: int) -> StagedFile:
         sha256=digest.hexdigest(),
         preambles=(),
         operations=sum(part.operations for part in group.parts),
+        counts=tuple(sorted(sum((Counter(dict(part.counts)) for part in group.parts), Counter[str]()).items())),
         last_position=last.last_position,
     )
 

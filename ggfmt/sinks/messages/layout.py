@@ -7,7 +7,7 @@ the code that gives names (`file_name_conflict_error`), and refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -113,16 +113,24 @@ class Layout:
     def columns(self, table: str) -> tuple[str, ...]:
         return dict(self.partitions).get(table, ())
 
-    def place(self, table: TableDef | None, moment: datetime, partition: Partition = ()) -> FileLocation:
-        """Where the files of a table (None: of all tables) are, or of a partition of it. Abend GG515 if the templates
-        make no name for them, GG516 if there is none for a value of the partition."""
+    def place(
+        self,
+        table: TableDef | None,
+        moment: datetime,
+        partition: Partition = (),
+        counts: Mapping[str, int] | None = None,
+    ) -> FileLocation:
+        """Where the files of a table (None: of all tables) are, or of a partition of it. `counts`: the operations of a
+        full file by type. Abend GG515 if the templates make no name for them, GG516 if there is none for a value
+        of the partition."""
         name = "" if table is None else table.full_name
         place = plain_place(name, stamp(moment), self.suffix)
         if not self.has_templates:
             return place
         parts = () if table is None else table.parts
         columns = (column.upper() for column in self.columns(name))
-        facts = NameContext(moment, name, parts, self.group, dict(zip(columns, partition, strict=True)))
+        values = dict(zip(columns, partition, strict=True))
+        facts = NameContext(moment, name, parts, self.group, values, counts or {})
         span = Span(table=name or None)
         try:
             with time_limit(MAX_SECONDS):
@@ -162,6 +170,14 @@ def _named(directory: str, text: str) -> FileLocation:
 
 def _with_slashes(text: str) -> str:
     return text.replace(DATA_SLASH, "/")
+
+
+def event_name_conflict_error(one: str, other: str, path: str) -> Abend:
+    """GG514 for two event handlers (empty: the File Writer itself) whose files would have one name."""
+    names = [f"the event handler `{name}`" if name else "the File Writer" for name in (one, other)]
+    message = f"{names[0]} and {names[1]} would write one file, `{visible(path)}`"
+    help = "change `pathMappingTemplate` or `fileNameMappingTemplate` of one, or set `finalizeAction=delete`"
+    return Abend(Diagnostic("GG514", message, Span(), help))
 
 
 def file_name_conflict_error(

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.metadata import Clock
+from ggfmt.config.event_handlers import EventHandlerConfig
 from ggfmt.config.handler_options import REJECT, WRITE, HandlerConfig, RunOptions
 from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.config.refusals import mask_refusals, variables, with_charset
@@ -35,19 +36,53 @@ from ggfmt.sinks.messages.layout import Layout
 
 
 @dataclass(frozen=True)
+class StageOutput:
+    """The files of one event handler: the output directory, their names, and whether they stay."""
+
+    config: EventHandlerConfig
+    root: Location
+    layout: Layout
+    kept: bool
+
+
+@dataclass(frozen=True)
 class HandlerOutput:
     """The output of one handler: messages in `<root>/<handler>`, schemas in the directory of the format and in
-    `schema_path`."""
+    `schema_path`.
+
+    stages  of full files, one for each event handler that ggfmt carries out
+    final   the names of files when they are full; None without a File Writer
+    keeps   whether full files stay once the event handlers have had them
+    counts  whether names have counts of operations
+    """
 
     settings: HandlerSettings
     root: Location
     max_file_size: int
     layout: Layout
     schema_path: str | None = None
+    stages: tuple[StageOutput, ...] = ()
+    final: Layout | None = None
+    keeps: bool = True
+    counts: bool = False
 
     @property
     def handler(self) -> str:
         return self.settings.handler
+
+    @property
+    def has_chain(self) -> bool:
+        """Whether files change after they are full."""
+        return bool(self.stages) or (self.final is not None and self.final.has_templates)
+
+    @property
+    def roots(self) -> tuple[Location, ...]:
+        """The output directories, each once."""
+        return tuple(dict.fromkeys((self.root, *(stage.root for stage in self.stages))))
+
+    def root_of(self, event: str) -> Location:
+        """The output directory of an event handler; empty for that of the File Writer."""
+        return next((stage.root for stage in self.stages if stage.config.name == event), self.root)
 
     @property
     def schema_directories(self) -> list[Location]:

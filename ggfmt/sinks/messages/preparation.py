@@ -31,6 +31,7 @@ from ggfmt.scan.scan import Scan, ScanRequest
 from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.scan.standard_input import check_standard_input, spooled_standard_input
 from ggfmt.sinks.messages import report
+from ggfmt.sinks.messages.events import BELOW, describe, with_stages
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, HandlerSettings, Job
 from ggfmt.sinks.messages.stream import ARGUMENT as STREAM
@@ -73,6 +74,7 @@ class RunSettings(ScanRequest):
     release: ReleaseFinding | None = None
     checkpoint: str | None = None
     settle: float | None = None
+    event_handlers: str = BELOW
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     stream = settings.output == STREAM
     if stream:
         handlers = [handler.name for handler in settings.handlers]
-        check_stream(handlers, settings.mode, settings.quarantine, settings.checkpoint)
+        chained = any(handler.carried_out for handler in settings.handlers)
+        check_stream(handlers, settings.mode, settings.quarantine, settings.checkpoint, chained)
         settings = replace(settings, output=placeholder_directory() if dry else directory_for_stream(held))
     targets = make_targets(settings)
     if not stream:
@@ -202,7 +205,7 @@ def run_id(moment: datetime) -> str:
 
 
 def _directories(targets: Sequence[HandlerOutput]) -> tuple[OutputDirectory, ...]:
-    return tuple(OutputDirectory(root) for root in dict.fromkeys(target.root for target in targets))
+    return tuple(OutputDirectory(root) for root in dict.fromkeys(root for target in targets for root in target.roots))
 
 
 def _replaced(
@@ -210,7 +213,7 @@ def _replaced(
 ) -> tuple[tuple[str, ...], ...]:
     """For each output directory, the files that the run replaces; errors as of `OutputDirectory.check`."""
     return tuple(
-        tuple(output.check([target.handler for target in targets if target.root == output.root], mode))
+        tuple(output.check([target.handler for target in targets if output.root in target.roots], mode))
         for output in outputs
     )
 
@@ -260,6 +263,8 @@ def _log_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], 
             encoding = options.encoding  # type: ignore[attr-defined]
             log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
         log.info("%s", report.configuration_summary(target, stream))
+        for line in describe(target, config):
+            log.info("handler %s: %s", config.name, visible(line))
     for line in settings.replacements.summary():
         log.info("%s", line)
 
@@ -285,7 +290,8 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
             raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
         own = HandlerSettings.of(config, settings.own)
         layout = chosen_layout(config, settings.own)
-        targets.append(HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path))
+        output = HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path)
+        targets.append(with_stages(output, config, settings.own.group_name or "", settings.event_handlers))
     if problems:
         raise ConfigurationError(*problems)
     return targets

@@ -25,7 +25,7 @@ from ggfmt.model.table import TableDef
 from ggfmt.options.releases import manual_name
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults
-from ggfmt.sinks.messages.layout import Partition, file_name_conflict_error
+from ggfmt.sinks.messages.layout import Partition, event_name_conflict_error, file_name_conflict_error
 from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.preparation import PreparedRun
 from ggfmt.sinks.messages.staging import StagedFile
@@ -43,6 +43,11 @@ class NamedFile:
     is_reject: bool
     name: str
 
+    @property
+    def root(self) -> Location:
+        """The output directory that the name is below."""
+        return self.target.root_of(self.file.event)
+
 
 class FileNamer:
     """Final names, below an output directory, of the files of one run.
@@ -59,6 +64,7 @@ class FileNamer:
         self._appends = appends
         self._same_time = appends and same_time
         self._owners: dict[tuple[Location, str, FileLocation], tuple[str, Partition]] = {}
+        self._events: dict[tuple[Location, str, FileLocation], str] = {}
         self._taken: dict[tuple[Location, str], set[str]] = {}
 
     def names(self, files: Sequence[tuple[StagedFile, HandlerOutput, bool]]) -> Iterator[NamedFile]:
@@ -67,6 +73,7 @@ class FileNamer:
         for file, target, is_reject in files:
             series = self._series(file, target, is_reject)
             self._check_alone(file, target)
+            root = target.root_of(file.event)
             digits = max(MIN_DIGITS, len(str(counts[series] - 1)))
             while True:
                 part = parts[series] = parts.get(series, -1) + 1
@@ -76,27 +83,34 @@ class FileNamer:
                     assert file.place is not None
                     name = file.place.numbered(part, digits)
                 name = f"{target.handler}/{name}"
-                if not self._is_taken(target, name):
+                if not self._is_taken(target, root, name):
                     yield NamedFile(file, target, is_reject, name)
                     break
 
     @staticmethod
     def _series(file: StagedFile, target: HandlerOutput, is_reject: bool) -> str:
-        name = file.place.path if file.place is not None and target.layout.has_templates else file.table
-        return folded("/".join((target.root.address, target.handler, "rejects" if is_reject else "data", name)))
+        by_place = target.layout.has_templates or target.has_chain
+        name = file.place.path if file.place is not None and by_place else file.table
+        return folded(
+            "/".join((target.root_of(file.event).address, target.handler, "rejects" if is_reject else "data", name))
+        )
 
     def _check_alone(self, file: StagedFile, target: HandlerOutput) -> None:
         """Abend GG514 if another table or partition already has the location of the file."""
         if file.place is not None:
             own = file.table, file.partition
-            first = self._owners.setdefault((target.root, target.handler, file.place), own)
+            place = target.root_of(file.event), target.handler, file.place
+            first = self._owners.setdefault(place, own)
+            event = self._events.setdefault(place, file.event)
+            if event != file.event:
+                raise event_name_conflict_error(event, file.event, file.place.path)
             if first != own:
                 raise file_name_conflict_error(first, own, target.layout.columns(file.table), file.place.path)
 
-    def _is_taken(self, target: HandlerOutput, name: str) -> bool:
-        if not (self._same_time or (self._appends and target.layout.has_templates)):
+    def _is_taken(self, target: HandlerOutput, root: Location, name: str) -> bool:
+        templates = target.layout.has_templates or target.has_chain
+        if not (self._same_time or (self._appends and templates)):
             return False
-        root = target.root
         directory, _, last = name.rpartition("/")
         if (root, directory) not in self._taken:
             self._taken[root, directory] = {folded(existing) for existing in self._outputs[root].existing(directory)}
@@ -154,7 +168,7 @@ def _part(
     """The part of the commit in one output directory."""
     part = CommitPart(output, deletes=list(replaced))
     for item in named:
-        if item.target.root == output.root:
+        if item.root == output.root:
             source = item.file.location.name_below(output.root)
             assert source is not None
             part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
@@ -180,7 +194,7 @@ def _earlier_records(
         if earlier is not None:
             yield earlier.name, as_bytes(earlier.document)
         return
-    handlers = {target.handler for target in prepared.job.targets if target.root == output.root}
+    handlers = {target.handler for target in prepared.job.targets if output.root in target.roots}
     for record in records(output.store):
         if record.is_kept and not record.lists(output.store, handlers, schemas):
             continue
@@ -199,7 +213,7 @@ def _manifest(
     def path(root: Location, name: str) -> str:
         return name if root == output.root else root.show(name)
 
-    files = [_entry(item.file, path(item.target.root, item.name), item.is_reject) for item in named]
+    files = [_entry(item.file, path(item.root, item.name), item.is_reject) for item in named]
     listed = {}
     for schema in schemas:
         place = schema.inside
@@ -211,6 +225,8 @@ def _manifest(
 def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
     """The entry of a file in the manifest."""
     entry: dict[str, Any] = {"handler": file.handler, "path": path}
+    if file.event:
+        entry["event_handler"] = file.event
     entry |= {"rejects": file.operations} if is_reject else {"table": file.table, "operations": file.operations}
     entry |= {"bytes": file.size, "sha256": file.sha256}
     if not is_reject:

@@ -123,7 +123,7 @@ class HandlerWriter:
             self._interleaved.write(formatted.messages, formatted.arranged, table.preamble)
         elif table.partitioner is None:
             self._count(formatted)
-            self._write(table, (), formatted.messages, formatted.arranged.position)
+            self._write(table, (), formatted.messages, formatted.arranged.position, formatted.arranged.op)
         else:
             yield from self._write_divided(table, table.partitioner, formatted)
         self._watch.lap(WRITING)
@@ -152,14 +152,23 @@ class HandlerWriter:
             self._result.messages += len(rows)
             self._result.extras += len(rows)
             if len(rows):
-                self._write(table, partition, formatted.messages.take(rows), formatted.arranged.position.take(rows))
+                arranged = formatted.arranged
+                messages, ops = formatted.messages.take(rows), arranged.op.take(rows)
+                self._write(table, partition, messages, arranged.position.take(rows), ops)
         self._result.extras -= len(formatted.operations) - len(homeless)
         for row, diagnostic in sorted(homeless.items(), key=lambda item: item[0]):
             yield formatted.rows[row], diagnostic.at(position=formatted.operations.position[row].as_py())
 
-    def _write(self, table: _Table, partition: Partition, messages: pa.Array[Any], positions: pa.StringArray) -> None:
+    def _write(
+        self,
+        table: _Table,
+        partition: Partition,
+        messages: pa.Array[Any],
+        positions: pa.StringArray,
+        ops: pa.StringArray,
+    ) -> None:
         preambles = () if table.preamble is None else (table.preamble,)
-        self._series_of(table, partition).write(messages, positions, preambles)
+        self._series_of(table, partition).write(messages, positions, preambles, ops=ops)
 
     def loss(self) -> Diagnostic | None:
         """The first values, of those written so far, that the messages do not show as they are."""

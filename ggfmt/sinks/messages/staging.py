@@ -6,6 +6,7 @@ The driver alone gives files their final names. No data of a message becomes par
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
+from ggfmt.arrow.arrays import counts_by_value, non_null_values
 from ggfmt.commit.names import FileLocation
 from ggfmt.commit.store import Store
 from ggfmt.formats.api.writing import Framing
@@ -41,7 +42,9 @@ class PlacedPreamble:
 class StagedFile:
     """A file in staging. `table` is empty for a file of many tables. Files of the same `definition` may be joined;
     `header` is how many bytes stand once in a file, at its start, and `preambles` are in the order of their places.
-    `place` is where messages will be, and `partition` has the values that divide them from others of the table."""
+    `place` is where messages will be, and `partition` has the values that divide them from others of the table.
+    `counts` are the operations by type, where names need them; `event` is the event handler that made the file, empty
+    for the File Writer."""
 
     handler: str
     table: str
@@ -58,6 +61,8 @@ class StagedFile:
     preambles: tuple[PlacedPreamble, ...] = ()
     place: FileLocation | None = None
     partition: Partition = ()
+    counts: tuple[tuple[str, int], ...] = ()
+    event: str = ""
 
 
 class WriteBuffer:
@@ -121,6 +126,8 @@ class StagedSeries:
         self._positions: tuple[str | None, str | None] = (None, None)
         self._hash = hashlib.sha256()
         self._preambles: list[PlacedPreamble] = []
+        self._counts_ops = target.counts
+        self._counts: Counter[str] = Counter()
         self._said: dict[str, str] = {}  # the definition of each table that the present file contains
 
     def write(
@@ -129,8 +136,10 @@ class StagedSeries:
         positions: pa.StringArray,
         preambles: Sequence[Preamble] = (),
         preamble_of: pa.Int32Array | None = None,
+        ops: pa.StringArray | None = None,
     ) -> None:
         """Append n messages; start a new file if the present one would grow too large. A message is never cut.
+        `ops` are the types of their operations.
 
         A preamble stands before the first message of its definition in a file. `preamble_of` has for each message the
         place of its preamble in `preambles`; without it the only one there is goes for all.
@@ -143,7 +152,8 @@ class StagedSeries:
                 half = len(messages) // 2
                 for start, count in ((0, half), (half, len(messages) - half)):
                     of = None if preamble_of is None else preamble_of.slice(start, count)
-                    self.write(messages.slice(start, count), positions.slice(start, count), preambles, of)
+                    kinds = None if ops is None else ops.slice(start, count)
+                    self.write(messages.slice(start, count), positions.slice(start, count), preambles, of, kinds)
                 return
             self.roll()
             pieces, lost = self._pieces(messages, preambles, preamble_of)
@@ -157,6 +167,8 @@ class StagedSeries:
             self._put(piece.data if isinstance(piece, Preamble) else piece)
         self.lost += lost
         self._operations += len(messages)
+        if self._counts_ops and ops is not None:
+            self._counts.update(counts_by_value(ops))
         self._positions = (self._positions[0], positions[len(positions) - 1].as_py())
         if self._waiting.of(self) >= FLUSH_BYTES:
             self.flush()
@@ -231,8 +243,10 @@ class StagedSeries:
                 tuple(self._preambles),
                 self._place,
                 self._partition,
+                tuple(sorted(self._counts.items())),
             )
         )
+        self._counts = Counter()
         self._name, self._stream = None, None
         self._size = self._operations = 0
         self._hash = hashlib.sha256()
@@ -287,6 +301,7 @@ class InterleavedWriter:
         self._messages: list[pa.Array[Any]] = []
         self._ordinals: list[pa.Int64Array] = []
         self._positions: list[pa.StringArray] = []
+        self._ops: list[pa.StringArray] = []
         self._preambles: list[Preamble] = []
 
     def write(self, messages: pa.Array[Any], batch: ChangeBatch, preamble: Preamble | None) -> None:
@@ -294,6 +309,7 @@ class InterleavedWriter:
         self._messages.append(messages)
         self._ordinals.append(batch.ordinal)
         self._positions.append(batch.position)
+        self._ops.append(batch.op)
         if preamble is not None:
             self._preambles.append(preamble)
 
@@ -301,16 +317,17 @@ class InterleavedWriter:
         if not self._messages:
             return
         messages, positions = pa.concat_arrays(self._messages), pa.concat_arrays(self._positions)
+        ops = pa.concat_arrays(self._ops)
         preambles, of = self._preambles, None
         if preambles:
             places = [pa.repeat(pa.scalar(place, pa.int32()), len(part)) for place, part in enumerate(self._messages)]
             of = pa.concat_arrays(places)
         if len(self._messages) > 1:
             order = _stable_order(self._ordinals)
-            messages, positions = messages.take(order), positions.take(order)
+            messages, positions, ops = messages.take(order), positions.take(order), ops.take(order)
             of = None if of is None else of.take(order)
-        self._messages, self._ordinals, self._positions, self._preambles = [], [], [], []
-        self.series.write(messages, positions, preambles, of)
+        self._messages, self._ordinals, self._positions, self._ops, self._preambles = [], [], [], [], []
+        self.series.write(messages, positions, preambles, of, ops)
 
 
 def _stable_order(ordinals: Sequence[pa.Int64Array]) -> pa.Array[Any]:

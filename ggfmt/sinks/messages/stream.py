@@ -33,13 +33,17 @@ SHOWN = "<stdout>"
 log = logging.getLogger("ggfmt")
 
 
-def check_stream(handlers: Sequence[str], mode: str, quarantine: bool, checkpoint: str | None) -> None:
-    """UsageError GG519 for options that need an output directory."""
+def check_stream(
+    handlers: Sequence[str], mode: str, quarantine: bool, checkpoint: str | None, chained: bool = False
+) -> None:
+    """UsageError GG519 for options that need an output directory. `chained`: the handler has event handlers."""
     if getattr(sys.stdout, "buffer", None) is None:
         raise _refused("there is no standard output", "give a directory to `-o`")
     if len(handlers) > 1:
         names = ", ".join(f"`{visible(name)}`" for name in handlers)
         raise _refused(f"`-o -` is for the messages of one handler: there are {names}", "name one by `--handler`")
+    if chained:
+        raise _refused("event handlers make files, and a stream has none", "give a directory to `-o`")
     if quarantine:
         raise _refused("rejects have no place in a stream", "leave out `--on-reject quarantine`, or give `-o DIR`")
     if checkpoint is not None:

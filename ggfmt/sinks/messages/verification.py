@@ -63,6 +63,7 @@ def _verify(store: Store, root: str) -> Verification:
                 continue
             found.findings += (Diagnostic("GG510", text, place) for text in _sums(record))
             has_tables |= run_records.LAKE_MEMBER in record.document
+            first = _first_stages(record.document)
             for name, entry in record.files(store):
                 if run_records.LAKE_MEMBER in record.document and "sha256" not in entry:
                     continue  # another program wrote the file
@@ -70,9 +71,9 @@ def _verify(store: Store, root: str) -> Verification:
                 listed.setdefault(name, set()).add(_expected(entry))
                 if "handler" not in entry:  # rows of a consolidation
                     continue
-                if "table" in entry:
+                if "table" in entry and entry.get("event_handler") == first.get(str(entry.get("handler"))):
                     found.messages[str(entry.get("handler")), str(entry["table"])] += int(entry.get("operations", 0))
-                elif name.endswith(".records"):
+                elif "table" not in entry and name.endswith(".records"):
                     found.rejects[str(entry.get("handler"))] += int(entry.get("rejects", 0))
             for name, entry in record.schemas(store):
                 listed.setdefault(name, set()).add(_expected(entry))
@@ -162,6 +163,28 @@ def _as_listed(store: Store, name: str, message: str) -> Diagnostic:
     return Diagnostic("GG510", message, Span(file=store.shown(name)), _RERUN_HELP)
 
 
+def _first_stages(document: dict[str, Any]) -> dict[str, Any]:
+    """The first event handler (None: the File Writer) with files of each handler. The operations of its files are in
+    those of the event handlers behind it too, and count once."""
+    found: dict[str, Any] = {}
+    for entry in document.get("files", []):
+        if "table" in entry:
+            found.setdefault(str(entry.get("handler")), entry.get("event_handler"))
+    return found
+
+
+def _stages(document: dict[str, Any]) -> Iterator[str]:
+    """The differences between the files of the event handlers of one handler."""
+    counts: dict[tuple[str, Any], Counter[str]] = {}
+    for entry in document.get("files", []):
+        if "table" in entry:
+            stage = str(entry.get("handler")), entry.get("event_handler")
+            counts.setdefault(stage, Counter())[entry["table"]] += entry.get("operations", 0)
+    for (handler, event), own in counts.items():
+        if own != counts[handler, _first_stages(document)[handler]]:
+            yield f"handler {handler}: the files of the event handler {event} hold other operations than those before"
+
+
 def _sums(record: run_records.RunRecord) -> Iterator[str]:
     """The differences between the files of a run and its totals; not of handlers whose files later runs replaced."""
     document = record.document
@@ -169,12 +192,14 @@ def _sums(record: run_records.RunRecord) -> Iterator[str]:
     messages: Counter[str] = Counter()
     by_table: Counter[tuple[str, str]] = Counter()
     rejects: Counter[str] = Counter()
+    first = _first_stages(document)
+    yield from _stages(document)
     for entry in document.get("files", []):
         handler = str(entry.get("handler"))
-        if "table" in entry:
+        if "table" in entry and entry.get("event_handler") == first.get(handler):
             messages[handler] += entry.get("operations", 0)
             by_table[handler, entry["table"]] += entry.get("operations", 0)
-        elif entry["path"].endswith(".records"):
+        elif "table" not in entry and entry["path"].endswith(".records"):
             rejects[handler] += entry.get("rejects", 0)
     operations = {table: sum(kinds.values()) for table, kinds in totals.get("operations", {}).items()}
     read = totals.get("operations_read", 0)

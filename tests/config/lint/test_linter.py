@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -81,8 +82,18 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def told(text: str | bytes) -> list[str]:
     """All findings of a text, a line each, without the file's name."""
-    content = text.encode() if isinstance(text, str) else text
+    content = in_java(text) if isinstance(text, str) else text
     return [str(finding).removeprefix("f").lstrip(": ") for finding in lint(content, "f")]
+
+
+def in_java(text: str) -> bytes:
+    """A file as Java reads it: other characters than those of ASCII as escapes."""
+    return re.sub(r"[^\x00-\x7f]", lambda found: _escaped(found[0]), text).encode()
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def k(text: str, format: str = "delimitedtext") -> str:
@@ -91,7 +102,7 @@ def k(text: str, format: str = "delimitedtext") -> str:
 
 
 def codes(text: str) -> list[tuple[int | None, str]]:
-    return [(finding.span.line, finding.code) for finding in lint(text.encode(), "f")]
+    return [(finding.span.line, finding.code) for finding in lint(in_java(text), "f")]
 
 
 # The corpus
@@ -146,6 +157,8 @@ def test_a_fix_is_the_key_that_is_meant_in_place_of_the_one_that_is_there(path: 
     for finding in lint(path.read_bytes(), "f"):
         if finding.fix is None:
             continue
+        if finding.code == "GG144":
+            continue
         assert finding.code == "GG102"
         assert finding.span.source is not None
         assert finding.span.column is not None
@@ -153,7 +166,7 @@ def test_a_fix_is_the_key_that_is_meant_in_place_of_the_one_that_is_there(path: 
         source, end = finding.span.source, start + finding.span.length
         assert finding.message.startswith(f"`{source[start:end]}` is read as ")
         mended = source[:start] + finding.fix + source[end:]
-        (entry,) = parse_content(mended.encode(), "f").entries
+        (entry,) = parse_content(mended.encode("iso-8859-1"), "f").entries
         assert (entry.key, entry.column) == (finding.fix, start + 1)
         assert told(f"gg.handlerlist=k\n{mended}") == [] or not finding.fix.startswith("gg.handler.k.")
 
@@ -204,7 +217,7 @@ def test_no_comment(line: str) -> None:
         ("gg.handler.k.rootFilePath=/data #here", 33, 5),
         ("gg.handler.k.rootFilePath=/data ## here", 33, 7),
         ("gg.handler.k.rootFilePath=/data -- here", 33, 7),
-        ("gg.handler.k.rootFilePath=/data\t# 这里", 33, 4),
+        ("gg.handler.k.rootFilePath=/data\t# 这里", 27, 10),
         ("gg.handler.k.rootFilePath = # here", 29, 6),
         ("goldengate.userexit.timestamp=utc # here", 35, 6),
         ("GG.log=log4j # here", 14, 6),
@@ -423,7 +436,6 @@ def test_a_line_that_is_filled_in_is_not_judged(line: str) -> None:
         "gg.handler.${name}.mode=x",
         "gg.handler.{{ name }}.mode=x",
         "{{ prefix }}.mode=x",
-        "${handler}.mode=x",
         "gg.handler.k.type=${TYPE}",
         "gg.handler.k.format={{ format }}",
         "gg.handlerlist={{ handlers|join(',') }}",
@@ -434,6 +446,12 @@ def test_a_line_that_is_filled_in_is_not_judged(line: str) -> None:
 )
 def test_nothing_is_judged_where_handlers_and_lines_are_filled_in(line: str) -> None:
     assert codes(f"gg.handler.x.foo=1\n{line}\ngg.handler.x.foo=2\n# ggfmt: ignore GG101\na=1") == [(2, "GG131")]
+
+
+def test_a_line_that_starts_with_a_variable_is_not_judged_and_all_others_are() -> None:
+    assert codes(k("${handler}.mode=x\ngg.handler.k.foo=1")) == [(3, "GG131"), (4, "GG101")]
+    text = k("gg.handler.k.pathMappingTemplate=out/\n${fullyQualifiedTableName}\ngg.handler.k.foo=1")
+    assert codes(text) == [(4, "GG101"), (5, "GG101")]
 
 
 @pytest.mark.parametrize(
@@ -716,6 +734,8 @@ def test_no_messages_out_of_nowhere(type: str) -> None:
     assert {finding.code for finding in raised.value.diagnostics} - {"GG109", "GG123"} == {LEFT_OUT, "GG105"}
     assert "`hdfs`, `filewriter`, `kafka`" in str(raised.value)
     Path("f").write_text(of_type(type))
+    if type == "kafkarestproxy":  # it has formats of its own
+        return
     if known is None or known.formats is Formats.GIVEN:
         assert [config.format for config in read_configuration(["f"]).handlers] == ["json"]
     else:
@@ -1090,7 +1110,7 @@ def test_a_valid_configuration_is_read_back_without_errors(
     key = name.replace(" ", "\\ ")
     lines = [f"gg.handlerlist={name}", f"gg.handler.{key}.format={format.name}"]
     lines += lines_of(name, handler, "") + lines_of(name, options, "format.") + ["ggfmt.compatibility=23"]
-    content = newline.join(lines).encode()
+    content = in_java(newline.join(lines))
     assert [finding for finding in lint(content, "f") if finding.severity is Severity.ERROR] == []
     Path("f").write_bytes(content)
     (read,) = read_configuration(["f"]).handlers

@@ -1,0 +1,247 @@
+"""Event handlers: full files converted, copied, moved and renamed, as the File Writer's chain wants.
+
+Each event handler gets the file of the one before it. What `finalizeAction` removes is not written at all; but the last
+file of a chain stays, where the event handler behind it loads a database, which ggfmt does not do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from itertools import chain
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+
+from ggfmt.commit.commit import write_error
+from ggfmt.commit.names import FileLocation
+from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, EventHandlerConfig, Work
+from ggfmt.config.handler_options import DELETE, MOVE, RENAME, HandlerConfig
+from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, Diagnostic, Span, UsageError
+from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
+from ggfmt.location import Location
+from ggfmt.model.table import TableDef
+from ggfmt.options.templates import NameContext
+from ggfmt.scan.progress import JOINING, ProgressTracker
+from ggfmt.scan.runner import Runner
+from ggfmt.sinks.messages.layout import Layout
+from ggfmt.sinks.messages.pipeline import HandlerOutput, Job, StageOutput
+from ggfmt.sinks.messages.staging import StagedFile
+
+BELOW, MAP = "below", "map"  # where the files of stores are: below the output directory, or in the stores
+_SHARES_PER_CORE = 3
+_NO_MOMENT = datetime(1970, 1, 1)  # the bucket of a store has no time
+_BLOCK_BYTES = 4 << 20
+
+
+def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where: str) -> HandlerOutput:
+    """Return the output with the files of its event handlers. ConfigurationError GG515 if `where` is `MAP` and a
+    handler file does not tell enough of a store."""
+    events = config.carried_out
+    action = config.handler.finalize_action
+    final = Layout(
+        config.handler.file_suffix,
+        config.handler.move_path_mapping_template if MOVE in action else None,
+        config.handler.file_rename_mapping_template if RENAME in action else None,
+        config.handler.partitioner,
+        group,
+    )
+    stages = []
+    for number, event in enumerate(events):
+        is_last = number == len(events) - 1
+        root = _store(event, config, group) if where == MAP and event.work is Work.COPY else output.root
+        layout = Layout("", event.path, event.file, config.handler.partitioner, group)
+        stages.append(StageOutput(event, root, layout, is_last or not event.deletes))
+    keeps = action != DELETE or not events
+    templates = (final.path, final.file, *(item for stage in stages for item in (stage.layout.path, stage.layout.file)))
+    counts = any(template is not None and template.counts for template in templates)
+    return replace(output, stages=tuple(stages), final=final, keeps=keeps, counts=counts)
+
+
+def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Location:
+    """Return the location of a store, as its event handler tells it."""
+    scheme = EVENT_HANDLER_TYPES[event.type].scheme
+    key = f"gg.eventhandler.{event.name}"
+    problem = None
+    if scheme is None:
+        problem = f"the handler file does not tell enough of the store of `{key}`, which is of the type `{event.type}`"
+    elif scheme != "hdfs" and event.bucket is None:
+        problem = f"`{key}` names no bucket"
+    elif event.bucket is not None and (event.bucket.names_table or event.bucket.column_values):
+        problem = f"`{key}.bucketMappingTemplate` names a bucket for each table"
+    elif scheme == "abfss" and not event.account:
+        problem = f"`{key}.accountName` is missing"
+    if problem is not None:
+        place = config.place("eventHandler")
+        help = "leave out `--event-handlers map`: the files are then below the output directory"
+        raise ConfigurationError(Diagnostic("GG515", problem, place, help))
+    bucket = event.bucket.show(NameContext(_NO_MOMENT, group=group)) if event.bucket is not None else ""
+    authority = f"{bucket}@{event.account}.dfs.core.windows.net" if scheme == "abfss" else bucket
+    region = f"?region={event.region}" if scheme == "s3" and event.region else ""
+    given = f"{scheme}://{authority}/{region}"
+    try:
+        root = Location.of(given)
+        root.file_system()
+    except OSError as error:
+        message = f"the store of `{key}` cannot be opened: {error}"
+        raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
+    return root
+
+
+def run_chains(files: Sequence[StagedFile], job: Job, runner: Runner, following: ProgressTracker) -> list[StagedFile]:
+    """Return the files to publish: those of handlers without event handlers as they are, and for all others what the
+    chain leaves. Abend if a file cannot be written."""
+    outputs = {target.handler: target for target in job.targets if target.has_chain}
+    waiting = [file for file in files if file.handler in outputs]
+    if not waiting:
+        return list(files)
+    shares = _shares(waiting, _SHARES_PER_CORE * runner.parallelism)
+    sizes = [sum(file.size for file in share) for share in shares]
+    task = partial(_run_share, job)
+    try:
+        done = runner.run(task, shares, following.start_tasks(JOINING, sizes, runner.parallelism))
+    except OSError as error:
+        raise Abend(write_error(job.targets[0].root, error)) from None
+    left = chain.from_iterable(done)
+    return [result for file in files for result in (next(left) if file.handler in outputs else [file])]
+
+
+def _shares(files: Sequence[StagedFile], count: int) -> list[list[StagedFile]]:
+    """The files in order, in at most `count` shares of about the same size."""
+    total = sum(file.size for file in files)
+    shared: dict[int, list[StagedFile]] = {}
+    done = 0
+    for file in files:
+        shared.setdefault(done * count // max(total, 1), []).append(file)
+        done += file.size
+    return list(shared.values())
+
+
+def _run_share(job: Job, files: Sequence[StagedFile], attempt: int) -> list[list[StagedFile]]:
+    outputs = {target.handler: target for target in job.targets}
+    return [list(_run_chain(file, outputs[file.handler], job, attempt)) for file in files]
+
+
+def _run_chain(file: StagedFile, output: HandlerOutput, job: Job, attempt: int) -> Iterator[StagedFile]:
+    """Yield the files that a chain leaves of one: the File Writer's, and then those of its event handlers."""
+    assert file.place is not None
+    if output.keeps:
+        assert output.final is not None
+        place = _placed(output.final, file.place, file, job)
+        yield replace(file, place=place)
+    made = file
+    for number, stage in enumerate(output.stages):
+        place = _placed(stage.layout, cast(FileLocation, made.place), file, job)
+        is_source_left = output.keeps or number > 0  # the first event handler may take the file that nobody keeps
+        if stage.config.work is Work.COPY and stage.root == output.root and not is_source_left:
+            made = replace(made, place=place, event=stage.config.name)
+        else:
+            made = _written(made, stage, place, job, attempt)
+        if stage.kept:
+            yield made
+
+
+def _placed(layout: Layout, upstream: FileLocation, file: StagedFile, job: Job) -> FileLocation:
+    """Return the location of a file: by the templates, and without one as that of the file before it."""
+    if not layout.has_templates:
+        return upstream
+    table = TableDef(file.table) if file.table else None
+    place = layout.place(table, job.moment, file.partition, dict(file.counts))
+    return FileLocation(
+        place.directory if layout.path is not None else upstream.directory,
+        place.stem if layout.file is not None else upstream.stem,
+        place.ending if layout.file is not None else upstream.ending,
+    )
+
+
+def _written(file: StagedFile, stage: StageOutput, place: FileLocation, job: Job, attempt: int) -> StagedFile:
+    """Write the file of an event handler to staging."""
+    name = f"{hashlib.sha256(file.location.address.encode()).hexdigest()[:24]}-{stage.config.name}-{attempt}"
+    location = job.staging[stage.root].child(name)
+    with file.location.open_stream() as source, location.create() as stream:
+        target = _Hashed(stream)
+        if stage.config.work is Work.COPY:
+            while block := source.read(_BLOCK_BYTES):
+                target.write(block)
+        else:
+            _convert(source, target, stage, file)
+    return replace(
+        file,
+        location=location,
+        place=place,
+        event=stage.config.name,
+        size=target.size,
+        sha256=target.digest.hexdigest(),
+        header=0,
+        preambles=(),
+    )
+
+
+def _convert(source: pa.NativeFile, target: _Hashed, stage: StageOutput, file: StagedFile) -> None:
+    # Few runs convert files, and the libraries take a while to load.
+    from ggfmt.formats.goldengate.container_files.orc import write_orc
+    from ggfmt.formats.goldengate.container_files.parquet import write_parquet
+
+    options = stage.config.options
+    try:
+        if isinstance(options, ParquetOptions):
+            write_parquet(source, cast(BinaryIO, target), options)
+        else:
+            assert isinstance(options, OrcOptions)
+            write_orc(source, cast(BinaryIO, target), options)
+    except Abend as error:
+        (diagnostic,) = error.diagnostics
+        raise Abend(replace(diagnostic, span=Span(table=file.table, field=diagnostic.span.field))) from None
+
+
+class _Hashed:
+    """A file that is written from start to end, its size and its digest."""
+
+    def __init__(self, stream: pa.NativeFile) -> None:
+        self._stream = stream
+        self.size = 0
+        self.digest = hashlib.sha256()
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        self._stream.write(data)
+        self.digest.update(data)
+        self.size += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self.size
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def flush(self) -> None:
+        """Do nothing: the stream is flushed when it is closed."""
+
+    def close(self) -> None:
+        """Do nothing: the stream belongs to the caller."""
+
+
+def describe(output: HandlerOutput, config: HandlerConfig) -> Iterator[str]:
+    """Yield a line for each event handler of an output: what ggfmt does for it, and where."""
+    stages = {stage.config.name: stage for stage in output.stages}
+    for event in config.events:
+        stage = stages.get(event.name)
+        what = f"event handler `{event.name}` ({event.type})"
+        if stage is None:
+            yield f"{what} is not carried out: the files stay as they are before it"
+        elif event.work is Work.CONVERT:
+            yield f"{what} converts files" + ("" if stage.kept else ", which only the next event handler keeps")
+        elif stage.root == output.root:
+            yield f"{what}: its files are below the output directory (`--event-handlers map` writes them to the store)"
+        else:
+            yield f"{what} writes files to {stage.root.shown}"
