@@ -20,6 +20,7 @@ import pyarrow.parquet as parquet
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_string_maps, as_strings, non_null_values
 from ggfmt.columnar.json_text import json_strings
+from ggfmt.columnar.orc_files import TAIL_BYTES, unwritable_times, with_calendar
 from ggfmt.columnar.pieces import (
     JACKSON_ESCAPES,
     Conditional,
@@ -34,7 +35,6 @@ from ggfmt.columnar.pieces import (
 from ggfmt.columnar.typed import as_text, iso_texts, json_pieces
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.location import Location
-from ggfmt.rows.orc_tail import TAIL_BYTES, with_calendar
 
 _TEXT = pa.string()
 _SLICE_ROWS, _SLICE_BYTES = 1 << 16, 32 << 20  # of a batch, to write at once: texts of 32 MiB can be escaped to 192 MiB
@@ -231,9 +231,7 @@ class _OrcWriter(RowWriter):
     def _check_fractions(self, values: pa.Array[Any], name: str) -> None:
         """UsageError GG551 for a time before 1970 with a fraction of a second: Arrow would write a negative number of
         nanoseconds, which other readers take for another time or refuse."""
-        micros = pc.cast(values, pa.int64())
-        whole = pc.equal(pc.multiply(pc.divide(micros, 1_000_000), 1_000_000), micros)
-        wrong = pc.and_not(pc.less(micros, 0), whole)
+        wrong = unwritable_times(values)
         if pc.any(wrong, min_count=0).as_py():
             text = as_text(values.filter(wrong))[0].as_py()
             message = f"`{text}` is before 1970 and has a fraction of a second, which Arrow cannot write to ORC"

@@ -20,10 +20,10 @@ import pytest
 from row_files import FAR_INSTANTS, HOSTILE, ROWS, SCHEMA, TYPES, Row, batch, same, texts, utc, write
 
 from ggfmt import kernels
+from ggfmt.columnar.orc_files import with_calendar
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
 from ggfmt.rows import writers
-from ggfmt.rows.orc_tail import with_calendar
 from ggfmt.rows.writers import WRITERS, write_rows
 
 if TYPE_CHECKING:
