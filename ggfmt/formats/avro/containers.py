@@ -58,6 +58,11 @@ class Header:
     sync: bytes
     data: bytes
 
+    @property
+    def schema_text(self) -> str:
+        """The schema as it is in the file."""
+        return _header_entries(self.data)[0].get("avro.schema", b"").decode()
+
 
 class LongHeader(Exception):
     """A header is too long. `head` has the first bytes of the file, `problem` the diagnostic."""

@@ -24,6 +24,19 @@ def _is_digit(character: str) -> bool:
 
 
 Schema = Any  # a schema as its JSON says it
+MAX_PRECISION = 4000  # digits of a decimal that is read; Python refuses to convert longer numbers to text
+
+
+def is_timestamp(kind: Schema) -> bool:
+    return isinstance(kind, dict) and (kind.get("type"), kind.get("logicalType")) == ("long", "timestamp-micros")
+
+
+def is_decimal(kind: Schema) -> bool:
+    """Return whether a type is a decimal with legal precision and scale."""
+    if not isinstance(kind, dict) or (kind.get("type"), kind.get("logicalType")) != ("bytes", "decimal"):
+        return False
+    precision, scale = kind.get("precision"), kind.get("scale")
+    return type(precision) is int and type(scale) is int and 0 <= scale <= precision <= MAX_PRECISION
 
 
 def without_logical_types(schema: Schema) -> Schema:

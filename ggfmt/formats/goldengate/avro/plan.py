@@ -18,7 +18,7 @@ from ggfmt.arrow.arrays import StringMapArray
 from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.avro.schemas import without_logical_types
+from ggfmt.formats.avro.schemas import is_decimal, is_timestamp, without_logical_types
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, KEYWORDS, OP_TYPE, MetaColumn, Roles
 from ggfmt.formats.goldengate.schemas import (
     AVRO_KINDS,
@@ -33,7 +33,6 @@ from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 Schema = Any  # a parsed JSON document
-MAX_PRECISION = 4000  # digits of a decimal that is read; Python refuses to convert longer numbers to text
 Template = Sequence[MetaColumn] | None  # metadata according to the settings; None: the schema decides
 
 
@@ -136,18 +135,6 @@ def _sql_type(kind: Schema) -> SqlType | None:
     if is_decimal(kind):
         return SqlType(Kind.DECIMAL, precision=kind["precision"], scale=kind["scale"])
     return SqlType(Kind.TIMESTAMP) if is_timestamp(kind) else None
-
-
-def is_timestamp(kind: Schema) -> bool:
-    return isinstance(kind, dict) and (kind.get("type"), kind.get("logicalType")) == ("long", "timestamp-micros")
-
-
-def is_decimal(kind: Schema) -> bool:
-    """Return whether a type is a decimal with legal precision and scale."""
-    if not isinstance(kind, dict) or (kind.get("type"), kind.get("logicalType")) != ("bytes", "decimal"):
-        return False
-    precision, scale = kind.get("precision"), kind.get("scale")
-    return type(precision) is int and type(scale) is int and 0 <= scale <= precision <= MAX_PRECISION
 
 
 def non_null_type(kind: Schema) -> Schema:

@@ -12,7 +12,8 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError, Use
-from ggfmt.formats.goldengate.avro.plan import Plan, is_decimal, is_timestamp, kinds_of
+from ggfmt.formats.avro.schemas import is_decimal, is_timestamp
+from ggfmt.formats.goldengate.avro.plan import Plan, kinds_of
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.records.scanner import ScannedBatch
