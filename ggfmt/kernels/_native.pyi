@@ -106,3 +106,11 @@ class AvroToJson:
     def write(
         self, data: bytes, place: int, most: int, mark: bytes, before: bytes, behind: bytes
     ) -> tuple[int, int, bytes, Buffer]: ...
+
+# Of each column its rows, validity bits or None, how many rows are null, the n + 1 offsets (int32) of texts, bytes and
+# lists or None, and its values: booleans as bits, decimals of 16 bytes. None for data that the exact reader decodes.
+class AvroColumns:
+    def __init__(self, program: tuple[Any, ...], columns: int) -> None: ...
+    def decode(
+        self, data: bytes, count: int
+    ) -> Sequence[tuple[int, Buffer | None, int, Buffer | None, Buffer]] | None: ...

@@ -3,12 +3,12 @@
 #include "revision.h"
 #include "scanner.h"
 
-extern PyTypeObject AvroToJsonType;
+extern PyTypeObject AvroColumnsType, AvroToJsonType;
 extern ScannerKind avro_scanner, delimited_scanner, dts_scanner, json_scanner, xml_scanner;
 
 static PyTypeObject *const types[] = {
-    &AvroToJsonType,   &ScannerType,        &avro_scanner.type, &delimited_scanner.type,
-    &dts_scanner.type, &json_scanner.type, &xml_scanner.type,
+    &AvroColumnsType,        &AvroToJsonType,   &ScannerType,       &avro_scanner.type,
+    &delimited_scanner.type, &dts_scanner.type, &json_scanner.type, &xml_scanner.type,
 };
 
 PyObject *kernel_join(PyObject *module, PyObject *args);

@@ -23,6 +23,9 @@ NULL, BOOLEAN, LONG, FLOAT, DOUBLE, BYTES, STRING, ENUM, FIXED, UNION, RECORD, A
 # As in avro_scan.c.
 (SKIP, CELL, SLOT, OP, FLAG, TOKEN, TOKENS, IMAGE, NAME) = range(9)
 
+# As in avro_columns.c.
+(PUT, ITEM, LIST, GROUP) = range(1, 5)
+
 _PRIMITIVES = {
     "null": NULL, "boolean": BOOLEAN, "int": LONG, "long": LONG, "float": FLOAT, "double": DOUBLE,
     "bytes": BYTES, "string": STRING,
