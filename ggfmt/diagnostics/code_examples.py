@@ -24,6 +24,7 @@ _ROWS_OF = "ggfmt consolidate changes/ -o out"
 
 _WRITE = ".write.format('ggfmt').mode('append').option('config', 'json.properties')"
 _KEY = "keyMappingTemplate=${primaryKeys}"
+_PARQUET = (" gg.eventhandler.pq.type=parquet", " gg.eventhandler.pq.pathMappingTemplate=./pq")
 _TEMPLATE = "format.metaColumnsTemplate=${optype},${position}"
 
 
@@ -212,6 +213,10 @@ EXAMPLES: dict[str, _Pair] = {
             "format.enableTimestampLogicalType=true",
             " gg.format.timestamp=yyyy-MM-dd HH:mm:ss",
         ),
+    ),
+    "GG217": (
+        _file("format=avro_row_ocf", "eventHandler=pq", *_PARQUET, " gg.eventhandler.pq.compressionCodec=LZO"),
+        _file("format=avro_row_ocf", "eventHandler=pq", *_PARQUET, " gg.eventhandler.pq.compressionCodec=SNAPPY"),
     ),
     # Reading
     "GG301": _insert('"PRODUCT":CAR', '"PRODUCT":"CAR"'),

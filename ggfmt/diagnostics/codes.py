@@ -400,6 +400,12 @@ _DECLARED: dict[str, Code] = {
         "`enableTimestampLogicalType` converts the texts of time columns to numbers. To parse the texts, it needs "
         "`gg.format.timestamp`: a Java date mask, of which ggfmt supports the numeric parts.",
     ),
+    "GG217": error(
+        "a container file that cannot be converted",
+        "The event handlers `parquet` and `orc` convert Avro container files. ggfmt converts the files of its formats "
+        "`avro_row_ocf` and `avro_op_ocf`, and does not compress by LZO. ORC files have no decimals of more than 38 "
+        "digits, and no times before 1970 with a fraction of a second.",
+    ),
     # Reading
     "GG301": error(
         "not JSON",

@@ -68,6 +68,7 @@ LIBRARIES: dict[str, set[str]] = {
     "lxml": {"formats.goldengate.xml.records"},
     "fastavro": {
         "formats.goldengate.avro",
+        "formats.goldengate.container_files.columns",
         "formats.qlik.avro_read",
         "comparison.files",
         "rows.writers",

@@ -41,6 +41,7 @@ from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 # The modules that ask whether there is a kernel.
 ASKING = (
     "ggfmt.formats.goldengate.avro.scan",
+    "ggfmt.formats.goldengate.container_files.columns",
     "ggfmt.formats.dts.read",
     "ggfmt.formats.debezium.avro_read",
     "ggfmt.formats.qlik.avro_read",
@@ -557,7 +558,7 @@ def without_kernel() -> AbstractContextManager[None]:
 def on_exact_memory() -> AbstractContextManager[None]:
     """The kernels get copies of the data that end with the memory that they are in, so that a sanitizer sees each read
     beyond them."""
-    kinds = ("AvroScanner", "AvroToJson", "DtsScanner", "JsonScanner")
+    kinds = ("AvroColumns", "AvroScanner", "AvroToJson", "DtsScanner", "JsonScanner")
     exactly = {kind: partial(_Exactly, getattr(native, kind)) for kind in kinds}
     return _with(SimpleNamespace(**exactly, envelopes=partial(_on_copy, native.envelopes)))
 
@@ -570,7 +571,7 @@ class _Exactly:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
-        return partial(_on_copy, method) if name in ("scan", "scan_spans", "write") else method
+        return partial(_on_copy, method) if name in ("decode", "scan", "scan_spans", "write") else method
 
 
 def _on_copy(method: Callable[..., Any], data: bytes, *others: Any) -> Any:

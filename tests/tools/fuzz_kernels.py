@@ -75,6 +75,20 @@ def avro_data(kind: str, seed: int) -> None:
         assert told(case, damage) == expected
 
 
+def container_records(kind: str, seed: int) -> None:
+    from avro_cases import damaged, on_exact_memory
+    from container_files import assert_same_columns, block_of
+
+    draw = random.Random(seed)
+    records = draw.randrange(1, 20)
+    schema, whole = block_of(kind, records, draw.randrange(100), draw.random() < 0.5)
+    for _ in range(20):
+        data = damaged(whole, draw) if draw.random() < 0.9 else whole
+        count = records if draw.random() < 0.8 else draw.randrange(20)
+        with on_exact_memory():
+            assert_same_columns(schema, draw.random() < 0.5, data, count)
+
+
 def xml_data(kind: str, seed: int) -> None:
     from hostile_scans import fuzz_xml
     from hostile_text import PROJECTIONS, SIZES, assert_xml_is_read_the_same
@@ -186,6 +200,7 @@ class Target:
 TARGETS = {
     "json": Target(json_records, lambda: ("json",)),
     "avro": Target(avro_data, _makers),
+    "containers": Target(container_records, lambda: ("avro_row_ocf", "avro_op_ocf"), scans=False),
     "text": Target(text_data, lambda: ("xml", "delimited")),
     "formats": Target(formats, _scanned_formats),
     "messages": Target(messages, lambda: ("messages",), scans=False),
@@ -211,7 +226,7 @@ class Exactly:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
-        if name not in ("scan", "scan_spans", "write"):
+        if name not in ("decode", "scan", "scan_spans", "write"):
             return method
         return lambda data, *others: method((ctypes.c_char * len(data)).from_buffer_copy(data), *others)
 

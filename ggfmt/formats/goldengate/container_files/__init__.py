@@ -13,6 +13,7 @@ from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Choice, Int, Number
 
 LZO = "LZO"
+_MAX_INT = (1 << 31) - 1  # of an int in Java
 _LZO_DOC = "refused: there is no library for it"
 _BLOCKS = "it is about the blocks of HDFS, which ggfmt does not lay out"
 
@@ -21,6 +22,7 @@ WITHOUT_EFFECT = {
     "maxPaddingSize": _BLOCKS,
     "blockPadding": _BLOCKS,
     "blockSize": _BLOCKS,
+    "paddingTolerance": _BLOCKS,
     "bufferSize": "the ORC library chooses the size of its buffers",
     "encodingStrategy": "the ORC library chooses encodings by itself",
 }
@@ -45,10 +47,12 @@ class ParquetOptions(Options):
         Bool(), True, "Write repeated values of a column as a dictionary.", since="12.3.2"
     )
     validation: bool = option(Bool(), False, "Check records against their schema.", since="12.3.2")
-    dictionary_page_size: int = option(Int(1), 1 << 20, "The most bytes of a dictionary.", since="12.3.2")
-    page_size: int = option(Int(1), 1 << 20, "The size of a page in bytes.", since="12.3.2")
-    row_group_size: int = option(Int(1), 128 << 20, "The size of a row group in bytes.", since="12.3.2")
-    max_padding_size: int = option(Int(), 0, "The most bytes between two row groups.", since="12.3.2")
+    dictionary_page_size: int = option(Int(1, _MAX_INT), 1 << 20, "The most bytes of a dictionary.", since="12.3.2")
+    page_size: int = option(Int(1, _MAX_INT), 1 << 20, "The size of a page in bytes.", since="12.3.2")
+    row_group_size: int = option(
+        Int(1, _MAX_INT), 128 << 20, "The size of a row group in bytes, in memory.", since="12.3.2"
+    )
+    max_padding_size: int = option(Int(0, _MAX_INT), 0, "The most bytes between two row groups.", since="12.3.2")
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class OrcOptions(Options):
     )
     block_padding: bool = option(Bool(), True, "Keep stripes within the blocks of HDFS.", since="12.3.2")
     block_size: int | None = option(Int(1), None, "The size of a block of HDFS in bytes.", since="12.3.2")
-    buffer_size: int | None = option(Int(1), None, "The size of a buffer in bytes.", since="12.3.2")
+    buffer_size: int | None = option(Int(1, _MAX_INT), None, "The size of a buffer in bytes.", since="12.3.2")
     encoding_strategy: str | None = option(
         Choice({"COMPRESSION": "choose encodings for small files", "SPEED": "choose encodings for speed"}),
         None,
@@ -79,5 +83,7 @@ class OrcOptions(Options):
     padding_tolerance: Decimal | None = option(
         Number(), None, "The part of a stripe that padding may take.", since="12.3.2", example="0.05"
     )
-    row_index_stride: int | None = option(Int(1), None, "The rows between two entries of the index.", since="12.3.2")
-    stripe_size: int | None = option(Int(1), None, "The size of a stripe in bytes.", since="12.3.2")
+    row_index_stride: int | None = option(
+        Int(1, _MAX_INT), None, "The rows between two entries of the index.", since="12.3.2"
+    )
+    stripe_size: int | None = option(Int(1, _MAX_INT), None, "The size of a stripe in bytes.", since="12.3.2")

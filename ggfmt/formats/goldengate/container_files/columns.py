@@ -1,0 +1,213 @@
+"""Records of container files in columns: Avro data as Arrow's record batches.
+
+The native kernel decodes what is regular, and fastavro the rest. A required field has no nulls, also where the image
+that it belongs to is null: Parquet writers of Arrow demand that.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, cast
+
+import fastavro
+import pyarrow as pa
+
+from ggfmt.formats.avro import programs
+from ggfmt.formats.avro.containers import CorruptContainerError
+from ggfmt.formats.avro.programs import Program
+from ggfmt.formats.avro.schemas import Schema, without_logical_types
+from ggfmt.formats.goldengate.container_files.fields import Field, FieldType, Record
+from ggfmt.kernels import REFUSALS, native
+
+DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
+
+_NAME, _VALUE = (pa.field(name, pa.string(), nullable=False) for name in ("key", "value"))
+_ARROW: dict[FieldType, pa.DataType] = {
+    FieldType.STRING: pa.string(),
+    FieldType.LONG: pa.int64(),
+    FieldType.FLOAT: pa.float32(),
+    FieldType.DOUBLE: pa.float64(),
+    FieldType.BOOLEAN: pa.bool_(),
+    FieldType.BYTES: pa.binary(),
+    FieldType.STRINGS: pa.list_(pa.field("array", pa.string(), nullable=False)),
+    FieldType.STRING_MAP: pa.map_(_NAME.type, cast("pa.DataType", _VALUE)),
+}
+_AVRO = {
+    FieldType.STRING: programs.STRING,
+    FieldType.LONG: programs.LONG,
+    FieldType.FLOAT: programs.FLOAT,
+    FieldType.DOUBLE: programs.DOUBLE,
+    FieldType.BOOLEAN: programs.BOOLEAN,
+    FieldType.BYTES: programs.BYTES,
+    FieldType.DECIMAL: programs.BYTES,
+    FieldType.TIMESTAMP: programs.LONG,
+}
+_BLANK: dict[FieldType, Any] = {
+    FieldType.STRING: "",
+    FieldType.LONG: 0,
+    FieldType.FLOAT: 0.0,
+    FieldType.DOUBLE: 0.0,
+    FieldType.BOOLEAN: False,
+    FieldType.BYTES: b"",
+    FieldType.DECIMAL: b"\0",
+    FieldType.TIMESTAMP: 0,
+}
+
+
+class RecordColumns:
+    """Decodes records of one schema into record batches.
+
+    `typed`: decimals and times are such; else decimals are the bytes of their unscaled numbers, and times are longs.
+    """
+
+    def __init__(self, schema: Schema, record: Record, typed: bool) -> None:
+        self._schema = schema
+        self._record = record
+        self._typed = typed
+        self.kernel = None if native is None else _kernel(record, typed)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema([self._arrow_field(field) for field in self._record.fields])
+
+    def decode(self, data: bytes, count: int) -> pa.RecordBatch:
+        """Return `count` records, which are all of `data`.
+
+        Raises:
+            CorruptContainerError: the data are not so many records.
+        """
+        if count > len(data):  # a record has at least one byte
+            raise CorruptContainerError("a block has fewer records than it says")
+        buffers = None if self.kernel is None else self.kernel.decode(data, count)
+        try:
+            arrays = self._decode_singly(data, count) if buffers is None else self._assemble(buffers, count)
+            batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            if self._typed:
+                batch.validate(full=True)  # that decimals have no more digits than their type
+        except DECODE_ERRORS:
+            raise CorruptContainerError("the data of a block are not records of the schema") from None
+        return batch
+
+    def _arrow_field(self, field: Field) -> pa.Field[Any]:
+        return pa.field(field.name, self._arrow_type(field), nullable=field.optional)
+
+    def _arrow_type(self, field: Field) -> pa.DataType:
+        if field.type is FieldType.RECORD:
+            return pa.struct([self._arrow_field(inner) for inner in field.fields])
+        if field.type is FieldType.DECIMAL:
+            return pa.decimal128(field.precision, field.scale) if self._typed else pa.binary()
+        if field.type is FieldType.TIMESTAMP:
+            return pa.timestamp("us") if self._typed else pa.int64()
+        return _ARROW[field.type]
+
+    # From the buffers of the kernel
+
+    def _assemble(self, buffers: Sequence[Any], count: int) -> list[pa.Array[Any]]:
+        columns = iter(buffers)
+        return [self._array(field, columns, count) for field in self._record.fields]
+
+    def _array(self, field: Field, columns: Any, count: int) -> pa.Array[Any]:
+        rows, validity, nulls, ends, data = next(columns)
+        head = [pa.py_buffer(validity) if nulls and field.optional else None]
+        nulls = nulls if field.optional else 0
+        kind = self._arrow_type(field)
+        if field.type is FieldType.RECORD:
+            children = [self._array(inner, columns, count) for inner in field.fields]
+            return pa.Array.from_buffers(kind, count, head, nulls, children=children)
+        if field.type is FieldType.STRINGS:
+            items = _texts(next(columns))
+            return pa.Array.from_buffers(kind, count, [*head, pa.py_buffer(ends)], nulls, children=[items])
+        if field.type is FieldType.STRING_MAP:
+            names, values = _texts(next(columns)), _texts(next(columns))
+            entries = pa.Array.from_buffers(pa.struct([_NAME, _VALUE]), len(names), [None], 0, children=[names, values])
+            return pa.Array.from_buffers(kind, count, [*head, pa.py_buffer(ends)], nulls, children=[entries])
+        if ends is not None:
+            head.append(pa.py_buffer(ends))
+        return pa.Array.from_buffers(kind, rows, [*head, pa.py_buffer(data)], nulls)
+
+    # From the records of fastavro
+
+    @cached_property
+    def _parsed(self) -> Any:
+        return fastavro.parse_schema(without_logical_types(self._schema))
+
+    def _decode_singly(self, data: bytes, count: int) -> list[pa.Array[Any]]:
+        stream = io.BytesIO(data)
+        records: list[Any] = [fastavro.schemaless_reader(stream, self._parsed, None) for _ in range(count)]
+        if stream.tell() != len(data):
+            raise ValueError("there are data behind the last record")
+        return [self._from_values(field, [record[field.name] for record in records]) for field in self._record.fields]
+
+    def _from_values(self, field: Field, values: list[Any]) -> pa.Array[Any]:
+        if field.type is FieldType.RECORD:
+            children = [
+                self._from_values(inner, [None if value is None else value[inner.name] for value in values])
+                for inner in field.fields
+            ]
+            absent = pa.array([value is None for value in values], pa.bool_())
+            return pa.StructArray.from_arrays(children, fields=[*map(self._arrow_field, field.fields)], mask=absent)
+        if not field.optional:
+            values = [_BLANK[field.type] if value is None else value for value in values]
+        if field.type is FieldType.STRING_MAP:
+            values = [list(value.items()) for value in values]
+        if field.type is FieldType.DECIMAL and self._typed:
+            values = [None if value is None else _decimal(value, field.scale) for value in values]
+        return pa.array(values, self._arrow_type(field))
+
+
+def _decimal(data: bytes, scale: int) -> Decimal:
+    number = int.from_bytes(data, "big", signed=True)
+    return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
+
+
+def _texts(column: Any) -> pa.Array[Any]:
+    rows, _, _, ends, data = column
+    return pa.Array.from_buffers(pa.string(), rows, [None, pa.py_buffer(ends), pa.py_buffer(data)], 0)
+
+
+def _kernel(record: Record, typed: bool) -> Any:
+    """Return the kernel of a record; None if it does not accept its program."""
+    places = _Places(typed)
+    fields = tuple(places.program(field) for field in record.fields)
+    try:
+        return native.AvroColumns(programs.record(fields), places.count)
+    except REFUSALS:
+        return None
+
+
+class _Places:
+    """Makes the programs of fields and counts the columns, in the order in which `RecordColumns` takes them."""
+
+    def __init__(self, typed: bool) -> None:
+        self._typed = typed
+        self.count = 0
+
+    def program(self, field: Field) -> Program:
+        place = self._next()
+        if field.type is FieldType.RECORD:
+            fields = tuple(map(self.program, field.fields))
+            node: Program = (*programs.record(fields), programs.GROUP, place)
+        elif field.type is FieldType.STRINGS:
+            node = (programs.ARRAY, programs.PLAIN, None, (), (self._item(),), programs.LIST, place)
+        elif field.type is FieldType.STRING_MAP:
+            self._next()  # of the names
+            node = (programs.MAP, programs.PLAIN, None, (), (self._item(),), programs.LIST, place)
+        elif field.type is FieldType.DECIMAL and self._typed:
+            node = (programs.BYTES, programs.DECIMAL, field.scale, (), (), programs.PUT, place)
+        else:
+            node = (_AVRO[field.type], programs.PLAIN, None, (), (), programs.PUT, place)
+        if not field.optional:
+            return node
+        null: Program = (programs.NULL, programs.PLAIN, None, (), ())
+        return (programs.UNION, programs.PLAIN, None, (), (null, node))
+
+    def _item(self) -> Program:
+        return (programs.STRING, programs.PLAIN, None, (), (), programs.ITEM, self._next())
+
+    def _next(self) -> int:
+        self.count += 1
+        return self.count - 1

@@ -1,0 +1,213 @@
+"""Container files as Parquet files in the layout of parquet-avro 1.9.0, which GoldenGate 12.3.2.1 has.
+
+* The message has the full name of the Avro record. A union with null is optional, everything else required.
+* Lists have the old structure of two levels, and the groups of maps their old names. Texts are `binary (UTF8)`, and
+  decimals `binary (DECIMAL(p,s))`. There are no logical types of later versions of Parquet, and Arrow's schema is not
+  in the file.
+* The footer has the Avro schema as `parquet.avro.schema`, and `writer.model.name=avro`.
+
+Arrow writes the pages. It cannot write such a schema, so the footer is written anew: the levels of a required list of
+required items are the same in both structures. Decimals have no statistics, since those of bytes are not in the order
+of numbers. Arrow counts the size of a row group in memory; parquet-avro counts it after encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import BinaryIO, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ggfmt.formats.goldengate.container_files import LZO, ParquetOptions
+from ggfmt.formats.goldengate.container_files.fields import Field, FieldType, Record, conversion_error
+from ggfmt.formats.goldengate.container_files.source import ContainerSource, row_groups
+from ggfmt.formats.goldengate.container_files.target import HeldTarget
+from ggfmt.formats.goldengate.container_files.thrift import (
+    Items,
+    Struct,
+    Type,
+    Value,
+    i32,
+    read_struct,
+    struct_bytes,
+    structs,
+    text,
+)
+
+MAGIC = b"PAR1"
+_LENGTH_BYTES = 4
+
+# Fields of the structs of parquet.thrift.
+_SCHEMA, _ROW_GROUPS, _KEY_VALUES, _CREATED_BY = 2, 4, 5, 6
+_COLUMNS = 1
+_META_DATA = 3
+_PATH_IN_SCHEMA = 3
+_TYPE, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION = 1, 3, 4, 5, 6, 7, 8
+
+
+class _Physical(IntEnum):
+    BOOLEAN = 0
+    INT64 = 2
+    FLOAT = 4
+    DOUBLE = 5
+    BYTE_ARRAY = 6
+
+
+class _Repetition(IntEnum):
+    REQUIRED = 0
+    OPTIONAL = 1
+    REPEATED = 2
+
+
+class _Converted(IntEnum):
+    UTF8 = 0
+    MAP = 1
+    MAP_KEY_VALUE = 2
+    LIST = 3
+    DECIMAL = 5
+    TIMESTAMP_MICROS = 10
+
+
+_LEAVES: dict[FieldType, tuple[_Physical, _Converted | None]] = {
+    FieldType.STRING: (_Physical.BYTE_ARRAY, _Converted.UTF8),
+    FieldType.LONG: (_Physical.INT64, None),
+    FieldType.FLOAT: (_Physical.FLOAT, None),
+    FieldType.DOUBLE: (_Physical.DOUBLE, None),
+    FieldType.BOOLEAN: (_Physical.BOOLEAN, None),
+    FieldType.BYTES: (_Physical.BYTE_ARRAY, None),
+    FieldType.DECIMAL: (_Physical.BYTE_ARRAY, _Converted.DECIMAL),
+    FieldType.TIMESTAMP: (_Physical.INT64, _Converted.TIMESTAMP_MICROS),
+}
+_CODECS: dict[str, Literal["none", "gzip", "snappy"]] = {"UNCOMPRESSED": "none", "GZIP": "gzip", "SNAPPY": "snappy"}
+
+
+def write_parquet(source: BinaryIO, target: BinaryIO, options: ParquetOptions) -> None:
+    """Write a container file, from its first byte to its last, as a Parquet file.
+
+    After an error, `target` has no end, so that it is not read as a Parquet file. A row group is in memory at a time.
+
+    Raises:
+        Abend: GG313 for a damaged container file; GG217 for LZO, or if ggfmt does not write the schema.
+        OSError: `source` cannot be read, or `target` cannot be written.
+    """
+    if options.compression_codec == LZO:
+        raise conversion_error(
+            "ggfmt cannot compress Parquet files by LZO", help="set `compressionCodec` to GZIP, SNAPPY or UNCOMPRESSED"
+        )
+    container = ContainerSource(source)
+    columns = container.columns(typed=False)
+    held = HeldTarget(target)
+    writer = pq.ParquetWriter(
+        pa.PythonFile(held, "w"),
+        columns.schema,
+        version="1.0",
+        data_page_version="1.0",
+        compression=_CODECS[options.compression_codec],
+        use_dictionary=options.dictionary_encoding,
+        dictionary_pagesize_limit=options.dictionary_page_size,
+        data_page_size=options.page_size,
+        write_statistics=[".".join(leaf.arrow) for leaf in _leaves(container.record) if leaf.has_order],
+        store_schema=False,
+    )
+    try:
+        for table in row_groups(container.batches(columns), options.row_group_size, columns.schema):
+            writer.write_table(table, row_group_size=table.num_rows)
+        held.hold()
+        writer.close()
+        target.write(_with_own_footer(held.held(), container.record, container.schema_text))
+    finally:
+        held.abandon()
+
+
+class _Leaf:
+    """A column of a Parquet file: its path in the file and in Arrow's schema, and whether its bytes are in the order of
+    its values."""
+
+    def __init__(self, path: tuple[str, ...], arrow: tuple[str, ...], has_order: bool) -> None:
+        self.path = path
+        self.arrow = arrow
+        self.has_order = has_order
+
+
+def _leaves(record: Record) -> Iterator[_Leaf]:
+    """Yield the columns in the order of the file."""
+    for field in record.fields:
+        yield from _leaves_of(field, ())
+
+
+def _leaves_of(field: Field, parents: tuple[str, ...]) -> Iterator[_Leaf]:
+    path = (*parents, field.name)
+    if field.type is FieldType.RECORD:
+        for inner in field.fields:
+            yield from _leaves_of(inner, path)
+    elif field.type is FieldType.STRINGS:
+        yield _Leaf((*path, "array"), (*path, "list", "element"), True)
+    elif field.type is FieldType.STRING_MAP:
+        for name in ("key", "value"):
+            yield _Leaf((*path, "map", name), (*path, "key_value", name), True)
+    else:
+        yield _Leaf(path, path, field.type is not FieldType.DECIMAL)
+
+
+def _with_own_footer(end: bytes, record: Record, schema_text: str) -> bytes:
+    """Return the end of a file of Arrow with another schema in its footer."""
+    size = int.from_bytes(end[-len(MAGIC) - _LENGTH_BYTES : -len(MAGIC)], "little")
+    start = len(end) - len(MAGIC) - _LENGTH_BYTES - size
+    footer = read_struct(end[start:])
+    footer[_SCHEMA] = structs(schema_elements(record))
+    paths = [_text_list(leaf.path) for leaf in _leaves(record)]
+    for group in footer[_ROW_GROUPS].content.contents:
+        for column, path in zip(group[_COLUMNS].content.contents, paths, strict=True):
+            column[_META_DATA].content[_PATH_IN_SCHEMA] = path
+    footer[_KEY_VALUES] = structs(
+        {1: text(key), 2: text(value)}
+        for key, value in (("parquet.avro.schema", schema_text), ("writer.model.name", "avro"))
+    )
+    footer[_CREATED_BY] = text(f"ggfmt, by {footer[_CREATED_BY].content.decode()}")
+    data = struct_bytes(footer)
+    return end[:start] + data + len(data).to_bytes(_LENGTH_BYTES, "little") + MAGIC
+
+
+def _text_list(texts: tuple[str, ...]) -> Value:
+    return Value(Type.LIST, Items(Type.BINARY, [text.encode() for text in texts]))
+
+
+def schema_elements(record: Record) -> list[Struct]:
+    """Return the schema of a Parquet file: the root, and each element in front of its children."""
+    elements: list[Struct] = [{_NAME: text(record.name), _CHILDREN: i32(len(record.fields))}]
+    for field in record.fields:
+        elements += _elements(field)
+    return elements
+
+
+def _elements(field: Field) -> list[Struct]:
+    repetition = _Repetition.OPTIONAL if field.optional else _Repetition.REQUIRED
+    if field.type is FieldType.RECORD:
+        inner = [element for child in field.fields for element in _elements(child)]
+        return [_group(field.name, repetition, len(field.fields)), *inner]
+    if field.type is FieldType.STRINGS:
+        item = _leaf("array", _Repetition.REPEATED, FieldType.STRING)
+        return [_group(field.name, repetition, 1, _Converted.LIST), item]
+    if field.type is FieldType.STRING_MAP:
+        return [
+            _group(field.name, repetition, 1, _Converted.MAP),
+            _group("map", _Repetition.REPEATED, 2, _Converted.MAP_KEY_VALUE),
+            *(_leaf(name, _Repetition.REQUIRED, FieldType.STRING) for name in ("key", "value")),
+        ]
+    leaf = _leaf(field.name, repetition, field.type)
+    if field.type is FieldType.DECIMAL:
+        leaf |= {_SCALE: i32(field.scale), _PRECISION: i32(field.precision)}
+    return [leaf]
+
+
+def _group(name: str, repetition: _Repetition, children: int, converted: _Converted | None = None) -> Struct:
+    element = {_REPETITION: i32(repetition), _NAME: text(name), _CHILDREN: i32(children)}
+    return element if converted is None else {**element, _CONVERTED: i32(converted)}
+
+
+def _leaf(name: str, repetition: _Repetition, kind: FieldType) -> Struct:
+    physical, converted = _LEAVES[kind]
+    element = {_TYPE: i32(physical), _REPETITION: i32(repetition), _NAME: text(name)}
+    return element if converted is None else {**element, _CONVERTED: i32(converted)}
