@@ -188,10 +188,10 @@ def _convert(source: pa.NativeFile, target: _Hashed, stage: StageOutput, file: S
     options = stage.config.options
     try:
         if isinstance(options, ParquetOptions):
-            write_parquet(source, cast(BinaryIO, target), options)
+            write_parquet(cast(BinaryIO, source), cast(BinaryIO, target), options)
         else:
             assert isinstance(options, OrcOptions)
-            write_orc(source, cast(BinaryIO, target), options)
+            write_orc(cast(BinaryIO, source), cast(BinaryIO, target), options)
     except Abend as error:
         (diagnostic,) = error.diagnostics
         raise Abend(replace(diagnostic, span=Span(table=file.table, field=diagnostic.span.field))) from None

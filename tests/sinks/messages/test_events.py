@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import fastavro
+import polars as pl
+import pyarrow.orc as orc
 import pytest
 from runs import operation, write_lines
-from s3_server import S3Server
+from s3_server import S3Server, s3_server
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, UsageError
 from ggfmt.sinks.messages.verification import verify
+
+__all__ = ["s3_server"]
 
 FILE_WRITER = (
     "gg.handler.fw.type=filewriter",
@@ -103,7 +109,7 @@ def test_full_files_are_moved_and_renamed_by_their_counts(source: Path) -> None:
     lines = (*FILE_WRITER, *moved, f"gg.handler.fw.fileRenameMappingTemplate={COUNTED}")
     assert files(run(source, lines)).keys() == {"fw/done/TCUSTORD_4_2_1_1_0.json", "fw/done/OTHER_1_1_0_0_0.json"}
     renamed = ("gg.handler.fw.finalizeAction=rename", f"gg.handler.fw.fileRenameMappingTemplate={COUNTED}")
-    shared = (*FILE_WRITER, *renamed, "gg.handler.fw.partitionByTable=false")
+    shared: Sequence[str] = (*FILE_WRITER, *renamed, "gg.handler.fw.partitionByTable=false")
     shared = tuple(line.replace("/${tableName}", "").replace("${tableName}_", "all_") for line in shared)
     shared = tuple(line.replace("${fullyQualifiedTableName}", "all") for line in shared)
     assert files(run(source, shared, mode="overwrite")).keys() == {"fw/dirout/all_5_3_1_1_0.json"}
@@ -181,6 +187,70 @@ def test_two_files_of_one_name_are_refused(source: Path) -> None:
     with pytest.raises(Abend, match=r"GG514.*the File Writer and the event handler `store` would write one file"):
         run(source, (*FILE_WRITER, *STORE[:-1], path))
     assert not (source.parent / "out" / "fw").exists()
+
+
+@pytest.mark.parametrize("to", ["parquet", "orc"])
+def test_operations_as_parquet_and_orc_without_a_handler_file(source: Path, to: str) -> None:
+    result = ggfmt.convert(source, to=to, output=source.parent / "out", master="none")
+    found = files(result)
+    stamp = re.compile(r"_[0-9-]+_[0-9.-]+(?=\.)")
+    names = {stamp.sub("", name): entry for name, entry in found.items()}
+    assert names.keys() == {f"{to}/GG.TCUSTORD/GG.TCUSTORD.{to}", f"{to}/GG.OTHER/GG.OTHER.{to}"}
+    path = source.parent / "out" / names[f"{to}/GG.TCUSTORD/GG.TCUSTORD.{to}"]["path"]
+    read = pl.read_parquet(path) if to == "parquet" else pl.from_arrow(orc.read_table(path))
+    assert isinstance(read, pl.DataFrame)
+    assert read["op_type"].to_list() == ["I", "I", "U", "D"]
+    assert read["NAME"].to_list()[2] == "x"
+    assert verify(str(source.parent / "out")).findings == []
+
+
+def test_a_chain_of_parquet_and_a_store(source: Path) -> None:
+    """The Avro files stay, and the Parquet files go to the store alone."""
+    lines = [line for line in (*FILE_WRITER, *STORE) if ".format" not in line and ".eventHandler=" not in line]
+    lines += [
+        "gg.handler.fw.format=avro_op_ocf",
+        "gg.handler.fw.eventHandler=pq",
+        "gg.eventhandler.pq.type=Parquet",
+        "gg.eventhandler.pq.pathMappingTemplate=parquet",
+        "gg.eventhandler.pq.fileNameMappingTemplate=${tableName}_${deleteCount}.parquet",
+        "gg.eventhandler.pq.compressionCodec=gzip",
+        "gg.eventhandler.pq.finalizeAction=delete",
+        "gg.eventhandler.pq.eventHandler=store",
+    ]
+    found = files(run(source, lines))
+    assert found.keys() == {
+        "fw/dirout/TCUSTORD/GG.TCUSTORD.json",
+        "fw/dirout/OTHER/GG.OTHER.json",
+        "fw/ogg/tcustord/TCUSTORD_1.parquet",
+        "fw/ogg/other/OTHER_0.parquet",
+    }
+    rows = pl.read_parquet(source.parent / "out" / found["fw/ogg/tcustord/TCUSTORD_1.parquet"]["path"])
+    assert rows["op_type"].to_list() == ["I", "I", "U", "D"]
+    assert [None if image is None else image["NAME"] for image in rows["before"].to_list()][:2] == [None, None]
+    container = (source.parent / "out" / found["fw/dirout/TCUSTORD/GG.TCUSTORD.json"]["path"]).read_bytes()
+    records: Any = fastavro.reader(io.BytesIO(container))
+    assert [record["op_type"] for record in records] == ["I", "I", "U", "D"]
+
+
+def test_the_staging_files_of_a_target(source: Path) -> None:
+    target = ["gg.target=fabric_lakehouse", "gg.stage=abs", "gg.eventhandler.onelake.workspace=w"]
+    with pytest.raises(ConfigurationError, match=r"GG146.*File Writer -> parquet -> onelake"):
+        run(source, target)
+    given = ["ggfmt.target.format=parquet", "ggfmt.target.template=${optype[op]},${position}"]
+    found = files(run(source, [*target, *given]))
+    assert {entry["event_handler"] for entry in found.values()} == {"parquet"}
+    (path,) = [name for name, entry in found.items() if entry["table"] == "GG.OTHER"]
+    assert path.startswith("filewriter/GG.OTHER/")
+    assert pl.read_parquet(source.parent / "out" / found[path]["path"]).columns[:2] == ["op", "position"]
+
+
+def test_lzo_is_refused(source: Path) -> None:
+    lines = [line for line in FILE_WRITER if ".format" not in line]
+    lines += ["gg.handler.fw.format=avro_row_ocf", "gg.handler.fw.eventHandler=p", "gg.eventhandler.p.type=parquet"]
+    lines += ["gg.eventhandler.p.pathMappingTemplate=p", "gg.eventhandler.p.compressionCodec=LZO"]
+    lines += ["gg.handler.fw.format.pkUpdateHandling=update"]
+    with pytest.raises(Abend, match="LZO"):
+        run(source, lines)
 
 
 def test_the_manifest_says_which_release_messages_follow(source: Path) -> None:
