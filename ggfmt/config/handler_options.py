@@ -54,7 +54,11 @@ class HandlerOptions(Options):
         "Name the type of the handler in GoldenGate; ggfmt writes files for every type that has a format.",
         example="hdfs",
     )
-    mode: str = option(Choice(_MODES), "tx", "Choose the unit of delivery; files are the same in both modes.")
+    mode: str = option(
+        Choice(_MODES),
+        "tx",
+        "Choose the unit of delivery; files are the same in both. The default is the type's.",
+    )
     include_tokens: bool = option(Bool(), False, "Write the tokens of an operation into its message.")
     root_file_path: str | None = option(Path(), None, "Write the output to this directory, unless `-o` names another.")
     file_suffix: str = option(NamePart(), ".txt", "End the name of every output file with this.")

@@ -24,7 +24,14 @@ from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_
 from ggfmt.config.lint.chains import EventHandlers
 from ggfmt.config.lint.checks import UNCOVERED, UNKNOWN_METADATA, check_handler, check_releases, refusal
 from ggfmt.config.lint.java_text import check_characters, check_mark
-from ggfmt.config.lint.releases import ReleaseFinding, contradiction, found_release, given_release, signs
+from ggfmt.config.lint.releases import (
+    LAST_OF_SEVERAL_HANDLERS,
+    ReleaseFinding,
+    contradiction,
+    found_release,
+    given_release,
+    signs,
+)
 from ggfmt.config.lint.targets import TARGET, TargetHandlers
 from ggfmt.config.lint.type_checks import check_class_path
 from ggfmt.config.properties import (
@@ -52,6 +59,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggest
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.java.text import InvalidValueError, trim, visible
+from ggfmt.options.releases import is_later, manual_name
 from ggfmt.options.templates import KEYWORDS
 from ggfmt.options.value_types import Replacements
 
@@ -367,6 +375,11 @@ class ConfigurationParser:
         if not any(assembly.format and assembly.format.options.of_goldengate for assembly in assemblies):
             self.release = None
         self._findings += check_releases(assemblies, release, is_given)
+        if release is not None and is_later(release, LAST_OF_SEVERAL_HANDLERS) and len(listed) > 1:
+            message = f"GoldenGate {manual_name(release)} runs one handler, and {len(listed)} are listed"
+            place = list(listed.values())[1]
+            help = "give each handler a file and a Replicat of its own; ggfmt runs them all"
+            self._findings.append(Diagnostic("GG141", message, place, help, level=Severity.WARNING))
         self._findings += check_class_path(self._entries)
         self._findings += check_mark(self._marked)
         self._findings += check_characters(self._entries)

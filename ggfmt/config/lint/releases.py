@@ -26,7 +26,7 @@ _LATER_KEYWORDS = frozenset(
     {"primarykeycolumns", "txind", "primarykeys", "static", "seqno", "rba", "metadatachanged", "groupname"}
     | {"currenttimestampiso8601"}
 )
-_LAST_OF_SEVERAL_HANDLERS = "21"
+LAST_OF_SEVERAL_HANDLERS = "21"
 
 # Keys below no handler, with the first release that has them.
 _KEYS = {
@@ -209,4 +209,4 @@ def _of_keys(entries: Iterable[Entry], names: Mapping[str, object]) -> Iterator[
         elif key in _KEYS and trim(entry.value):
             yield Sign(entry, f"`{entry.key}`", _KEYS[key])
         elif key == "gg.handlerlist" and len(names) > 1:
-            yield Sign(entry, "several handlers", FIRST_RELEASE, _LAST_OF_SEVERAL_HANDLERS)
+            yield Sign(entry, "several handlers", FIRST_RELEASE, LAST_OF_SEVERAL_HANDLERS)

@@ -214,6 +214,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (HDFS, "«gg.handler.h.keberosKeytabFile»=x", "kerberosKeytabFile"),
     (HDFS, "«gg.handler.h.pathMappingTemplate»=ogg/${tableName}\ngg.handler.h.rootFilePath=/ogg", "12.3.1.1 line"),
     (PROXY, "gg.handler.rest.format=«xml»", "avro json"),
+    (PROXY, "gg.handlerlist=rest,«h»\nggfmt.compatibility=23", "one handler"),
     (PROXY, "gg.handler.rest.topicMappingTemplate=«${tableNam}»", "tableName"),
 ]  # fmt: skip
 
