@@ -114,6 +114,7 @@ def write_parquet(source: BinaryIO, target: BinaryIO, options: ParquetOptions) -
     try:
         for table in row_groups(container.batches(columns), options.row_group_size, columns.schema):
             writer.write_table(table, row_group_size=table.num_rows)
+            del table  # before the next row group is read
         held.hold()
         writer.close()
         target.write(_with_own_footer(held.held(), container.record, container.schema_text))
