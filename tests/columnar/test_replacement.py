@@ -545,10 +545,12 @@ def test_what_is_wrong_with_transforms(line: str, finding: str) -> None:
 
 
 def test_transforms_are_of_a_later_release() -> None:
-    assert told(*LISTED[1:]) == [
-        "--set:2:1: warning[GG111] `gg.transforms` is a property from GoldenGate for Big Data 21 on;"
+    assert told("ggfmt.compatibility=12.3.2", *LISTED[1:]) == [
+        "--set:3:1: warning[GG111] `gg.transforms` is a property from GoldenGate for Big Data 21 on;"
         " set `ggfmt.compatibility=21`, or use `gg.contentreplaceregex`"
     ]
+    assert told(*LISTED[1:]) == []  # they are a sign of that release
+    assert configured(*LISTED[1:]).run.compatibility == "21"
     assert configured(*LISTED[1:]).replacements == configured(*LISTED).replacements
 
 
@@ -645,6 +647,7 @@ def test_without_configuration_nothing_changes(tmp_path: Path) -> None:
 def test_a_run_with_transforms(split_size: int | None, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     source = write_lines(tmp_path / "in.json", story())
     settings = (*PIPES, *TOKENS[1:], "gg.handler.d.format.includeColumnNames=true", *NAMES, *LISTED[1:])
+    settings = (*settings, "ggfmt.compatibility=12.2")  # with the fixed metadata
     replaced = (
         "gg.transform.t.converter.replaceString=!",
         "gg.contentreplaceregex=name",

@@ -335,7 +335,9 @@ def test_a_type_may_be_for_a_column_that_only_earlier_files_have(tmp_path: Path)
 def test_bytes_below_a_null_do_not_change_the_type_of_whole_numbers() -> None:
     texts = pa.array(["7", "1.5", "12"])
     buffers = texts.buffers()
-    hidden = pa.StringArray.from_buffers(3, buffers[1], buffers[2], pa.py_buffer(b"\x05"))  # the second one is NULL
+    offsets, data = buffers[1], buffers[2]
+    assert offsets is not None and data is not None
+    hidden = pa.StringArray.from_buffers(3, offsets, data, pa.py_buffer(b"\x05"))  # the second one is NULL
     assert hidden.to_pylist() == ["7", None, "12"]
     assert NumberRange.of(hidden).type == pa.int64()
     assert NumberRange.of(texts).type == pa.decimal128(18, 1)

@@ -356,6 +356,7 @@ def test_the_schema_of_a_time() -> None:
 def test_a_handler_without_a_mask_is_an_error(mask: str, message: str, tmp_path: Path) -> None:
     source = write_lines(tmp_path / "in.json", [operation(1)])
     settings = ["gg.handler.a.format=avro_row", "gg.handler.a.format.enableTimestampLogicalType=true"]
+    settings.append("ggfmt.compatibility=21")
     with pytest.raises(ConfigurationError) as error:
         run_ggfmt([source], tmp_path / "out", *settings, *([mask] if mask else []))
     (found,) = error.value.diagnostics

@@ -593,7 +593,7 @@ def test_a_run_writes_container_files_that_are_joined_block_by_block(
 
 
 @pytest.mark.parametrize("split_size", [None, 300])
-def test_a_definition_has_files_of_its_own_whatever_the_handler_says(tmp_path: Path, split_size: int | None) -> None:
+def test_a_definition_has_files_of_its_own(tmp_path: Path, split_size: int | None) -> None:
     records = [operation(n) for n in range(4)]
     records += [metadata(ID="string", NAME="string", AMOUNT="number", NOTE="string")]
     records += [operation(n, NOTE=f"{n}") for n in range(4, 8)]
@@ -601,7 +601,7 @@ def test_a_definition_has_files_of_its_own_whatever_the_handler_says(tmp_path: P
     run_ggfmt(
         [source],
         tmp_path / "out",
-        *ocf("deflate", "op", "gg.handler.a.rollOnMetadataChange=false"),
+        *ocf("deflate", "op"),
         split_size=split_size,
     )
     first, second = map(contents, output_files(tmp_path / "out", "a"))
