@@ -68,6 +68,7 @@ class EventHandlerBlock:
     """The properties of one event handler: the effective entry of each, by its name in the manual.
 
     `type` is None if it is missing or unknown. `entries`: in the order of the files. `used`: a chain has it.
+    `findings`: its problems, which matter if it is used.
     """
 
     name: str
@@ -75,6 +76,7 @@ class EventHandlerBlock:
     given: dict[str, Entry] = field(default_factory=dict)
     type: EventHandlerType | None = None
     used: bool = False
+    findings: list[Diagnostic] = field(default_factory=list)
 
     @property
     def next(self) -> Entry | None:
@@ -115,90 +117,12 @@ class EventHandlers:
                 block = self.blocks.setdefault(match[1], EventHandlerBlock(match[1]))
                 block.entries.append(entry)
         for block in self.blocks.values():
-            self._read(block)
+            _BlockReader(block, by_target).read()
+            if by_target:
+                findings += block.findings
 
     def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
         self._findings.append(Diagnostic(code, message, span, help))
-
-    # The properties of a block
-
-    def _read(self, block: EventHandlerBlock) -> None:
-        rests = [(entry, trim(_rest(entry))) for entry in block.entries]
-        chosen = next((entry for entry, rest in reversed(rests) if rest.lower() == "type"), None)
-        if is_placeholder(block.name) and chosen is None:
-            return  # reported as a placeholder
-        if chosen is not None:
-            text = before_comment(chosen)
-            block.type = EVENT_HANDLER_TYPES.get(text.lower())
-            if block.type is None and "." not in text:
-                help = suggestion(text, EVENT_HANDLER_TYPES)
-                message = f"`{visible(text)}` is not a type of event handlers that ggfmt knows"
-                self._report("GG123", message, chosen.value_span, help)
-        for entry, rest in rests:
-            self._take(block, entry, rest)
-        if chosen is None and not self._by_target:
-            key = f"gg.eventhandler.{block.name}.type"
-            near = next((rest for _, rest in rests if did_you_mean(rest, ("type",))), None)
-            help = f"`{near}` is not it: write `{key}`" if near else f"add `{key}`, such as `parquet` or `s3`"
-            self._report("GG109", f"`{key}` is missing", block.entries[0].key_span, help)
-        elif block.type is not None:
-            self._check_required(block, block.type, chosen)
-            self._check_values(block, block.type)
-
-    def _take(self, block: EventHandlerBlock, entry: Entry, rest: str) -> None:
-        known = block.type.find(rest) if block.type is not None else None
-        if known is None:
-            if block.type is not None and rest.lower() != _CHAINED:
-                self._report_unknown(block, block.type, entry, rest)
-            block.given[_own_name(rest)] = entry
-            return
-        if rest.lower() in map(str.lower, known.aliases):
-            meant = f"gg.eventhandler.{block.name}.{known.name}"
-            self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
-        earlier = block.given.get(known.name)
-        if earlier is not None and earlier.file == entry.file:
-            code = "GG128" if trim(earlier.value) == trim(entry.value) else "GG107"
-            same = ", with the same value" if code == "GG128" else ""
-            message = f"`{entry.key}` was given before, in line {earlier.line}{same}"
-            self._report(code, message, entry.key_span, "remove one of them")
-        block.given[known.name] = entry
-        if known.kind is not None:
-            self._findings += check_value(entry, known.kind)
-
-    def _report_unknown(self, block: EventHandlerBlock, type: EventHandlerType, entry: Entry, rest: str) -> None:
-        near = did_you_mean(rest, type.names)
-        folded = rest.lower()
-        others = [other.name for other in EVENT_HANDLER_TYPES.values() if folded in map(str.lower, other.own.names)]
-        message = f"`{entry.key}` is not known as a property of event handlers of the type `{type.name}`"
-        if others:
-            help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
-            self._report("GG110", message, entry.key_span, help)
-        elif near is not None:
-            self._report("GG101", message, entry.key_span, f"did you mean `gg.eventhandler.{block.name}.{near}`?")
-        else:
-            self._report("GG125", message, entry.key_span, None)
-
-    def _check_required(self, block: EventHandlerBlock, type: EventHandlerType, chosen: Entry | None) -> None:
-        if self._by_target:
-            return
-        given = {name for name, entry in block.given.items() if trim(entry.value)}
-        missing = [known.name for known in type.required if known.name not in given]
-        if missing:
-            owner = f"event handlers of the type `{type.name}`"
-            prefix = f"gg.eventhandler.{block.name}."
-            self._findings.append(missing_properties(prefix, missing, owner, chosen or block.entries[0]))
-
-    def _check_values(self, block: EventHandlerBlock, type: EventHandlerType) -> None:
-        bucket, path = block.given.get(_BUCKETS[0]), block.given.get("pathMappingTemplate")
-        if type.name == "s3" and bucket is not None:
-            literal = re.sub(r"\$\{.*\}", "", bucket.value)
-            if literal != literal.lower():
-                message = f"`{bucket.key}` has capitals, which no bucket of S3 can have"
-                help = "write it in small letters; `${toLowerCase[${schemaName}]}` makes them of a name"
-                self._report("GG141", message, bucket.value_span, help)
-        if type.name == "s3" and path is not None and trim(path.value).startswith("/"):
-            message = f"`{path.key}` starts with a `/`, which makes a directory without a name in S3"
-            self._report("GG142", message, path.value_span, "remove the `/` at the start")
 
     # Chains
 
@@ -220,6 +144,8 @@ class EventHandlers:
             if block is None:
                 self._report_missing(entry, name)
                 break
+            if not block.used and not self._by_target:
+                self._findings += block.findings
             block.used = True
             if block.type is None:
                 break
@@ -270,6 +196,99 @@ class EventHandlers:
             help = f"`{given[near][0].key}` names `{near}`" if near else "name it in `eventHandler` of a File Writer"
             message = f"`{place.key}` is never applied: no handler names the event handler `{visible(name)}`"
             self._report("GG101", message, place.key_span, help)
+
+
+class _BlockReader:
+    """Reads the properties of one event handler, and collects its problems."""
+
+    def __init__(self, block: EventHandlerBlock, by_target: bool) -> None:
+        self._block = block
+        self._by_target = by_target
+
+    def read(self) -> None:
+        block = self._block
+        rests = [(entry, trim(_rest(entry))) for entry in block.entries]
+        chosen = next((entry for entry, rest in reversed(rests) if rest.lower() == "type"), None)
+        if is_placeholder(block.name) and chosen is None:
+            return  # reported as a placeholder
+        if chosen is not None:
+            text = before_comment(chosen)
+            block.type = EVENT_HANDLER_TYPES.get(text.lower())
+            if block.type is None and "." not in text:
+                help = suggestion(text, EVENT_HANDLER_TYPES)
+                message = f"`{visible(text)}` is not a type of event handlers that ggfmt knows"
+                self._report("GG123", message, chosen.value_span, help)
+        for entry, rest in rests:
+            self._take(entry, rest)
+        if chosen is None and not self._by_target:
+            key = f"gg.eventhandler.{block.name}.type"
+            near = next((rest for _, rest in rests if did_you_mean(rest, ("type",))), None)
+            help = f"`{near}` is not it: write `{key}`" if near else f"add `{key}`, such as `parquet` or `s3`"
+            self._report("GG109", f"`{key}` is missing", block.entries[0].key_span, help)
+        elif block.type is not None:
+            self._check_required(block.type, chosen)
+            self._check_values(block.type)
+
+    def _take(self, entry: Entry, rest: str) -> None:
+        block = self._block
+        known = block.type.find(rest) if block.type is not None else None
+        if known is None:
+            if block.type is not None and rest.lower() != _CHAINED:
+                self._report_unknown(block.type, entry, rest)
+            block.given[_own_name(rest)] = entry
+            return
+        if rest.lower() in map(str.lower, known.aliases):
+            meant = f"gg.eventhandler.{block.name}.{known.name}"
+            self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
+        earlier = block.given.get(known.name)
+        if earlier is not None and earlier.file == entry.file:
+            code = "GG128" if trim(earlier.value) == trim(entry.value) else "GG107"
+            same = ", with the same value" if code == "GG128" else ""
+            message = f"`{entry.key}` was given before, in line {earlier.line}{same}"
+            self._report(code, message, entry.key_span, "remove one of them")
+        block.given[known.name] = entry
+        if known.kind is not None:
+            self._block.findings += check_value(entry, known.kind)
+
+    def _report_unknown(self, type: EventHandlerType, entry: Entry, rest: str) -> None:
+        near = did_you_mean(rest, type.names)
+        folded = rest.lower()
+        others = [other.name for other in EVENT_HANDLER_TYPES.values() if folded in map(str.lower, other.own.names)]
+        message = f"`{entry.key}` is not known as a property of event handlers of the type `{type.name}`"
+        if others:
+            help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
+            self._report("GG110", message, entry.key_span, help)
+        elif near is not None:
+            self._report("GG101", message, entry.key_span, f"did you mean `gg.eventhandler.{self._block.name}.{near}`?")
+        else:
+            self._report("GG125", message, entry.key_span, None)
+
+    def _check_required(self, type: EventHandlerType, chosen: Entry | None) -> None:
+        block = self._block
+        if self._by_target:
+            return
+        given = {name for name, entry in block.given.items() if trim(entry.value)}
+        missing = [known.name for known in type.required if known.name not in given]
+        if missing:
+            owner = f"event handlers of the type `{type.name}`"
+            prefix = f"gg.eventhandler.{block.name}."
+            self._block.findings.append(missing_properties(prefix, missing, owner, chosen or block.entries[0]))
+
+    def _check_values(self, type: EventHandlerType) -> None:
+        block = self._block
+        bucket, path = block.given.get(_BUCKETS[0]), block.given.get("pathMappingTemplate")
+        if type.name == "s3" and bucket is not None:
+            literal = re.sub(r"\$\{.*\}", "", bucket.value)
+            if literal != literal.lower():
+                message = f"`{bucket.key}` has capitals, which no bucket of S3 can have"
+                help = "write it in small letters; `${toLowerCase[${schemaName}]}` makes them of a name"
+                self._report("GG141", message, bucket.value_span, help)
+        if type.name == "s3" and path is not None and trim(path.value).startswith("/"):
+            message = f"`{path.key}` starts with a `/`, which makes a directory without a name in S3"
+            self._report("GG142", message, path.value_span, "remove the `/` at the start")
+
+    def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
+        self._block.findings.append(Diagnostic(code, message, span, help))
 
 
 def _rest(entry: Entry) -> str:

@@ -174,7 +174,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (FILE_WRITER, f"«{S}fileMappingTemplate»=x.parquet", "fileNameMappingTemplate"),
     (FILE_WRITER, f"{S}finalizeAction=«rename»", "none delete"),
     (FILE_WRITER, "«gg.eventhandler.spare.type»=command\ngg.eventhandler.spare.command=x", "never applied"),
-    (FILE_WRITER, "«gg.eventhandler.spare.pathMappingTemplate»=x", "gg.eventhandler.spare.type"),
+    (FILE_WRITER, "«gg.eventhandler.spare.pathMappingTemplate»=x", "never applied"),
     (FILE_WRITER, f"{S}type=«snowflake»\n{S}x=1", "note"),
     # Delimited text
     (TEXT, "gg.handler.files.format.lineDelimiter=«\\n»", "CDATA"),
