@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ggfmt.config import goldengate_keys, handler_types
+from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, TARGETS
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerOptions, RunOptions
 from ggfmt.config.property_names import find_option
 from ggfmt.config.replacements import LIST_SPEC, TRANSFORM_SPECS, general_key, is_replacement
@@ -25,6 +26,7 @@ HANDLER = "gg.handler.<name>."
 _FORMAT = f"{HANDLER}format."
 _OWN = "ggfmt."
 _KEY = re.compile(r"gg\.handler\.([^.]+)\.(.+)", re.DOTALL | re.IGNORECASE)
+_EVENT_KEY = re.compile(r"gg\.eventhandler\.[^.]+\.(.+)", re.DOTALL | re.IGNORECASE)
 _BELOW_FORMAT = re.compile(r"format(?:ter)?\.(.+)", re.DOTALL | re.IGNORECASE)
 
 
@@ -239,6 +241,17 @@ def _outside(key: str) -> GoldenGateSymbol | None:
     if key.lower() in handler_types.HANDLER_TYPES:
         does = handler_types.HANDLER_TYPES[key.lower()].formats.value
         return GoldenGateSymbol(f"`{key}` is a type of handlers of GoldenGate. Its `format` {does}.")
+    if key.lower() in EVENT_HANDLER_TYPES:
+        does = EVENT_HANDLER_TYPES[key.lower()].work.value
+        return GoldenGateSymbol(f"`{key}` is a type of event handlers of the File Writer. ggfmt {does}.")
+    if key.lower() in TARGETS:
+        files = TARGETS[key.lower()].known
+        return GoldenGateSymbol(f"`{key}` is a target, whose handlers GoldenGate makes itself: {files}.")
+    of_event = _EVENT_KEY.fullmatch(key)
+    owners = [name for name, type in EVENT_HANDLER_TYPES.items() if of_event and type.find(of_event[1])]
+    if of_event and owners:
+        listed, plural = goldengate_keys.listing(owners), "s" if len(owners) > 1 else ""
+        return GoldenGateSymbol(f"`{of_event[1]}` is a property of event handlers of the type{plural} {listed}.")
     if not below and rest.lower() in handler_types.CHOOSING:
         return GoldenGateSymbol(f"`{rest}` is a property of all handlers of GoldenGate, which ggfmt does not have.")
     if not below and (

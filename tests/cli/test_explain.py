@@ -466,3 +466,15 @@ def test_titles_are_words_once() -> None:
 
     assert len(set(names())) == len(list(names()))
     assert set(CODES) | set(FORMATS) <= set(names())
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("parquet", "is a type of event handlers of the File Writer. ggfmt converts the file."),
+        ("fabric_lakehouse", "is a target, whose handlers GoldenGate makes itself"),
+        ("gg.eventhandler.x.stripeSize", "is a property of event handlers of the type `orc`."),
+    ],
+)
+def test_event_handlers_and_targets(word: str, text: str) -> None:
+    assert text in " ".join(shown(word).split())
