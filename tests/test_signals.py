@@ -181,7 +181,7 @@ COMMANDS = {
     "preview": ("ggfmt.cli.data_commands:run_preview", ["preview", "in", "--to", "json"]),
     "schema": ("ggfmt.cli.data_commands:make_schemas", ["schema", "in", "-c", "h.properties"]),
     "compare": ("ggfmt.cli.data_commands:run_comparison", ["compare", "in", "in"]),
-    "validate-config": ("ggfmt.config.lint.reading:lint", ["validate-config", "h.properties"]),
+    "validate-config": ("ggfmt.config.lint.reading:check_file", ["validate-config", "h.properties"]),
     "stream": (
         "ggfmt.sinks.messages.execution:run_split:after",
         ["run", "in", "--to", "json", "-o", "-", "--master", "none"],
