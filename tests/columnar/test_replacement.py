@@ -646,7 +646,13 @@ def test_without_configuration_nothing_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("split_size", [None, 120])
 def test_a_run_with_transforms(split_size: int | None, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     source = write_lines(tmp_path / "in.json", story())
-    settings = (*PIPES, *TOKENS[1:], "gg.handler.d.format.includeColumnNames=true", *NAMES, *LISTED[1:])
+    settings: tuple[str, ...] = (
+        *PIPES,
+        *TOKENS[1:],
+        "gg.handler.d.format.includeColumnNames=true",
+        *NAMES,
+        *LISTED[1:],
+    )
     settings = (*settings, "ggfmt.compatibility=12.2")  # with the fixed metadata
     replaced = (
         "gg.transform.t.converter.replaceString=!",
