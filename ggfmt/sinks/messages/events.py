@@ -188,13 +188,16 @@ def _convert(source: pa.NativeFile, target: _Hashed, stage: StageOutput, file: S
     options = stage.config.options
     try:
         if isinstance(options, ParquetOptions):
-            write_parquet(cast(BinaryIO, source), cast(BinaryIO, target), options)
+            written = write_parquet(cast(BinaryIO, source), cast(BinaryIO, target), options)
         else:
             assert isinstance(options, OrcOptions)
-            write_orc(cast(BinaryIO, source), cast(BinaryIO, target), options)
+            written = write_orc(cast(BinaryIO, source), cast(BinaryIO, target), options)
     except Abend as error:
         (diagnostic,) = error.diagnostics
         raise Abend(replace(diagnostic, span=Span(table=file.table, field=diagnostic.span.field))) from None
+    if written != file.operations:
+        message = f"a converted file has {written:,} operations, and {file.operations:,} were written"
+        raise Abend(Diagnostic("GG507", message, Span(table=file.table)))
 
 
 class _Hashed:

@@ -18,6 +18,7 @@ from s3_server import S3Server, s3_server
 
 import ggfmt
 from ggfmt.diagnostics.diagnostic import Abend, ConfigurationError, UsageError
+from ggfmt.sinks.messages.staging import StagedFile
 from ggfmt.sinks.messages.verification import verify
 
 __all__ = ["s3_server"]
@@ -242,6 +243,20 @@ def test_the_staging_files_of_a_target(source: Path) -> None:
     (path,) = [name for name, entry in found.items() if entry["table"] == "GG.OTHER"]
     assert path.startswith("filewriter/GG.OTHER/")
     assert pl.read_parquet(source.parent / "out" / found[path]["path"]).columns[:2] == ["op", "position"]
+
+
+def test_a_converted_file_has_every_operation(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container that is cut where a block ends looks whole: the operations are counted."""
+    original = StagedFile.__init__
+
+    def more(self: StagedFile, *given: Any, **named: Any) -> None:
+        original(self, *given, **named)
+        object.__setattr__(self, "operations", self.operations + 1)
+
+    monkeypatch.setattr(StagedFile, "__init__", more)
+    with pytest.raises(Abend, match=r"GG507.*a converted file has [14] operations, and"):
+        ggfmt.convert(source, to="parquet", output=source.parent / "out", master="none")
+    assert not (source.parent / "out" / "parquet").exists()
 
 
 def test_lzo_is_refused(source: Path) -> None:

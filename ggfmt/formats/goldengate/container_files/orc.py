@@ -46,8 +46,8 @@ _CODECS: dict[str, Literal["UNCOMPRESSED", "ZLIB", "SNAPPY", "LZ4"]] = {
 }
 
 
-def write_orc(source: BinaryIO, target: BinaryIO, options: OrcOptions) -> None:
-    """Write a container file, from its first byte to its last, as an ORC file.
+def write_orc(source: BinaryIO, target: BinaryIO, options: OrcOptions) -> int:
+    """Write a container file, from its first byte to its last, as an ORC file. Return the number of its records.
 
     After an error, `target` has no end, so that it is not read as an ORC file. A stripe is in memory at a time.
 
@@ -74,15 +74,18 @@ def write_orc(source: BinaryIO, target: BinaryIO, options: OrcOptions) -> None:
             dictionary_key_size_threshold=_DICTIONARY_SHARE,
         )
         writer.write(columns.schema.empty_table())
+        rows = 0
         for batch in container.batches(columns):
             _check_times(batch, container.record)
             writer.write(pa.Table.from_batches([batch]))
+            rows += batch.num_rows
             held.pass_on(TAIL_BYTES)
         writer.close()
         held.pass_on(TAIL_BYTES)
         target.write(with_calendar(held.held()))
     finally:
         held.abandon()
+    return rows
 
 
 def _check_times(batch: pa.RecordBatch, record: Record) -> None:

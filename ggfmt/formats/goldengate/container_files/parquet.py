@@ -83,8 +83,8 @@ _LEAVES: dict[FieldType, tuple[_Physical, _Converted | None]] = {
 _CODECS: dict[str, Literal["none", "gzip", "snappy"]] = {"UNCOMPRESSED": "none", "GZIP": "gzip", "SNAPPY": "snappy"}
 
 
-def write_parquet(source: BinaryIO, target: BinaryIO, options: ParquetOptions) -> None:
-    """Write a container file, from its first byte to its last, as a Parquet file.
+def write_parquet(source: BinaryIO, target: BinaryIO, options: ParquetOptions) -> int:
+    """Write a container file, from its first byte to its last, as a Parquet file. Return the number of its records.
 
     After an error, `target` has no end, so that it is not read as a Parquet file. A row group is in memory at a time.
 
@@ -111,15 +111,18 @@ def write_parquet(source: BinaryIO, target: BinaryIO, options: ParquetOptions) -
         write_statistics=[".".join(leaf.arrow) for leaf in _leaves(container.record) if leaf.has_order],
         store_schema=False,
     )
+    rows = 0
     try:
         for table in row_groups(container.batches(columns), options.row_group_size, columns.schema):
             writer.write_table(table, row_group_size=table.num_rows)
+            rows += table.num_rows
             del table  # before the next row group is read
         held.hold()
         writer.close()
         target.write(_with_own_footer(held.held(), container.record, container.schema_text))
     finally:
         held.abandon()
+    return rows
 
 
 class _Leaf:
