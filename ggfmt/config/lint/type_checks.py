@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_options import DELETE, MOVE, RENAME
-from ggfmt.config.handler_types import FILE_WRITER, GoldenGateProperty
+from ggfmt.config.handler_types import CODECS_OF_CONTAINERS, FILE_WRITER, GoldenGateProperty
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.chains import missing_properties, part_span
 from ggfmt.config.properties import Entry
@@ -61,7 +62,22 @@ def check_file_writer(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
         elif entry is not None and word not in chosen:
             message = f"`{entry.key}` has no effect, because `finalizeAction` is `{chosen}`"
             yield Diagnostic("GG110", message, entry.key_span, f"set `finalizeAction={word}`, or remove it")
+    if action is not None and chosen == DELETE and not assembly.events and assembly.given.get("eventHandler") is None:
+        message = f"`{action.key}` removes each file when it is full, and no event handler has it before"
+        help = "name an `eventHandler`, or choose `none`; ggfmt keeps the files"
+        yield Diagnostic("GG142", message, action.value_span, help)
     yield from _names(assembly)
+    yield from _codec(assembly)
+
+
+def _codec(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
+    """Yield GG142 for a codec that ggfmt has, and GoldenGate does not."""
+    entry = assembly.given.get("compressionCodec")
+    codec = assembly.handler.compression_codec
+    if entry is None or codec in CODECS_OF_CONTAINERS or assembly.format is None or not assembly.format.by_table:
+        return
+    message = f"`{entry.key}` is `{codec}`, which no release of GoldenGate is known to have"
+    yield Diagnostic("GG142", message, entry.value_span, f"choose {listing(CODECS_OF_CONTAINERS)}")
 
 
 def _names(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
