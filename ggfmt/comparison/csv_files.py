@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import io
 import re
+import threading
+import weakref
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -126,6 +128,7 @@ def _illegal(name: str, help: str) -> UsageError:
 # rewritten first.
 
 _BLOCK_BYTES, _MAX_BLOCK_BYTES = 4 << 20, 64 << 20
+_RELEASE_SECONDS = 10
 # Arrow's messages for an empty file, and for a row that is longer than a block: the first row, or another one.
 _EMPTY, _TOO_LONG = "Empty CSV file", ("Empty CSV file or block", "straddling")
 _TABS = ("tsv", "tab")
@@ -169,6 +172,20 @@ class _RewritingStream(io.RawIOBase):
     @abstractmethod
     def _rewritten(self, data: bytes, last: bool) -> tuple[bytes, bytes]:
         """Return the rewritten data, and the rest that has to wait for the next block."""
+
+
+class _Lent(io.RawIOBase):
+    """A file that Arrow may read and not close."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        block: bytes = self._stream.read(size)
+        return block
 
 
 class Lines(_RewritingStream):
@@ -287,7 +304,7 @@ class CsvFile(TableFile):
             rows = 0
             with stream or open_input(self.file) as opened:
                 try:
-                    for batch in self._reader(opened, width, size):
+                    for batch in self._read(opened, width, size):
                         start, rows = max(given - rows, 0), rows + len(batch)
                         if rows > given:
                             given = rows
@@ -312,30 +329,43 @@ class CsvFile(TableFile):
         with open_input(self.file) as stream:
             return not stream.read(_MAX_BLOCK_BYTES).strip()
 
-    def _reader(self, stream: Any, width: int | None, size: int) -> csv.CSVStreamingReader:
+    def _read(self, stream: Any, width: int | None, size: int) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of a file.
+
+        A thread of Arrow reads ahead. At the end of Python it must not have the file any more, or the process aborts.
+        """
         options = self._options
         types = None if width is None else {f"f{place}": STRING for place in range(width)}
         if options.escape is not None and options.quote is None:
             stream = Lines(stream, self._delimiter)
         elif options.escape is not None and options.quote is not None:
             stream = Quotes(stream, options.quote, options.escape)
-        return csv.open_csv(
-            stream,
-            csv.ReadOptions(block_size=size, autogenerate_column_names=True, encoding=options.encoding),
-            csv.ParseOptions(
-                delimiter=self._delimiter,
-                quote_char=options.quote or False,
-                newlines_in_values=not self._by_letters,
-                ignore_empty_lines=width != 1,  # a blank line is a NULL of the only column
-            ),
-            csv.ConvertOptions(
-                column_types=types,
-                null_values=[options.null],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=options.quoted_null,
-                check_utf8=True,
-            ),
-        )
+        released = threading.Event()
+        lent: Any = _Lent(stream)
+        reader = None
+        weakref.finalize(lent, released.set)
+        try:
+            reader = csv.open_csv(
+                lent,
+                csv.ReadOptions(block_size=size, autogenerate_column_names=True, encoding=options.encoding),
+                csv.ParseOptions(
+                    delimiter=self._delimiter,
+                    quote_char=options.quote or False,
+                    newlines_in_values=not self._by_letters,
+                    ignore_empty_lines=width != 1,  # a blank line is a NULL of the only column
+                ),
+                csv.ConvertOptions(
+                    column_types=types,
+                    null_values=[options.null],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=options.quoted_null,
+                    check_utf8=True,
+                ),
+            )
+            yield from reader
+        finally:
+            del lent, reader
+            released.wait(_RELEASE_SECONDS)
 
 
 def _without_row(message: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import logging
 import math
 import struct
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +33,10 @@ import ggfmt
 from ggfmt.cli import app
 from ggfmt.comparison import hash_partitions
 from ggfmt.comparison.comparison import TableComparison
+from ggfmt.comparison.csv_files import CsvFile, CsvOptions
 from ggfmt.comparison.values import stored_type
+from ggfmt.location import Location
+from ggfmt.scan.files import InputFile
 
 Row = dict[str, Any]
 
@@ -878,3 +883,24 @@ def test_the_command_in_a_pipe_leaves_nothing_behind(tmp_path: Path) -> None:
         ["sh", "-c", program], capture_output=True, text=True, env={"TMPDIR": str(scratch)}, check=True
     )
     assert (ended.stdout, ended.stderr, list(scratch.iterdir())) == ('{\n  "same": true,\n  ', "", [])
+
+
+class _SlowFile(io.BytesIO):
+    """A file whose blocks are late, and how many threads read files of this kind."""
+
+    readers = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        _SlowFile.readers += 1
+        time.sleep(0.05)
+        data = super().read(size)
+        _SlowFile.readers -= 1
+        return data
+
+
+def test_the_reader_of_a_header_leaves_no_thread_that_reads(tmp_path: Path) -> None:
+    data = b"ID,V\n" + b"1,2\n" * 3_000_000
+    location = Location.of(str(text_file(tmp_path / "a.csv", "ID,V\n")))
+    file = InputFile(location, len(data), "a.csv", opened=lambda: _SlowFile(data))
+    assert [*CsvFile(file, CsvOptions()).columns] == ["ID", "V"]
+    assert _SlowFile.readers == 0
