@@ -363,6 +363,11 @@ def quoted(path: str) -> str:
     return _NOT_IN_URIS.sub(lambda found: quote(found[0], safe=""), path)
 
 
+def has_clients() -> bool:
+    """Whether this process has a client of a store, with threads that a fork of it would lack."""
+    return bool(_opened.cache_info().currsize)
+
+
 @lru_cache(maxsize=64)
 def _opened(family: str, root: str, environment: tuple[str | None, ...]) -> tuple[pafs.FileSystem, str]:
     """The file system of a store, and the path of its root. One client serves a process, which opens many files.

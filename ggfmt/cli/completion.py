@@ -21,7 +21,10 @@ _MASTERS = {
     "yarn": "The cluster of HADOOP_CONF_DIR.",
     "k8s://": "A Kubernetes cluster: k8s://https://HOST:PORT.",
 }
-_NO_MASTER = ("none", "This process alone, without Spark and without Java: for small input.")
+_NO_MASTERS = {
+    "none": "This machine without Spark and without Java, on all cores.",
+    "none[1]": "This process alone.",
+}
 _Offers = list[tuple[str, str]]  # words, each with a short description
 
 
@@ -78,7 +81,7 @@ def spark_masters(incomplete: str) -> _Offers:
 
 def masters(incomplete: str) -> _Offers:
     """Complete `--master` of `run`, which can do without a master."""
-    return _starting(incomplete, (*_MASTERS.items(), _NO_MASTER))
+    return _starting(incomplete, (*_MASTERS.items(), *_NO_MASTERS.items()))
 
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:

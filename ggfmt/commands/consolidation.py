@@ -77,7 +77,9 @@ class ConsolidateRequest:
     input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS] = None
     definitions: Annotated[Mapping[str, TableDef] | Paths, options.DEFINITIONS] = None
-    master: Annotated[str | None, Option(metavar="URL", panel="Spark", help="The Spark master; default local.")] = None
+    master: Annotated[
+        str | None, Option(metavar="URL", panel="Spark", help="The Spark master; default local. `none`: without Spark.")
+    ] = None
     spark_conf: Annotated[Properties, options.SPARK_CONF] = None
     java_home: Annotated[Path | None, options.JAVA_HOME] = None
     split_size: Annotated[int | str | None, options.SPLIT_SIZE] = None

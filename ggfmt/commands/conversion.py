@@ -113,7 +113,7 @@ class ConvertRequest:
             metavar="URL",
             panel="Spark",
             complete="masters",
-            help="The Spark master; default local. `none`: in this process, without Spark.",
+            help="The Spark master; default local. `none`: without Spark, on all cores; `none[4]`: in four processes.",
         ),
     ] = None
     spark_conf: Annotated[Properties, options.SPARK_CONF] = None

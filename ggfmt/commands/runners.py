@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ggfmt.commands.arguments import Properties, pairs
+from ggfmt.commands.defaults import default_master
+from ggfmt.cores import available_cores
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 
 if TYPE_CHECKING:
-    from ggfmt.scan.runner import Runner
+    from ggfmt.scan.runner import InProcess, Runner
 
-NONE = "none"
 STREAM = "-"
+log = logging.getLogger("ggfmt")
+
+_NONE = re.compile(r"none(?:\[\s*(\d+|\*)\s*\])?")
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,18 @@ class RunnerChoice:
             raise UsageError(Diagnostic("GG519", message, help=f"{help} give `-o DIR`"))
 
 
+@dataclass(frozen=True)
+class WithoutSpark:
+    """Starts a runner without Spark, of so many processes; None: one for each core."""
+
+    processes: int | None = None
+
+    def __call__(self) -> InProcess:
+        from ggfmt.scan.processes import InProcesses
+
+        return InProcesses(self.processes)
+
+
 def choose_runner(
     master: str | None,
     conf: Properties,
@@ -54,34 +71,54 @@ def choose_runner(
     remote: str | None = None,
     spark: object | None = None,
 ) -> RunnerChoice:
-    """UsageError GG517 for options of Spark in a run without Spark, and errors as of `runner_for`."""
-    from ggfmt.scan.runner import InProcess
+    """UsageError GG517 for options of Spark in a run without Spark, GG504 for `none` with a wrong number, GG525 for an
+    invalid default, and errors as of `runner_for`.
+    """
+    given = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
+    for option in (option for option, value in given.items() if value and master is not None and is_none(master)):
+        message = f"`{option}` is for Spark, and `--master {master}` runs without it"
+        raise UsageError(Diagnostic("GG517", message, help=f"leave out `{option}`, or `--master {master}`"))
+    if master is not None and is_none(master):
+        return _without_spark(master)
     from ggfmt.spark.runners import resolve_spark, runner_on
     from ggfmt.spark.target import SparkSettings, remote_address
 
     settings = SparkSettings(master, pairs(conf, "the Spark property"), java_home, remote=remote)
-    if master == NONE:
-        given_options = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
-        for option in (option for option, given in given_options.items() if given):
-            message = f"`{option}` is for Spark, and `--master none` runs without it"
-            raise UsageError(Diagnostic("GG517", message, help=f"leave out `{option}`, or `--master none`"))
-        return RunnerChoice(InProcess, parallelism=InProcess.parallelism)
     existing = resolve_spark(spark, settings)
-    start = partial(runner_on, existing, settings)
     if existing is not None:
-        return RunnerChoice(start, existing.cluster, here="`--master none`")
+        return RunnerChoice(partial(runner_on, existing, settings), existing.cluster, here="`--master none`")
+    if settings.named_master is None and remote is None:
+        default = default_master()
+        if default is not None and not is_none(default.value):
+            settings = replace(settings, master=default.value)
+        elif default is not None and not (conf or java_home):  # options of Spark ask for Spark
+            log.info("without Spark, by %s", default.origin)
+            return _without_spark(default.value)
     address = remote_address(settings)
+    start = partial(runner_on, None, settings)
     if address is not None:
         return RunnerChoice(start, address.shown)
     place = settings.named_master or "local"
     return RunnerChoice(start, None if place.startswith("local") else place, _tasks_at_once(place))
 
 
+def is_none(master: str) -> bool:
+    """Return whether a master stands for this machine without Spark: `none`, or `none[...]`."""
+    return master == "none" or master.startswith("none[")
+
+
+def _without_spark(master: str) -> RunnerChoice:
+    found = _NONE.fullmatch(master)
+    if found is None or found[1] == "0":
+        message = f"`{master}` has no number of processes"
+        raise UsageError(Diagnostic("GG504", message, help="give `none[4]`, or `none` for one for each core"))
+    processes = None if found[1] in (None, "*") else int(found[1])
+    return RunnerChoice(WithoutSpark(processes), parallelism=processes or available_cores())
+
+
 def _tasks_at_once(master: str) -> int | None:
     """The number of tasks that a master on this machine runs at once."""
-    from ggfmt.spark.target import cpus
-
     cores = re.fullmatch(r"local\[(\d+|\*)(?:,.*)?\]", master)
     if master == "local":
-        return cpus()
-    return None if cores is None else cpus() if cores[1] == "*" else int(cores[1])
+        return available_cores()
+    return None if cores is None else available_cores() if cores[1] == "*" else int(cores[1])

@@ -331,6 +331,7 @@ EXAMPLES: dict[str, _Pair] = {
     "GG522": (f"{_SUBMIT} {_FROM_SUBMIT}", f"PYSPARK_PYTHON=$(command -v python) {_SUBMIT} {_FROM_SUBMIT}"),
     "GG523": (f"SPARK_HOME=/opt/spark-3.5 {_RUN}", f"SPARK_HOME= {_RUN}"),
     "GG524": _run(" --remote localhost:15002", " --remote sc://localhost:15002"),
+    "GG525": ('mastr = "none"', 'master = "none"'),
     "GG530": (
         'ggfmt.read(spark, "changes/", table="GG.T", definitions="dirdef")',
         'ggfmt.read(spark, "changes/", table="GG.T", definitions="dirdef", schema="after struct<AMOUNT: string>")',

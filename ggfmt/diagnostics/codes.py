@@ -570,7 +570,7 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG504": error(
         "an unreachable Spark master",
-        "No Spark master listens at the address in `--master`.",
+        "No Spark master listens at the address in `--master`, or the address is invalid.",
     ),
     "GG505": error(
         "a failed task",
@@ -629,7 +629,7 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG517": error(
         "a Spark option without Spark",
-        "`--master none` runs in one process without Spark and Java. Options for them do not apply.",
+        "`--master none` runs without Spark and Java. Options for them do not apply.",
     ),
     "GG518": error(
         "standard input that cannot be used",
@@ -664,6 +664,11 @@ _DECLARED: dict[str, Code] = {
     "GG524": error(
         "an unusable Spark Connect server",
         "The address is invalid, no server listens there, or the packages for Spark Connect are not installed.",
+    ),
+    "GG525": error(
+        "an invalid file of defaults",
+        "A `ggfmt.toml`, in the current directory or in `~/.config/ggfmt`, has a key that ggfmt does not know, or is "
+        "not TOML.",
     ),
     "GG530": error(
         "a value that does not fit its DataFrame column",

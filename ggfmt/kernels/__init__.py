@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 SWITCH = "GGFMT_KERNELS"
-REVISION = 22  # the same number as in revision.h
+REVISION = 23  # the same number as in revision.h
 
 # What a kernel raises for input that it does not accept: too many columns, or an array of another type. The code
 # without kernels then does the work, as if there were no kernels.
@@ -132,3 +132,9 @@ _loaded: tuple[Any, str, Lack | None] = _load()
 native: Any = _loaded[0]
 state: str = _loaded[1]
 lack: Lack | None = _loaded[2]
+
+
+def keep_memory() -> None:
+    """Let this process keep the memory that it frees, for the next chunk. Only for a process that is ggfmt's own."""
+    if native is not None:
+        native.keep_memory()

@@ -171,7 +171,7 @@ class _ConsolidationRun:
             self._tracker.start_phase(STARTING)
             runner = stack.enter_context(start())
             if is_in_process(runner):
-                runner = InThreads()
+                runner = InThreads(runner.parallelism)
             try:
                 staged = self._stage(scan, runner)
                 self._tracker.start_phase(_FINDING)

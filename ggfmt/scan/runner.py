@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from ggfmt import kernels, signals
 from ggfmt.commit.names import counted
+from ggfmt.cores import available_cores
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 
 T = TypeVar("T")
@@ -49,18 +49,28 @@ class InProcess:
     def __exit__(self, *exception: object) -> None:
         pass
 
-    def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: TaskCallback | None = None) -> list[R]:
-        """Abend GG505 if memory runs out; other exceptions of a task as they are."""
+    def run(
+        self,
+        task: Callable[[T, int], R],
+        items: Sequence[T],
+        progress: TaskCallback | None = None,
+        received: Callable[[R], None] | None = None,
+    ) -> list[R]:
+        """Call `received` with each result when it is there. Abend GG505 if memory runs out; other exceptions of a task
+        as they are.
+        """
         results = []
-        with _interrupts() as interrupts:
+        with interrupts() as came:
             for done, item in enumerate(items, 1):
                 try:
                     results.append(task(item, next(self._attempts)))
                 except MemoryError:
-                    raise _no_memory() from None
+                    raise no_memory() from None
                 signals.check()
-                if interrupts:
+                if came:
                     raise KeyboardInterrupt
+                if received is not None:
+                    received(results[-1])
                 if progress is not None:
                     progress(done, len(items))
         return results
@@ -75,12 +85,18 @@ class InThreads(InProcess):
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__()
-        self.parallelism = threads or min(_processors(), MAX_THREADS)
+        self.parallelism = min(threads or available_cores(), MAX_THREADS)
 
-    def run(self, task: Callable[[T, int], R], items: Sequence[T], progress: TaskCallback | None = None) -> list[R]:
+    def run(
+        self,
+        task: Callable[[T, int], R],
+        items: Sequence[T],
+        progress: TaskCallback | None = None,
+        received: Callable[[R], None] | None = None,
+    ) -> list[R]:
         """As the method of a runner without threads: of several tasks that fail, the first one counts."""
         if self.parallelism == 1 or len(items) < 2:
-            return super().run(task, items, progress)
+            return super().run(task, items, progress, received)
         results = []
         with ThreadPoolExecutor(self.parallelism, "ggfmt-task") as pool:
             try:
@@ -89,6 +105,8 @@ class InThreads(InProcess):
                 for done, future in enumerate(started, 1):
                     results.append(_result(future))
                     signals.check()
+                    if received is not None:
+                        received(results[-1])
                     if progress is not None:
                         progress(done, len(items))
             except BaseException:
@@ -119,20 +137,17 @@ def _result(future: Future[R]) -> R:
     try:
         return future.result()
     except MemoryError:
-        raise _no_memory() from None
+        raise no_memory() from None
 
 
-def _no_memory() -> Abend:
+def no_memory() -> Abend:
+    """Return GG505 for a task that ran out of memory."""
     help = "give a smaller `--split-size`, or run with Spark on a machine that has more"
     return Abend(Diagnostic("GG505", "a task failed: there is no memory left", help=help))
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @contextmanager
-def _interrupts() -> Iterator[list[int]]:
+def interrupts() -> Iterator[list[int]]:
     """The interrupts (Ctrl-C) so far, each of which is raised where it comes. What it breaks into may lose it: Arrow
     looks for libraries that it can do without, and takes any error for their lack. For the signals of the command line
     `signals.check` does the same."""

@@ -202,7 +202,10 @@ class Scan:
                 continue
             tracker.set_operations(None)
             progress = tracker.start_tasks(READING, cut.sizes, runner.parallelism)
-            outcomes = runner.run(_counted(task, runner, tracker), cut.all, progress)
+            if isinstance(runner, InProcess):
+                outcomes = runner.run(task, cut.all, progress, _counter(tracker))
+            else:
+                outcomes = runner.run(task, cut.all, progress)
             watch.lap(None)  # tasks measure their own time
             crossed = {outcome.crossed for outcome in outcomes if outcome.crossed is not None}
             crossed = crossed or inputs_to_reread(cut.all, outcomes)
@@ -276,18 +279,14 @@ def needs_discovery(job: ReadJob, outcome: ReadOutcome) -> bool:
     return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)
 
 
-def _counted(task: Callable[[Split, int], O], runner: Runner, tracker: ProgressTracker) -> Callable[[Split, int], O]:
-    """The task; in this process it reports how many operations were read so far."""
-    if not isinstance(runner, InProcess):
-        return task
+def _counter(tracker: ProgressTracker) -> Callable[[ReadOutcome], None]:
+    """A function that reports how many operations were read, from the outcomes of tasks."""
     operations = 0
 
-    def counting(split: Split, attempt: int) -> O:
+    def count(outcome: ReadOutcome) -> None:
         nonlocal operations
-        outcome = task(split, attempt)
         operations += outcome.operations.total()
         if operations:
             tracker.set_operations(operations)
-        return outcome
 
-    return counting
+    return count

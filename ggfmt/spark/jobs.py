@@ -188,9 +188,11 @@ class ContextJobs(Jobs):
 
             if own:  # nobody else uses these workers
                 with suppress(ImportError):
+                    from ggfmt import kernels
                     from ggfmt.without_pandas import do_without_pandas
 
                     do_without_pandas()
+                    kernels.keep_memory()
 
             context = TaskContext.get()
             assert context is not None

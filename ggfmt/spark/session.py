@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ggfmt import signals
+from ggfmt.cores import available_cores
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.kernels import SWITCH
 from ggfmt.scratch import Scratch, remove_abandoned
@@ -23,7 +24,7 @@ from ggfmt.spark.failures import cause_in_log, cause_of_exception, clause, drop_
 from ggfmt.spark.installations import find_java, spark_home
 from ggfmt.spark.jobs import ContextJobs, Item, Result
 from ggfmt.spark.jvm import Jvm, class_archive, start_jvm, stop_quietly
-from ggfmt.spark.target import SparkSettings, cpus, is_here, master_addresses, probe, resolve, retrying
+from ggfmt.spark.target import SparkSettings, is_here, master_addresses, probe, resolve, retrying
 from ggfmt.spark.workers import link_spark_home, python_path, set_environment, zip_package
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class SparkRunner:
     def __init__(self, settings: SparkSettings) -> None:
         self._settings = settings
         self._conf = dict(settings.conf)
-        self.master = retrying(settings.named_master or f"local[{cpus()}]")
+        self.master = retrying(settings.named_master or f"local[{available_cores()}]")
         self._failed = False
         self._log: Path | None = None
         self._archive_option: str | None = None

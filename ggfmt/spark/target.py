@@ -88,13 +88,6 @@ def remote_address(settings: SparkSettings, environment: Mapping[str, str] = os.
 _PROBE_SECONDS = 2.0
 
 
-def cpus() -> int:
-    """Return how many CPUs this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def retrying(master: str) -> str:
     """Return the form of a local master that retries tasks: `local[2]` fails with the first killed worker."""
     if master == "local":

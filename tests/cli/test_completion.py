@@ -50,7 +50,7 @@ def test_formats_for_options_and_the_input() -> None:
 def test_masters() -> None:
     whole_or_begun = ["local[*]", "local[1]", "spark://", "yarn", "k8s://"]
     assert offered("doctor", "--master", "") == whole_or_begun
-    assert offered("run", "x", "--master", "") == [*whole_or_begun, "none"]
+    assert offered("run", "x", "--master", "") == [*whole_or_begun, "none", "none[1]"]
     assert offered("doctor", "--master", "sp") == ["spark://"]
 
 

@@ -20,13 +20,14 @@ from runs import content, run_ggfmt, write_lines
 from typer.testing import CliRunner
 
 from ggfmt.cli import app
+from ggfmt.commands.defaults import Default, default_master
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.lint.fix import apply_fixes
 from ggfmt.config.lint.reading import lint
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.code_examples import EXAMPLES
 from ggfmt.diagnostics.codes import CODES, Severity
-from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError
+from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
@@ -112,6 +113,17 @@ def test_a_byte_order_mark() -> None:
     assert [found.code for found in lint(content, "f")] == ["GG143"]
     assert apply_fixes(content, lint(content, "f"))[0] == after.encode()
     assert lint(after.encode(), "f") == ()
+
+
+@pytest.mark.example("GG525")
+def test_a_file_of_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, after = EXAMPLES["GG525"]
+    Path("ggfmt.toml").write_text(before)
+    with pytest.raises(UsageError, match="GG525"):
+        default_master({})
+    Path("ggfmt.toml").write_text(after)
+    assert default_master({}) == Default("none", "ggfmt.toml")
 
 
 @pytest.mark.example("GG127")

@@ -157,3 +157,115 @@ def test_the_command_line_does_not_load_pandas(source: Path, tmp_path: Path) -> 
     code = "import pyarrow; pyarrow.array(['x'])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert loaded.stdout == "pandas\n", "otherwise there is nothing to see to"
+
+
+# Several processes
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_lines(tmp_path_factory.mktemp("large") / "in.json", [operation(number) for number in range(60_000)])
+
+
+def _running(out: Path, *words: str, source: Path) -> subprocess.Popen[str]:
+    """A run in three processes that has begun to write."""
+    command = [sys.executable, "-m", "ggfmt", "run", str(source), "-o", str(out), *JSON, *words]
+    process = subprocess.Popen(
+        [*command, "--master", "none[3]", "--split-size", "20k"], stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    started = out / "_ggfmt" / "staging"
+    while not (started.exists() and any(started.rglob("*-j"))):
+        assert process.poll() is None
+        time.sleep(0.01)
+    return process
+
+
+def _children(process: int) -> list[int]:
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False)
+    return [int(line) for line in found.stdout.split()]
+
+
+def _exists(process: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def _wait_for_end(processes: list[int]) -> None:
+    deadline = time.monotonic() + 10
+    while any(map(_exists, processes)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+
+
+def test_the_bytes_are_the_same_in_one_process_and_in_several(source: Path, tmp_path: Path) -> None:
+    with source.open("ab") as stream:
+        stream.write(b"{]\n")
+    told = (*JSON, "--split-size", "1k", "--on-reject", "quarantine", "--current-timestamp", MOMENT.isoformat())
+    for master in ("none[1]", "none[3]"):
+        ended = call("run", source, *told, "-o", tmp_path / master, "--master", master)
+        assert ended.exit_code == 4, ended.output
+    assert content(tmp_path / "none[1]", "j") == content(tmp_path / "none[3]", "j")
+    assert manifest(tmp_path / "none[3]")["totals"]["operations_read"] == 40
+    assert call("verify", tmp_path / "none[3]").exit_code == 0
+
+
+@linux
+def test_a_process_that_is_killed_costs_nothing_but_time(large: Path, tmp_path: Path) -> None:
+    process = _running(tmp_path / "out", source=large)
+    os.kill(_children(process.pid)[0], signal.SIGKILL)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    assert "was killed by SIGKILL; its task runs again" in told
+    assert manifest(tmp_path / "out")["totals"]["operations_read"] == 60_000
+    assert call("verify", tmp_path / "out").exit_code == 0
+
+
+@linux
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_no_output_and_no_process(number: int, large: Path, tmp_path: Path) -> None:
+    process = _running(tmp_path / "out", source=large)
+    children = _children(process.pid)
+    assert len(children) == 2
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert "Traceback" not in told
+    assert not (tmp_path / "out").exists()
+    _wait_for_end(children)
+
+
+@linux
+def test_processes_end_with_the_one_that_started_them(large: Path, tmp_path: Path) -> None:
+    process = _running(tmp_path / "out", source=large)
+    children = _children(process.pid)
+    process.kill()
+    process.communicate(timeout=60)
+    _wait_for_end(children)
+    again = call("run", large, *JSON, "-o", tmp_path / "out", "--master", "none", "--mode", "append")
+    assert again.exit_code == 0, again.output
+    assert manifest(tmp_path / "out")["totals"]["operations_read"] == 60_000
+
+
+def test_a_program_runs_once_in_several_processes(source: Path, tmp_path: Path) -> None:
+    """It has no `if __name__ == "__main__"`, which processes of Python's own kind need."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import ggfmt\n"
+        f"result = ggfmt.convert({str(source)!r}, to='json', output={str(tmp_path / 'out')!r}, master='none[2]',"
+        " split_size='1k')\n"
+        "print(result.totals['operations_read'])\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("40\n", "")
+
+
+def test_a_wrong_number_of_processes_is_refused(source: Path, tmp_path: Path) -> None:
+    for master in ("none[0]", "none[x]", "none[2", "none[]"):
+        assert codes(call("run", source, *JSON, "-o", tmp_path / "out", "--master", master)) == ["GG504"]

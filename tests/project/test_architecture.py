@@ -21,6 +21,7 @@ from places import PACKAGE, TESTS
 # programs, which it loads when they are used.
 LAYERS: dict[str, set[str]] = {
     "arrow": set(),
+    "cores": set(),
     "diagnostics": set(),
     "java": set(),
     "model": {"arrow"},
@@ -33,14 +34,14 @@ LAYERS: dict[str, set[str]] = {
     "signals": set(),
     "version": set(),
     "without_pandas": set(),
-    "spark": {"diagnostics", "kernels", "scratch", "signals", "without_pandas"},
+    "spark": {"cores", "diagnostics", "kernels", "scratch", "signals", "without_pandas"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"arrow", "kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
-LAYERS["scan"] = LAYERS["config"] | {"commit", "config", "location", "scratch", "signals"}
+LAYERS["scan"] = LAYERS["config"] | {"commit", "config", "cores", "location", "scratch", "signals", "without_pandas"}
 LAYERS["sinks"] = LAYERS["scan"] | {"scan", "version"}
 LAYERS["comparison"] = LAYERS["sinks"] | {"sinks"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
@@ -78,6 +79,7 @@ LIBRARIES: dict[str, set[str]] = {
     "adbc_driver_postgresql": {"comparison.database"},
     "pymysql": {"comparison.sql_database"},
     "sqlalchemy": {"comparison.sql_database"},
+    "tomli": {"commands.defaults"},
     "deltalake": {"rows.targets.delta"},
     "pyiceberg": {"rows.targets.iceberg"},
     "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}

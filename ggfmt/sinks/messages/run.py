@@ -241,9 +241,10 @@ class _RunExecution:
                     prepared.checkpoint.record_renewed(prepared.job.run)
                 return RunResult(report.Totals(), {})
             warn_without_kernels()
-            if start is not InProcess:
+            waiting = start()
+            if not isinstance(waiting, InProcess):
                 following.start_phase(STARTING)
-            runner = stack.enter_context(start())
+            runner = stack.enter_context(waiting)
             watch.lap(STARTING)
             try:
                 results = execute_tasks(prepared, runner, watch, following)

@@ -168,7 +168,7 @@ class Bench:
             "-o",
             str(self.target),
             "--master",
-            f"local[{cores}]",
+            f"{'local' if side.spark else 'none'}[{cores}]",
         ]
         words += [word for line in lines for word in ("--set", line)]
         if name not in SHAPES:

@@ -18,7 +18,7 @@ class Side:
 
     `data` is that of the workload if None, and `cores` as many as asked for. `known` tells that the columns are told
     and not to be found, `kernels` that they may be used. `words` are arguments of a `command` of ggfmt's, `archive`
-    tells that it has an archive of classes.
+    tells that it has an archive of classes, `spark` that `ggfmt` works on Spark.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Side:
     words: tuple[str, ...] = ()
     archive: bool = False
     kernels: bool = True
+    spark: bool = True
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Workload:
 GGFMT = Side("ggfmt", "ggfmt")
 PLAIN = Side("ggfmt, no kernels", "ggfmt", kernels=False)
 ONE_CORE = Side("ggfmt, one core", "ggfmt", cores=1)
+BARE = Side("ggfmt, without Spark", "ggfmt", spark=False)
+BARE_ONE_CORE = Side("ggfmt, without Spark, one core", "ggfmt", cores=1, spark=False)
 FOUND = Side("ggfmt, columns found", "ggfmt", known=False)
 ONE_TABLE = Side("ggfmt, one table", "ggfmt", data="orders")
 SPARK = Side("Spark", "spark")
@@ -75,11 +78,28 @@ WORKLOADS = {
             "JSON to delimited text",
             "orders",
             "delimited",
-            (GGFMT, PLAIN, ONE_CORE, FOUND, SPARK, Side("Spark, columns found", "spark", known=False), DUCKDB, POLARS),
+            (
+                GGFMT,
+                BARE,
+                BARE_ONE_CORE,
+                PLAIN,
+                ONE_CORE,
+                FOUND,
+                SPARK,
+                Side("Spark, columns found", "spark", known=False),
+                DUCKDB,
+                POLARS,
+            ),
         ),
-        Workload("json", "JSON to JSON", "orders", "json", (GGFMT, PLAIN, SPARK, DUCKDB, POLARS, FLINK, MSGSPEC)),
-        Workload("avro", "JSON to Avro row OCF", "orders", "avro", (GGFMT, FASTAVRO)),
-        Workload("wide", "120 columns, JSON to JSON", "wide", "json", (GGFMT, SPARK, DUCKDB, POLARS, MSGSPEC)),
+        Workload(
+            "json",
+            "JSON to JSON",
+            "orders",
+            "json",
+            (GGFMT, BARE, BARE_ONE_CORE, PLAIN, SPARK, DUCKDB, POLARS, FLINK, MSGSPEC),
+        ),
+        Workload("avro", "JSON to Avro row OCF", "orders", "avro", (GGFMT, BARE, FASTAVRO)),
+        Workload("wide", "120 columns, JSON to JSON", "wide", "json", (GGFMT, BARE, SPARK, DUCKDB, POLARS, MSGSPEC)),
         Workload("tables", "200 tables to delimited text", "tables", "delimited", (GGFMT, ONE_TABLE, SPARK, DUCKDB)),
         Workload(
             "debezium",

@@ -189,9 +189,11 @@ class Counting(InProcess):
 
     most = 0
 
-    def run(self, task: Callable[[Any, int], Any], items: Sequence[Any], progress: Any = None) -> list[Any]:
+    def run(
+        self, task: Callable[[Any, int], Any], items: Sequence[Any], progress: Any = None, received: Any = None
+    ) -> list[Any]:
         Counting.most = max(Counting.most, len(items))
-        return super().run(task, items, progress)
+        return super().run(task, items, progress, received)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,71 @@
+"""Defaults of a user or a directory, in place of those of ggfmt: the environment, and files named `ggfmt.toml`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
+
+MASTER_VARIABLE = "GGFMT_MASTER"
+FILE_NAME = "ggfmt.toml"
+KEYS = {"master": "the Spark master, as for `--master`"}
+
+
+@dataclass(frozen=True)
+class Default:
+    """A value, and for people where it is from."""
+
+    value: str
+    origin: str
+
+
+def default_master(environment: Mapping[str, str] = os.environ) -> Default | None:
+    """Return the master that GGFMT_MASTER names, or else the `ggfmt.toml` of the current directory, or else that of the
+    user. Raises: UsageError GG525 for a file that cannot be used.
+    """
+    named = environment.get(MASTER_VARIABLE)
+    if named:
+        return Default(named, MASTER_VARIABLE)
+    for path in (Path(FILE_NAME), _of_user(environment)):
+        try:
+            text = path.read_text("utf-8")
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            raise UsageError(_finding(path, f"it cannot be read: {error}")) from None
+        master = _parsed(path, text).get("master")
+        if master is not None:
+            return Default(master, f"{path}")
+    return None
+
+
+def _of_user(environment: Mapping[str, str]) -> Path:
+    home = environment.get("XDG_CONFIG_HOME")
+    return (Path(home) if home else Path.home() / ".config") / "ggfmt" / FILE_NAME
+
+
+def _parsed(path: Path, text: str) -> dict[str, str]:
+    """Return the values of a file by key. Raises: UsageError GG525."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        found: dict[str, str] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(_finding(path, f"it is not TOML: {error}")) from None
+    for key, value in found.items():
+        if key not in KEYS:
+            help = suggestion(key, KEYS) or f"it may have {', '.join(f'`{known}`' for known in KEYS)}"
+            raise UsageError(_finding(path, f"`{key}` is unknown", help))
+        if not isinstance(value, str) or not value:
+            raise UsageError(_finding(path, f"`{key}` is not a text", f'write it as `{key} = "none"`'))
+    return found
+
+
+def _finding(path: Path, message: str, help: str | None = None) -> Diagnostic:
+    return Diagnostic("GG525", message, Span(file=str(path)), help)

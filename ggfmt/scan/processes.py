@@ -1,0 +1,461 @@
+"""A runner without Spark for all cores: this process and others that it starts run tasks side by side.
+
+Processes and not threads, because kernels that make messages and the code around them hold the lock of the interpreter:
+two threads take three quarters of the time of one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any, Generic, NoReturn, TypeVar
+
+from ggfmt import kernels, location, signals
+from ggfmt.cores import available_cores
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.scan.runner import InProcess, TaskCallback, interrupts, no_memory
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MAX_ATTEMPTS = 4  # of a task, as Spark has it
+_READY = b"ready"
+_POLL_SECONDS = 0.2
+_PARENT_SECONDS = 0.1
+_STOP_SECONDS = 10.0
+_FOR_ALL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENAMETOOLONG}
+
+log = logging.getLogger("ggfmt")
+
+
+class WorkerGone(Exception):
+    """The process of a worker has ended."""
+
+
+class Worker:
+    """Another process, which runs one task after the other; see `serve`.
+
+    A fork of this process starts in milliseconds, and has everything loaded. A new interpreter takes a third of a
+    second, and can be started beside threads of any kind.
+    """
+
+    def __init__(self, fork: bool) -> None:
+        self._connection, there = multiprocessing.Pipe()
+        self._task: bytes | None = None
+        self._is_ready = False
+        self._lock = threading.Lock()  # after its end, the number of the process may be that of another one
+        self._status: int | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        parent = os.getpid()
+        with signals.deferred(), there:
+            if fork:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads, which ours stand
+                    self.pid = os.fork()
+                if not self.pid:
+                    _begin_fork(there, parent)
+                return
+            code = (
+                f"import sys; sys.path[:] = {sys.path!r}; "
+                f"from ggfmt.scan.processes import begin; begin({there.fileno()}, {parent})"
+            )
+            null = subprocess.DEVNULL
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code], stdin=null, stdout=null, pass_fds=[there.fileno()]
+            )
+            self.pid = self._process.pid
+
+    def is_ready(self) -> bool:
+        """Wait until the process is ready for tasks; return whether it is."""
+        if not self._is_ready:
+            try:
+                self._is_ready = self._connection.recv_bytes() == _READY
+            except (EOFError, OSError):
+                return False
+        return True
+
+    def call(self, task: bytes, item: object, attempt: int) -> Any:
+        """Return the result of a pickled task, or raise its exception. Raises: WorkerGone."""
+        try:
+            # Each worker gets a task once.
+            self._connection.send_bytes(pickle.dumps((None if task is self._task else task, item, attempt)))
+            self._task = task
+            done, value = pickle.loads(self._connection.recv_bytes())
+        except (EOFError, OSError):
+            raise WorkerGone from None
+        if done:
+            return value
+        raise value
+
+    def kill(self) -> None:
+        """Kill the process. A thread that waits for it gets WorkerGone."""
+        with self._lock:
+            if self._status is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGKILL)
+
+    def end(self) -> str:
+        """Kill the process if it still runs after a moment, and return how it has ended. No thread may wait for it."""
+        if not self._wait(_PARENT_SECONDS):
+            self.kill()
+            self._wait(_STOP_SECONDS)
+        self._connection.close()
+        return "was killed" if self._status is None else _ending(self._status)
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for the end of the process; return whether it has ended."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            with self._lock:
+                self._status = self._ended() if self._status is None else self._status
+            if self._status is not None:
+                return True
+            time.sleep(0.001)
+        return False
+
+    def _ended(self) -> int | None:
+        """Return the exit code of the process, negative for a signal; None as long as it runs."""
+        if self._process is not None:
+            return self._process.poll()
+        try:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            return 0
+        return os.waitstatus_to_exitcode(status) if pid else None
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"ended with exit code {status}"
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"
+
+
+# The other side.
+
+
+def begin(descriptor: int, parent: int) -> NoReturn:
+    """Serve as a worker in a new interpreter."""
+    from ggfmt.without_pandas import do_without_pandas
+
+    do_without_pandas()
+    kernels.keep_memory()
+    _serve(Connection(descriptor), parent)
+
+
+def _begin_fork(connection: Connection, parent: int) -> NoReturn:
+    """Serve as a worker in a fork, which keeps nothing open: no lock, no pipe, and no socket of another worker."""
+    try:
+        gc.freeze()  # files among the garbage of the parent must not close those of this process
+        null, kept = os.open(os.devnull, os.O_RDWR), connection.fileno()
+        os.dup2(null, 0)
+        os.dup2(null, 1)
+        os.closerange(3, kept)
+        os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+        _serve(connection, parent)
+    finally:
+        os._exit(1)
+
+
+def _serve(connection: Connection, parent: int) -> NoReturn:
+    """Run tasks as they come, and return their results, until there are no more. Log lines of tasks reach no one, as
+    those of tasks on Spark.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal: the parent decides
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    log.handlers[:] = [logging.NullHandler()]
+    log.propagate = False
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    task: Callable[[Any, int], object] | None = None
+    try:
+        connection.send_bytes(_READY)
+        while True:
+            packed, item, attempt = pickle.loads(connection.recv_bytes())
+            if packed is not None:
+                task = pickle.loads(packed)
+            assert task is not None
+            answer: tuple[bool, object]
+            try:
+                answer = True, task(item, attempt)
+            except BaseException as error:
+                answer = False, _portable(error)
+            connection.send_bytes(pickle.dumps(answer))
+    except (EOFError, OSError):
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _portable(error: BaseException) -> BaseException:
+    """Return the exception, or one with its name and text if it cannot be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _watch(parent: int) -> NoReturn:
+    """End this process with its parent, which may have been killed."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_SECONDS)
+    os._exit(1)
+
+
+# This side.
+
+
+class InProcesses(InProcess):
+    """Runs tasks in this process, and in others from the second task on: `processes` of them together, by default one
+    for each core.
+
+    A task whose process was killed, or that an error of a store ended, runs again, up to `MAX_ATTEMPTS` times. Memory
+    is that of one task for each process.
+    """
+
+    def __init__(self, processes: int | None = None) -> None:
+        super().__init__()
+        self.parallelism = (processes or available_cores()) if os.name == "posix" else 1
+        self._workers: list[Worker] = []
+
+    def __enter__(self) -> InProcesses:
+        if signals.is_installed():  # by the command line: the process is not of a user's program
+            kernels.keep_memory()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end()
+
+    def run(
+        self,
+        task: Callable[[T, int], R],
+        items: Sequence[T],
+        progress: TaskCallback | None = None,
+        received: Callable[[R], None] | None = None,
+    ) -> list[R]:
+        """Raises: Abend GG505 if memory runs out, or the processes of a task are killed; other exceptions as they
+        are. Of several tasks that fail, the first one counts.
+        """
+        count = self._start(min(self.parallelism, len(items)) - 1)
+        if not count:
+            return super().run(task, items, progress, received)
+        tasks = _Tasks(task, items, progress, received, lambda: next(self._attempts), count)
+        packed = pickle.dumps(task)
+        threads = [
+            threading.Thread(target=self._feed, args=(tasks, packed, number), name="ggfmt-task", daemon=True)
+            for number in range(count)
+        ]
+        try:
+            with interrupts() as came:
+                with signals.deferred():
+                    for thread in threads:
+                        thread.start()
+                while (taken := tasks.take(here=True)) is not None:
+                    tasks.settle(taken, partial(task, taken.item, taken.attempt))
+                    signals.check()
+                    if came:
+                        raise KeyboardInterrupt
+                while not tasks.wait(_POLL_SECONDS):
+                    signals.check()
+                    if came:
+                        raise KeyboardInterrupt
+        except BaseException:
+            tasks.stop()
+            with signals.deferred():
+                for worker in self._workers:
+                    worker.kill()
+                for thread in threads:
+                    if thread.ident is not None:
+                        thread.join()
+                self._end()
+            raise
+        return tasks.results()
+
+    def _start(self, count: int) -> int:
+        """Start processes up to this number, as far as the system allows it; return how many of them there are."""
+        # Only the command line knows which threads its process has. Clients of stores have some.
+        fork = sys.platform == "linux" and signals.is_installed() and not location.has_clients()
+        with signals.deferred():
+            try:
+                while len(self._workers) < count:
+                    self._workers.append(Worker(fork))
+            except OSError as error:
+                log.info("%s processes run tasks, since no more can be started: %s", len(self._workers) + 1, error)
+        return min(count, len(self._workers))
+
+    def _feed(self, tasks: _Tasks[Any, Any], packed: bytes, number: int) -> None:
+        """Give tasks to one worker; a new one takes the place of a worker that has died."""
+        try:
+            while self._workers[number].is_ready() and (taken := tasks.take(here=False)) is not None:
+                worker = self._workers[number]
+                try:
+                    tasks.settle(taken, partial(worker.call, packed, taken.item, taken.attempt))
+                except WorkerGone:
+                    if tasks.stopped:
+                        return
+                    ending = worker.end()
+                    with contextlib.suppress(OSError):  # then the worker that has died is not ready
+                        self._workers[number] = Worker(fork=False)  # a fork beside a task may never get a lock
+                    tasks.give_back(taken, ending)
+        finally:
+            tasks.lose_worker()
+
+    def _end(self) -> None:
+        with signals.deferred():
+            workers, self._workers = self._workers, []
+            for worker in workers:
+                worker.kill()
+            for worker in workers:
+                worker.end()
+
+
+@dataclass(frozen=True)
+class _Taken(Generic[T]):
+    """A task that runs: the number of its item, and how many runs of it there were before."""
+
+    number: int
+    item: T
+    attempt: int
+    before: int
+
+
+class _Tasks(Generic[T, R]):
+    """The tasks of one call, which several threads take. They are taken in order."""
+
+    def __init__(
+        self,
+        task: Callable[[T, int], R],
+        items: Sequence[T],
+        progress: TaskCallback | None,
+        received: Callable[[R], None] | None,
+        attempt: Callable[[], int],
+        workers: int,
+    ) -> None:
+        self.task = task
+        self.stopped = False
+        self._workers = workers
+        self._ending = ""
+        self._items, self._progress, self._received, self._attempt = items, progress, received, attempt
+        self._new = deque(range(len(items)))
+        self._again: deque[tuple[int, int]] = deque()  # for other processes only: what killed one may kill this one
+        self._running = 0
+        self._done: dict[int, R] = {}
+        self._failures: dict[int, BaseException] = {}
+        self._changed = threading.Condition()
+
+    def take(self, here: bool) -> _Taken[T] | None:
+        """Return a task to run, in this process if `here`. None if there is none for this process, or none at all."""
+        with self._changed:
+            while not (self.stopped or self._failures):
+                if self._again and not here:
+                    number, before = self._again.popleft()
+                elif self._new:
+                    number, before = self._new.popleft(), 0
+                elif here or not self._running:
+                    return None
+                else:
+                    self._changed.wait()  # a task that runs may have to run again
+                    continue
+                self._running += 1
+                return _Taken(number, self._items[number], self._attempt(), before)
+            return None
+
+    def settle(self, taken: _Taken[T], run: Callable[[], R]) -> None:
+        """Run a task and keep its result or its exception. Raises: WorkerGone if its process has ended."""
+        try:
+            result = run()
+            with self._changed:
+                self._done[taken.number] = result
+                if self._received is not None:
+                    self._received(result)
+                if self._progress is not None:
+                    self._progress(len(self._done), len(self._items))
+        except WorkerGone:
+            raise
+        except Exception as error:
+            with self._changed:
+                if _may_pass(error) and taken.before + 1 < MAX_ATTEMPTS:
+                    log.info("a task runs again: %s", error)
+                    self._again.append((taken.number, taken.before + 1))
+                else:
+                    self._failures[taken.number] = error
+        self._leave()
+
+    def give_back(self, taken: _Taken[T], ending: str) -> None:
+        """Let a task run again whose process has ended."""
+        with self._changed:
+            self._ending = ending
+            if taken.before + 1 < MAX_ATTEMPTS and self._workers:
+                log.warning("a process that ggfmt started %s; its task runs again in another one", ending)
+                self._again.append((taken.number, taken.before + 1))
+            else:
+                self._failures[taken.number] = _killed(ending)
+        self._leave()
+
+    def lose_worker(self) -> None:
+        """Take note that a worker takes no more tasks. Without any, nothing runs what killed one."""
+        with self._changed:
+            self._workers -= 1
+            if not self._workers:
+                for number, _ in self._again:
+                    self._failures[number] = _killed(self._ending)
+            self._changed.notify_all()
+
+    def _leave(self) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the tasks that run; return whether all are done, or none goes on after one that failed."""
+        with self._changed:
+            if self._running or (self._again and not self._failures):
+                self._changed.wait(seconds)
+            return not self._running and (bool(self._failures) or not self._again)
+
+    def stop(self) -> None:
+        """Give out no more tasks."""
+        with self._changed:
+            self.stopped = True
+            self._changed.notify_all()
+
+    def results(self) -> list[R]:
+        """Return the results in order of the items, or raise the first failure."""
+        for number in sorted(self._failures):
+            error = self._failures[number]
+            if isinstance(error, MemoryError):
+                raise no_memory() from None
+            raise error
+        return [self._done[number] for number in range(len(self._items))]
+
+
+def _may_pass(error: Exception) -> bool:
+    """Return whether an exception may be none when the task runs again, as errors of stores are."""
+    return isinstance(error, OSError) and error.errno not in _FOR_ALL
+
+
+def _killed(ending: str) -> Abend:
+    message = f"a task failed: its process {ending}, more than once"
+    help = (
+        "if memory has run out, as the log of the system (`dmesg`) says, run with fewer processes: `--master 'none[1]'`"
+    )
+    return Abend(Diagnostic("GG505", message, help=help))

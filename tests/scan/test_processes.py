@@ -1,0 +1,177 @@
+"""Tasks in several processes: what they return, and how they end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from ggfmt import signals
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
+from ggfmt.scan.processes import MAX_ATTEMPTS, InProcesses
+
+
+@pytest.fixture(params=["fork", "new interpreter"])
+def start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[], InProcesses]:
+    """How a run starts processes: the command line forks, a program starts interpreters."""
+    if request.param == "fork":
+        if sys.platform != "linux":
+            pytest.skip("forks on Linux alone")
+        monkeypatch.setattr(signals, "is_installed", lambda: True)
+    return partial(InProcesses, 2)
+
+
+def _meet(directory: Path, item: str, attempt: int) -> tuple[str, int, int]:
+    """Wait until tasks run in two processes."""
+    (directory / f"{os.getpid()}").touch()
+    deadline = time.monotonic() + 30
+    while len(list(directory.iterdir())) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    return item, attempt, os.getpid()
+
+
+def test_tasks_run_side_by_side_and_their_results_are_in_order(
+    start: Callable[[], InProcesses], tmp_path: Path
+) -> None:
+    reported: list[tuple[int, int]] = []
+    received: list[str] = []
+    with start() as runner:
+        found = runner.run(
+            partial(_meet, tmp_path),
+            ["a", "b", "c", "d"],
+            lambda done, of: reported.append((done, of)),
+            lambda result: received.append(result[0]),
+        )
+    assert [item for item, _, _ in found] == ["a", "b", "c", "d"]
+    assert len({attempt for _, attempt, _ in found}) == 4
+    assert len({process for _, _, process in found}) == 2
+    assert reported == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert sorted(received) == ["a", "b", "c", "d"]
+    assert _children() == []
+
+
+def test_one_task_stays_in_this_process() -> None:
+    with InProcesses(2) as runner:
+        assert runner.run(_process, [0]) == [os.getpid()]
+        assert _children() == []
+
+
+def _process(item: int, attempt: int) -> int:
+    return os.getpid()
+
+
+def _children() -> list[int]:
+    """The processes that this one has started and not waited for."""
+    with suppress(ChildProcessError):
+        while True:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+            return [pid]
+    return []
+
+
+def _die(parent: int, directory: Path, times: int, item: int, attempt: int) -> int:
+    """Kill the process so many times, if it is not that of the test, which waits for that."""
+    deadline = time.monotonic() + 30
+    if os.getpid() == parent:
+        while len(list(directory.iterdir())) < times:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+    elif len(list(directory.iterdir())) < times:
+        (directory / f"{attempt}").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
+def test_a_task_whose_process_was_killed_runs_again(
+    start: Callable[[], InProcesses], tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import logging
+
+    monkeypatch.setattr(logging.getLogger("ggfmt"), "propagate", True)
+    with start() as runner:
+        assert runner.run(partial(_die, os.getpid(), tmp_path, 2), [*range(6)]) == [*range(6)]
+    assert caplog.text.count("was killed by SIGKILL; its task runs again") == 2
+    assert _children() == []
+
+
+def test_a_task_whose_processes_are_always_killed_ends_the_run(
+    start: Callable[[], InProcesses], tmp_path: Path
+) -> None:
+    with start() as runner, pytest.raises(Abend, match="was killed by SIGKILL") as ended:
+        runner.run(partial(_die, os.getpid(), tmp_path, MAX_ATTEMPTS), [*range(6)])
+    assert ended.value.diagnostics[0].code == "GG505"
+    assert len(list(tmp_path.iterdir())) == MAX_ATTEMPTS
+    assert _children() == []
+
+
+class _Unusual(Exception):
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first)
+
+
+def _fail(directory: Path, error: Exception, item: int, attempt: int) -> int:
+    (directory / f"{item}-{attempt}").touch()
+    if item in (1, 2):
+        raise error
+    return item
+
+
+@pytest.mark.parametrize(
+    ("error", "raised", "words", "runs"),
+    [
+        (MemoryError(), Abend, "no memory left", 1),
+        (OSError(errno.ENOSPC, "No space left on device"), OSError, "No space left", 1),
+        (OSError("the store does not answer"), OSError, "the store does not answer", MAX_ATTEMPTS),
+        (Abend(Diagnostic("GG512", "as it is")), Abend, "as it is", 1),
+        (EOFError("of the data"), EOFError, "of the data", 1),
+    ],
+)
+def test_a_task_that_fails_ends_the_run(
+    error: Exception, raised: type[Exception], words: str, runs: int, tmp_path: Path, start: Callable[[], InProcesses]
+) -> None:
+    with start() as runner, pytest.raises(raised, match=words):
+        runner.run(partial(_fail, tmp_path, error), [0, 1, 3])
+    assert len(list(tmp_path.glob("1-*"))) == runs
+
+
+def _fail_unusually(item: int, attempt: int) -> int:
+    raise _Unusual(f"{item}", "second")
+
+
+def test_an_exception_that_cannot_be_sent_keeps_its_text(start: Callable[[], InProcesses], tmp_path: Path) -> None:
+    with start() as runner, pytest.raises((RuntimeError, _Unusual), match="0"):
+        runner.run(_fail_unusually, [0, 1, 2])
+
+
+def _interrupt(parent: int, item: int, attempt: int) -> None:
+    if os.getpid() == parent:
+        os.kill(parent, signal.SIGINT)
+    time.sleep(60)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_ends_all_processes_at_once() -> None:
+    began = time.monotonic()
+    with InProcesses(3) as runner, pytest.raises(KeyboardInterrupt):
+        runner.run(partial(_interrupt, os.getpid()), [*range(20)])
+    assert time.monotonic() - began < 30
+    assert _children() == []
+
+
+def test_where_no_process_can_be_started_this_one_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with InProcesses(3) as runner:
+        assert set(runner.run(_process, [*range(4)])) == {os.getpid()}
+    monkeypatch.setattr(sys, "executable", "/nowhere")
+    with InProcesses(3) as runner:
+        assert set(runner.run(_process, [*range(4)])) == {os.getpid()}
+    assert _children() == []
