@@ -38,7 +38,7 @@ class Scanner:
 
 # `bind` takes names, key places, kinds of values and states; notes: the start of each record taken, and the end of the
 # odd record (of spans nothing). `purpose`: 0 makes rows;
-# others only look for what is new in images: 1 for columns and kinds of values, 2 also for orders of columns.
+# 1 only looks for what is new in images, and notes which columns came next to each other.
 class JsonScanner(Scanner):
     def __init__(
         self,
@@ -51,6 +51,7 @@ class JsonScanner(Scanner):
         purpose: int = 0,
     ) -> None: ...
     def bind_alias(self, identity: bytes, number: int, states: bytes | None) -> None: ...
+    def take_pairs(self, number: int) -> Buffer: ...
 
 # `bind` takes a program and the numbers of columns and slots; notes: the end of each record taken.
 class AvroScanner(Scanner):

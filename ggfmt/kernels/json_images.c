@@ -4,13 +4,31 @@
 /* Which columns of an image are kept: none, those of the key, or all. */
 enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
 
-/* Whether an image of a table had its columns in the order of the image in hand before. If not, it is ODD, and later images
-   in this order are not. */
-static Verdict check_order(JsonScanner *s, JsonTable *table) {
-    const char *order = s->order.size ? s->order.data : "";
-    if (keys_find(&table->orders, order, s->order.size) >= 0)
-        return TAKEN;
-    return keys_add(&table->orders, order, s->order.size) < 0 ? NO_MEMORY : ODD;
+static inline uint64_t *pair_word(JsonTable *table, int first, int second) {
+    size_t words = ((size_t)table->names.count + 63) / 64;
+    return &table->paired[(size_t)first * words + (size_t)second / 64];
+}
+
+/* Notes that a column of an image follows another one; -1 if there is no memory. */
+static inline int note_pair(JsonScanner *s, JsonTable *table, int first, int second) {
+    if (first < 0 || (*pair_word(table, first, second) >> (second % 64) & 1))
+        return 0;
+    int32_t pair[2] = {first, second};
+    return bytes_append(&s->pairs, pair, sizeof pair);
+}
+
+/* Only the pairs of a record that is taken count. */
+Verdict json_keep_pairs(JsonScanner *s) {
+    JsonTable *table = (JsonTable *)s->base.table;
+    for (size_t at = 0; at < s->pairs.size; at += 2 * sizeof(int32_t)) {
+        int32_t pair[2];
+        memcpy(pair, s->pairs.data + at, sizeof pair);
+        uint64_t *word = pair_word(table, pair[0], pair[1]), bit = UINT64_C(1) << (pair[1] % 64);
+        if (!(*word & bit) && bytes_append(&table->pairs, pair, sizeof pair) < 0)
+            return NO_MEMORY;
+        *word |= bit;
+    }
+    return TAKEN;
 }
 
 /* Takes one image from its brace to behind it. If the identity has states, the image must have all columns with a value in
@@ -18,7 +36,7 @@ static Verdict check_order(JsonScanner *s, JsonTable *table) {
 static Verdict image(JsonScanner *s, JsonTable *table, const Identity *key, int old, Column *columns, enum Keep keep,
                      int64_t row, const char **place, const char *end) {
     const char *at = *place;
-    int expected = 0, kinds, lacking = key->valued[old], mask = old ? IN_BEFORE : IN_AFTER;
+    int expected = 0, last = -1, kinds, lacking = key->valued[old], mask = old ? IN_BEFORE : IN_AFTER;
     if (++table->stamp == 0) { /* all stamps are used up */
         memset(table->stamps, 0, (size_t)table->names.count * sizeof(uint32_t));
         table->stamp = 1;
@@ -26,10 +44,9 @@ static Verdict image(JsonScanner *s, JsonTable *table, const Identity *key, int 
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);
-    s->order.size = 0;
     if (s->purpose != ROWS && at < end && *at == '}') {
         *place = at + 1;
-        return s->purpose == COLUMN_ORDERS ? check_order(s, table) : TAKEN;
+        return TAKEN;
     }
     for (;;) { /* for ROWS, an image without columns is odd: it may be out of place */
         if (at >= end || *at != '"')
@@ -54,8 +71,9 @@ static Verdict image(JsonScanner *s, JsonTable *table, const Identity *key, int 
             return ODD;
         if (table->takes.data != NULL && (!(kinds & table->takes.data[found]) || (s->purpose == ROWS && found < expected)))
             return ODD;
-        if (s->purpose == COLUMN_ORDERS && bytes_append(&s->order, &found, sizeof found) < 0)
+        if (table->paired != NULL && note_pair(s, table, last, found) < 0)
             return NO_MEMORY;
+        last = found;
         int state = key->states.data == NULL ? mask : key->states.data[found];
         if (state & NOT_NAMED)
             return ODD;
@@ -75,7 +93,7 @@ static Verdict image(JsonScanner *s, JsonTable *table, const Identity *key, int 
             return ODD;
         if (*at == '}') {
             *place = at + 1;
-            return lacking ? ODD : s->purpose == COLUMN_ORDERS ? check_order(s, table) : TAKEN;
+            return lacking ? ODD : TAKEN;
         }
         if (*at != ',')
             return ODD;

@@ -196,9 +196,12 @@ Verdict json_record(Scanner *base, const char **place, const char *end, int64_t 
     s->parts_met = s->old_count = s->new_count = s->old_done = s->new_done = 0;
     s->op = 0;
     s->whole = 0;
+    s->pairs.size = 0;
     Verdict verdict = whole_record(s, place, end, ordinal);
     if (verdict == TAKEN && !is_utf8(start, *place))
         verdict = ODD;
+    if (verdict == TAKEN && s->pairs.size)
+        verdict = json_keep_pairs(s);
     if (verdict == ODD)
         verdict = find_unbound(s);
     if (base->in_span || verdict == NO_MEMORY)

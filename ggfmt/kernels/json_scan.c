@@ -16,7 +16,7 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!ppO|i", names, &PyTuple_Type, &members, &PyDict_Type, &ops,
                                      &PyDict_Type, &rules, &s->row_only, &s->key_updates, &row_token, &purpose))
         return -1;
-    if (purpose < ROWS || purpose > COLUMN_ORDERS)
+    if (purpose < ROWS || purpose > DEFINITIONS)
         return refuse("there is no such purpose");
     s->purpose = (enum Purpose)purpose;
     if (json_read_members(s, &s->root, members, 0) < 0 || json_read_ops(s, ops) < 0 ||
@@ -40,7 +40,7 @@ static void free_scanner(Scanner *base) {
     free(s->row_token.data);
     free(s->ops);
     json_node_free(&s->root);
-    bytes_free(&s->order);
+    bytes_free(&s->pairs);
     bytes_free(&s->names);
     bytes_free(&s->texts);
 }
@@ -58,8 +58,16 @@ static PyObject *bind_alias(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *take_pairs(PyObject *self, PyObject *number) {
+    Scanner *s = (Scanner *)self;
+    Table *table = scanner_idle(s) ? scanner_table(s, number) : NULL;
+    return table == NULL ? NULL : bytes_take(&((JsonTable *)table)->pairs);
+}
+
 static PyMethodDef methods[] = {
     {"bind_alias", bind_alias, METH_VARARGS, "bind_alias(identity, number, states): binds one more identity to a table"},
+    {"take_pairs", take_pairs, METH_O,
+     "take_pairs(number) -> the places of columns that came next to each other, in pairs of int32, since the last call"},
     {NULL, NULL, 0, NULL},
 };
 

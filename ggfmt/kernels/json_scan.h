@@ -15,14 +15,14 @@ enum Action { SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME
 /* Kinds of JSON values that a member takes. STAMP: a string with a time that `json_stamp` takes. */
 enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED = 32, STAMP = 64 };
 
-/* What a scanner makes of images. ROWS: columns. COLUMN_KINDS and COLUMN_ORDERS: nothing. It only checks whether the columns
-   and the kinds of their values are known; with COLUMN_ORDERS also whether an image had them in the same order before. */
-enum Purpose { ROWS, COLUMN_KINDS, COLUMN_ORDERS };
+/* What a scanner makes of images. ROWS: columns. DEFINITIONS: nothing. It only checks whether the columns and the kinds of
+   their values are known, and notes which column came next to which. */
+enum Purpose { ROWS, DEFINITIONS };
 
 /* A state: the image has a value of the column, or the record does not name the column at all. */
 enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4 };
 
-enum { MAX_MEMBERS = 64, MAX_SLOTS = 48, MAX_DEPTH = 8, MAX_TOKENS = 48, MAX_ROW_DIGITS = 11 };
+enum { MAX_MEMBERS = 64, MAX_SLOTS = 48, MAX_DEPTH = 8, MAX_TOKENS = 48, MAX_ROW_DIGITS = 11, MAX_PAIRED = 4096 };
 
 typedef struct {
     const char *start;
@@ -71,7 +71,8 @@ typedef struct {
     Keys names;
     uint8_t *is_key;
     OwnText takes;    /* the kinds of values of each column; without data any. For ROWS, columns then come in order */
-    Keys orders;      /* for COLUMN_ORDERS, the places of the columns of an image (int32), in the image's order */
+    Bytes pairs;      /* for DEFINITIONS, the places (int32) of two columns that came next to each other, as first met */
+    uint64_t *paired; /* for each column a set of those that came next to it, in bits */
     uint32_t *stamps; /* of each column, the image that had it last */
     uint32_t stamp;
 } JsonTable;
@@ -92,7 +93,7 @@ typedef struct {
     int row_only;
     int key_updates;
     enum Purpose purpose;
-    Bytes order; /* of the image in hand, as in `orders` */
+    Bytes pairs; /* of the record in hand, as in its table; those that were met before are not among them */
     int listed; /* images are in lists */
     OpName *ops;
     int op_count;
@@ -191,6 +192,9 @@ void json_free_table(Table *table);
 
 /* json_images.c: all images of a member, from the start of its value to behind it. */
 Verdict json_images(JsonScanner *s, int old, const char **place, const char *end, int *count);
+
+/* Adds the pairs of columns of the record in hand, which is taken, to those of its table. */
+Verdict json_keep_pairs(JsonScanner *s);
 
 /* json_members.c: an object of known members, from its brace to behind it. */
 Verdict json_object(JsonScanner *s, Node *node, const char **place, const char *end);

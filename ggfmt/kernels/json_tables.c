@@ -116,6 +116,15 @@ int json_make_table(Scanner *base, Table *base_table, int key, PyObject *descrip
         PyErr_NoMemory();
         return -1;
     }
+    if (s->purpose == DEFINITIONS && takes != Py_None) {
+        if (count > MAX_PAIRED)
+            return refuse("the table has too many columns");
+        table->paired = calloc((size_t)count * (((size_t)count + 63) / 64) + 1, sizeof(uint64_t));
+        if (!table->paired) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
     if (s->row_only && s->key_updates)
         base_table->only_before = table->is_key;
     int kept = s->purpose == ROWS ? count : 0;
@@ -136,7 +145,8 @@ int json_make_table(Scanner *base, Table *base_table, int key, PyObject *descrip
 void json_free_table(Table *base) {
     JsonTable *table = (JsonTable *)base;
     keys_free(&table->names);
-    keys_free(&table->orders);
+    bytes_free(&table->pairs);
+    free(table->paired);
     free(table->is_key);
     free(table->takes.data);
     free(table->stamps);

@@ -9,8 +9,7 @@ int refuse(const char *reason) {
     return -1;
 }
 
-/* In the middle of a scan by another thread, nothing may be taken or changed: 0, with an exception. */
-static int is_idle(const Scanner *s) {
+int scanner_idle(const Scanner *s) {
     if (s->is_busy)
         PyErr_SetString(PyExc_RuntimeError, "the scanner is in use by another thread");
     return !s->is_busy;
@@ -53,7 +52,7 @@ static int free_number(Scanner *s) {
 }
 
 int scanner_key(Scanner *s, PyObject *identity) {
-    if (!is_idle(s))
+    if (!scanner_idle(s))
         return -1;
     if (!PyBytes_Check(identity)) {
         PyErr_SetString(PyExc_TypeError, "an identity is bytes");
@@ -203,7 +202,7 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
 
 static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
     Scanner *s = (Scanner *)self;
-    Table *table = is_idle(s) ? scanner_table(s, number) : NULL;
+    Table *table = scanner_idle(s) ? scanner_table(s, number) : NULL;
     if (table != NULL && table->rows.count) {
         refuse("the table has rows that nobody took");
         return NULL;
@@ -245,7 +244,7 @@ static PyObject *scanner_largest(PyObject *self, PyObject *Py_UNUSED(none)) {
 }
 
 static PyObject *scanner_take(PyObject *self, PyObject *number) {
-    Table *table = is_idle((Scanner *)self) ? scanner_table((Scanner *)self, number) : NULL;
+    Table *table = scanner_idle((Scanner *)self) ? scanner_table((Scanner *)self, number) : NULL;
     return table == NULL ? NULL : rows_take(&table->rows, table->only_before);
 }
 
@@ -288,7 +287,7 @@ static void take_record(Scanner *s, const char **place, const char *end, int64_t
 
 /* Starts a scan of data with a context; -1, with an exception, on failure. */
 static int begin(Scanner *s, const Py_buffer *data, int in_span, PyObject *context) {
-    if (!is_idle(s))
+    if (!scanner_idle(s))
         return -1;
     s->data = data->buf;
     s->in_span = in_span;

@@ -82,6 +82,9 @@ int scanner_key(Scanner *scanner, PyObject *identity);
 void scanner_bind_key(Scanner *scanner, int key, int number);
 
 /* The bound table of a number; NULL, with an exception, if there is none. */
+/* In the middle of a scan by another thread, nothing may be taken or changed: 0, with an exception. */
+int scanner_idle(const Scanner *s);
+
 Table *scanner_table(Scanner *scanner, PyObject *number);
 
 /* Makes a table that of the record in hand. */

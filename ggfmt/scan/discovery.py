@@ -73,7 +73,7 @@ def discover_from_head(job: J, inputs: Sequence[PlannedInput]) -> J | None:
             return None
         findings.append(discovery.findings())
     discovered = side.discovery.settle(findings, job.catalog, False)
-    if not discovered.tables or discovered.events or not discovered.complete or discovered.facts:
+    if not discovered.tables or discovered.events or not (discovered.complete and discovered.sure) or discovered.facts:
         return None
     log.info("in the first records: %s", counted(len(discovered.tables), "table"))
     catalog = replace(job.catalog.with_tables(discovered.tables), provisional=True)

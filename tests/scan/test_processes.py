@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -56,26 +57,33 @@ def test_tasks_run_side_by_side_and_their_results_are_in_order(
     assert len({process for _, _, process in found}) == 2
     assert reported == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert sorted(received) == ["a", "b", "c", "d"]
-    assert _children() == []
+    assert _children() == set()
 
 
 def test_one_task_stays_in_this_process() -> None:
     with InProcesses(2) as runner:
         assert runner.run(_process, [0]) == [os.getpid()]
-        assert _children() == []
+        assert _children() == set()
 
 
 def _process(item: int, attempt: int) -> int:
     return os.getpid()
 
 
-def _children() -> list[int]:
-    """The processes that this one has started and not waited for."""
-    with suppress(ChildProcessError):
-        while True:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-            return [pid]
-    return []
+def _children() -> set[int]:
+    """The processes that this test has started and not waited for."""
+    found = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(os.getpid())], capture_output=True, text=True)
+    processes = (line.split() for line in found.stdout.splitlines())
+    return {int(process) for process, name in processes if name != "ps"} - _others
+
+
+_others: set[int] = set()
+
+
+@pytest.fixture(autouse=True)
+def others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that other tests have started may run on."""
+    monkeypatch.setattr(sys.modules[__name__], "_others", _children())
 
 
 def _die(parent: int, directory: Path, times: int, item: int, attempt: int) -> int:
@@ -94,13 +102,11 @@ def _die(parent: int, directory: Path, times: int, item: int, attempt: int) -> i
 def test_a_task_whose_process_was_killed_runs_again(
     start: Callable[[], InProcesses], tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import logging
-
     monkeypatch.setattr(logging.getLogger("ggfmt"), "propagate", True)
     with start() as runner:
         assert runner.run(partial(_die, os.getpid(), tmp_path, 2), [*range(6)]) == [*range(6)]
     assert caplog.text.count("was killed by SIGKILL; its task runs again") == 2
-    assert _children() == []
+    assert _children() == set()
 
 
 def test_a_task_whose_processes_are_always_killed_ends_the_run(
@@ -110,7 +116,7 @@ def test_a_task_whose_processes_are_always_killed_ends_the_run(
         runner.run(partial(_die, os.getpid(), tmp_path, MAX_ATTEMPTS), [*range(6)])
     assert ended.value.diagnostics[0].code == "GG505"
     assert len(list(tmp_path.iterdir())) == MAX_ATTEMPTS
-    assert _children() == []
+    assert _children() == set()
 
 
 class _Unusual(Exception):
@@ -164,7 +170,7 @@ def test_an_interrupt_ends_all_processes_at_once() -> None:
     with InProcesses(3) as runner, pytest.raises(KeyboardInterrupt):
         runner.run(partial(_interrupt, os.getpid()), [*range(20)])
     assert time.monotonic() - began < 30
-    assert _children() == []
+    assert _children() == set()
 
 
 def test_where_no_process_can_be_started_this_one_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,4 +180,4 @@ def test_where_no_process_can_be_started_this_one_does_the_work(monkeypatch: pyt
     monkeypatch.setattr(sys, "executable", "/nowhere")
     with InProcesses(3) as runner:
         assert set(runner.run(_process, [*range(4)])) == {os.getpid()}
-    assert _children() == []
+    assert _children() == set()

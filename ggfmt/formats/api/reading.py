@@ -262,14 +262,17 @@ class Discovery(ABC):
 class DiscoveryResult:
     """Definitions found in the data: those that hold from the start, and schema changes by place.
 
-    `complete` is false if all records must be read again: by shape, because the column order of a table is open, or
-    because of facts in other records. `facts` goes to `WriterSettings.facts`.
+    complete  false if all records must be read again: by shape, because the column order of a table is open, or because
+              of facts in other records
+    facts     goes to `WriterSettings.facts`
+    sure      records left no choice in the order of columns
     """
 
     tables: tuple[TableDef, ...]
     events: tuple[SchemaChange, ...] = ()
     complete: bool = True
     facts: Mapping[Any, Any] = field(default_factory=dict)
+    sure: bool = True
 
 
 @dataclass(frozen=True)

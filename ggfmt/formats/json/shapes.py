@@ -1,14 +1,13 @@
 """Inference of table definitions from images: columns, their JSON types and their order, for all dialects.
 
 The order of a table's columns is the order that agrees with all images: each image lists a subset of the columns in
-table order. If the findings leave the order open, discovery runs again with `every_shape`, which reports every such
-list.
+table order. If images with new columns leave the order open, all images count. A split that has not looked at the
+columns of all images says so, and then discovery runs again with `every_shape`, which looks at all.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -52,7 +51,15 @@ class SelfDescribed(SchemaChange):
     """The description of a table in a change; other changes of the table may come without a description."""
 
 
-Finding = Shape | SchemaChange
+@dataclass(frozen=True)
+class Pairs:
+    """The columns that came next to each other in images of a table, in the order of their first appearance."""
+
+    table: str
+    pairs: tuple[tuple[str, str], ...]
+
+
+Finding = Shape | Pairs | SchemaChange
 
 
 class Encoding(NamedTuple):
@@ -75,13 +82,15 @@ class Undescribed(NamedTuple):
 class KnownTable:
     """The facts of a split about a table.
 
-    `declared`: a metadata record or a file defines it, so ggfmt ignores its images.
+    declared  a metadata record or a file defines it, so ggfmt ignores its images
+    pairs     the columns that came next to each other, in the order of their first appearance
     """
 
     types: dict[str, str] = field(default_factory=dict)
     keys: tuple[str, ...] | None = None
     declared: bool = False
-    orders: set[tuple[str, ...]] = field(default_factory=set)
+    is_met: bool = False
+    pairs: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def row_class(self) -> type[Any]:
         """Return the class of images that show nothing new."""
@@ -105,19 +114,19 @@ def merge_types(old: str | None, new: str) -> str:
 
 
 def new_shapes(
-    name: str, known: KnownTable, images: Sequence[Mapping[str, Any]], keys: tuple[str, ...] | None, every_shape: bool
+    name: str, known: KnownTable, images: Sequence[Mapping[str, Any]], keys: tuple[str, ...] | None
 ) -> Iterator[Shape]:
     """Yield the images of an operation that show a new column, type or key; without images, yield the table."""
     for image in images or [{}]:
         columns = tuple((column, JSON_TYPES.get(type(value), MIXED)) for column, value in image.items())
         merged = {column: merge_types(known.types.get(column), kind) for column, kind in columns}
-        order = tuple(image)
+        known.pairs.update(dict.fromkeys(pairwise(image)))
         new = any(known.types.get(column) != kind for column, kind in merged.items())
         new |= keys is not None and known.keys is None
-        new |= not known.orders if not known.types else every_shape and order not in known.orders
+        new |= not known.is_met and not known.types
         if new:
             known.types.update(merged)
-            known.orders.add(order)
+            known.is_met = True
             known.keys = known.keys or keys
             yield Shape(name, columns, keys)
 
@@ -157,13 +166,14 @@ def _in_order_of(table: TableDef, previous: TableDef) -> TableDef:
 def settle(
     findings: Sequence[list[Finding]],
     catalog: Catalog,
-    every_shape: bool,
+    all_images: bool,
     keys_stay: bool = False,
     ordered: bool = True,
 ) -> DiscoveryResult:
     """Return the definitions of the whole input from the findings of its splits, in input order.
 
-    `keys_stay`: a definition without keys takes over those of the one before it. `ordered` is as for `follow`.
+    `all_images`: the splits have looked at the columns of all images. `keys_stay`: a definition without keys takes over
+    those of the one before it. `ordered` is as for `follow`.
     """
     merged: dict[str, Merge] = {}
     changes: list[SchemaChange] = []
@@ -174,9 +184,10 @@ def settle(
             if not isinstance(finding, SelfDescribed):
                 described.add(finding.table.full_name)
         elif finding.table not in described and finding.table not in catalog.trusted:
-            merged.setdefault(finding.table, Merge(finding.table)).add(finding, every_shape)
-    settled = [merge.settle() for merge in merged.values()]
+            merged.setdefault(finding.table, Merge(finding.table)).add(finding)
+    settled = [merge.settle(all_images) for merge in merged.values()]
     by_images = {table.full_name: table for table, _ in settled}
+    sure = all(sure for _, sure in settled)
     more = _more_columns(changes, by_images)
     declared: dict[str, TableDef] = {}
     events = []
@@ -192,7 +203,7 @@ def settle(
             declared[name] = table
             events.append(SchemaChange(table, change.input, change.offset, change.line))
     facts = {Undescribed(name): columns for name, columns in more.items()}
-    return DiscoveryResult(tuple(by_images.values()), tuple(events), all(sure for _, sure in settled), facts)
+    return DiscoveryResult(tuple(by_images.values()), tuple(events), sure or all_images, facts, sure)
 
 
 def wider(table: TableDef, columns: Sequence[Column]) -> TableDef:
@@ -226,48 +237,94 @@ class Merge:
         self._table = table
         self._types: dict[str, str] = {}
         self._keys: tuple[str, ...] | None = None
-        self._after: dict[str, set[str]] = {}
+        self._first = ColumnOrder()  # by images with a column that is new in the input
+        self._pairs: dict[tuple[str, str], None] = {}
 
-    def add(self, shape: Shape, whatever_it_shows: bool) -> None:
-        """Add a shape.
-
-        The order of its columns counts if one of them is new, or `whatever_it_shows`: a column that is new in a split
-        may not be new in the input.
-        """
-        names = [name for name, _ in shape.columns]
-        ordered = whatever_it_shows or any(name not in self._types for name in names)
-        for name, kind in shape.columns:
+    def add(self, finding: Shape | Pairs) -> None:
+        """Add a finding. A column that is new in its split may not be new in the input."""
+        if isinstance(finding, Pairs):
+            self._pairs.update(dict.fromkeys(finding.pairs))
+            return
+        names = [name for name, _ in finding.columns]
+        if any(name not in self._types for name in names):
+            self._first.add(pairwise(names))
+        for name, kind in finding.columns:
             self._types[name] = merge_types(self._types.get(name), kind)
-            self._after.setdefault(name, set())
-        for first, second in pairwise(names) if ordered else ():
-            known = second in self._after[first]
-            if not known and first not in self._reachable(second):  # ignore a record that contradicts an earlier one
-                self._after[first].add(second)
-        self._keys = self._keys or shape.keys
+        self._keys = self._keys or finding.keys
 
-    def settle(self) -> tuple[TableDef, bool]:
-        """Return the definition, and whether the shapes left no choice in the order of its columns."""
-        order: list[str] = []
-        met = {name: place for place, name in enumerate(self._types)}
-        before = Counter(name for after in self._after.values() for name in after)
-        free = [(place, name) for name, place in met.items() if not before[name]]
-        while free:  # of the columns without a remaining predecessor, take the one that appeared first
-            _, name = heappop(free)
-            order.append(name)
-            for following in self._after[name]:
-                before[following] -= 1
-                if not before[following]:
-                    heappush(free, (met[following], following))
-        sure = all(second in self._after[first] for first, second in pairwise(order))
+    def settle(self, all_images: bool) -> tuple[TableDef, bool]:
+        """Return the definition, and whether images left no choice in the order of its columns."""
+        order, sure = self._first.settle(self._types)
+        if all_images and not sure:
+            every = ColumnOrder()
+            every.add(self._pairs)
+            order, sure = every.settle(self._types)
         columns = tuple(Column(name, SQL_TYPES.get(self._types[name], STRING)) for name in order)
         return TableDef(self._table, columns).with_keys(self._keys or ()), sure
 
-    def _reachable(self, start: str) -> set[str]:
+
+class ColumnOrder:
+    """The order of columns by which of them came next to each other. What contradicts earlier pairs is ignored.
+
+    Columns have places in which each precedes those that follow it, so that most pairs need no search (Pearce and
+    Kelly, A dynamic topological sort algorithm for directed acyclic graphs, 2007).
+    """
+
+    def __init__(self) -> None:
+        self._after: dict[str, set[str]] = {}
+        self._before: dict[str, set[str]] = {}
+        self._places: dict[str, int] = {}
+
+    def add(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Add pairs of columns, the first of which precedes the second."""
+        for pair in pairs:
+            for name in pair:
+                if name not in self._places:
+                    self._places[name] = len(self._places)
+                    self._after[name], self._before[name] = set(), set()
+            first, second = pair
+            if second not in self._after[first] and self._make_room(first, second):
+                self._after[first].add(second)
+                self._before[second].add(first)
+
+    def _make_room(self, first: str, second: str) -> bool:
+        """Change places so that `first` precedes `second`; return False if it follows it already."""
+        places = self._places
+        low, high = places[second], places[first]
+        if high < low:
+            return True
+        ahead = self._reached(second, self._after, lambda place: place <= high)
+        if first in ahead:
+            return False
+        behind = self._reached(first, self._before, lambda place: place >= low)
+        moved = [*sorted(behind, key=places.__getitem__), *sorted(ahead, key=places.__getitem__)]
+        for name, place in zip(moved, sorted(places[name] for name in moved), strict=True):
+            places[name] = place
+        return True
+
+    def _reached(self, start: str, following: Mapping[str, set[str]], within: Callable[[int], bool]) -> set[str]:
         seen: set[str] = set()
         ahead = [start]
         while ahead:
             name = ahead.pop()
             if name not in seen:
                 seen.add(name)
-                ahead += self._after.get(name, ())
+                ahead += (other for other in following[name] if within(self._places[other]))
         return seen
+
+    def settle(self, names: Iterable[str]) -> tuple[list[str], bool]:
+        """Return the columns in an order that agrees with the pairs, and whether that left no choice. Of columns
+        without a remaining predecessor, the first of `names` comes first.
+        """
+        met = {name: place for place, name in enumerate(names)}
+        before = {name: len(self._before.get(name, ())) for name in met}
+        free = [(place, name) for name, place in met.items() if not before[name]]
+        order: list[str] = []
+        while free:
+            _, name = heappop(free)
+            order.append(name)
+            for following in self._after.get(name, ()):
+                before[following] -= 1
+                if not before[following]:
+                    heappush(free, (met[following], following))
+        return order, all(second in self._after.get(first, ()) for first, second in pairwise(order))

@@ -18,6 +18,7 @@ from ggfmt.formats.json.shapes import (
     Encoding,
     Finding,
     KnownTable,
+    Pairs,
     SelfDescribed,
     follow,
     new_shapes,
@@ -36,7 +37,7 @@ from ggfmt.formats.records.dialect import (
 )
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
-from ggfmt.formats.records.scanner import COLUMN_KINDS, COLUMN_ORDERS, Scanner, pause_after, places_of
+from ggfmt.formats.records.scanner import DEFINITIONS, Scanner, pause_after, places_of
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.table import STRING as TEXT
 from ggfmt.model.table import Catalog, Column, TableDef
@@ -49,6 +50,7 @@ _TAKES = {
     UNKNOWN: NULL,
     MIXED: ANY,
 }
+_MAX_SINGLE = 4  # up to so many images of a table, the order of the columns of each counts in the first pass too
 _MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, whole chunks are as fast
 
 
@@ -56,12 +58,14 @@ _MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, whole chu
 class DialectFindings:
     """The findings of a dialect in one split, besides tables.
 
-    facts    facts that all readers need from the start
-    lacking  the dialect found records that it cannot understand without facts from other records
+    facts       facts that all readers need from the start
+    lacking     the dialect found records that it cannot understand without facts from other records
+    all_images  the split has looked at the columns of all images
     """
 
     facts: dict[Any, Any]
     lacking: bool
+    all_images: bool
 
 
 class DialectDiscovery(Discovery):
@@ -72,6 +76,7 @@ class DialectDiscovery(Discovery):
         self._dialect.trusted = catalog.trusted
         self._has_keys = False
         self._every_shape = every_shape
+        self._all_images = True
         self._known = {name: KnownTable(declared=True) for name in catalog.trusted}
         self._declared: dict[str, TableDef] = {}
         self._decoders: dict[str, Any] = {}
@@ -93,13 +98,20 @@ class DialectDiscovery(Discovery):
     # The scanner passes over all records that are known to show nothing new.
 
     def _use_scanner(self, grammar: Grammar | None) -> None:
+        self._take_pairs()
         self._grammar = grammar
         self._scanner = None
         if native is not None and grammar is not None and self._grammars_left:
             self._grammars_left -= 1
-            purpose = COLUMN_ORDERS if self._every_shape else COLUMN_KINDS
             with suppress(*REFUSALS):
-                self._scanner = Scanner(grammar, False, False, False, purpose)
+                self._scanner = Scanner(grammar, False, False, False, DEFINITIONS)
+
+    def _take_pairs(self, *tables: str) -> None:
+        """Take the pairs of columns of tables, by default of all, from the scanner."""
+        if self._scanner is not None:
+            for name in tables or self._scanner.tables:
+                if name in self._known:
+                    self._known[name].pairs.update(dict.fromkeys(self._scanner.take_pairs(name)))
 
     def _scan(self, chunk: Chunk) -> None:
         """Process the records of a chunk that the scanner does not pass over."""
@@ -163,6 +175,7 @@ class DialectDiscovery(Discovery):
         """Forget how images of a table are checked, since something new is known of it."""
         self._decoders.pop(name, None)
         if self._scanner is not None:
+            self._take_pairs(name)
             self._scanner.forget(name)
 
     def _read_exactly(self, chunk: Chunk) -> None:
@@ -217,12 +230,23 @@ class DialectDiscovery(Discovery):
             # Only images describe the records before this definition. Process them first, so that tables have the order
             # of the input.
             self._look_at_all(undescribed)
+            self._tell_pairs(name)
             self._findings.append(SchemaChange.met(table, chunk, start))
             self._known[name] = KnownTable(declared=True)
             self._forget(name)
 
     def findings(self) -> list[Finding | DialectFindings]:
-        return [*self._findings, DialectFindings(self._dialect.learned, self._dialect.lacking)]
+        for name in self._known:
+            self._tell_pairs(name)
+        return [*self._findings, DialectFindings(self._dialect.learned, self._dialect.lacking, self._all_images)]
+
+    def _tell_pairs(self, name: str) -> None:
+        """Add a finding for the order of columns in the images of a table."""
+        self._take_pairs(name)
+        known = self._known.get(name)
+        if known is not None and known.pairs:
+            self._findings.append(Pairs(name, tuple(known.pairs)))
+            known.pairs.clear()
 
     def _is_new(self, table: TableDef) -> bool:
         declared = self._declared.get(table.full_name)
@@ -238,12 +262,13 @@ class DialectDiscovery(Discovery):
     ) -> DiscoveryResult:
         of_tables = [[finding for finding in split if not isinstance(finding, DialectFindings)] for split in findings]
         facts: dict[Any, Any] = {}
-        lacking = False
+        lacking, all_images = False, True
         for finding in (finding for split in findings for finding in split):
             if isinstance(finding, DialectFindings):
                 facts = {**finding.facts, **facts}
                 lacking |= finding.lacking
-        discovered = settle(of_tables, catalog, every_shape, cls.dialect.keys_stay, cls.dialect.ordered)
+                all_images &= finding.all_images
+        discovered = settle(of_tables, catalog, all_images, cls.dialect.keys_stay, cls.dialect.ordered)
         # A split may have made a definition before it, or another split, found the message key. Run discovery again.
         lacking |= not every_shape and any(
             not event.table.primary_keys and MessageKey(event.table.full_name) in facts for event in discovered.events
@@ -269,12 +294,19 @@ class DialectDiscovery(Discovery):
             if name_problem(name) is not None:
                 return
             known = self._known[name] = KnownTable()
-        elif not self._every_shape and known.keys == keys and self._fit(name, known, images):
+        elif (
+            not self._every_shape
+            and len(images) > _MAX_SINGLE
+            and known.keys == keys
+            and self._fit(name, known, images)
+        ):
+            self._all_images = False
             return
         types = dict(known.types)
+        self._take_pairs(name)  # of records before these
         decoded = [image if isinstance(image, dict) else _members(image) for image in images]
         for image in decoded or [{}]:
-            self._findings += new_shapes(name, known, [image] if image else [], keys, self._every_shape)
+            self._findings += new_shapes(name, known, [image] if image else [], keys)
         if known.types != types:
             self._forget(name)
 

@@ -29,9 +29,9 @@ from ggfmt.model.table import TableDef
 # The states of a column for one identity: which images have a value, or that no image has the column.
 IN_AFTER, IN_BEFORE, NOT_NAMED = 1, 2, 4
 
-# The purpose of a scanner: to take operations, or only to check that images show nothing new. To COLUMN_KINDS, other
-# columns and other kinds of values are new; to COLUMN_ORDERS, also the first image with its columns in some order.
-ROWS, COLUMN_KINDS, COLUMN_ORDERS = range(3)
+# The purpose of a scanner: to take operations, or only to check that images show no new columns or kinds of values, and
+# to note the order of columns.
+ROWS, DEFINITIONS = range(2)
 
 _LONG_BYTES = 8
 _ODD_IN_NAME = frozenset({'"', "\\", *map(chr, range(0x20))})  # a JSON string must escape these characters
@@ -155,6 +155,7 @@ class Scanner:
         self._native = native.JsonScanner(members, ops, image_rules(), row_only, key_updates, row_token, purpose)
         self._with_tokens = with_tokens
         self._numbers: dict[str, int] = {}
+        self._columns: dict[str, tuple[str, ...]] = {}
         self._room = MAX_IDENTITIES
         slots = list(_slots(grammar.members))
         self._places = {name: place for place, (name, full_name) in enumerate(slots) if full_name is None}
@@ -185,6 +186,7 @@ class Scanner:
         keys, kinds = definition.key_indices, None if takes is None else bytes(takes)
         with suppress(*REFUSALS):
             self._numbers[definition.full_name] = self._native.bind(identity, names, keys, kinds, states)
+            self._columns[definition.full_name] = definition.column_names
         return definition.full_name in self._numbers
 
     def bind_alias(self, identity: bytes, table: str, states: bytes | None = None) -> bool:
@@ -203,6 +205,21 @@ class Scanner:
     def binds(self, table: str) -> bool:
         """Return whether an identity is bound to a table."""
         return table in self._numbers
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The tables that identities are bound to."""
+        return [*self._numbers]
+
+    def take_pairs(self, table: str) -> Iterator[tuple[str, str]]:
+        """Yield the columns that came next to each other in images of a table, in the order of their first appearance,
+        since the last call. Only for DEFINITIONS.
+        """
+        if table in self._numbers:
+            places = array("i", bytes(self._native.take_pairs(self._numbers[table])))
+            names = self._columns[table]
+            for first, second in zip(places[::2], places[1::2], strict=True):
+                yield names[first], names[second]
 
     def forget(self, table: str) -> None:
         """Leave the records of a table to the exact reader, until an identity is bound to the table again."""

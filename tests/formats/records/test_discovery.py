@@ -104,14 +104,24 @@ def test_types_of_all_values_count() -> None:
 
 
 @pytest.mark.usefixtures("scanned")
-def test_orders_of_columns_count_in_the_second_pass() -> None:
+def test_orders_of_columns_count_in_all_images(scanned: bool) -> None:
     images = [{"K": 1, "C": 1}, {"K": 1, "B": 1}, {"K": 1, "A": 1}]
     later = [{"A": 1, "B": 1}, {"B": 1, "C": 1}]
     data = data_of(*images * 20, *later, *images)
-    assert list(found(data)[0]) == ["K", "C", "B", "A"]
-    assert found(data)[2] is False
-    assert list(found(data, every_shape=True)[0]) == ["K", "A", "B", "C"]
-    assert found(data, every_shape=True)[2] is True
+    for every_shape in (False, True):
+        assert list(found(data, every_shape)[0]) == ["K", "A", "B", "C"]
+        assert found(data, every_shape)[2] is True
+
+
+def test_a_pass_that_has_not_looked_at_all_images_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records_discovery, "native", None)
+    first = data_of(*[{"K": 1, "C": 1}, {"K": 1, "B": 1}] * 10)
+    data = first + data_of(*[{"B": 1, "C": 1}] * 20)
+    with chunk_size(len(first)):
+        assert list(found(data)[0]) == ["K", "C", "B"]
+        assert found(data)[2] is False
+        assert list(found(data, every_shape=True)[0]) == ["K", "B", "C"]
+        assert found(data, every_shape=True)[2] is True
 
 
 @pytest.mark.usefixtures("scanned")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import time
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -15,6 +16,7 @@ from strategies import examples, names
 
 from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Layout, SchemaChange
 from ggfmt.formats.goldengate.json.read import JsonDiscovery, JsonReader
+from ggfmt.formats.json.shapes import ColumnOrder
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
 
 NUMBER, BOOLEAN = SqlType(Kind.DECIMAL), SqlType(Kind.BOOLEAN)
@@ -149,17 +151,42 @@ def test_the_outcome_is_the_same_however_the_file_is_split(
 
 def test_an_order_left_open_by_the_first_images_is_decided_by_every_shape() -> None:
     content = record("S.T", {"A": 1, "C": 1}) + record("S.T", {"B": 1, "C": 1}) + record("S.T", {"A": 1, "B": 1})
-    splits = split_up(content, [], 10)
-    assert not one_pass(splits, NOTHING, False).complete
-    assert tables(one_pass(splits, NOTHING, True))["S.T"].column_names == ("A", "B", "C")
-    assert one_pass(splits, NOTHING, True).complete
+    for every_shape in (False, True):
+        found = one_pass(split_up(content, [], 10), NOTHING, every_shape)
+        assert tables(found)["S.T"].column_names == ("A", "B", "C")
+        assert found.complete and found.sure
+
+
+def test_the_order_of_columns_is_that_of_an_oracle() -> None:
+    """Each pair counts unless it contradicts those before it."""
+    for seed in range(300):
+        draw = random.Random(seed)
+        names = [f"C{number}" for number in range(draw.randint(2, 9))]
+        pairs = [tuple(draw.sample(names, 2)) for _ in range(draw.randint(1, 40))]
+        order = ColumnOrder()
+        order.add((first, second) for first, second in pairs)
+        after: dict[str, set[str]] = {name: set() for name in names}
+
+        def follows(name: str, other: str, after: dict[str, set[str]] = after) -> bool:
+            return any(step == other or follows(step, other) for step in after[name])
+
+        for first, second in pairs:
+            if not follows(second, first):
+                after[first].add(second)
+        found, sure = order.settle(names)
+        expected: list[str] = []
+        while len(expected) < len(names):
+            left = [name for name in names if name not in expected]
+            expected.append(next(name for name in left if not any(name in after[other] for other in left)))
+        assert found == expected
+        assert sure == all(second in after[first] for first, second in pairwise(expected))
 
 
 def test_an_order_that_nothing_decides_is_that_of_first_appearance() -> None:
     content = record("S.T", {"C": 1}) + record("S.T", {"A": 1}) + record("S.T", {"B": 1})
     found = discovered(content)
     assert tables(found)["S.T"].column_names == ("C", "A", "B")
-    assert not found.complete
+    assert not found.sure
 
 
 def test_keys_are_those_that_the_records_name_in_the_order_of_the_key() -> None:
