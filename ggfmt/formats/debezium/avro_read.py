@@ -323,6 +323,7 @@ class DebeziumAvroReader(DialectReader):
 
 class DebeziumAvroDiscovery(DialectDiscovery):
     dialect = DebeziumAvro
+    reads_text = False
 
 
 READ_SIDES = {"debezium_avro": ReadSupport(DebeziumAvroReader, DebeziumAvroDiscovery)}

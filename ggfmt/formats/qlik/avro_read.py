@@ -598,6 +598,7 @@ class QlikAvroReader(DialectReader):
 
 class QlikAvroDiscovery(DialectDiscovery):
     dialect = QlikAvro
+    reads_text = False
 
 
 READ_SIDES = {"qlik_avro": ReadSupport(QlikAvroReader, QlikAvroDiscovery)}

@@ -149,8 +149,6 @@ class Dialect(ABC):
                members that the struct does not declare.
     in_bulk    the dialect can process most records together, with `by_table`, `changes_of_table` and `images_of_table`
     scanned    the native scanner can take records of this dialect, with the grammar from `grammar`
-    discovery_scanned  a discovery may use the native scanner too: records of one identity show a discovery nothing but
-               their images
     ops        for the scanner: operation types by their texts in records
     row_token  for the scanner: the token for the number of an operation in its record, as in `roles.Grammar`
     by_kind    conversions by kind of column; columns of other kinds contain plain texts
@@ -208,7 +206,6 @@ class Dialect(ABC):
     schema_kind: ClassVar[str | None] = None
     in_bulk: ClassVar[bool] = False
     scanned: ClassVar[bool] = False
-    discovery_scanned: ClassVar[bool] = False
     ops: ClassVar[roles.Ops] = MappingProxyType({})
     row_token: ClassVar[str | None] = None
     transaction_members: ClassVar[tuple[str, ...]] = ()

@@ -36,7 +36,7 @@ from ggfmt.formats.records.dialect import (
     runs,
 )
 from ggfmt.formats.records.problems import name_problem
-from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
+from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
 from ggfmt.formats.records.scanner import DEFINITIONS, Scanner, pause_after, places_of
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.table import STRING as TEXT
@@ -69,7 +69,10 @@ class DialectFindings:
 
 
 class DialectDiscovery(Discovery):
+    """`reads_text`: the records are JSON, which the scanner can pass over."""
+
     dialect: ClassVar[type[Dialect]]
+    reads_text: ClassVar[bool] = True
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self._dialect = self.dialect(source, with_tokens=False)
@@ -85,11 +88,12 @@ class DialectDiscovery(Discovery):
         self._grammar: Grammar | None = None
         self._grammars_left = _MAX_GRAMMARS
         self._pause = 0
-        if self.dialect.discovery_scanned:
-            self._use_scanner(self._dialect.first_grammar())
+        if self.dialect.scanned and self.reads_text:
+            self._use_scanner(self._dialect.first_grammar() or NO_RECORDS)
 
     def read(self, chunk: Chunk) -> None:
-        if self._scanner is None or self._pause:
+        has_keys = self.dialect.takes_message_keys and (chunk.wrapped is not None or bool(chunk.layout.keys))
+        if self._scanner is None or self._pause or has_keys:
             self._pause = max(0, self._pause - 1)
             self._read_exactly(chunk)
         else:
@@ -156,17 +160,21 @@ class DialectDiscovery(Discovery):
         if grammar is not None and grammar != self._grammar:
             self._use_scanner(grammar)
         elif grammar is not None and identity is not None:
-            self._bind(identity, items[0].table)
+            self._bind(identity, items[0])
 
-    def _bind(self, identity: bytes, name: str) -> None:
-        """Pass over later records of an identity, if their images show nothing new of the table."""
+    def _bind(self, identity: bytes, change: Change) -> None:
+        """Pass over later records of an identity, if their images show nothing new of the table. Images of records that
+        describe the table show nothing.
+        """
+        name = change.table
         known = self._known.get(name)
-        if known is None or self._scanner is None:
+        if self._scanner is None:
             return
-        if self._scanner.binds(name):
-            self._scanner.bind_alias(identity, name)
-        elif known.declared:
-            self._scanner.bind(identity, TableDef(name, ()))
+        if change.record_schema is not None or (known is not None and known.declared):
+            if not self._scanner.bind_alias(identity, _described(name)):
+                self._scanner.bind(identity, TableDef(_described(name), ()))
+        elif known is None or self._scanner.bind_alias(identity, name):
+            return
         else:
             columns = tuple(Column(column, TEXT) for column in known.types)
             self._scanner.bind(identity, TableDef(name, columns), [_TAKES[kind] for kind in known.types.values()])
@@ -177,6 +185,7 @@ class DialectDiscovery(Discovery):
         if self._scanner is not None:
             self._take_pairs(name)
             self._scanner.forget(name)
+            self._scanner.forget(_described(name))
 
     def _read_exactly(self, chunk: Chunk) -> None:
         undescribed: dict[str, list[Any]] = {}
@@ -226,6 +235,7 @@ class DialectDiscovery(Discovery):
                 start = self.dialect.spans(chunk)[index][0]
             if isinstance(item, Change):
                 self._findings.append(SelfDescribed.met(table, chunk, start))
+                self._forget(name)  # an earlier definition of it is news when it comes again
                 return
             # Only images describe the records before this definition. Process them first, so that tables have the order
             # of the input.
@@ -322,6 +332,11 @@ class DialectDiscovery(Discovery):
         except (ValueError, RecursionError):
             return False
         return True
+
+
+def _described(table: str) -> str:
+    """Return the name for the scanner of records that describe a table; no table has it."""
+    return f"{table}\0"
 
 
 def _members(image: Any) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from ggfmt.formats.records.dialect import (
 )
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import contradictions, name_problem
-from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NULL, NUMBER, STRING, Grammar
+from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
 from ggfmt.formats.records.rows import (
     JsonRows,
     Rows,
@@ -61,7 +61,6 @@ from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Kind, TableDef
 
-_NOTHING = Grammar((), {})  # every record is odd, until the first operation determines a grammar
 _MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, the exact reader is as fast
 # The kinds of JSON values by kind of column, for the kinds that discovery infers from images.
 _TAKES = {
@@ -325,7 +324,7 @@ class DialectReader(ScanningReader[DialectTable]):
         self._grammars_left = _MAX_GRAMMARS
         self._placed: tuple[ScannedBatch | None, Any] = None, None
         if self.dialect.scanned:
-            self.use_scanner(self._grammar or _NOTHING)
+            self.use_scanner(self._grammar or NO_RECORDS)
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:

@@ -212,6 +212,9 @@ class Grammar(NamedTuple):
     row_token: str | None = None
 
 
+NO_RECORDS = Grammar((), {})  # every record is odd, until the first operation determines a grammar
+
+
 def make_grammar(
     record: type[msgspec.Struct],
     ops: Ops,

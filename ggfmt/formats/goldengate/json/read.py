@@ -104,7 +104,6 @@ class OperationJson(Dialect):
     schema_kind = "object metadata"
     in_bulk = True
     scanned = True
-    discovery_scanned = True
     transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
