@@ -15,7 +15,8 @@ def on_terminal(arguments: list[str], cwd: Path) -> tuple[int, str]:
     """Runs a command on a pseudo terminal; its exit status and all it showed."""
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color"}
-    environment.pop("NO_COLOR", None)
+    for name in ("NO_COLOR", "CI"):
+        environment.pop(name, None)
     process = subprocess.Popen(
         arguments, stdin=follower, stdout=follower, stderr=follower, cwd=cwd, close_fds=True, env=environment
     )
