@@ -66,11 +66,11 @@ def gc_seldom() -> Iterator[None]:
 
 def show_plan(planned: DryRun) -> None:
     """Print what the run would do."""
-    from ggfmt.render.diagnostics import write_text
     from ggfmt.render.runs import dry_run_text
+    from ggfmt.render.wrapping import write_lines
 
     whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
-    write_text(dry_run_text(planned, whole), sys.stdout)
+    write_lines(dry_run_text(planned, whole), sys.stdout)
 
 
 def run(

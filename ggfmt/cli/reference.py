@@ -45,8 +45,8 @@ def options(
     `ggfmt options handler --output-format json`
     """
     from ggfmt.config.symbols import option_sets
-    from ggfmt.options.reference import as_dicts, markdown_table, rich_table
-    from ggfmt.render.reference import print_rich
+    from ggfmt.options.reference import as_dicts, markdown_table
+    from ggfmt.render.reference import options_table, print_rich
 
     known = option_sets()
     if format not in known:
@@ -60,7 +60,7 @@ def options(
         typer.echo(markdown_table(known[format]))
     else:
         prefixes = {"ggfmt": "ggfmt.", "handler": "gg.handler.<name>."}
-        print_rich(rich_table(known[format], title=prefixes.get(format, "gg.handler.<name>.format.")), sys.stdout)
+        print_rich(options_table(known[format], title=prefixes.get(format, "gg.handler.<name>.format.")), sys.stdout)
 
 
 def explain(

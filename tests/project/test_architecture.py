@@ -64,7 +64,7 @@ LIBRARIES: dict[str, set[str]] = {
     "pyspark": {"spark", "frames", "rows"},
     "py4j": {"spark"},
     "typer": {"cli"},
-    "rich": {"cli", "render", "options.reference"},
+    "rich": {"cli", "render"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.goldengate.xml.records"},
     "fastavro": {
