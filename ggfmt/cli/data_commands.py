@@ -145,10 +145,12 @@ def preview(request: PreviewRequest) -> None:
     read or written.
     """
     with gc_disabled():
+        from ggfmt.render.pager import paged
         from ggfmt.render.preview import print_preview
 
         result = run_preview(replace(request, warn=emit_findings))
-        print_preview(result, sys.stdout)
+        with paged():
+            print_preview(result, sys.stdout)
     if result.rejected:
         raise typer.Exit(4)
 
@@ -299,13 +301,15 @@ def report(
 
     The page is one file that needs no network. Ends with 0, or with 2 if the directory is no output of ggfmt.
     """
+    from ggfmt.render.pager import paged
     from ggfmt.render.report.page import page, write_page
     from ggfmt.render.runs import print_run
     from ggfmt.sinks.messages.run_history import read_run
 
     found = read_run(output, run)
     if html is None:
-        print_run(found, sys.stdout)
+        with paged():
+            print_run(found, sys.stdout)
     elif str(html) == "-":
         sys.stdout.buffer.write(page(found).encode())
     else:

@@ -39,7 +39,9 @@ def print_page(text: str, stream: TextIO) -> None:
 
     console = Console(file=stream)
     # Lines of code are not cropped: the terminal breaks those that are too long, and they can be copied as wholes.
-    console.print(Page(_LINK.sub(_command, text)), width=min(console.width, PAGE_WIDTH), crop=False)
+    # Addresses of links are text: older pagers and terminals show the escapes of a link, or nothing.
+    page = Page(_LINK.sub(_command, text), hyperlinks=False)
+    console.print(page, width=min(console.width, PAGE_WIDTH), crop=False)
 
 
 def print_topics(topics: Sequence[tuple[str, str]], stream: TextIO) -> None:

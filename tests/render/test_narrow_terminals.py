@@ -63,8 +63,12 @@ def parts(topic: str) -> tuple[str, frozenset[str]]:
         if token.type in ("fence", "code_block"):
             shown.append(token.content)
             code.update(line.strip() for line in token.content.splitlines())
+        address = ""
         for child in token.children or ():
             shown.append(" " if child.type in ("softbreak", "hardbreak") else child.content)
+            address = str(child.attrs.get("href", address))
+            if child.type == "link_close":
+                shown.append(f" ({address})")
         shown.append("\n")
     return "".join(shown), frozenset(code)
 
@@ -184,13 +188,14 @@ def test_any_table_shows_its_words(table: tuple[list[Text], list[list[Text]]], c
 def test_a_table_of_short_cells_is_folded_by_columns() -> None:
     headings = [Text(name) for name in ("name", "first", "second", "third")]
     rows = [[Text(cell) for cell in (f"row{number}", "a" * 9, "b" * 9, "c" * 9)] for number in (1, 2)]
-    assert list(lines_of(FittedTable(headings, rows, box=None, pad_edge=False), 30)) == [
-        "name  first      second",
-        "row1  aaaaaaaaa  bbbbbbbbb",
-        "row2  aaaaaaaaa  bbbbbbbbb",
-        "name  third",
-        "row1  ccccccccc",
-        "row2  ccccccccc",
+    folded = lines_of(FittedTable(headings, rows, box=None, pad_edge=False), 30)
+    assert [line.split() for line in folded] == [
+        ["name", "first", "second"],
+        ["row1", "a" * 9, "b" * 9],
+        ["row2", "a" * 9, "b" * 9],
+        ["name", "third"],
+        ["row1", "c" * 9],
+        ["row2", "c" * 9],
     ]
 
 

@@ -14,7 +14,7 @@ import termios
 from pathlib import Path
 
 ESCAPE = "\x1b["
-_STYLE = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;.*?\x1b\\")
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Terminal(io.StringIO):
@@ -27,17 +27,25 @@ class Terminal(io.StringIO):
 
 
 def unstyled(shown: str) -> str:
-    """Return what a terminal shows, without colors and links."""
+    """Return what a terminal shows, without colors."""
     return _STYLE.sub("", shown)
 
 
-def on_terminal(arguments: list[str], cwd: Path, size: tuple[int, int] = (0, 0)) -> tuple[int, str]:
-    """Run a command on a pseudo terminal of some rows and columns; return its exit status and all it showed."""
+def terminal_environment(**more: str) -> dict[str, str]:
+    """Return an environment in which a terminal, and not a variable, says what it can and how large it is."""
+    names = ("NO_COLOR", "CI", "COLUMNS", "LINES", "PAGER", "GGFMT_PAGER", "LESS")
+    left = {name: value for name, value in os.environ.items() if name not in names}
+    return {**left, "TERM": "xterm-256color", **more}
+
+
+def on_terminal(arguments: list[str], cwd: Path, size: tuple[int, int] = (0, 0), **more: str) -> tuple[int, str]:
+    """Run a command on a pseudo terminal of some rows and columns; return its exit status and all it showed.
+
+    `more`: variables of its environment.
+    """
     leader, follower = pty.openpty()
     fcntl.ioctl(leader, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-    environment = {**os.environ, "TERM": "xterm-256color"}
-    for name in ("NO_COLOR", "CI", "COLUMNS", "LINES", "PAGER", "GGFMT_PAGER", "LESS"):
-        environment.pop(name, None)
+    environment = terminal_environment(**more)
     process = subprocess.Popen(
         arguments, stdin=follower, stdout=follower, stderr=follower, cwd=cwd, close_fds=True, env=environment
     )
