@@ -120,6 +120,21 @@ def deferred() -> Iterator[None]:
             check()
 
 
+@contextmanager
+def interrupts_left_to_child() -> Iterator[None]:
+    """A block in which Ctrl-C is for a program in the foreground, such as a pager, and does nothing here."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
+        yield
+        return
+    # A handler, because the program would inherit that a signal is ignored.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _handle(number: int, frame: FrameType | None) -> None:
     if _state.final_code is not None:
         os._exit(_state.final_code)

@@ -66,11 +66,11 @@ def gc_seldom() -> Iterator[None]:
 
 def show_plan(planned: DryRun) -> None:
     """Print what the run would do."""
-    from ggfmt.render.diagnostics import write_text
     from ggfmt.render.runs import dry_run_text
+    from ggfmt.render.wrapping import write_lines
 
     whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
-    write_text(dry_run_text(planned, whole), sys.stdout)
+    write_lines(dry_run_text(planned, whole), sys.stdout)
 
 
 def run(
@@ -145,10 +145,12 @@ def preview(request: PreviewRequest) -> None:
     read or written.
     """
     with gc_disabled():
+        from ggfmt.render.pager import paged
         from ggfmt.render.preview import print_preview
 
         result = run_preview(replace(request, warn=emit_findings))
-        print_preview(result, sys.stdout)
+        with paged():
+            print_preview(result, sys.stdout)
     if result.rejected:
         raise typer.Exit(4)
 
@@ -299,13 +301,15 @@ def report(
 
     The page is one file that needs no network. Ends with 0, or with 2 if the directory is no output of ggfmt.
     """
+    from ggfmt.render.pager import paged
     from ggfmt.render.report.page import page, write_page
     from ggfmt.render.runs import print_run
     from ggfmt.sinks.messages.run_history import read_run
 
     found = read_run(output, run)
     if html is None:
-        print_run(found, sys.stdout)
+        with paged():
+            print_run(found, sys.stdout)
     elif str(html) == "-":
         sys.stdout.buffer.write(page(found).encode())
     else:

@@ -22,9 +22,11 @@ def formats() -> None:
 
     `ggfmt formats`
     """
+    from ggfmt.render.pager import paged
     from ggfmt.render.reference import formats_table, print_rich
 
-    print_rich(formats_table(), sys.stdout)
+    with paged():
+        print_rich(formats_table(), sys.stdout)
 
 
 def options(
@@ -45,8 +47,9 @@ def options(
     `ggfmt options handler --output-format json`
     """
     from ggfmt.config.symbols import option_sets
-    from ggfmt.options.reference import as_dicts, markdown_table, rich_table
-    from ggfmt.render.reference import print_rich
+    from ggfmt.options.reference import as_dicts, markdown_table
+    from ggfmt.render.pager import paged
+    from ggfmt.render.reference import options_table, print_rich
 
     known = option_sets()
     if format not in known:
@@ -54,13 +57,15 @@ def options(
         legal = f"legal values are {', '.join(f'`{name}`' for name in known)}"
         help = f"{legal}; {near}" if near else legal
         raise UsageError(Diagnostic("GG106", f"there is no format `{format}`", help=help))
-    if output_format == "json":
-        typer.echo(json.dumps(as_dicts(known[format]), indent=2, ensure_ascii=False))
-    elif output_format == "markdown":
-        typer.echo(markdown_table(known[format]))
-    else:
-        prefixes = {"ggfmt": "ggfmt.", "handler": "gg.handler.<name>."}
-        print_rich(rich_table(known[format], title=prefixes.get(format, "gg.handler.<name>.format.")), sys.stdout)
+    with paged():
+        if output_format == "json":
+            typer.echo(json.dumps(as_dicts(known[format]), indent=2, ensure_ascii=False))
+        elif output_format == "markdown":
+            typer.echo(markdown_table(known[format]))
+        else:
+            prefixes = {"ggfmt": "ggfmt.", "handler": "gg.handler.<name>."}
+            title = prefixes.get(format, "gg.handler.<name>.format.")
+            print_rich(options_table(known[format], title), sys.stdout)
 
 
 def explain(
@@ -83,6 +88,7 @@ def explain(
     `ggfmt explain gg.handler.json.format.jsonDelimiter`
     """
     from ggfmt.config.symbols import find_symbol, nearest
+    from ggfmt.render.pager import paged
     from ggfmt.render.reference import explain, explanation_json, explanation_markdown, print_explanation
 
     symbol = find_symbol(word)
@@ -91,12 +97,13 @@ def explain(
         help = f"did you mean `{near}`?" if near else "give a code such as `GG103`, a property or a format"
         raise typer.BadParameter(f"`{word}` is no code, property or format; {help}", param_hint="WORD")
     explanation = explain(symbol, word)
-    if output_format == "json":
-        typer.echo(explanation_json(explanation), nl=False)
-    elif output_format == "markdown":
-        typer.echo(explanation_markdown(explanation), nl=False)
-    else:
-        print_explanation(explanation, sys.stdout)
+    with paged():
+        if output_format == "json":
+            typer.echo(explanation_json(explanation), nl=False)
+        elif output_format == "markdown":
+            typer.echo(explanation_markdown(explanation), nl=False)
+        else:
+            print_explanation(explanation, sys.stdout)
 
 
 def print_version() -> str:
@@ -148,15 +155,18 @@ def docs(
     `ggfmt docs canal_json`
     """
     from ggfmt import docs
+    from ggfmt.render.pager import paged
     from ggfmt.render.reference import print_page, print_topics
 
     if topic is None:
-        print_topics([(name, page.summary) for name, page in docs.pages().items()], sys.stdout)
+        with paged():
+            print_topics([(name, page.summary) for name, page in docs.pages().items()], sys.stdout)
         return
     text = docs.find(topic)
     if text is None:
         raise UsageError(Diagnostic("GG508", f"there is no page `{topic}`", help=_next_step(topic)))
-    print_page(text, sys.stdout)
+    with paged():
+        print_page(text, sys.stdout)
 
 
 def _next_step(topic: str) -> str:

@@ -86,6 +86,7 @@ def validate_config(
     from ggfmt.config.lint.reading import check_file
     from ggfmt.diagnostics.codes import Severity
     from ggfmt.java.text import visible
+    from ggfmt.render.pager import paged
 
     files = arguments.texts(request.files)
     if fix and STANDARD_INPUT in files:
@@ -106,7 +107,11 @@ def validate_config(
             if release is not None:
                 releases.append(f"{visible(source.name)}: {visible(release.reason)}")
     found = _deduplicated(found)
-    _print(found, output_format, sys.stderr if diff else sys.stdout)
+    if diff:
+        _print(found, output_format, sys.stderr)
+    else:
+        with paged():
+            _print(found, output_format, sys.stdout)
     sys.stdout.flush()
     for line in releases:
         emit("info", line)

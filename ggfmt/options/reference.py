@@ -1,40 +1,27 @@
-"""Option sets as tables: Markdown for documents, rich for the terminal, plain data for JSON."""
+"""Option sets as tables: Markdown for documents, texts for a terminal, plain data for JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import Choice
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _HEADINGS = ("Property", "Legal values", "Default", "Releases", "Meaning")
 
 
 def markdown_table(options: type[Options]) -> str:
     """Return a Markdown table with a line per option, ending in a line break."""
-    headings = _headings(options)
+    headings, rows = table_cells(options)
     lines = [" | ".join(headings), " | ".join("---" for _ in headings)]
-    for spec in options.specs():
-        cells = (f"`{spec.name}`", *_cells(options, spec))
+    for cells in rows:
         lines.append(" | ".join(cell.replace("|", "\\|") for cell in cells))
     return "".join(f"| {line} |\n" for line in lines)
 
 
-def rich_table(options: type[Options], title: str | None = None) -> Table:
-    """Return a table of the options for a rich console."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=None if title is None else Text(title), title_justify="left", show_lines=True)
-    for heading in _headings(options):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "Property")
-    for spec in options.specs():
-        cells = _cells(options, spec)
-        table.add_row(Text(spec.name, "bold"), *(Text(cell.replace("`", "")) for cell in cells))
-    return table
+def table_cells(options: type[Options]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the headings and the rows of a table with a row per option. Code is in backticks."""
+    return _headings(options), [(f"`{spec.name}`", *_cells(options, spec)) for spec in options.specs()]
 
 
 def _headings(options: type[Options]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from ggfmt.render.ci_formats import diagnostics_github
 from ggfmt.render.diagnostics import diagnostics_json, escape_surrogates, print_diagnostics, write_text
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from ggfmt.render.tables import FittedTable
 
 _MAX_WIDTH = 60  # characters of a value, and of a list of columns
 _MARKS = {"missing": "-", "extra": "+", "different": "~"}
@@ -132,22 +132,20 @@ def print_comparison(found: Comparison, stream: TextIO) -> None:
     write_text(f"\n{tables}, {counted(found.equal, 'row')} equal: {result}\n", stream)
 
 
-def _summary(found: Comparison) -> Table:
-    from rich.table import Table
+def _summary(found: Comparison) -> FittedTable:
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("table", "key"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("equal", "missing", "extra", "different"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    from ggfmt.render.tables import FittedTable
+
+    rows = []
     for row in found.tables:
         counts = (row.equal, row.missing, row.extra, row.different)
         cells = ["" if row.only else f"{count:,}" for count in counts]
         key = ", ".join(row.key) or ("" if row.only else "whole rows")
         style = "" if row.same else "red"
-        table.add_row(Text(visible(row.table), style), Text(visible(key)), *cells)
-    return table
+        rows.append([Text(visible(row.table), style), Text(visible(key)), *map(Text, cells)])
+    headings = [Text(heading) for heading in ("table", "key", "equal", "missing", "extra", "different")]
+    return FittedTable(headings, rows, right=4, box=None, pad_edge=False)
 
 
 def _column_lines(table: TableComparison) -> Iterator[str]:

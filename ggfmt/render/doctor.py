@@ -8,13 +8,13 @@ problem  java      Spark needs Java 17 or newer, and none was found in JAVA_HOME
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.doctor.finding import Finding, State, worst
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics import escape_surrogates, write_text
+from ggfmt.render.wrapping import wrap_words
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -91,8 +91,7 @@ def _lines(text: str, margin: int, columns: int | None) -> str:
     text = visible(text)
     if columns is not None:
         room = max(columns - margin, _MIN_WIDTH)
-        lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
-        text = f"\n{'':{margin}}".join(lines)
+        text = f"\n{'':{margin}}".join(wrap_words(text, room))
     return f"{text}\n"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import sys
 import threading
 import time
@@ -12,13 +11,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from ggfmt.render.terminal import columns_of, is_interactive
 from ggfmt.scan.progress import ProgressCallback, ProgressSnapshot
 
 _TICK_SECONDS = 0.2
 _LOG_SECONDS = 30.0  # between two lines about one phase
 _BAR, _MIN_BAR = 24, 6  # columns
-_FALLBACK_COLUMNS = 80
-_CLEAR = "\r\x1b[K"
+
+# The cursor waits at the start of the line. If the terminal becomes narrower, it breaks the line into several rows and
+# leaves the cursor in the first one, or it cuts the line off: in both cases the line goes if all from the cursor on is
+# cleared. That starts in the second column: from the top left corner, tmux would move it to its history instead. A line
+# that is drawn while the terminal shrinks is cut off, not broken.
+_CLEAR = "\r\x1b[K\x1b[C\x1b[J\r"
+_DRAWN = "\x1b[?7l{}\x1b[?7h\r"
 
 log = logging.getLogger("ggfmt")
 
@@ -27,12 +32,13 @@ log = logging.getLogger("ggfmt")
 def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iterator[ProgressCallback | None]:
     """Yield the callback that shows the progress of a run; None if nothing is shown.
 
-    On a terminal, the progress is a line on standard error, below all other output. Elsewhere it is lines in the log,
-    and only on request. `shown` None: only on a terminal, unless messages are written to the same one.
+    On a terminal, the progress is a line on standard error, below all other output. Elsewhere, and on a CI server, it
+    is lines in the log, and only on request. `shown` None: only on a terminal, unless messages are written to the same
+    one.
     """
     from ggfmt.logs import is_json
 
-    on_terminal = can_be_redrawn(sys.stderr) and not is_json()
+    on_terminal = is_interactive(sys.stderr) and not is_json()
     if shown is None:
         shown = on_terminal and not messages_on_terminal and log.isEnabledFor(logging.WARNING)
     if not shown:
@@ -42,13 +48,6 @@ def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iter
             yield line.show
     else:
         yield LogProgress().show
-
-
-def can_be_redrawn(stream: TextIO | None) -> bool:
-    """Return whether a stream is a terminal on which a line can be redrawn."""
-    if stream is None or not stream.isatty() or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
-        return False
-    return os.name != "nt" or "WT_SESSION" in os.environ
 
 
 class StatusLine:
@@ -90,13 +89,14 @@ class StatusLine:
     def write_above(self, text: str) -> None:
         """Write whole lines above the status line."""
         with self._lock:
-            self._terminal.write(f"{_CLEAR if self._drawn else ''}{text}{self._drawn}")
+            drawn = self._drawn
+            self._terminal.write(f"{_CLEAR}{text}{_DRAWN.format(drawn)}" if drawn else text)
             self._terminal.flush()
 
     def _draw(self, text: str) -> None:
         with self._lock, suppress(OSError, ValueError):  # a closed terminal must not stop a run
             if text != self._drawn:
-                self._terminal.write(_CLEAR + text)
+                self._terminal.write(_CLEAR + (_DRAWN.format(text) if text else ""))
                 self._terminal.flush()
                 self._drawn = text
 
@@ -196,17 +196,6 @@ def _time(seconds: float) -> str:
     whole = round(seconds)
     minutes, seconds = divmod(whole, 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else f"{minutes}:{seconds:02d}"
-
-
-def columns_of(stream: TextIO) -> int:
-    """Return the width of a terminal, from `COLUMNS` or from the terminal."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdigit() and int(given):
-        return int(given)
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or _FALLBACK_COLUMNS
-    except (OSError, ValueError):
-        return _FALLBACK_COLUMNS
 
 
 def _can_show(text: str, stream: TextIO) -> bool:

@@ -5,28 +5,27 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.config import symbols
 from ggfmt.formats import FORMATS
-from ggfmt.options.reference import as_dict, default_words, releases
+from ggfmt.options.reference import as_dict, default_words, releases, table_cells
 from ggfmt.options.releases import RELEASES
-from ggfmt.options.spec import OptionSpec
+from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import Choice, ReleaseChoice
 from ggfmt.render.diagnostics import write_text
+from ggfmt.render.wrapping import wrap_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
     from rich.text import Text
 
+    from ggfmt.render.tables import FittedTable
     from ggfmt.sinks.messages.example import Example
 
 _LINK = re.compile(r"\[([^]]+)\]\(([^):]+)\)")
-_PAGE_WIDTH = 120
 
 
 def print_page(text: str, stream: TextIO) -> None:
@@ -35,11 +34,14 @@ def print_page(text: str, stream: TextIO) -> None:
         write_text(text if text.endswith("\n") else f"{text}\n", stream)
         return
     from rich.console import Console
-    from rich.markdown import Markdown
+
+    from ggfmt.render.pages import PAGE_WIDTH, Page
 
     console = Console(file=stream)
-    page = Markdown(_LINK.sub(_command, text), hyperlinks=True)
-    console.print(page, width=min(console.width, _PAGE_WIDTH))
+    # Lines of code are not cropped: the terminal breaks those that are too long, and they can be copied as wholes.
+    # Addresses of links are text: older pagers and terminals show the escapes of a link, or nothing.
+    page = Page(_LINK.sub(_command, text), hyperlinks=False)
+    console.print(page, width=min(console.width, PAGE_WIDTH), crop=False)
 
 
 def print_topics(topics: Sequence[tuple[str, str]], stream: TextIO) -> None:
@@ -48,14 +50,12 @@ def print_topics(topics: Sequence[tuple[str, str]], stream: TextIO) -> None:
     if not stream.isatty():
         write_text("".join(f"{topic:{width}}{sentence}\n" for topic, sentence in topics), stream)
         return
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 2))
-    for topic, sentence in topics:
-        table.add_row(Text(topic, "bold"), Text(sentence))
-    Console(file=stream).print(table)
+    from ggfmt.render.tables import FittedTable
+
+    rows = [(Text(topic, "bold"), Text(sentence)) for topic, sentence in topics]
+    print_rich(FittedTable((Text(), Text()), rows, box=None, pad_edge=False, show_header=False), stream)
 
 
 def _command(link: re.Match[str]) -> str:
@@ -72,17 +72,30 @@ def _command(link: re.Match[str]) -> str:
 # Tables for the terminal.
 
 
-def formats_table() -> Table:
-    """Return a table of all formats: id, what ggfmt can do with it, and what it is."""
-    from rich.table import Table
+def options_table(options: type[Options], title: str | None = None) -> FittedTable:
+    """Return a table of the options for a rich console."""
+    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("format", "reads", "writes", "schema", "what it is"):
-        table.add_column(heading, overflow="fold")
+    from ggfmt.render.tables import FittedTable
+
+    headings, rows = table_cells(options)
+    cells = [[Text(cell.replace("`", ""), "" if column else "bold") for column, cell in enumerate(row)] for row in rows]
+    shown = None if title is None else Text(title)
+    return FittedTable([Text(text) for text in headings], cells, title=shown, title_justify="left", show_lines=True)
+
+
+def formats_table() -> FittedTable:
+    """Return a table of all formats: id, what ggfmt can do with it, and what it is."""
+    from rich.text import Text
+
+    from ggfmt.render.tables import FittedTable
+
+    rows = []
     for name, format in FORMATS.items():
         marks = ("yes" if part is not None else "" for part in (format.reads, format.writes, format.schema_kind))
-        table.add_row(name, *marks, format.doc)
-    return table
+        rows.append([Text(cell) for cell in (name, *marks, format.doc)])
+    headings = [Text(heading) for heading in ("format", "reads", "writes", "schema", "what it is")]
+    return FittedTable(headings, rows, box=None, pad_edge=False)
 
 
 def print_rich(renderable: RenderableType, stream: TextIO) -> None:
@@ -95,6 +108,8 @@ def print_rich(renderable: RenderableType, stream: TextIO) -> None:
 # The explanation of a word: text for people (plain, or in color), Markdown, and data for JSON.
 
 _WIDTH = 100
+_MIN_ROOM = 20  # columns of a meaning behind its word
+_WORD_AND_MEANING = re.compile(r"\S+ {2,}")
 _STYLES = {"title": "bold", "label": "cyan", "without": "red", "with": "green", "lines": "bold", "code": ""}
 
 _Piece = tuple[str, str]  # text, and the name of its style
@@ -139,12 +154,12 @@ def explanation_text(explanation: Explanation) -> str:
     return "".join(text for text, _ in _pieces(explanation))
 
 
-def explanation_rich(explanation: Explanation) -> Text:
-    """Return the same text with styles for a rich console."""
+def explanation_rich(explanation: Explanation, columns: int | None = None) -> Text:
+    """Return the same text with styles for a rich console; its lines are broken to the number of columns."""
     from rich.text import Text
 
     whole = Text(end="")
-    for text, style in _pieces(explanation):
+    for text, style in _pieces(explanation, columns):
         whole.append(text, _STYLES.get(style))
     return whole
 
@@ -171,17 +186,19 @@ def print_explanation(explanation: Explanation, stream: TextIO) -> None:
     if stream.isatty():
         from rich.console import Console
 
-        Console(file=stream).print(explanation_rich(explanation), soft_wrap=True, end="")
+        console = Console(file=stream)
+        console.print(explanation_rich(explanation, console.width), soft_wrap=True, end="")
         return
     encoding = stream.encoding or "utf-8"
     stream.write(explanation_text(explanation).encode(encoding, "backslashreplace").decode(encoding))
 
 
-def _pieces(explanation: Explanation) -> Iterator[_Piece]:
+def _pieces(explanation: Explanation, columns: int | None = None) -> Iterator[_Piece]:
+    """Yield the parts of the text. `columns`: the width of a terminal, None if lines of facts may have any length."""
     yield f"{explanation.title}\n", "title"
     for paragraph in explanation.paragraphs:
         yield "\n", ""
-        for line in textwrap.wrap(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False):
+        for line in wrap_words(paragraph, min(columns or _WIDTH, _WIDTH)):
             yield f"{line}\n", ""
     if explanation.facts:
         yield "\n", ""
@@ -189,12 +206,23 @@ def _pieces(explanation: Explanation) -> Iterator[_Piece]:
         for label, lines in explanation.facts:
             for number, line in enumerate(lines):
                 yield f"  {label if not number else '':{width}}", "label"
-                yield f"{line}\n", ""
+                yield f"{_broken_fact(line, width + 2, columns)}\n", ""
     for sample in explanation.samples:
         yield "\n", ""
         yield f"{sample.label}:\n", "label"
         for line in sample.lines:
             yield f"  {line}".rstrip() + "\n", sample.style
+
+
+def _broken_fact(line: str, margin: int, columns: int | None) -> str:
+    """Return a line of a fact, which starts behind `margin` columns, broken to the width of the terminal."""
+    if columns is None:
+        return line
+    word = _WORD_AND_MEANING.match(line)
+    indent = word.end() if word else 0
+    words = max(map(len, line.split()))
+    indent = min(indent, max(columns - margin - max(words, _MIN_ROOM), 0))
+    return f"\n{'':{margin + indent}}".join(wrap_words(line, columns - margin, columns - margin - indent))
 
 
 def _code(word: symbols.CodeSymbol) -> Explanation:

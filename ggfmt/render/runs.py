@@ -10,9 +10,10 @@ from ggfmt.commit.names import counted
 from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_diagnostics, write_text
+from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_diagnostics
 from ggfmt.render.report.facts import ReportData, operations_of
 from ggfmt.render.report.plots import seconds
+from ggfmt.render.wrapping import write_lines
 from ggfmt.sinks.dry_run import DryRun, FilePlan
 from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.publish import MIN_DIGITS
@@ -45,7 +46,7 @@ def print_verification(found: Verification, stream: TextIO) -> None:
     lines += [f"handler {handler}: {counted(count, 'reject')}" for handler, count in sorted(found.rejects.items())]
     runs, files = counted(found.runs, "run"), counted(found.files, "file")
     lines.append(f"{runs}, {files}, {found.size:,} bytes: {count_findings(found.findings)}")
-    write_text("".join(f"{line}\n" for line in lines), stream)
+    write_lines("".join(f"{line}\n" for line in lines), stream)
 
 
 # The plan of a run, as text.
@@ -144,7 +145,7 @@ MAX_REJECTS = 10
 
 
 def print_run(run: PastRun, stream: TextIO) -> None:
-    write_text(run_text(run), stream)
+    write_lines(run_text(run), stream)
 
 
 def run_text(run: PastRun) -> str:

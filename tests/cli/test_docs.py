@@ -11,7 +11,7 @@ from pathlib import Path
 import documents
 import pytest
 from command_line import loaded
-from terminal import ESCAPE, on_terminal
+from terminal import ESCAPE, on_terminal, unstyled
 
 from ggfmt import docs
 from ggfmt.diagnostics.codes import CODES
@@ -27,7 +27,7 @@ def piped(*arguments: str) -> str:
 
 def plain(shown: str) -> str:
     """What a terminal showed, without colour, and with one blank between words."""
-    return " ".join(re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;.*?\x1b\\", "", shown).split())
+    return " ".join(unstyled(shown).split())
 
 
 def test_without_a_topic_all_pages_are_listed() -> None:

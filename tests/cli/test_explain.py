@@ -438,7 +438,7 @@ def test_the_command_prints_every_form(form: str) -> None:
 
 
 def test_a_terminal_shows_colour_and_the_same_text(tmp_path: Path) -> None:
-    status, told = on_terminal([sys.executable, "-m", "ggfmt", "explain", "pkUpdateHandling"], tmp_path)
+    status, told = on_terminal([sys.executable, "-m", "ggfmt", "explain", "pkUpdateHandling"], tmp_path, (100, 200))
     assert status == 0
     assert ESCAPE in told
     assert re.sub(r"\x1b\[[0-9;]*m", "", told).replace("\r\n", "\n") == shown("pkUpdateHandling")

@@ -18,7 +18,7 @@ from ggfmt.config.handlers import HandlerOptions
 from ggfmt.config.properties import parse_properties
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import JAVA_BLANKS, InvalidValueError, trim, visible
-from ggfmt.options.reference import as_dicts, markdown_table, rich_table
+from ggfmt.options.reference import as_dicts, markdown_table
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import (
     Bool,
@@ -36,6 +36,7 @@ from ggfmt.options.value_types import (
     escape_value,
     unwrap_cdata,
 )
+from ggfmt.render.reference import options_table
 
 CHOICE = Choice({"tx": "a transaction", "delete-insert": "two operations"})
 
@@ -255,7 +256,7 @@ def test_markdown_table() -> None:
 @pytest.mark.parametrize("options", OPTION_SETS)
 def test_tables_name_every_option(options: type[Options]) -> None:
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(rich_table(options, "title [x]"))
+    console.print(options_table(options, "title [x]"))
     shown = console.export_text()
     data = json.loads(json.dumps(as_dicts(options)))
     for spec, described in zip(options.specs(), data, strict=True):

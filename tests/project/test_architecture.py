@@ -47,7 +47,7 @@ LAYERS["comparison"] = LAYERS["sinks"] | {"sinks"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
 LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
 LAYERS["rows"] = LAYERS["frames"] | {"frames"}
-LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs"}
+LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs", "signals"}
 LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "rows"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs"}
 LAYERS["__main__"] = {"cli", "signals", "without_pandas"}
@@ -64,7 +64,7 @@ LIBRARIES: dict[str, set[str]] = {
     "pyspark": {"spark", "frames", "rows"},
     "py4j": {"spark"},
     "typer": {"cli"},
-    "rich": {"cli", "render", "options.reference"},
+    "rich": {"cli", "render"},
     "javaproperties": {"config.properties"},
     "lxml": {"formats.goldengate.xml.records"},
     "fastavro": {

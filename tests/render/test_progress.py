@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
+import fcntl
+import io
 import json
 import os
 import pty
 import re
 import select
+import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+import termios
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,11 +22,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import ROOT
 from runs import JSON_LINES, operation, write_lines
+from screen import Screen
 from strategies import examples
 
 from ggfmt import cli
 from ggfmt.config.handlers import read_configuration
-from ggfmt.render.progress import facts, status_line
+from ggfmt.render.progress import facts, progress_bar, status_line
 from ggfmt.scan.progress import PHASES, READING, STARTING, STEPS, ProgressSnapshot, ProgressTracker, ends_of_tasks
 from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages.run import RunSettings, execute
@@ -153,6 +159,7 @@ def on_terminal(program: str, columns: str = "80") -> str:
     """What a Python program shows on a pseudo terminal."""
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": columns}
+    environment.pop("CI", None)
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdin=follower, stdout=follower, stderr=follower, env=environment, cwd=ROOT
     )
@@ -169,10 +176,11 @@ def on_terminal(program: str, columns: str = "80") -> str:
     return shown.decode()
 
 
-def screen(shown: str) -> Iterator[str]:
-    """The lines that stand on the terminal, each as it is when the cursor leaves it for good."""
-    for text in shown.split("\r\n"):
-        yield text.rpartition("\r\x1b[K")[2]
+def screen(shown: str) -> list[str]:
+    """The rows that stand on a wide terminal at the end."""
+    final = Screen(200, reflows=False)
+    final.feed(shown)
+    return final.rows()
 
 
 def test_lines_and_the_bar_are_not_glued_together() -> None:
@@ -199,7 +207,75 @@ log.info("after it")
     assert "converting" in shown
     lines = [re.sub(r"^\d\d:\d\d:\d\d ", "", text) for text in screen(shown)]
     wanted = [text for n in range(30) for text in (f"INFO  line {n}", f"other {n}", f"by halves {n}")]
-    assert lines == [*wanted, "without an end", "INFO  after it", ""]
+    assert lines == [*wanted, "without an end", "INFO  after it"]
+
+
+RESIZED = """
+import logging, os, sys, time
+from ggfmt import logs
+from ggfmt.scan.progress import ProgressSnapshot
+from ggfmt.render.progress import progress_bar
+logs.set_up("info", "text")
+with progress_bar(None) as show:
+    for columns in map(int, sys.argv[1:]):
+        while os.get_terminal_size(2).columns != columns:
+            time.sleep(0.01)
+        now = time.monotonic()
+        show(ProgressSnapshot("converting", now, now, 24_100_000, 60_200_000, 1_234_567, 15.0, now))
+        logging.getLogger("ggfmt").info("at %d", columns)
+"""
+
+
+def test_a_resized_terminal_keeps_no_stale_line() -> None:
+    """A bar that is drawn before and after the terminal changes its width."""
+    widths = [80, 50, 25, 100, 40]
+    leader, follower = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name not in ("CI", "COLUMNS")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", RESIZED, *map(str, widths)],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env={**environment, "TERM": "xterm-256color"},
+        cwd=ROOT,
+    )
+    screens = [Screen(widths[0], reflows=reflows) for reflows in (True, False)]
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    shown = ""
+    for columns in widths:
+        fcntl.ioctl(leader, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        for terminal in screens:
+            terminal.resize(columns)
+        while "converting" not in shown.partition(f"at {columns}\r\n")[2]:
+            assert select.select([leader], [], [], 60)[0], shown
+            read = decoder.decode(os.read(leader, 65536))
+            shown += read
+            for terminal in screens:
+                terminal.feed(read)
+        if columns != widths[-1]:
+            assert all(terminal.rows()[-1].startswith("converting") for terminal in screens)
+    os.close(follower)
+    with suppress(OSError):  # the other end is closed
+        while read := decoder.decode(os.read(leader, 65536)):
+            for terminal in screens:
+                terminal.feed(read)
+    os.close(leader)
+    assert process.wait() == 0, shown
+    for terminal in screens:
+        assert [re.sub(r"^\d\d:\d\d:\d\d ", "", row) for row in terminal.rows()] == [
+            f"INFO  at {columns}" for columns in widths
+        ]
+
+
+def test_a_ci_server_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    for value, is_shown in (("true", False), ("1", False), ("", True), ("false", True)):
+        monkeypatch.setenv("CI", value)
+        with progress_bar(None) as callback:
+            assert (callback is not None) is is_shown
 
 
 JSON = ("--set", "gg.handler.j.format=json", "--master", "none")
@@ -210,7 +286,11 @@ def test_a_run_on_a_narrow_terminal(tmp_path: Path) -> None:
     arguments = ["run", str(source), "-o", str(tmp_path / "out"), "--split-size", "150k", *JSON]
     program = f"import sys; from ggfmt.cli import main; sys.argv = ['ggfmt', *{arguments!r}]; main()"
     shown = on_terminal(program, "60")
-    drawn = [part for part in re.split("\r\n|\r\x1b\\[K", shown) if part.startswith(("listing", "converting", "comm"))]
+    drawn = [
+        part
+        for part in re.split(r"\r\n|\x1b\[J\r|\x1b\[\?7[lh]", shown)
+        if part.startswith(("listing", "converting", "comm"))
+    ]
     assert any("━" in part and "left" in part for part in drawn)
     assert all(len(part) < 60 for part in drawn)
     assert not any(text.startswith(("listing", "converting", "committing")) for text in screen(shown))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ggfmt.config.ci_server import in_ci
 from ggfmt.config.lint.reading import ALL, FileIgnores, Rules, unknown
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 
@@ -46,7 +47,7 @@ class Choice:
         """Return the rules for a file."""
         path = os.path.abspath(path)
         never = (code for ignores in self.by_file if ignores.hold_for(path) for code in ignores.codes)
-        machine = not _in_ci() if self.machine is None else self.machine
+        machine = not in_ci() if self.machine is None else self.machine
         ignore = (*(self.ignore or ()), *self.extend_ignore)
         return Rules((ALL,) if self.select is None else self.select, ignore, tuple(never), machine)
 
@@ -98,11 +99,6 @@ def command_line(
     if problems:
         raise UsageError(*problems)
     return Choice(codes[0], codes[1], codes[2] or (), (), machine)
-
-
-def _in_ci() -> bool:
-    """Return whether the environment is that of a CI server."""
-    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def _read(directory: str) -> Choice | None:

@@ -262,7 +262,7 @@ def _log_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], 
         if options is not config.options:
             encoding = options.encoding  # type: ignore[attr-defined]
             log.info("handler %s: the native encoding of this machine is %s", config.name, encoding)
-        log.info("%s", report.configuration_summary(target, stream))
+        log.info("%s", report.configuration_summary(target, stream, log.isEnabledFor(logging.DEBUG)))
         for line in describe(target, config):
             log.info("handler %s: %s", config.name, visible(line))
     for line in settings.replacements.summary():

@@ -123,19 +123,26 @@ def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:
     return met
 
 
-def configuration_summary(target: HandlerOutput, stream: bool = False) -> str:
-    """The configuration of a handler, option by option; `stream`: it writes to standard output."""
+def configuration_summary(target: HandlerOutput, stream: bool = False, whole: bool = False) -> str:
+    """Return the configuration of a handler, with the options that differ from their defaults.
+
+    `stream`: the handler writes to standard output. `whole`: show all options, and mark the defaults.
+    """
     settings, format = target.settings, FORMATS[target.settings.format]
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
     layout = "a directory for each table" if settings.partition_by_table else "all tables in the same files"
     place = f"{target.root.shown}/{target.handler}, {layout}"
     lines.append(f"  Output: {'standard output' if stream else place}.")
     lines.append(f"  Tokens: {'included' if settings.context.include_tokens else 'not included'}.")
-    width = max(len(spec.name) for spec in format.options.specs())
-    for spec in format.options.specs():
-        value = getattr(settings.options, spec.attr)
+    values = [(spec, getattr(settings.options, spec.attr)) for spec in format.options.specs()]
+    shown = [(spec, value) for spec, value in values if whole or value != spec.default]
+    width = max((len(spec.name) for spec, _ in shown), default=0)
+    for spec, value in shown:
         origin = "" if value != spec.default else " (default)"
         lines.append(f"  {spec.name:{width}} = {spec.text(value)}{origin}")
+    if len(shown) < len(values):
+        what = "other properties with their defaults" if shown else "properties, all with their defaults"
+        lines.append(f"  {len(values) - len(shown)} {what}; `-v` shows them")
     return _text(lines)
 
 

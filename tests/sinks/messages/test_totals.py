@@ -13,6 +13,7 @@ from runs import JSON_LINES, PIPES, manifest, metadata, operation, run_ggfmt, ta
 
 from ggfmt.commit.names import counted, plain_place, reject_file, safe_name
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
+from ggfmt.formats import FORMATS
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.scan.progress import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
 from ggfmt.scan.runner import InProcess
@@ -130,22 +131,42 @@ def test_the_fields_of_a_definition_are_told_once_in_the_order_of_the_data(
     ]
 
 
-def test_options_are_told_and_defaults_are_marked(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def configuration_shown(caplog: pytest.LogCaptureFixture, level: str, tmp_path: Path, *settings: str) -> list[str]:
+    """Run with a handler, and return the lines of the log about its configuration."""
     source = write_lines(tmp_path / "in.json", [operation(0)])
-    with caplog.at_level("INFO", "ggfmt"):
-        run_ggfmt([source], tmp_path / "out", *PIPES, "gg.handler.d.includeTokens=true")
-    (told,) = [
+    with caplog.at_level(level, "ggfmt"):
+        run_ggfmt([source], tmp_path / "out", *settings)
+    (text,) = [
         record.getMessage() for record in caplog.records if record.getMessage().startswith("Configuration summary")
     ]
-    lines = told.split("\n")
+    return text.split("\n")
+
+
+def test_the_log_shows_options_that_are_not_at_their_defaults(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lines = configuration_shown(caplog, "INFO", tmp_path, *PIPES, "gg.handler.d.includeTokens=true")
     assert lines[0] == "Configuration summary of handler d"
     assert lines[2] == f"  Output: {tmp_path / 'out'}/d, a directory for each table."
     assert lines[3] == "  Tokens: included."
+    assert lines[4:-1] == ["  encoding       = UTF-8", "  fieldDelimiter = |"]
+    assert re.fullmatch(r"  [0-9]+ other properties with their defaults; `-v` shows them", lines[-1])
+
+
+def test_the_log_counts_options_if_all_have_their_defaults(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lines = configuration_shown(
+        caplog, "INFO", tmp_path, "gg.handler.x.format=xml", "gg.handler.x.format.encoding=UTF-8"
+    )
+    assert len(lines) == 5
+    assert re.fullmatch(r"  [0-9]+ properties, all with their defaults; `-v` shows them", lines[-1])
+
+
+def test_a_verbose_log_shows_all_options_and_marks_defaults(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lines = configuration_shown(caplog, "DEBUG", tmp_path, *PIPES)
     options = {line.split(" = ")[0].strip(): line.split(" = ")[1] for line in lines[4:]}
     assert options["fieldDelimiter"] == "|"
     assert options["encoding"] == "UTF-8"
     assert options["includeOpType"] == "true (default)"
     assert len({line.index(" = ") for line in lines[4:]}) == 1
+    assert len(options) == len(FORMATS["delimitedtext"].options.specs())
 
 
 # Time by step

@@ -1,0 +1,117 @@
+"""Long output in a pager, as git shows it."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from ggfmt import signals
+from ggfmt.render.diagnostics import text_width, write_text
+from ggfmt.render.terminal import columns_of, is_interactive, rows_of
+
+_VARIABLES = ("GGFMT_PAGER", "PAGER")
+_DEFAULTS = {"LESS": "FRX", "LV": "-c"}  # those of git: colors, no clearing of the screen
+_SHELL = re.compile(r"[|&;<>()$`\\\"'*?\[#~=%]")
+_NOT_STARTED = (126, 127)  # exit codes of a shell that cannot start a program
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@contextmanager
+def paged() -> Iterator[None]:
+    """Show what is written to standard output in a pager, if it is longer than the terminal.
+
+    Without a terminal, or without a pager, this does nothing. An error in the block leaves the pager out.
+    """
+    screen = sys.stdout
+    command = find_pager(screen)
+    if command is None:
+        yield
+        return
+    collected = _CollectedOutput(screen)
+    sys.stdout = collected
+    try:
+        yield
+    except BaseException:
+        sys.stdout = screen
+        write_text(collected.getvalue(), screen)
+        raise
+    sys.stdout = screen
+    text = collected.getvalue()
+    if not _is_longer(text, screen) or not _show(text, command, screen):
+        write_text(text, screen)
+
+
+def find_pager(stream: TextIO | None) -> str | None:
+    """Return the command of the pager for a stream; None if output goes to the stream itself.
+
+    The pager is `GGFMT_PAGER`, `PAGER` or `less`. An empty variable, and `cat`, mean that there is none.
+    """
+    if stream is None or not is_interactive(stream) or rows_of(stream) is None:
+        return None
+    for variable in _VARIABLES:
+        command = os.environ.get(variable)
+        if command is not None:
+            return None if command.strip() in ("", "cat") else command
+    from shutil import which
+
+    return "less" if which("less") else None
+
+
+class _CollectedOutput(io.StringIO):
+    """Output for a terminal that is not shown yet."""
+
+    def __init__(self, screen: TextIO) -> None:
+        super().__init__()
+        self._screen = screen
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._screen.encoding or "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._screen.fileno()
+
+
+def _is_longer(text: str, screen: TextIO) -> bool:
+    """Return whether a text has more rows than a terminal; the last row is for the prompt."""
+    columns, rows = columns_of(screen), rows_of(screen)
+    lines = _STYLE.sub("", text).splitlines()
+    return rows is not None and sum(max(-(-text_width(line) // columns), 1) for line in lines) >= rows
+
+
+def _show(text: str, command: str, screen: TextIO) -> bool:
+    """Show a text in a pager until the user quits it; return whether the pager could be started."""
+    import shlex
+    import subprocess
+
+    screen.flush()
+    encoding = screen.encoding or "utf-8"
+    environment = {**_DEFAULTS, **os.environ}
+    if encoding.lower().replace("-", "") == "utf8":
+        environment.setdefault("LESSCHARSET", "utf-8")
+    # A shell that Ctrl-C ends would leave its pager behind, so there is one only if the command needs it.
+    called: str | Sequence[str] = command if _SHELL.search(command) else shlex.split(command)
+    with signals.interrupts_left_to_child():
+        try:
+            pager = subprocess.Popen(called, shell=isinstance(called, str), stdin=subprocess.PIPE, env=environment)
+        except OSError:
+            return False
+        try:
+            assert pager.stdin is not None
+            with suppress(OSError):  # the user has quit the pager, or it reads no input
+                pager.stdin.write(text.encode(encoding, "backslashreplace"))
+            with suppress(OSError):
+                pager.stdin.close()
+            return pager.wait() not in _NOT_STARTED
+        except BaseException:
+            pager.terminate()
+            pager.wait()
+            raise

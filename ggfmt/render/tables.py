@@ -1,0 +1,126 @@
+"""Tables for a terminal. No word is cut: a table that does not fit is folded by columns, or becomes a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
+
+_TEXT_WIDTH = 24  # columns below which a text of several words is hard to read
+_INDENT = 2
+
+
+class FittedTable:
+    """A table as wide as the console, with columns that are at least as wide as their longest words.
+
+    If the columns do not fit, a table of short cells is folded: it repeats its first column before each group of the
+    others. Any other table becomes a list, with a line for each cell of a row below its first cell.
+    `right`: the number of columns, from the end, that are aligned to the right. `layout`: arguments of rich's table.
+    """
+
+    def __init__(
+        self, headings: Sequence[Text], rows: Sequence[Sequence[Text]], *, right: int = 0, **layout: Any
+    ) -> None:
+        self._headings, self._rows, self._right, self._layout = headings, rows, right, layout
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = list(range(len(self._headings)))
+        least = [_least_width(self._cells(column)) for column in columns]
+        room = options.max_width
+        if self._fits(console, options, columns, least):
+            yield self._table(console, options, columns, least)
+            return
+        keys = columns[: 1 if self._headings[0].plain else 2]  # rows without a name have a number before it
+        others = columns[len(keys) :]
+        short = all(cell.cell_len <= _TEXT_WIDTH // 2 for column in others for cell in self._cells(column))
+        if not others or not short or not all(self._fits(console, options, [*keys, other], least) for other in others):
+            yield from self._list(console, room)
+            return
+        group: list[int] = []
+        for other in others:
+            if not self._fits(console, options, [*keys, *group, other], least):
+                yield self._table(console, options, [*keys, *group], least)
+                group = []
+            group.append(other)
+        yield self._table(console, options, [*keys, *group], least)
+
+    def _cells(self, column: int) -> Iterator[Text]:
+        yield self._headings[column]
+        yield from (row[column] for row in self._rows)
+
+    def _fits(self, console: Console, options: ConsoleOptions, columns: Sequence[int], least: Sequence[int]) -> bool:
+        return sum(least[column] for column in columns) <= self._room(console, options, columns)
+
+    def _room(self, console: Console, options: ConsoleOptions, columns: Sequence[int]) -> int:
+        """Return the width for the texts of columns, without borders and blanks between them."""
+        empty = self._empty(columns, [1] * len(columns))
+        borders = Measurement.get(console, options.update(width=10_000), empty).maximum - len(columns)
+        return options.max_width - borders
+
+    def _table(
+        self, console: Console, options: ConsoleOptions, columns: Sequence[int], least: Sequence[int]
+    ) -> RenderableType:
+        room = self._room(console, options, columns)
+        wanted = [max(cell.cell_len for cell in self._cells(column)) for column in columns]
+        table = self._empty(columns, _share([least[column] for column in columns], wanted, room))
+        for row in self._rows:
+            table.add_row(*(row[column] for column in columns))
+        return table
+
+    def _empty(self, columns: Sequence[int], widths: Sequence[int]) -> Table:
+        table = Table(**self._layout)
+        for column, width in zip(columns, widths, strict=True):
+            justify: JustifyMethod = "right" if column >= len(self._headings) - self._right else "left"
+            table.add_column(self._headings[column], width=width, justify=justify, overflow="fold")
+        return table
+
+    def _list(self, console: Console, room: int) -> Iterator[Text]:
+        title = self._layout.get("title")
+        if title:
+            yield Text.assemble(title, "\n")
+        if self._headings[0].plain:
+            yield Text.assemble(self._headings[0], ":")
+        for number, (first, *cells) in enumerate(self._rows):
+            if number:
+                yield Text()
+            yield Text.assemble(first, style="bold")
+            for heading, cell in zip(self._headings[1:], cells, strict=True):
+                if cell.plain:
+                    named = Text.assemble(heading, ": ", cell) if heading.plain else cell
+                    yield from _wrapped(console, named, room)
+
+
+def _least_width(cells: Iterator[Text]) -> int:
+    """Return the least width of a column: its longest word, and more for a text of several words."""
+    return max(max(min(cell.cell_len, _TEXT_WIDTH), _longest_word(cell)) for cell in cells)
+
+
+def _longest_word(text: Text) -> int:
+    return max((Text(word).cell_len for word in text.plain.split()), default=0)
+
+
+def _share(least: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
+    """Share the room: each column gets its least width, then those that want little more get it before the others."""
+    widths = list(least)
+    spare = room - sum(least)
+    order = sorted(range(len(least)), key=lambda column: wanted[column] - least[column])
+    for place, column in enumerate(order):
+        more = min(max(wanted[column] - least[column], 0), spare // (len(order) - place))
+        widths[column] += more
+        spare -= more
+    return widths
+
+
+def _wrapped(console: Console, text: Text, room: int) -> Iterator[Text]:
+    """Break a text into indented lines. A word as wide as the console has no indent."""
+    indent = max(min(2 * _INDENT, room - _longest_word(text)), 0)
+    lines = text.wrap(console, room - indent, overflow="fold")
+    for number, line in enumerate(lines):
+        line.rstrip()
+        yield Text.assemble(" " * (min(indent, _INDENT) if not number else indent), line)
