@@ -1,4 +1,5 @@
-/* The extension module: what there is in it, and which revision of the sources it was built from. */
+/* The extension module: what there is in it, which revision of the sources it was built from, and how (blocks.h). */
+#include "blocks.h"
 #include "hash.h"
 #include "revision.h"
 #include "scanner.h"
@@ -76,7 +77,8 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
         return NULL;
-    if (PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0 || add_types(module) < 0) {
+    if (PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0 ||
+        PyModule_AddIntConstant(module, "BLOCK_BYTES", sizeof(Block)) < 0 || add_types(module) < 0) {
         Py_DECREF(module);
         return NULL;
     }
