@@ -10,7 +10,7 @@ from pathlib import Path
 
 from places import ROOT
 
-_BUILT_FROM = ("CHANGELOG.md", "README.md", "pyproject.toml", "setup.py")
+_BUILT_FROM = ("CHANGELOG.md", "MANIFEST.in", "README.md", "pyproject.toml", "setup.py")
 
 
 def copy_project(target: Path, *more: str) -> Path:
