@@ -34,7 +34,7 @@ _FILE = "_native"
 _AGAIN = "install ggfmt again with pip's options `--force-reinstall --no-deps --no-cache-dir`"
 _BUILD = (
     f"install a C compiler and Python's headers (on Debian `apt-get install gcc python3-dev`), then {_AGAIN}; or"
-    " install a wheel of ggfmt for this platform and Python"
+    " install a wheel of ggfmt for this platform"
 )
 _TEMPORARY = "set TMPDIR, where tasks run, to a directory with room that programs can be loaded from"
 

@@ -2,6 +2,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 REVISION: int
+BLOCK_BYTES: int  # how many bytes are compared at a time
 
 class Buffer: ...
 

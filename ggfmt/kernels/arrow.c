@@ -70,13 +70,13 @@ int arrow_view(PyObject *object, ArrowView *view) {
     *view = (ArrowView){0};
     if (method == NULL && (method = PyUnicode_InternFromString("__arrow_c_array__")) == NULL)
         return -1;
-    view->owner = PyObject_CallMethodNoArgs(object, method);
+    view->owner = PyObject_CallMethodObjArgs(object, method, NULL);
     if (view->owner == NULL)
         return -1;
-    if (PyTuple_Check(view->owner) && PyTuple_GET_SIZE(view->owner) == 2) {
-        const struct ArrowSchema *schema = PyCapsule_GetPointer(PyTuple_GET_ITEM(view->owner, 0), "arrow_schema");
+    if (PyTuple_Check(view->owner) && PyTuple_Size(view->owner) == 2) {
+        const struct ArrowSchema *schema = PyCapsule_GetPointer(PyTuple_GetItem(view->owner, 0), "arrow_schema");
         const struct ArrowArray *array =
-            schema == NULL ? NULL : PyCapsule_GetPointer(PyTuple_GET_ITEM(view->owner, 1), "arrow_array");
+            schema == NULL ? NULL : PyCapsule_GetPointer(PyTuple_GetItem(view->owner, 1), "arrow_array");
         if (array != NULL && view_of(schema, array, view) == 0)
             return 0;
     } else {

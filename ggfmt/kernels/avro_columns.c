@@ -277,7 +277,7 @@ static PyObject *columns_decode(PyObject *object, PyObject *args) {
             if (column == NULL)
                 Py_CLEAR(result);
             else
-                PyTuple_SET_ITEM(result, i, column);
+                PyTuple_SetItem(result, i, column);
         }
     }
     for (int i = 0; i < self->count; i++)
@@ -369,7 +369,7 @@ static void columns_dealloc(PyObject *object) {
     for (int i = 0; i < self->count; i++)
         cells_clear(&self->cells[i]);
     free(self->cells);
-    Py_TYPE(object)->tp_free(object);
+    free_object(object);
 }
 
 static PyObject *columns_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -382,7 +382,7 @@ static PyObject *columns_new(PyTypeObject *type, PyObject *args, PyObject *keywo
         refuse("too many columns");
         return NULL;
     }
-    AvroColumns *self = (AvroColumns *)type->tp_alloc(type, 0);
+    AvroColumns *self = (AvroColumns *)PyType_GenericAlloc(type, 0);
     if (self == NULL)
         return NULL;
     self->cells = calloc((size_t)count + 1, sizeof(Cells));
@@ -407,13 +407,17 @@ static PyMethodDef columns_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject AvroColumnsType = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ggfmt.kernels._native.AvroColumns",
-    .tp_doc = "Decodes records in Avro into columns of Arrow; see avro_columns.c.",
-    .tp_basicsize = sizeof(AvroColumns),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = columns_new,
-    .tp_dealloc = columns_dealloc,
-    .tp_methods = columns_methods,
+static PyType_Slot columns_slots[] = {
+    {Py_tp_doc, "Decodes records in Avro into columns of Arrow; see avro_columns.c."},
+    {Py_tp_new, (void *)columns_new},
+    {Py_tp_dealloc, (void *)columns_dealloc},
+    {Py_tp_methods, columns_methods},
+    {0, NULL},
+};
+
+PyType_Spec avro_columns_spec = {
+    .name = "ggfmt.kernels._native.AvroColumns",
+    .basicsize = sizeof(AvroColumns),
+    .flags = FIXED_TYPE,
+    .slots = columns_slots,
 };

@@ -203,7 +203,7 @@ static PyObject *writer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     PyObject *program;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &program))
         return NULL;
-    Writer *self = (Writer *)type->tp_alloc(type, 0);
+    Writer *self = (Writer *)PyType_GenericAlloc(type, 0);
     if (self != NULL && node_read(&self->root, program, NULL, NULL) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;
@@ -212,7 +212,7 @@ static PyObject *writer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 static void writer_dealloc(PyObject *self) {
     node_free(&((Writer *)self)->root);
     bytes_free(&((Writer *)self)->out);
-    Py_TYPE(self)->tp_free(self);
+    free_object(self);
 }
 
 static PyObject *writer_write(PyObject *object, PyObject *args) {
@@ -277,13 +277,17 @@ static PyMethodDef writer_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject AvroToJsonType = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ggfmt.kernels._native.AvroToJson",
-    .tp_doc = "Writes data in Avro as JSON; see avro_json.c.",
-    .tp_basicsize = sizeof(Writer),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = writer_new,
-    .tp_dealloc = writer_dealloc,
-    .tp_methods = writer_methods,
+static PyType_Slot writer_slots[] = {
+    {Py_tp_doc, "Writes data in Avro as JSON; see avro_json.c."},
+    {Py_tp_new, (void *)writer_new},
+    {Py_tp_dealloc, (void *)writer_dealloc},
+    {Py_tp_methods, writer_methods},
+    {0, NULL},
+};
+
+PyType_Spec avro_to_json_spec = {
+    .name = "ggfmt.kernels._native.AvroToJson",
+    .basicsize = sizeof(Writer),
+    .flags = FIXED_TYPE,
+    .slots = writer_slots,
 };

@@ -97,7 +97,7 @@ static int read_node(Node *node, PyObject *tuple, NodeCheck *check, const void *
     }
     if (!can_show(node))
         return refuse("a value cannot be shown so");
-    Py_ssize_t count = PyTuple_GET_SIZE(children);
+    Py_ssize_t count = PyTuple_Size(children);
     if (keys_read(&node->texts, texts) < 0)
         return -1;
     if (!can_have(node, count))
@@ -109,7 +109,7 @@ static int read_node(Node *node, PyObject *tuple, NodeCheck *check, const void *
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         Node *child = &node->children[node->count++];
-        if (read_node(child, PyTuple_GET_ITEM(children, i), check, limits, depth + 1) < 0)
+        if (read_node(child, PyTuple_GetItem(children, i), check, limits, depth + 1) < 0)
             return -1;
         node->acts |= child->acts;
     }

@@ -331,7 +331,7 @@ static void free_table(Table *table) {
 }
 
 ScannerKind avro_scanner = {
-    SCANNER_TYPE("AvroScanner", sizeof(AvroScanner), NULL,
+    SCANNER_TYPE("AvroScanner", sizeof(AvroScanner), no_methods,
                  "Takes records of changes in Avro into columns; see avro_scan.c."),
     .table_size = sizeof(AvroTable),
     .make = make,

@@ -77,7 +77,7 @@ typedef struct {
 
 static void buffer_dealloc(PyObject *self) {
     bytes_free(&((Buffer *)self)->bytes);
-    Py_TYPE(self)->tp_free(self);
+    free_object(self);
 }
 
 static int buffer_get(PyObject *self, Py_buffer *view, int flags) {
@@ -86,20 +86,23 @@ static int buffer_get(PyObject *self, Py_buffer *view, int flags) {
     return PyBuffer_FillInfo(view, self, bytes->data ? bytes->data : nothing, (Py_ssize_t)bytes->size, 1, flags);
 }
 
-static PyBufferProcs buffer_procs = {.bf_getbuffer = buffer_get};
+static PyType_Slot buffer_slots[] = {
+    {Py_tp_doc, "Bytes that a kernel made; read-only."},
+    {Py_tp_dealloc, (void *)buffer_dealloc},
+    {Py_bf_getbuffer, (void *)buffer_get},
+    {0, NULL},
+};
 
-PyTypeObject BufferType = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ggfmt.kernels._native.Buffer",
-    .tp_doc = "Bytes that a kernel made; read-only.",
-    .tp_basicsize = sizeof(Buffer),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_dealloc = buffer_dealloc,
-    .tp_as_buffer = &buffer_procs,
+PyTypeObject *buffer_type;
+PyType_Spec buffer_spec = {
+    .name = "ggfmt.kernels._native.Buffer",
+    .basicsize = sizeof(Buffer),
+    .flags = INTERNAL_TYPE,
+    .slots = buffer_slots,
 };
 
 PyObject *bytes_take(Bytes *bytes) {
-    Buffer *buffer = PyObject_New(Buffer, &BufferType);
+    Buffer *buffer = PyObject_New(Buffer, buffer_type);
     if (buffer == NULL)
         return NULL;
     if (bytes->size < bytes->capacity / 2) { /* a batch is held for a while, and what it does not need is others' */

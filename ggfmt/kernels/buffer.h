@@ -2,15 +2,11 @@
 #ifndef GGFMT_BUFFER_H
 #define GGFMT_BUFFER_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "python.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#if PY_BIG_ENDIAN
-#error "The kernels of ggfmt are for little-endian machines: Avro's numbers and hashes of texts are read as memory has them. ggfmt works without kernels."
-#endif
 
 /* What became of a record: TAKEN into columns, ODD and so left to the exact reader, or no memory was left. */
 typedef enum { TAKEN = 0, ODD = 1, NO_MEMORY = -1 } Verdict;
@@ -67,6 +63,7 @@ void *room_for_one(void *items, size_t count, size_t size);
 /* The bytes as an object with the buffer protocol, which owns them from now on; NULL, with an exception, on failure. */
 PyObject *bytes_take(Bytes *bytes);
 
-extern PyTypeObject BufferType;
+extern PyType_Spec buffer_spec;
+extern PyTypeObject *buffer_type;
 
 #endif

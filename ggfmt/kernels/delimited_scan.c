@@ -204,13 +204,13 @@ static Verdict record(Scanner *base, const char **place, const char *end, int64_
 /* The scanner */
 
 static int read_places(const DelimitedScanner *s, PyObject *tuple, int **places, int *count) {
-    *places = calloc((size_t)PyTuple_GET_SIZE(tuple) + 1, sizeof(int));
+    *places = calloc((size_t)PyTuple_Size(tuple) + 1, sizeof(int));
     if (*places == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
+    for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); i++) {
+        long place = PyLong_AsLong(PyTuple_GetItem(tuple, i));
         if (place < 0 || place >= s->head || i >= MAX_HEAD)
             return PyErr_Occurred() ? -1 : refuse("a place is none of the metadata");
         (*places)[(*count)++] = (int)place;
@@ -225,7 +225,7 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "SSSSpiiO!O!O!", names, &between, &behind, &null, &missing, &s->quoted,
                                      &s->head, &s->op, &PyTuple_Type, &name, &PyTuple_Type, &slots, &PyDict_Type, &kinds))
         return -1;
-    if (!PyBytes_GET_SIZE(between) || !PyBytes_GET_SIZE(behind) || s->head < 1 || s->head > MAX_HEAD || s->op < 0 ||
+    if (!PyBytes_Size(between) || !PyBytes_Size(behind) || s->head < 1 || s->head > MAX_HEAD || s->op < 0 ||
         s->op >= s->head)
         return refuse("an empty delimiter, or no operation type");
     s->field = calloc((size_t)s->head, sizeof(Span));
@@ -258,7 +258,7 @@ static int make_table(Scanner *base, Table *base_table, int Py_UNUSED(key), PyOb
     int columns, both;
     if (!PyArg_ParseTuple(description, "O!ip", &PyTuple_Type, &fields, &columns, &both))
         return -1;
-    Py_ssize_t count = PyTuple_GET_SIZE(fields);
+    Py_ssize_t count = PyTuple_Size(fields);
     if (count > MAX_FIELDS || columns < 0 || columns > MAX_FIELDS)
         return refuse("too many fields");
     table->fields = calloc((size_t)count + 1, sizeof(Field));
@@ -268,7 +268,7 @@ static int make_table(Scanner *base, Table *base_table, int Py_UNUSED(key), PyOb
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         int part, column;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(fields, i), "ii", &part, &column))
+        if (!PyArg_ParseTuple(PyTuple_GetItem(fields, i), "ii", &part, &column))
             return -1;
         if (part < NOTHING || part > VALUE || column < 0 || column >= columns || (part == BEFORE && !both))
             return refuse("a field of no column");

@@ -149,10 +149,10 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
                                      &source_types, &ops, &PyTuple_Type, &utf8, &PyTuple_Type, &ascii, &PyDict_Type, &rules,
                                      &s->row_only, &s->with_tokens))
         return -1;
-    if (PyTuple_GET_SIZE(words) != WORDS || PyTuple_GET_SIZE(source_types) > 64 || PyBytes_GET_SIZE(ops) != OPERATIONS)
+    if (PyTuple_Size(words) != WORDS || PyTuple_Size(source_types) > 64 || PyBytes_Size(ops) != OPERATIONS)
         return refuse("a wrong number of words, types of sources or operations");
     for (int i = 0; i < OPERATIONS; i++)
-        s->ops[i] = PyBytes_AS_STRING(ops)[i] & 127;
+        s->ops[i] = PyBytes_AsString(ops)[i] & 127;
     if (keys_read(&s->words, words) < 0 || keys_read(&s->source_types, source_types) < 0 ||
         keys_read(&s->unicode, utf8) < 0 || keys_read(&s->ascii, ascii) < 0)
         return -1;
@@ -186,7 +186,7 @@ static PyObject *scanner_counts(PyObject *self, PyObject *Py_UNUSED(none)) {
         if (count == NULL)
             Py_CLEAR(counts);
         else
-            PyTuple_SET_ITEM(counts, i, count);
+            PyTuple_SetItem(counts, i, count);
     }
     if (counts != NULL)
         memset(s->counts, 0, sizeof s->counts);

@@ -84,8 +84,8 @@ int dts_make_table(Scanner *Py_UNUSED(base), Table *base_table, int Py_UNUSED(ke
     int columns;
     if (!PyArg_ParseTuple(description, "O!Sii", &PyTuple_Type, &places, &modes, &columns, &table->digits))
         return -1;
-    Py_ssize_t cells = PyTuple_GET_SIZE(places);
-    if (columns < 0 || columns > MAX_COLUMNS || cells > columns || PyBytes_GET_SIZE(modes) != cells ||
+    Py_ssize_t cells = PyTuple_Size(places);
+    if (columns < 0 || columns > MAX_COLUMNS || cells > columns || PyBytes_Size(modes) != cells ||
         (table->digits != 6 && table->digits != 9))
         return refuse("a wrong number of columns, modes or digits");
     table->place = calloc((size_t)cells + 1, sizeof(int32_t));
@@ -97,8 +97,8 @@ int dts_make_table(Scanner *Py_UNUSED(base), Table *base_table, int Py_UNUSED(ke
         return -1;
     }
     for (; table->cells < cells; table->cells++) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(places, table->cells));
-        unsigned char mode = (unsigned char)PyBytes_AS_STRING(modes)[table->cells];
+        long place = PyLong_AsLong(PyTuple_GetItem(places, table->cells));
+        unsigned char mode = (unsigned char)PyBytes_AsString(modes)[table->cells];
         if (place < 0 || place >= columns || seen[place] || mode > BOOLEANS)
             break;
         seen[place] = 1;

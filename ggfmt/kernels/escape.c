@@ -1,8 +1,6 @@
 #include "escape.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "blocks.h"
 
 /* So many bytes of a value are looked at between two looks for room. */
 enum { STRETCH = 4096 };
@@ -25,35 +23,26 @@ static inline int stands_out(Encoding encoding, unsigned char c) {
     }
 }
 
-#if defined(__SSE2__)
-static inline __m128i is(__m128i block, char c) {
-    return _mm_cmpeq_epi8(block, _mm_set1_epi8(c));
-}
-
-static inline __m128i below(__m128i block, char c) {
-    return _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8((char)(c - 1))), block);
-}
-
-/* A bit for each of 16 bytes that stands out, or might. */
-static inline unsigned standing_out(Encoding encoding, __m128i block) {
-    __m128i found;
+/* The bytes of a block that stand out, or might. */
+static inline Places standing_out(Encoding encoding, Block block) {
+    Found found;
     switch (encoding) {
     case JSON:
     case JACKSON:
-        found = _mm_or_si128(below(block, 0x20), _mm_or_si128(is(block, '"'), is(block, '\\')));
+        found = found_either(block_below(block, 0x20), found_either(block_is(block, '"'), block_is(block, '\\')));
         break;
     case CDATA:
-        found = _mm_or_si128(is(block, ']'), is(block, '\r'));
+        found = found_either(block_is(block, ']'), block_is(block, '\r'));
         break;
     case ATTRIBUTE:
-        found = _mm_or_si128(below(block, 0x20), _mm_or_si128(is(block, '&'), _mm_or_si128(is(block, '<'), is(block, '\''))));
+        found = found_either(found_either(block_below(block, 0x20), block_is(block, '&')),
+                             found_either(block_is(block, '<'), block_is(block, '\'')));
         break;
     default:
-        found = is(block, '"');
+        found = block_is(block, '"');
     }
-    return (unsigned)_mm_movemask_epi8(found);
+    return found_places(found);
 }
-#endif
 
 static char *put(char *to, const char *text, size_t length) {
     memcpy(to, text, length);
@@ -131,22 +120,20 @@ static inline size_t escape_stretch(Encoding encoding, char **place, const char 
     char *to = *place;
     size_t at = 0;
     while (at < stretch) {
-#if defined(__SSE2__)
-        if (readable - at >= SLACK) {
-            size_t count = stretch - at < SLACK ? stretch - at : SLACK;
-            __m128i block = _mm_loadu_si128((const __m128i *)(const void *)(from + at));
-            _mm_storeu_si128((__m128i *)(void *)to, block);
-            unsigned found = standing_out(encoding, block) & ((1u << count) - 1);
-            if (!found) {
+        if (readable - at >= sizeof(Block)) {
+            size_t count = stretch - at < sizeof(Block) ? stretch - at : sizeof(Block);
+            Block block = block_load(from + at);
+            block_store(to, block);
+            Places places = standing_out(encoding, block);
+            size_t same = places ? first_place(places) : sizeof(Block);
+            if (same >= count) {
                 at += count;
                 to += count;
                 continue;
             }
-            unsigned same = (unsigned)__builtin_ctz(found);
             at += same;
             to += same;
         }
-#endif
         if (stands_out(encoding, (unsigned char)from[at]))
             at += put_one(encoding, &to, from + at, length - at);
         else

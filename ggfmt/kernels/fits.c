@@ -185,14 +185,14 @@ PyObject *kernel_count(PyObject *module, PyObject *args) {
         return NULL;
     if (arrow_view(array, &view) < 0)
         return NULL;
-    Py_ssize_t held = PyTuple_GET_SIZE(parts), all = held + PyTuple_GET_SIZE(wholes);
+    Py_ssize_t held = PyTuple_Size(parts), all = held + PyTuple_Size(wholes);
     if (view.kind != TEXTS)
         PyErr_SetString(PyExc_TypeError, "no array of texts");
     else
         result = PyTuple_New(all);
     for (Py_ssize_t i = 0; result != NULL && i < all; i++) {
         Py_ssize_t length;
-        PyObject *item = i < held ? PyTuple_GET_ITEM(parts, i) : PyTuple_GET_ITEM(wholes, i - held), *count = NULL;
+        PyObject *item = i < held ? PyTuple_GetItem(parts, i) : PyTuple_GetItem(wholes, i - held), *count = NULL;
         const char *text = PyUnicode_AsUTF8AndSize(item, &length);
         if (text != NULL && view.length == 0)
             count = PyLong_FromLong(0);
@@ -203,7 +203,7 @@ PyObject *kernel_count(PyObject *module, PyObject *args) {
         if (count == NULL)
             Py_CLEAR(result);
         else
-            PyTuple_SET_ITEM(result, i, count);
+            PyTuple_SetItem(result, i, count);
     }
     arrow_release(&view);
     return result;

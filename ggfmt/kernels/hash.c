@@ -54,11 +54,11 @@ uint64_t hash_of(const char *data, size_t length) {
 }
 
 static int take_seed(PyObject *bytes) {
-    if (!PyBytes_Check(bytes) || PyBytes_GET_SIZE(bytes) != HASH_SEED_BYTES) {
+    if (!PyBytes_Check(bytes) || PyBytes_Size(bytes) != HASH_SEED_BYTES) {
         PyErr_Format(PyExc_ValueError, "a seed is %d bytes", HASH_SEED_BYTES);
         return -1;
     }
-    memcpy(seed, PyBytes_AS_STRING(bytes), sizeof seed);
+    memcpy(seed, PyBytes_AsString(bytes), sizeof seed);
     return 0;
 }
 

@@ -69,10 +69,10 @@ static int read_constant(Plan *plan, PyObject *object, Constant *constant) {
         if (text == NULL)
             return -1;
     } else if (PyBytes_Check(object)) {
-        text = PyBytes_AS_STRING(object);
-        length = PyBytes_GET_SIZE(object);
+        text = PyBytes_AsString(object);
+        length = PyBytes_Size(object);
     } else {
-        PyErr_Format(PyExc_TypeError, "a constant piece is text or bytes, not %.80s", Py_TYPE(object)->tp_name);
+        PyErr_Format(PyExc_TypeError, "a constant piece is text or bytes, not %R", Py_TYPE(object));
         return -1;
     }
     constant->start = plan->texts.size;
@@ -141,14 +141,14 @@ static int read_array(Step *step, PyObject *array, const char *kinds, int64_t *r
 static int read_pieces(Plan *plan, PyObject *pieces, int64_t *rows, int depth);
 
 static int read_text(Plan *plan, PyObject *piece, int64_t *rows) {
-    if (PyTuple_GET_SIZE(piece) != 5) {
+    if (PyTuple_Size(piece) != 5) {
         PyErr_SetString(PyExc_TypeError, "a Text of another shape");
         return -1;
     }
     Step *step = add(plan, TEXT);
     if (step == NULL)
         return -1;
-    long encoding = PyLong_AsLong(PyTuple_GET_ITEM(piece, 1));
+    long encoding = PyLong_AsLong(PyTuple_GetItem(piece, 1));
     if (encoding < 0 || encoding >= ENCODINGS) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_ValueError, "an unknown encoding");
@@ -158,37 +158,37 @@ static int read_text(Plan *plan, PyObject *piece, int64_t *rows) {
     int of_numbers = (step->encoding >= DIGITS && step->encoding <= NANOS) || step->encoding == VARINT;
     if (of_numbers)
         step->action = NUMBER;
-    if (read_array(step, PyTuple_GET_ITEM(piece, 0), of_numbers ? "l" : "uzw", rows) < 0)
+    if (read_array(step, PyTuple_GetItem(piece, 0), of_numbers ? "l" : "uzw", rows) < 0)
         return -1;
     if (step->view.kind == WIDE && step->encoding != AS_IS) {
         PyErr_SetString(PyExc_TypeError, "values of a fixed width stand as they are");
         return -1;
     }
-    step->has_null = PyTuple_GET_ITEM(piece, 2) != Py_None;
-    if (step->has_null && read_constant(plan, PyTuple_GET_ITEM(piece, 2), &step->null) < 0)
+    step->has_null = PyTuple_GetItem(piece, 2) != Py_None;
+    if (step->has_null && read_constant(plan, PyTuple_GetItem(piece, 2), &step->null) < 0)
         return -1;
-    if (read_constant(plan, PyTuple_GET_ITEM(piece, 3), &step->lead) < 0)
+    if (read_constant(plan, PyTuple_GetItem(piece, 3), &step->lead) < 0)
         return -1;
-    return read_constant(plan, PyTuple_GET_ITEM(piece, 4), &step->tail);
+    return read_constant(plan, PyTuple_GetItem(piece, 4), &step->tail);
 }
 
 static int read_condition(Plan *plan, PyObject *where, int64_t *rows) {
     Step *step = add(plan, UNLESS);
     if (step == NULL)
         return -1;
-    if (Py_TYPE(where) != (PyTypeObject *)PyTuple_GET_ITEM(plan->kinds, IS_KIND))
+    if ((PyObject *)Py_TYPE(where) != PyTuple_GetItem(plan->kinds, IS_KIND))
         return read_array(step, where, "b", rows);
-    if (PyTuple_GET_SIZE(where) != 2 || read_array(step, PyTuple_GET_ITEM(where, 0), "u", rows) < 0)
+    if (PyTuple_Size(where) != 2 || read_array(step, PyTuple_GetItem(where, 0), "u", rows) < 0)
         return -1;
-    return read_constant(plan, PyTuple_GET_ITEM(where, 1), &step->lead);
+    return read_constant(plan, PyTuple_GetItem(where, 1), &step->lead);
 }
 
 static int read_either(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
     int64_t condition = plan->count;
-    if (read_condition(plan, PyTuple_GET_ITEM(piece, 0), rows) < 0 ||
-        read_pieces(plan, PyTuple_GET_ITEM(piece, 1), rows, depth) < 0)
+    if (read_condition(plan, PyTuple_GetItem(piece, 0), rows) < 0 ||
+        read_pieces(plan, PyTuple_GetItem(piece, 1), rows, depth) < 0)
         return -1;
-    PyObject *otherwise = PyTuple_GET_ITEM(piece, 2);
+    PyObject *otherwise = PyTuple_GetItem(piece, 2);
     Py_ssize_t others = PySequence_Size(otherwise);
     if (others < 0)
         return -1;
@@ -209,12 +209,12 @@ static int read_either(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
 static int read_each(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
     int64_t place = plan->count, items = -1, scope = plan->scope;
     Step *step = add(plan, EACH);
-    if (step == NULL || read_array(step, PyTuple_GET_ITEM(piece, 0), "+", rows) < 0 ||
-        read_constant(plan, PyTuple_GET_ITEM(piece, 2), &step->lead) < 0)
+    if (step == NULL || read_array(step, PyTuple_GetItem(piece, 0), "+", rows) < 0 ||
+        read_constant(plan, PyTuple_GetItem(piece, 2), &step->lead) < 0)
         return -1;
-    step->encoding = PyTuple_GET_ITEM(piece, 3) == Py_True ? SIZED : AS_IS;
+    step->encoding = PyTuple_GetItem(piece, 3) == Py_True ? SIZED : AS_IS;
     plan->scope = NO_SCOPE;
-    if (read_pieces(plan, PyTuple_GET_ITEM(piece, 1), &items, depth) < 0)
+    if (read_pieces(plan, PyTuple_GetItem(piece, 1), &items, depth) < 0)
         return -1;
     plan->scope = scope;
     land(plan, place);
@@ -228,26 +228,25 @@ static int read_each(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
 }
 
 static int read_piece(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
-    PyTypeObject *type = Py_TYPE(piece);
+    PyObject *kind = (PyObject *)Py_TYPE(piece);
     if (PyUnicode_Check(piece) || PyBytes_Check(piece))
         return add_constant(plan, piece);
-    PyObject **kinds = &PyTuple_GET_ITEM(plan->kinds, 0);
-    if (type == (PyTypeObject *)kinds[TEXT_KIND])
+    if (kind == PyTuple_GetItem(plan->kinds, TEXT_KIND))
         return read_text(plan, piece, rows);
-    if (type == (PyTypeObject *)kinds[EITHER_KIND])
-        return PyTuple_GET_SIZE(piece) == 3 ? read_either(plan, piece, rows, depth) : -1;
-    if (type == (PyTypeObject *)kinds[EACH_KIND])
-        return PyTuple_GET_SIZE(piece) == 4 ? read_each(plan, piece, rows, depth) : -1;
-    if (type == (PyTypeObject *)kinds[MEMBERS_KIND]) {
+    if (kind == PyTuple_GetItem(plan->kinds, EITHER_KIND))
+        return PyTuple_Size(piece) == 3 ? read_either(plan, piece, rows, depth) : -1;
+    if (kind == PyTuple_GetItem(plan->kinds, EACH_KIND))
+        return PyTuple_Size(piece) == 4 ? read_each(plan, piece, rows, depth) : -1;
+    if (kind == PyTuple_GetItem(plan->kinds, MEMBERS_KIND)) {
         int64_t scope = plan->scope;
         plan->scope = plan->count;
-        int read = PyTuple_GET_SIZE(piece) != 1 || add(plan, OPEN) == NULL
+        int read = PyTuple_Size(piece) != 1 || add(plan, OPEN) == NULL
                        ? -1
-                       : read_pieces(plan, PyTuple_GET_ITEM(piece, 0), rows, depth);
+                       : read_pieces(plan, PyTuple_GetItem(piece, 0), rows, depth);
         plan->scope = scope;
         return read;
     }
-    if (type == (PyTypeObject *)kinds[COMMA_KIND]) {
+    if (kind == PyTuple_GetItem(plan->kinds, COMMA_KIND)) {
         if (plan->scope == NO_SCOPE) {
             PyErr_SetString(PyExc_ValueError, "a comma without members");
             return -1;
@@ -275,12 +274,12 @@ static int read_pieces(Plan *plan, PyObject *pieces, int64_t *rows, int depth) {
         PyErr_SetString(PyExc_NotImplementedError, "pieces nested too deeply");
         return -1;
     }
-    PyObject *sequence = PySequence_Fast(pieces, "pieces are a sequence");
+    PyObject *sequence = PySequence_Tuple(pieces);
     if (sequence == NULL)
         return -1;
     int read = 0;
-    for (Py_ssize_t i = 0; read == 0 && i < PySequence_Fast_GET_SIZE(sequence); i++)
-        read = read_piece(plan, PySequence_Fast_GET_ITEM(sequence, i), rows, depth + 1);
+    for (Py_ssize_t i = 0; read == 0 && i < PyTuple_Size(sequence); i++)
+        read = read_piece(plan, PyTuple_GetItem(sequence, i), rows, depth + 1);
     Py_DECREF(sequence);
     if (read < 0 && !PyErr_Occurred())
         PyErr_SetString(PyExc_TypeError, "a piece of another shape");
@@ -581,7 +580,7 @@ PyObject *kernel_join(PyObject *module, PyObject *args) {
     (void)module;
     if (!PyArg_ParseTuple(args, "OLO!", &pieces, &rows, &PyTuple_Type, &kinds))
         return NULL;
-    if (PyTuple_GET_SIZE(kinds) != KINDS) {
+    if (PyTuple_Size(kinds) != KINDS) {
         PyErr_SetString(PyExc_ValueError, "other kinds of pieces than the kernel knows");
         return NULL;
     }

@@ -1,8 +1,6 @@
 #include "json.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "blocks.h"
 
 /* Ends a string or stands out in it: a quote, a backslash, or a control character, which no string may hold. */
 static inline int stands_out(unsigned char c) {
@@ -10,17 +8,13 @@ static inline int stands_out(unsigned char c) {
 }
 
 static inline const char *to_next(const char *at, const char *end) {
-#if defined(__SSE2__)
-    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
-    for (; end - at >= 16; at += 16) {
-        __m128i block = _mm_loadu_si128((const __m128i *)(const void *)at);
-        __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(block, control), block);
-        __m128i found = _mm_or_si128(low, _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash)));
-        int mask = _mm_movemask_epi8(found);
-        if (mask)
-            return at + __builtin_ctz((unsigned)mask);
+    for (; end - at >= (ptrdiff_t)sizeof(Block); at += (ptrdiff_t)sizeof(Block)) {
+        Block block = block_load(at);
+        Found marks = found_either(block_is(block, '"'), block_is(block, '\\'));
+        Places places = found_places(found_either(block_below(block, 0x20), marks));
+        if (places)
+            return at + first_place(places);
     }
-#endif
     while (at < end && !stands_out((unsigned char)*at))
         at++;
     return at;

@@ -25,24 +25,24 @@ static int read_token(PyObject *token, Node *node) {
 
 /* Reads members from a tuple of (name, action, required, argument, token). */
 int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth) {
-    if (!PyTuple_Check(members) || PyTuple_GET_SIZE(members) > MAX_MEMBERS || depth > MAX_DEPTH)
+    if (!PyTuple_Check(members) || PyTuple_Size(members) > MAX_MEMBERS || depth > MAX_DEPTH)
         return refuse("too many members, or no tuple of them");
-    node->children = calloc((size_t)PyTuple_GET_SIZE(members) + 1, sizeof(Node));
+    node->children = calloc((size_t)PyTuple_Size(members) + 1, sizeof(Node));
     if (node->children == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(members); i++) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(members); i++) {
         PyObject *name, *argument, *token, *members_within;
         int action, required;
         Node *child = &node->children[node->children_count++];
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(members, i), "O!ipOO", &PyBytes_Type, &name, &action, &required, &argument,
+        if (!PyArg_ParseTuple(PyTuple_GetItem(members, i), "O!ipOO", &PyBytes_Type, &name, &action, &required, &argument,
                               &token))
             return -1;
         if (own_text_read(&child->name, name) < 0 || read_token(token, child) < 0)
             return -1;
         child->place = -1;
-        child->next = (int)i + 1 < PyTuple_GET_SIZE(members) ? (int)i + 1 : 0;
+        child->next = (int)i + 1 < PyTuple_Size(members) ? (int)i + 1 : 0;
         child->action = (enum Action)action;
         child->required = required;
         switch (child->action) {

@@ -133,8 +133,8 @@ int json_make_table(Scanner *base, Table *base_table, int key, PyObject *descrip
         return -1;
     if (takes != Py_None && table->takes.length != (size_t)count)
         return refuse("each column takes some kinds of values");
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); i++) {
-        long place = PyLong_AsLong(PyTuple_GET_ITEM(keys, i));
+    for (Py_ssize_t i = 0; i < PyTuple_Size(keys); i++) {
+        long place = PyLong_AsLong(PyTuple_GetItem(keys, i));
         if (place < 0 || place >= count)
             return PyErr_Occurred() ? -1 : refuse("a key column is no column");
         table->is_key[place] = 1;

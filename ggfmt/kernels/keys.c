@@ -77,8 +77,8 @@ int keys_append(Keys *keys, PyObject *text) {
 }
 
 int keys_read(Keys *keys, PyObject *tuple) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
-        if (keys_append(keys, PyTuple_GET_ITEM(tuple, i)) < 0)
+    for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); i++)
+        if (keys_append(keys, PyTuple_GetItem(tuple, i)) < 0)
             return -1;
     return 0;
 }

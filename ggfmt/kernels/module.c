@@ -1,4 +1,5 @@
-/* The extension module: what there is in it, and which revision of the sources it was built from. */
+/* The extension module: what there is in it, which revision of the sources it was built from, and how (blocks.h). */
+#include "blocks.h"
 #include "hash.h"
 #include "revision.h"
 #include "scanner.h"
@@ -6,13 +7,10 @@
 #include <malloc.h>
 #endif
 
-extern PyTypeObject AvroColumnsType, AvroToJsonType;
+extern PyType_Spec avro_columns_spec, avro_to_json_spec;
 extern ScannerKind avro_scanner, delimited_scanner, dts_scanner, json_scanner, xml_scanner;
 
-static PyTypeObject *const types[] = {
-    &AvroColumnsType,        &AvroToJsonType,   &ScannerType,       &avro_scanner.type,
-    &delimited_scanner.type, &dts_scanner.type, &json_scanner.type, &xml_scanner.type,
-};
+ScannerKind *const scanner_kinds[] = {&avro_scanner, &delimited_scanner, &dts_scanner, &json_scanner, &xml_scanner, NULL};
 
 PyObject *kernel_join(PyObject *module, PyObject *args);
 PyObject *kernel_fits(PyObject *module, PyObject *args);
@@ -55,16 +53,32 @@ static struct PyModuleDef definition = {
     .m_methods = functions,
 };
 
+/* Adds a type to the module. The type, which the module holds, or NULL, with an exception, on failure. */
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec, PyTypeObject *base) {
+    PyObject *type = PyType_FromSpecWithBases(spec, (PyObject *)base);
+    int failed = type == NULL || PyModule_AddType(module, (PyTypeObject *)type) < 0;
+    Py_XDECREF(type);
+    return failed ? NULL : (PyTypeObject *)type;
+}
+
+static int add_types(PyObject *module) {
+    PyTypeObject *scanner = add_type(module, &scanner_spec, NULL);
+    buffer_type = (PyTypeObject *)PyType_FromSpec(&buffer_spec);
+    int failed = scanner == NULL || buffer_type == NULL || add_type(module, &avro_columns_spec, NULL) == NULL ||
+                 add_type(module, &avro_to_json_spec, NULL) == NULL;
+    for (ScannerKind *const *kind = scanner_kinds; !failed && *kind != NULL; kind++)
+        failed = ((*kind)->type = add_type(module, &(*kind)->spec, scanner)) == NULL;
+    return failed ? -1 : 0;
+}
+
 PyMODINIT_FUNC PyInit__native(void) {
-    if (hash_start() < 0 || PyType_Ready(&BufferType) < 0)
+    if (hash_start() < 0)
         return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)
         return NULL;
-    int failed = PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0;
-    for (size_t i = 0; !failed && i < sizeof types / sizeof *types; i++)
-        failed = PyModule_AddType(module, types[i]) < 0;
-    if (failed) {
+    if (PyModule_AddIntConstant(module, "REVISION", GGFMT_REVISION) < 0 ||
+        PyModule_AddIntConstant(module, "BLOCK_BYTES", sizeof(Block)) < 0 || add_types(module) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -87,7 +87,7 @@ static PyObject *columns_taken(Column *columns, int count, int64_t rows, const u
         if (column == NULL)
             Py_CLEAR(result);
         else
-            PyTuple_SET_ITEM(result, place++, column);
+            PyTuple_SetItem(result, place++, column);
     }
     return result;
 }
@@ -118,8 +118,8 @@ PyObject *rows_take(Rows *rows, const uint8_t *only) {
         Py_XDECREF(number);
         return NULL;
     }
-    PyTuple_SET_ITEM(result, 0, number);
+    PyTuple_SetItem(result, 0, number);
     for (int i = 0; i < PARTS; i++)
-        PyTuple_SET_ITEM(result, i + 1, parts[i]);
+        PyTuple_SetItem(result, i + 1, parts[i]);
     return result;
 }

@@ -16,7 +16,7 @@ int scanner_idle(const Scanner *s) {
 }
 
 static const ScannerKind *kind_of(const Scanner *s) {
-    return (const ScannerKind *)(const void *)Py_TYPE(s);
+    return s->kind;
 }
 
 /* Tables and identities */
@@ -65,7 +65,7 @@ int scanner_key(Scanner *s, PyObject *identity) {
         return -1;
     }
     s->bindings = bindings;
-    int key = keys_add(&s->keys, PyBytes_AS_STRING(identity), (size_t)PyBytes_GET_SIZE(identity));
+    int key = keys_add(&s->keys, PyBytes_AsString(identity), (size_t)PyBytes_Size(identity));
     if (key == known)
         bindings[key] = (Binding){UNBOUND, -1};
     return key >= 0 && bindings[key].table != UNBOUND ? refuse("the identity is bound already") : key;
@@ -111,9 +111,9 @@ Verdict scanner_find(Scanner *s, const char *identity, size_t length) {
 /* Words and rules of operations */
 
 static int read_letter(PyObject *letter) {
-    if (!PyBytes_Check(letter) || PyBytes_GET_SIZE(letter) != 1)
+    if (!PyBytes_Check(letter) || PyBytes_Size(letter) != 1)
         return refuse("an operation type is one letter");
-    return PyBytes_AS_STRING(letter)[0] & 127;
+    return PyBytes_AsString(letter)[0] & 127;
 }
 
 int op_words_read(OpWords *ops, PyObject *dict) {
@@ -155,16 +155,20 @@ int image_rules_read(ImageRules *rules, PyObject *dict) {
 /* The Python object */
 
 PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    Scanner *s = (Scanner *)type->tp_alloc(type, 0);
+    Scanner *s = (Scanner *)PyType_GenericAlloc(type, 0);
     if (s == NULL)
         return NULL;
+    ScannerKind *const *kind = scanner_kinds;
+    while ((*kind)->type != type)
+        kind++;
+    s->kind = *kind;
     s->last = -1;
     if (kind_of(s)->make(s, args, keywords) < 0)
         Py_CLEAR(s);
     return (PyObject *)s;
 }
 
-static void scanner_dealloc(PyObject *self) {
+void scanner_dealloc(PyObject *self) {
     Scanner *s = (Scanner *)self;
     for (int i = 0; i < s->table_count; i++)
         empty_table(s, table_at(s, i));
@@ -174,17 +178,17 @@ static void scanner_dealloc(PyObject *self) {
     keys_free(&s->keys);
     bytes_free(&s->identity);
     bytes_free(&s->notes);
-    Py_TYPE(self)->tp_free(self);
+    free_object(self);
 }
 
 static PyObject *scanner_bind(PyObject *self, PyObject *args) {
     Scanner *s = (Scanner *)self;
-    if (PyTuple_GET_SIZE(args) == 0) {
+    if (PyTuple_Size(args) == 0) {
         PyErr_SetString(PyExc_TypeError, "bind takes an identity");
         return NULL;
     }
-    int key = scanner_key(s, PyTuple_GET_ITEM(args, 0)), number = key < 0 ? -1 : free_number(s);
-    PyObject *description = number < 0 ? NULL : PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args));
+    int key = scanner_key(s, PyTuple_GetItem(args, 0)), number = key < 0 ? -1 : free_number(s);
+    PyObject *description = number < 0 ? NULL : PyTuple_GetSlice(args, 1, PyTuple_Size(args));
     if (description == NULL)
         return NULL;
     Table *table = table_at(s, number);
@@ -385,12 +389,18 @@ static PyMethodDef scanner_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyTypeObject ScannerType = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "ggfmt.kernels._native.Scanner",
-    .tp_doc = "Takes records of changes into columns; see scanner.h.",
-    .tp_basicsize = sizeof(Scanner),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_dealloc = scanner_dealloc,
-    .tp_methods = scanner_methods,
+PyMethodDef no_methods[] = {{NULL, NULL, 0, NULL}};
+
+static PyType_Slot scanner_slots[] = {
+    {Py_tp_doc, "Takes records of changes into columns; see scanner.h."},
+    {Py_tp_dealloc, (void *)scanner_dealloc},
+    {Py_tp_methods, scanner_methods},
+    {0, NULL},
+};
+
+PyType_Spec scanner_spec = {
+    .name = "ggfmt.kernels._native.Scanner",
+    .basicsize = sizeof(Scanner),
+    .flags = INTERNAL_TYPE | Py_TPFLAGS_BASETYPE,
+    .slots = scanner_slots,
 };

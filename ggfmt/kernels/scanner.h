@@ -31,6 +31,7 @@ typedef struct {
 /* A scanner of any kind. The struct of a kind's scanners starts with it. */
 typedef struct {
     PyObject_HEAD
+    const struct ScannerKind *kind;
     Keys keys;         /* the identities */
     Binding *bindings; /* of the identities */
     int last;          /* the identity that was found last, which had a table then; -1 for none */
@@ -48,8 +49,9 @@ typedef struct {
     int is_unbound;   /* the record is odd because no table is bound to `identity` */
 } Scanner;
 
-typedef struct {
-    PyTypeObject type;
+typedef struct ScannerKind {
+    PyType_Spec spec;
+    PyTypeObject *type; /* once the module is loaded */
     size_t table_size;
     /* Reads the arguments of the constructor; -1, with an exception, on failure. */
     int (*make)(Scanner *scanner, PyObject *args, PyObject *keywords);
@@ -65,14 +67,21 @@ typedef struct {
     int without_python; /* `record` calls nothing of Python, so that other threads may run meanwhile */
 } ScannerKind;
 
-extern PyTypeObject ScannerType;
+extern ScannerKind *const scanner_kinds[]; /* all kinds, and NULL; in module.c */
+
+/* The type of all scanners. It is the base of the types of the kinds. */
+extern PyType_Spec scanner_spec;
 
 PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywords);
+void scanner_dealloc(PyObject *scanner);
 
-/* The type object of a kind. */
-#define SCANNER_TYPE(name, size, methods, doc)                                                                             \
-    .type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ggfmt.kernels._native." name, .tp_doc = doc, .tp_basicsize = size,  \
-             .tp_flags = Py_TPFLAGS_DEFAULT, .tp_base = &ScannerType, .tp_new = scanner_new, .tp_methods = methods}
+extern PyMethodDef no_methods[]; /* of a kind that has those of all scanners alone */
+
+/* The type of a kind. */
+#define SCANNER_TYPE(type_name, size, methods, doc)                                                                        \
+    .spec = {.name = "ggfmt.kernels._native." type_name, .basicsize = size, .flags = FIXED_TYPE,                           \
+             .slots = (PyType_Slot[]){{Py_tp_doc, doc}, {Py_tp_new, (void *)scanner_new},                                  \
+                                      {Py_tp_dealloc, (void *)scanner_dealloc}, {Py_tp_methods, methods}, {0, NULL}}}
 
 /* Raises a ValueError; returns -1. */
 int refuse(const char *reason);

@@ -1,25 +1,18 @@
 /* How often a text stands in data, and where envelopes lie in them. */
 #include "avro.h"
+#include "blocks.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
-/* Where a text of at least two bytes stands first, by its first and last byte, sixteen places at a time; NULL if nowhere. */
+/* Where a text of at least two bytes stands first, by its first and last byte, a block at a time; NULL if nowhere. */
 static const char *find(const char *at, const char *end, const char *text, size_t length) {
     const size_t rest = length - 1;
-#if defined(__SSE2__)
-    const __m128i first = _mm_set1_epi8(text[0]), last = _mm_set1_epi8(text[rest]);
-    for (; (size_t)(end - at) >= 16 + rest; at += 16) {
-        __m128i starts = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)at), first);
-        __m128i ends = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(at + rest)), last);
-        for (int mask = _mm_movemask_epi8(_mm_and_si128(starts, ends)); mask; mask &= mask - 1) {
-            const char *found = at + __builtin_ctz((unsigned)mask);
+    for (; (size_t)(end - at) >= sizeof(Block) + rest; at += sizeof(Block)) {
+        Found starts = block_is(block_load(at), text[0]), ends = block_is(block_load(at + rest), text[rest]);
+        for (Places places = found_places(found_both(starts, ends)); places; places &= places - 1) {
+            const char *found = at + first_place(places);
             if (memcmp(found, text, length) == 0)
                 return found;
         }
     }
-#endif
     for (; (size_t)(end - at) >= length; at++)
         if (*at == text[0] && memcmp(at, text, length) == 0)
             return at;

@@ -635,7 +635,7 @@ static int begin(Scanner *base, PyObject *context) {
 }
 
 ScannerKind xml_scanner = {
-    SCANNER_TYPE("XmlScanner", sizeof(XmlScanner), NULL, "Takes operations in XML into columns; see xml_scan.c."),
+    SCANNER_TYPE("XmlScanner", sizeof(XmlScanner), no_methods, "Takes operations in XML into columns; see xml_scan.c."),
     .table_size = sizeof(XmlTable),
     .make = make,
     .free = free_scanner,

@@ -21,6 +21,7 @@ import pytest
 import typer
 from places import ROOT
 from typer.testing import CliRunner
+from wheels import build_wheel, copy_project
 
 from ggfmt import docs
 from ggfmt.cli import app
@@ -343,15 +344,7 @@ def test_changes_are_kept_in_the_known_form() -> None:
 
 def test_a_wheel_that_is_built_without_a_compiler_has_the_pages(tmp_path: Path) -> None:
     """Built from a copy, as `pip` builds one; the kernels are left out of it."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd")
-    shutil.copytree(ROOT / "ggfmt", tmp_path / "project" / "ggfmt", ignore=ignored)
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, tmp_path / "project")
-    program = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), "./project"]
-    no_compiler = {**os.environ, "CC": "false"}
-    subprocess.run(program, cwd=tmp_path, env=no_compiler, capture_output=True, check=True, timeout=300)
-    (wheel,) = tmp_path.glob("ggfmt-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(build_wheel(copy_project(tmp_path / "project"), tmp_path, CC="false")) as archive:
         names = archive.namelist()
         held = {name: archive.read(name) for name in names if name.endswith(".md")}
     assert not [name for name in names if "_native" in name and not name.endswith(".pyi")]

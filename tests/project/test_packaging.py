@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
+import zipfile
 from importlib.metadata import requires
+from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 from places import ROOT
+from wheels import build_wheel, copy_project
 
+from ggfmt import docs
 from ggfmt.spark.workers import NEEDED
 from ggfmt.version import VERSION
 
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 # What a check imports, of all that ggfmt depends on.
 OF_A_CHECK = {"javaproperties", "rich", "typer"}
@@ -62,6 +69,66 @@ def test_workers_need_the_arrow_that_is_installed_here() -> None:
     assert f'"{NEEDED[0]}"' in PYPROJECT
 
 
-def test_the_version_has_a_section_among_the_changes() -> None:
+def released(text: str) -> list[str]:
+    """The versions of a changelog, the last one first."""
+    return re.findall(r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$", text, re.MULTILINE)
+
+
+def fits_changelog(version: str, text: str) -> bool:
+    """Whether a version is that of the changes on top: those of a release, or those that are not released."""
+    unreleased = text.partition("\n## [Unreleased]\n")[2].partition("\n## [")[0].strip()
+    last = released(text)[0]
+    if not unreleased:
+        return version == last
+    return version.endswith(".dev0") and Version(version) > Version(last)
+
+
+def test_the_version_is_that_of_the_changes_on_top() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert re.search(rf"^## \[{re.escape(VERSION)}\] - \d{{4}}-\d\d-\d\d$", text, re.MULTILINE)
+    assert fits_changelog(VERSION, text)
+    assert str(Version(VERSION)) == VERSION
+    with_changes = "# Changelog\n\n## [Unreleased]\n\n- A change.\n\n## [0.2.0] - 2026-11-22\n\n- Another.\n"
+    without = with_changes.replace("- A change.\n\n", "")
+    tried = ["0.2.0.dev0", "0.2.0", "0.3.0.dev0", "0.3.0"]
+    assert [version for version in tried if fits_changelog(version, with_changes)] == ["0.3.0.dev0"]
+    assert [version for version in tried if fits_changelog(version, without)] == ["0.2.0"]
+
+
+# The package page
+
+
+def package_page(address: str | None) -> str:
+    made: str = runpy.run_path(str(ROOT / "setup.py"))["package_page"](README, address)
+    return made
+
+
+def test_links_of_the_package_page_lead_to_pages() -> None:
+    address = "https://example.org/ggfmt"
+    targets = re.findall(r"\]\(([^)]+)\)", package_page(f"{address}/"))
+    ours = [target.removeprefix(f"{address}/") for target in targets if target.startswith(f"{address}/")]
+    assert len(ours) == README.count("](ggfmt/docs/") > 30
+    assert [target for target in ours if not (ROOT / "ggfmt" / "docs" / target.partition("#")[0]).is_file()] == []
+    assert [target for target in targets if not target.startswith("https://")] == []
+
+
+def test_without_an_address_the_package_page_names_commands() -> None:
+    page = package_page(None)
+    assert [target for target in re.findall(r"\]\(([^)]+)\)", page) if not target.startswith("https://")] == []
+    named = set(re.findall(r"`ggfmt docs (\w+)`", page)) - {"TOPIC", "GG205", "canal_json"}
+    assert named == {name for name, found in docs.pages().items() if "/" not in found.path}
+    assert "More: `ggfmt docs preview`." in page
+    assert "| Rows from changes (`ggfmt docs consolidation`) |" in page
+
+
+def test_a_build_makes_the_package_page_and_removes_kernels_of_one_python(tmp_path: Path) -> None:
+    project = copy_project(tmp_path / "project")
+    old = project / "ggfmt" / "kernels" / "_native.cpython-311-x86_64-linux-gnu.so"
+    old.touch()
+    settings = (project / "pyproject.toml").read_text(encoding="utf-8")
+    urls = '[project.urls]\nDocumentation = "https://example.org/ggfmt"\n\n[project.scripts]\n'
+    (project / "pyproject.toml").write_text(settings.replace("[project.scripts]\n", urls), encoding="utf-8")
+    with zipfile.ZipFile(build_wheel(project, tmp_path, CC="false")) as archive:
+        metadata = archive.read(f"ggfmt-{VERSION}.dist-info/METADATA").decode()
+    assert metadata.partition("\n\n")[2] == package_page("https://example.org/ggfmt")
+    assert "\nDescription-Content-Type: text/markdown" in metadata
+    assert not old.exists()

@@ -8,6 +8,8 @@ that end with the memory that they are in, so that each read beyond them is seen
 that are not of one object. The first mistake with memory, and the first difference to what is made without kernels,
 ends it with its report and the seed.
 
+`CFLAGS=-DGGFMT_PORTABLE` tries the kernels as they are where there is no SSE2.
+
 A target has several kinds of data, which take turns. How many operations scanners took of each is counted: a kind of
 which they took none, and a format whose undamaged messages reach no scanner, are a failure too.
 """
@@ -210,10 +212,11 @@ TARGETS = {
 
 def build(folder: Path) -> Path:
     """The extension module with sanitizers in it, and with allocations that can be had fail."""
+    flags = os.environ.get("CFLAGS", "").split()
     made = folder / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
     include = sysconfig.get_path("include")
     files = [*map(str, SOURCES.glob("*.c")), str(HERE / "failing_memory.c")]
-    command = ["gcc", "-std=c11", "-fPIC", "-shared", *SANITIZERS, "-include", str(HERE / "failing_memory.h")]
+    command = ["gcc", "-std=c11", "-fPIC", "-shared", *flags, *SANITIZERS, "-include", str(HERE / "failing_memory.h")]
     subprocess.run([*command, f"-I{include}", *files, "-o", str(made)], check=True)
     return made
 
