@@ -79,9 +79,12 @@ def string_maps(
 ) -> StringMapArray:
     """Return maps of strings. Row `n` has the entries from `offsets[n]` to `offsets[n + 1]`; rows of the mask are
     NULL."""
-    # Offsets are of 32 bits; the stubs have 64.
-    maps: StringMapArray = pa.MapArray.from_arrays(offsets, keys, items, type, mask=mask)  # type: ignore[call-overload]
-    return maps
+    # Offsets are of 32 bits; the stubs have 64. Arrow has `mask` from 17 on, and NULL offsets in all releases.
+    if mask is not None and mask.true_count:
+        masked = pc.if_else(mask, pa.scalar(None, pa.int32()), offsets[:-1])
+        offsets = pa.concat_arrays([masked, offsets[-1:]])
+    maps: StringMapArray = pa.MapArray.from_arrays(offsets, keys, items)  # type: ignore[call-overload]
+    return maps if type is None or maps.type == type else cast("StringMapArray", maps.cast(type))
 
 
 def map_items(maps: StringMapArray) -> list[list[tuple[str, str]]]:

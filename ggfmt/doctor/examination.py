@@ -17,6 +17,7 @@ from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.doctor.cluster import ask_cluster
 from ggfmt.doctor.finding import LIBRARIES, LITTLE_SPACE, Finding, State, load, size_text, try_directory
+from ggfmt.spark.features import lacking
 from ggfmt.spark.installations import Java, find_java, spark_home, spark_version
 from ggfmt.spark.jvm import ClassArchive, cache_directory, can_have_archive, class_archive
 from ggfmt.spark.session import SparkRunner
@@ -83,7 +84,8 @@ def check_spark() -> tuple[Finding, Path | None]:
         help = "pip install --force-reinstall pyspark, and take other Sparks out of PYTHONPATH"
         return Finding("spark", State.PROBLEM, message, help, {**unknown, "home": str(home)}), None
     facts = {"version": version, "home": str(home)}
-    return Finding("spark", State.OK, f"{version} in `{home}`", facts=facts), home
+    lacks = lacking(version)
+    return Finding("spark", State.OK, f"{version} in `{home}`{f': {lacks}' if lacks else ''}", facts=facts), home
 
 
 def check_libraries() -> list[Finding]:

@@ -50,6 +50,9 @@ def read(
 
     Raises: UsageError, ConfigurationError or Abend, with diagnostics, if the frame cannot be made.
     """
+    from ggfmt.spark.features import FRAMES, require
+
+    require(FRAMES, spark)
     from ggfmt.frames.plan import Request
     from ggfmt.frames.session import read_frame
 
@@ -68,6 +71,9 @@ def read(
 
 def register(spark: SparkSession) -> None:
     """Make `format("ggfmt")` known to a session, for `read`, `readStream` and `write`."""
+    from ggfmt.spark.features import FRAMES, require
+
+    require(FRAMES, spark)
     from ggfmt.frames.session import register_source
 
     register_source(spark)

@@ -32,6 +32,7 @@ from ggfmt.scan.listing import list_inputs
 from ggfmt.scan.recognition import HEAD_BYTES, PlannedInput, reader_of
 from ggfmt.scan.runner import InProcess
 from ggfmt.scan.splits import Range, ReadJob, Split
+from ggfmt.spark.features import STREAMS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -275,7 +276,7 @@ class FrameStream(DataSourceStreamReader):
     def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
         """Return the offset of everything that can be read now."""
         if start is None:
-            raise frame_error("this Spark cannot read a stream of ggfmt", "streams need Spark 4.2 or later")
+            raise frame_error("this Spark cannot read a stream of ggfmt", f"streams need Spark {STREAMS.need} or later")
         end = self._growth.poll(self._listed(), _files(start))
         ranges = self._ranges(start, end)
         tables = _tables(start)

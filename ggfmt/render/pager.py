@@ -99,12 +99,16 @@ def _show(text: str, command: str, screen: TextIO) -> bool:
         environment.setdefault("LESSCHARSET", "utf-8")
     # A shell that Ctrl-C ends would leave its pager behind, so there is one only if the command needs it.
     called: str | Sequence[str] = command if _SHELL.search(command) else shlex.split(command)
+    pager = None
     with signals.interrupts_left_to_child():
         try:
-            pager = subprocess.Popen(called, shell=isinstance(called, str), stdin=subprocess.PIPE, env=environment)
-        except OSError:
-            return False
-        try:
+            try:
+                with signals.deferred():  # a signal in the middle of a start would leave the pager behind
+                    pager = subprocess.Popen(
+                        called, shell=isinstance(called, str), stdin=subprocess.PIPE, env=environment
+                    )
+            except OSError:
+                return False
             assert pager.stdin is not None
             with suppress(OSError):  # the user has quit the pager, or it reads no input
                 pager.stdin.write(text.encode(encoding, "backslashreplace"))
@@ -112,6 +116,7 @@ def _show(text: str, command: str, screen: TextIO) -> bool:
                 pager.stdin.close()
             return pager.wait() not in _NOT_STARTED
         except BaseException:
-            pager.terminate()
-            pager.wait()
+            if pager is not None:
+                pager.terminate()
+                pager.wait()
             raise

@@ -168,6 +168,9 @@ def _rows(
     strict: bool,
     input_options: Mapping[str, str],
 ) -> DataFrame:
+    from ggfmt.spark.features import FRAMES, require
+
+    require(FRAMES, spark)
     from ggfmt.commit.names import counted
     from ggfmt.frames import as_paths
     from ggfmt.frames.plan import Request

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.failures import cause_of_exception, cause_of_job, clause, spark_error
 from ggfmt.spark.jobs import ContextJobs, Item, JobRunner, Jobs, Result, Tasks
-from ggfmt.spark.target import GATEWAY, ActiveSpark, ConnectSpark, RemoteAddress, SubmittedSpark, refusal
+from ggfmt.spark.target import CORES, GATEWAY, ActiveSpark, ConnectSpark, RemoteAddress, SubmittedSpark, refusal
 from ggfmt.spark.workers import (
     MAX_FAILURES,
     Worker,
@@ -174,7 +174,7 @@ def _without_cancelling_all() -> Iterator[None]:
     """Let Ctrl-C only raise KeyboardInterrupt. The handler that a SparkContext installs cancels all of its jobs."""
     before = signal.getsignal(signal.SIGINT)
     here = threading.current_thread() is threading.main_thread()
-    if not here or getattr(before, "__module__", None) != "pyspark.core.context":
+    if not here or getattr(before, "__module__", None) not in CORES:
         yield
         return
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -23,7 +23,7 @@ from socketserver import BaseServer
 
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.spark.failures import cause_in_log, spark_error
-from ggfmt.spark.installations import Java
+from ggfmt.spark.installations import Java, spark_version
 
 _SUFFIX = ".jsa"
 _AHEAD_OF_TIME = 25  # archives of this Java and later ones have that name and need no base archive
@@ -199,7 +199,8 @@ def start_jvm(
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(gateway_file),
     }
-    settings = private_file(scratch / "spark.properties", as_properties(conf))
+    # The last of several values of a property counts.
+    settings = private_file(scratch / "spark.properties", _own_defaults(home, environment) + as_properties(conf))
     command = _command(java, home, settings, environment, log)
     words = private_file(scratch / "arguments", as_argument_file(command[1:]))
     with log.open("ab") as output:
@@ -256,6 +257,23 @@ def _escaped(text: str) -> str:
     return "".join(chr(unit) if chr(unit) in _PLAIN else f"\\u{unit:04x}" for unit in units)
 
 
+def _reads_defaults_beside_settings(home: Path) -> bool:
+    """Return whether this Spark can read `spark-defaults.conf` and a file of settings, as from 4.0 on."""
+    return int((spark_version(home) or "4").partition(".")[0]) >= 4
+
+
+def _own_defaults(home: Path, environment: Mapping[str, str]) -> bytes:
+    """Return the `spark-defaults.conf` of a Spark that reads only the file of settings."""
+    if _reads_defaults_beside_settings(home):
+        return b""
+    directory = environment.get("SPARK_CONF_DIR")
+    try:
+        text = (Path(directory) if directory else home / "conf").joinpath("spark-defaults.conf").read_bytes()
+    except OSError:
+        return b""
+    return text + b"\n"
+
+
 def as_argument_file(words: Sequence[str]) -> bytes:
     """Return the words of a command line as a file that `java @FILE` reads."""
     return b"".join(b'"%s"\n' % os.fsencode(word.translate(_IN_QUOTES)) for word in words)
@@ -277,7 +295,9 @@ def _command(java: Java, home: Path, settings: Path, environment: Mapping[str, s
         "org.apache.spark.launcher.Main",
         "org.apache.spark.deploy.SparkSubmit",
     ]
-    launcher += ["--properties-file", str(settings), "--load-spark-defaults"]
+    launcher += ["--properties-file", str(settings)]
+    if _reads_defaults_beside_settings(home):
+        launcher.append("--load-spark-defaults")
     with log.open("ab") as output:
         try:
             version = subprocess.run(

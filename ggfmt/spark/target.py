@@ -171,7 +171,13 @@ def is_here(host: str) -> bool:
 
 GATEWAY = "PYSPARK_GATEWAY_PORT"
 
-_CORE, _CONNECT = "pyspark.core.context", "pyspark.sql.connect.session"
+CORES = ("pyspark.core.context", "pyspark.context")  # as of Spark 4, and before
+_CONNECT = "pyspark.sql.connect.session"
+
+
+def _core() -> Any:
+    """Return the module of SparkContext if it is loaded."""
+    return next((sys.modules[name] for name in CORES if name in sys.modules), None)
 
 
 @dataclass(frozen=True)
@@ -223,13 +229,18 @@ Existing: TypeAlias = ActiveSpark | ConnectSpark | SubmittedSpark
 
 def detect_spark(environment: Mapping[str, str] = os.environ) -> Existing | None:
     """Return the Spark that exists already, or None if ggfmt has to start one or to connect to a server."""
-    core, connect = sys.modules.get(_CORE), sys.modules.get(_CONNECT)
+    core, connect = _core(), sys.modules.get(_CONNECT)
     context: Any = None if core is None else core.SparkContext._active_spark_context
     if getattr(context, "_jsc", None) is not None:  # it is None while the context starts
         return ActiveSpark(context)
     if connect is not None:
         # As in Spark itself, a thread that has not made a session uses that of the process.
-        session = connect.SparkSession.getActiveSession() or connect.SparkSession._get_default_session()
+        sessions = connect.SparkSession
+        session = (
+            sessions.getActiveSession() or sessions._get_default_session()
+            if hasattr(sessions, "_get_default_session")
+            else getattr(sessions, "_default_session", None)  # of Spark 3.5, which has one
+        )
         if session is not None:
             return ConnectSpark(session)
     return SubmittedSpark() if environment.get(GATEWAY) else None
@@ -237,7 +248,7 @@ def detect_spark(environment: Mapping[str, str] = os.environ) -> Existing | None
 
 def spark_from_argument(spark: object) -> Existing:
     """Return the Spark of a session or a context. Raises: UsageError GG521 if it is neither, or has been stopped."""
-    connect, sql, core = (sys.modules.get(name) for name in (_CONNECT, "pyspark.sql", _CORE))
+    connect, sql, core = sys.modules.get(_CONNECT), sys.modules.get("pyspark.sql"), _core()
     if connect is not None and isinstance(spark, connect.SparkSession):
         if spark.is_stopped:
             raise _not_usable("the Spark Connect session has been stopped")

@@ -154,7 +154,7 @@ def python_path() -> str:
 
 MAX_FAILURES = "spark.task.maxFailures"
 _MAX_ASKED = 8  # maximum number of workers to ask: a cluster usually has one Python
-NEEDED = ("pyarrow>=24", "msgspec")  # an older Arrow returns other texts if a slice starts with a null
+NEEDED = ("pyarrow>=18", "msgspec")  # as in pyproject.toml
 NEEDED_BY_SOME = ("lxml", "fastavro")  # needed by some formats only: XML, and Avro of GoldenGate and Qlik
 
 

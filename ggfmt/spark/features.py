@@ -1,0 +1,48 @@
+"""What ggfmt needs which Spark for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
+
+
+@dataclass(frozen=True)
+class Feature:
+    """Something that needs a Spark of at least a version."""
+
+    name: str
+    least: tuple[int, int]
+    what: str
+
+    def is_there(self, version: str) -> bool:
+        """Return whether a Spark of this version has it; also if the version is not a number."""
+        found = re.match(r"(\d+)\.(\d+)", version)
+        return found is None or (int(found[1]), int(found[2])) >= self.least
+
+    @property
+    def need(self) -> str:
+        return ".".join(map(str, self.least))
+
+
+RUNS = Feature("runs", (3, 5), "`ggfmt run`, `ggfmt consolidate`, `ggfmt.convert`, `ggfmt.consolidate`, `spark-submit`")
+FRAMES = Feature("data frames", (4, 0), '`ggfmt.read`, `current`, `history`, `changes`, `register`, `format("ggfmt")`')
+STREAMS = Feature("streams", (4, 2), "`readStream`")
+FEATURES = (RUNS, FRAMES, STREAMS)
+
+
+def lacking(version: str) -> str:
+    """Return in words what a Spark of this version lacks; empty if it lacks nothing."""
+    return ", ".join(f"no {it.name} (Spark {it.need})" for it in FEATURES if not it.is_there(version))
+
+
+def require(feature: Feature, spark: object) -> None:
+    """Raise UsageError GG531 if the Spark of a session, or pyspark here, does not have a feature."""
+    import pyspark
+
+    for version in (pyspark.__version__, str(getattr(spark, "version", ""))):
+        if not feature.is_there(version):
+            message = f"this is Spark {version}, and {feature.name} need Spark {feature.need}"
+            help = f"take a Spark of {feature.need} or later; `ggfmt.convert` and `ggfmt run` work from {RUNS.need} on"
+            raise UsageError(Diagnostic("GG531", message, help=help))
