@@ -69,6 +69,7 @@ from ggfmt.scan.scan import Scan, ScanRequest
 from ggfmt.sinks.messages.preparation import make_targets
 from ggfmt.sinks.messages.report import field_summary
 from ggfmt.sinks.messages.run import RunSettings, execute
+from ggfmt.spark.features import FEATURES
 from ggfmt.spark.installations import OLDEST as OLDEST_JAVA
 from ggfmt.version import VERSION
 
@@ -436,6 +437,21 @@ def _writing(_: str) -> str:
     return _table(("Option", "What it is"), [(f"`{name}`", text) for name, text in OPTIONS.items()])
 
 
+def _spark_features(subject: str) -> str:
+    """Which Spark what needs."""
+    rows = [f"| {it.need} | {it.name}: {it.what} |" for it in FEATURES]
+    return "\n".join(["| Spark from | What works |", "| --- | --- |", *rows])
+
+
+def _required(subject: str) -> str:
+    """The libraries that pip installs besides Spark, as words of a command line."""
+    listed = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text("utf-8"), re.M | re.S)
+    assert listed is not None
+    found = re.findall(r'^ *"([^"]+)"', listed[1], re.M)
+    words = " ".join(f"'{entry}'" for entry in found if not entry.startswith("pyspark") and ";" not in entry)
+    return f"```bash\npip install --no-deps ggfmt\npip install {words}\n```"
+
+
 def _kernels(subject: str) -> str:
     """What it costs to have no kernels."""
     assert subject == "cost"
@@ -545,7 +561,9 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "options": _options,
     "output": _output,
     "refused-formats": _refused_formats,
+    "required": _required,
     "releases": _releases,
+    "spark-features": _spark_features,
     "steps": _steps,
     "summary": _summary,
     "template-formats": _template_formats,
