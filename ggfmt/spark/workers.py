@@ -154,7 +154,7 @@ def python_path() -> str:
 
 MAX_FAILURES = "spark.task.maxFailures"
 _MAX_ASKED = 8  # maximum number of workers to ask: a cluster usually has one Python
-NEEDED = ("pyarrow>=18", "msgspec")  # as in pyproject.toml
+NEEDED = ("pyarrow>=18", "msgspec>=0.21")  # as in pyproject.toml
 NEEDED_BY_SOME = ("lxml", "fastavro")  # needed by some formats only: XML, and Avro of GoldenGate and Qlik
 
 
@@ -184,7 +184,13 @@ def examiner() -> Callable[[], Examined]:
         name, _, least = requirement.partition(">=")
         if importlib.util.find_spec(name) is None:
             return False
-        return not least or int(importlib.metadata.version(name).partition(".")[0]) >= int(least)
+        if not least:
+            return True
+        there, asked = (
+            [int(part) for part in version.split(".")[:2] if part.isdigit()]
+            for version in (importlib.metadata.version(name), least)
+        )
+        return there >= asked
 
     def examine() -> Examined:
         try:

@@ -516,8 +516,8 @@ def test_workers_that_lack_something(own: Worker, caplog: pytest.LogCaptureFixtu
         prepare_workers(lambda archive: [replace(own, lacks=("fastavro",))], pytest.fail)
     (told,) = caplog.messages
     assert told == f"the workers run Python {own.version} (`{own.python}`), without fastavro, which some formats need"
-    with pytest.raises(Abend, match=r"GG522.* lacks msgspec and lxml"):
-        prepare_workers(lambda archive: [replace(own, lacks=("lxml", "msgspec"))], pytest.fail)
+    with pytest.raises(Abend, match=r"GG522.* lacks msgspec>=0\.21 and lxml"):
+        prepare_workers(lambda archive: [replace(own, lacks=("lxml", "msgspec>=0.21"))], pytest.fail)
 
 
 def test_what_workers_are_asked_for_is_what_a_run_loads() -> None:
