@@ -6,7 +6,9 @@ loads neither Arrow nor Spark.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.version import VERSION as __version__
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
         Span,
         UsageError,
     )
-    from ggfmt.frames import read, register
+    from ggfmt.frames import read, register, scan
     from ggfmt.rows import changes, current, history
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "preview",
     "read",
     "register",
+    "scan",
     "schema",
 ]
 
@@ -62,7 +65,7 @@ _MODULES = {
     "Severity": "ggfmt.diagnostics.codes",
     "main": "ggfmt.cli",
     **dict.fromkeys(("changes", "current", "history"), "ggfmt.rows"),
-    **dict.fromkeys(("read", "register"), "ggfmt.frames"),
+    **dict.fromkeys(("read", "register", "scan"), "ggfmt.frames"),
 }
 
 
@@ -75,4 +78,22 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """The package `ggfmt`, in which `scan` stays a function when the package `ggfmt.scan` is imported.
+
+    The function has the modules of that package as attributes, as every import of them expects.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "scan" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+            return
+        function, modules = self.scan, vars(value)
+        modules.update(vars(function))
+        function.__dict__ = modules
+
+
+sys.modules[__name__].__class__ = _Package

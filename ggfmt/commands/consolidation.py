@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
     from ggfmt.options.value_types import Keys
     from ggfmt.scan.progress import ProgressSnapshot
+    from ggfmt.summary import Summary
 
 RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]
 RowOrder = Literal["auto", "position", "input"]
@@ -136,7 +137,27 @@ class ConsolidateRequest:
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
 
 
-def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
+class RowsManifest(dict[str, Any]):
+    """The manifest of a consolidation, with a summary in place of its text. `directory`: where the rows are."""
+
+    def __init__(self, manifest: Mapping[str, Any], directory: str) -> None:
+        super().__init__(manifest)
+        self.directory = directory
+
+    def __repr__(self) -> str:
+        return self._summary.line()
+
+    def _repr_html_(self) -> str:
+        return self._summary.html()
+
+    @property
+    def _summary(self) -> Summary:
+        from ggfmt.commands.summaries import rows_summary
+
+        return rows_summary(self, self.directory)
+
+
+def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
     """Run a consolidation; its manifest."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.rows.query import RowQuery, query_error
@@ -190,7 +211,7 @@ def run_consolidation(request: ConsolidateRequest) -> dict[str, Any]:
         split_size=arguments.size(request.split_size, "the split size"),
         max_record=arguments.size(request.max_record, "the longest record") or MAX_RECORD_BYTES,
     )
-    return execute(settings, runner.start, request.progress)
+    return RowsManifest(execute(settings, runner.start, request.progress), target)
 
 
 def _moment(given: Moment) -> str | None:

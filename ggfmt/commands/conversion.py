@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from ggfmt.scan.progress import ProgressSnapshot
     from ggfmt.sinks.dry_run import DryRun
     from ggfmt.sinks.messages.rejects import RejectEntry
+    from ggfmt.summary import Summary
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
 EventHandlers = Literal["below", "map"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """A run that is committed.
 
@@ -37,13 +38,13 @@ class Result:
 
     totals: Mapping[str, Any]
     manifests: Mapping[str, Mapping[str, Any]]
-    warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
-    plan: DryRun | None = field(default=None, repr=False)
+    warnings: tuple[Diagnostic, ...] = ()
+    plan: DryRun | None = None
 
     @property
-    def manifest(self) -> Mapping[str, Any] | None:
-        """That of the first output directory."""
-        return next(iter(self.manifests.values()), None)
+    def manifest(self) -> Mapping[str, Any]:
+        """That of the first output directory; empty if there is none."""
+        return next(iter(self.manifests.values()), {})
 
     @property
     def reject_count(self) -> int:
@@ -58,6 +59,18 @@ class Result:
 
         for root, manifest in self.manifests.items():
             yield from read_rejects(root, manifest)
+
+    def __repr__(self) -> str:
+        return self._summary.line()
+
+    def _repr_html_(self) -> str:
+        return self._summary.html()
+
+    @property
+    def _summary(self) -> Summary:
+        from ggfmt.commands.summaries import conversion_summary
+
+        return conversion_summary(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # options of Spark may be passwords

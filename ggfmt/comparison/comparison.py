@@ -28,6 +28,7 @@ from ggfmt.location import strip_credentials
 from ggfmt.model.table import name_parts
 from ggfmt.options.value_types import EVERY_TABLE, Keys, key_of
 from ggfmt.scratch import Scratch, remove_abandoned
+from ggfmt.summary import Summary, SummaryTable
 
 log = logging.getLogger("ggfmt")
 
@@ -292,13 +293,33 @@ class TableComparison:
         return self.equal + self.different + self.extra
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The result of two sides (without credentials), table by table; numbers of rows are sums over the tables."""
 
     a: str
     b: str
     tables: tuple[TableComparison, ...]
+
+    def __repr__(self) -> str:
+        return self._summary.line()
+
+    def _repr_html_(self) -> str:
+        return self._summary.html()
+
+    @property
+    def _summary(self) -> Summary:
+        kinds = ("equal", "missing", "extra", "different")
+        rows = [
+            (table.table, *(getattr(table, kind) for kind in kinds), "yes" if table.same else "no")
+            for table in self.tables
+        ]
+        facts = [
+            f"{self.a} and {self.b} are {'the same' if self.same else 'not the same'}",
+            counted(len(self.tables), "table"),
+            ", ".join(f"{getattr(self, kind):,} {kind}" for kind in kinds) + " rows",
+        ]
+        return Summary("ggfmt.compare", facts, [SummaryTable(("table", *kinds, "same"), rows)])
 
     @property
     def same(self) -> bool:

@@ -1,21 +1,24 @@
-"""Operations as DataFrames of a Spark that is running already.
+"""Operations as DataFrames of a Spark that is running already, or without Spark as record batches of Arrow.
 
-Users need only `read` and `register`. Nothing is loaded before one of them is called; by then pyspark is loaded.
+Users need only `read`, `register` and `scan`. Nothing is loaded before one of them is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from ggfmt.frames.plan import Request
+
     Path = str | PathLike[str]
 
-__all__ = ["read", "register"]
+__all__ = ["read", "register", "scan"]
 
 
 def read(
@@ -53,20 +56,42 @@ def read(
     from ggfmt.spark.features import FRAMES, require
 
     require(FRAMES, spark)
-    from ggfmt.frames.plan import Request
     from ggfmt.frames.session import read_frame
 
-    request = Request(
-        as_paths(paths),
-        input_format,
-        table,
-        None if ops is None else frozenset(ops),
-        as_paths(definitions),
-        input_options,
-        split_size,
-        discover=discover,
-    )
+    request = _request(paths, input_format, table, definitions, ops, split_size, discover, input_options)
     return read_frame(spark, request, schema)
+
+
+def scan(
+    paths: Path | Sequence[Path],
+    table: str | None = None,
+    input_format: str = "auto",
+    definitions: Path | Sequence[Path] = (),
+    *,
+    ops: Iterable[str] | None = None,
+    schema: str | pa.Schema | StructType | None = None,
+    split_size: int | None = None,
+    discover: bool | None = None,
+    **input_options: str,
+) -> pa.RecordBatchReader:
+    """Return the operations in files as record batches of Arrow, without Spark.
+
+    The arguments and the columns are those of `read`, with two differences:
+
+    - `schema`: texts as for `read`, such as `seq bigint, after struct<ID: string>`, or a schema of Arrow.
+    - `split_size`: bytes that a process reads while it infers tables.
+
+    ggfmt lists and inspects the files now, and infers tables on all cores if it has to. The reader then reads the files
+    one after the other as batches are taken from it, once, and keeps no more than some batches in memory. Operations of
+    a table are in the order of `seq`.
+
+    Raises: UsageError, ConfigurationError or Abend, with diagnostics, if the operations cannot be read. The reader
+    raises Abend if a file has changed, a record cannot be read, or a value does not fit its column's type.
+    """
+    from ggfmt.frames.batch_reader import open_reader
+
+    request = _request(paths, input_format, table, definitions, ops, split_size, discover, input_options)
+    return open_reader(request, schema)
 
 
 def register(spark: SparkSession) -> None:
@@ -82,3 +107,27 @@ def register(spark: SparkSession) -> None:
 def as_paths(given: Path | Sequence[Path]) -> tuple[str, ...]:
     """Return the paths as texts; a single path is a tuple of one."""
     return tuple(fspath(path) for path in ([given] if isinstance(given, (str, PathLike)) else given))
+
+
+def _request(
+    paths: Path | Sequence[Path],
+    input_format: str,
+    table: str | None,
+    definitions: Path | Sequence[Path],
+    ops: Iterable[str] | None,
+    split_size: int | None,
+    discover: bool | None,
+    input_options: Mapping[str, str],
+) -> Request:
+    from ggfmt.frames.plan import Request
+
+    return Request(
+        as_paths(paths),
+        input_format,
+        table,
+        None if ops is None else frozenset(ops),
+        as_paths(definitions),
+        input_options,
+        split_size,
+        discover=discover,
+    )

@@ -145,13 +145,18 @@ class _Frames:
         self._skipped, self._on_reject = skipped, on_reject
 
     def batches(self) -> Iterator[ChangeBatch]:
-        collecting = gc.isenabled()
-        gc.disable()  # as in the tasks of a run
-        try:
-            yield from self._batches()
-        finally:
-            if collecting:
-                gc.enable()
+        batches = self._batches()
+        while True:
+            collecting = gc.isenabled()
+            gc.disable()  # as in the tasks of a run; not between two batches, when it is the caller's turn
+            try:
+                batch = next(batches, None)
+            finally:
+                if collecting:
+                    gc.enable()
+            if batch is None:
+                return
+            yield batch
 
     def locate(self, batch: ChangeBatch, rows: pa.Int64Array | None) -> LocatedBatch:
         """Return the operations of a batch at some rows (None: all) with their places."""

@@ -241,15 +241,21 @@ def _common(one: SqlType, other: SqlType) -> SqlType:
     return SqlType(one.kind, scale=digits, timed=timed, zoned=one.zoned, base64=base64, item=one.item)
 
 
-def narrow_projection(wanted: FrameProjection, schema_json: Mapping[str, Any]) -> FrameProjection:
-    """Return the projection to a schema that a user gave, in Spark's JSON (`StructType.jsonValue`).
+def schema_from_spark(schema_json: Mapping[str, Any]) -> pa.Schema:
+    """Return a schema that a user gave, in Spark's JSON (`StructType.jsonValue`).
 
-    Raises: UsageError GG531 for a column that the frame does not have.
+    Raises: UsageError GG531 for a type that no frame has.
     """
     try:
-        schema = from_spark(schema_json)
+        return from_spark(schema_json)
     except KeyError as error:
         raise frame_error(f"no column of a frame can be `{error.args[0]}`", _types()) from None
+
+
+def narrow_projection(wanted: FrameProjection, schema: pa.Schema) -> FrameProjection:
+    """Return the projection to a schema that a user gave. Raises: UsageError GG531 for a column that the frame does not
+    have.
+    """
     for asked in schema:
         place = wanted.schema.get_field_index(asked.name)
         if place < 0:

@@ -6,7 +6,7 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ggfmt.frames.plan import Request, make_plan, narrow_projection
+from ggfmt.frames.plan import Request, make_plan, narrow_projection, schema_from_spark
 from ggfmt.frames.source import sign_plan, source_for
 from ggfmt.spark.runners import runner_for, send_package
 
@@ -34,6 +34,6 @@ def read_frame(spark: SparkSession, request: Request, schema: str | StructType |
         plan = make_plan(request, runner)
     if schema is not None:
         asked = spark.createDataFrame([], schema).schema if isinstance(schema, str) else schema
-        plan = replace(plan, wanted=narrow_projection(plan.wanted, asked.jsonValue()))
+        plan = replace(plan, wanted=narrow_projection(plan.wanted, schema_from_spark(asked.jsonValue())))
     register_source(spark)
     return spark.read.format("ggfmt").options(**sign_plan(plan)).load()

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from ggfmt.columnar.typed import is_scalar
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
-from ggfmt.frames.column_types import CLOCK, INSTANT, SCALARS, TEXT, change_type, type_name
+from ggfmt.frames.column_types import CLOCK, INSTANT, SCALARS, TEXT, change_type, named_type, type_name
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 BEFORE, AFTER = "before", "after"
@@ -71,6 +71,86 @@ def ddl_type(type: pa.DataType) -> str:
     if pa.types.is_list(type):
         return f"array<{ddl_type(type.value_type)}>"
     return type_name(type)
+
+
+_NESTED = {"struct", "map", "array"}
+_TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|[<>:,]|\w+(?:\s*\([^)]*\))?)", re.ASCII)
+
+
+class DdlError(ValueError):
+    """A text is no schema in DDL. The message names what is wrong in it."""
+
+
+def from_ddl(text: str) -> pa.Schema:
+    """Return the schema of DDL such as `ddl` makes. Raises: DdlError."""
+    return pa.schema(_DdlParser(text).fields())
+
+
+class _DdlParser:
+    """Parses the columns of a schema: names, each with a type of a value, `struct<...>`, `map<...>` or `array<...>`."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens: list[str] = []
+        place = 0
+        text = text.rstrip()
+        while place < len(text):
+            found = _TOKEN.match(text, place)
+            if found is None:
+                raise DdlError(f"it has `{text[place:].strip()[:1]}` where a column or a type should be")
+            self._tokens.append(found[1])
+            place = found.end()
+        self._tokens.reverse()
+
+    def _next(self) -> str:
+        return self._tokens.pop() if self._tokens else ""
+
+    def _skip(self, token: str) -> bool:
+        """Return whether the next token is this one, and go past it."""
+        if self._tokens[-1:] != [token]:
+            return False
+        self._tokens.pop()
+        return True
+
+    def _need(self, token: str) -> None:
+        if not self._skip(token):
+            raise DdlError(f"it lacks `{token}`" + (f" before `{self._tokens[-1]}`" if self._tokens else " at the end"))
+
+    def fields(self, end: str = "") -> list[pa.Field[Any]]:
+        """Return the fields up to the end of the text, or to a token."""
+        found: list[pa.Field[Any]] = []
+        while not found or self._skip(","):
+            name = self._next()
+            if not name or name in "<>:,":
+                raise DdlError(
+                    f"it has `{name}` where the name of a column should be" if name else "a column is missing"
+                )
+            self._skip(":")
+            name = name[1:-1].replace("``", "`") if name.startswith("`") else name
+            found.append(pa.field(name, self._type()))
+        if end:
+            self._need(end)
+        elif self._tokens:
+            raise DdlError(f"it has `{self._tokens[-1]}` behind the type of `{found[-1].name}`")
+        return found
+
+    def _type(self) -> pa.DataType:
+        name = self._next().lower()
+        if name not in _NESTED:
+            found = named_type(name)
+            if found is None:
+                raise DdlError(f"it has `{name}` where a type should be" if name else "a type is missing at its end")
+            return found
+        self._need("<")
+        if name == "struct":
+            return pa.struct(self.fields(">"))
+        first = self._type()
+        if name == "array":
+            self._need(">")
+            return pa.list_(first)
+        self._need(",")
+        second = self._type()
+        self._need(">")
+        return pa.map_(first, second)
 
 
 def from_spark(schema: Mapping[str, Any]) -> pa.Schema:

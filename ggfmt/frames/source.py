@@ -27,7 +27,7 @@ from pyspark.sql.datasource import (
 )
 
 from ggfmt.frames.batches import record_batches
-from ggfmt.frames.plan import Plan, frame_error, make_plan, narrow_projection, parse_request
+from ggfmt.frames.plan import Plan, frame_error, make_plan, narrow_projection, parse_request, schema_from_spark
 from ggfmt.frames.shapes import ddl
 from ggfmt.frames.stream import FrameStream
 from ggfmt.scan.runner import InProcess
@@ -84,7 +84,7 @@ class GgfmtSource(DataSource):
         return FrameStream(parse_request(self.options), self._narrowed(schema))
 
     def _narrowed(self, schema: StructType) -> Plan:
-        return replace(self._plan, wanted=narrow_projection(self._plan.wanted, schema.jsonValue()))
+        return replace(self._plan, wanted=narrow_projection(self._plan.wanted, schema_from_spark(schema.jsonValue())))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from ggfmt.frames.write import frame_writer  # it loads handlers, which workers that read do not need

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from runs import MOMENT, operation, output_files, write_lines
@@ -180,3 +182,38 @@ def test_a_time_with_a_zone_is_taken_as_it_is_told(source: Path) -> None:
         == parse_timestamp(datetime(2020, 1, 2, 3, 4, 5))
         == datetime(2020, 1, 2, 3, 4, 5)
     )
+
+
+def test_results_show_themselves_in_a_line_and_as_a_page(source: Path, tmp_path: Path) -> None:
+    arguments: dict[str, Any] = {"settings": LINES, "on_reject": "quarantine", "master": "none"}
+    result = ggfmt.convert(source, output=tmp_path / "out", **arguments)
+    size = source.stat().st_size
+    assert repr(result) == (
+        f"<ggfmt.Result: 21 operations read from 1 file ({size:,} bytes); 21 messages written to 1 file; "
+        f"1 record rejected, see `rejects`; in {tmp_path / 'out'}>"
+    )
+    page = result._repr_html_()
+    assert "<td>GG.TCUSTORD</td><td>21</td><td>0</td>" in page and "1 record rejected" in page
+    planned = ggfmt.convert(source, output=tmp_path / "other", dry_run=True, **arguments)
+    assert repr(planned) == "<ggfmt.Result: a dry run, which wrote nothing>"
+    assert planned.manifest == {}
+    out = tmp_path / "rows"
+    rows = ggfmt.consolidate(source, out, primary_keys="ID", on_reject="quarantine", master="none")
+    assert repr(rows) == f"<ggfmt.consolidate: 21 rows of 1 table; 0 unresolved; 1 record rejected; in {out}>"
+    assert rows == json.loads((out / "_ggfmt" / "manifest.json").read_bytes())
+    assert "<td>GG.TCUSTORD</td><td>21</td><td>21</td><td>0</td><td>ID</td>" in rows._repr_html_()
+    same = ggfmt.compare(out, out, key="ID")
+    assert "are the same; 1 table; 21 equal, 0 missing, 0 extra, 0 different rows" in repr(same)
+    assert "<td>21</td><td>0</td>" in same._repr_html_()
+
+
+def test_a_result_shows_no_credentials() -> None:
+    result = ggfmt.Result(
+        {"operations": {}, "handlers": {}, "operations_read": 0, "input_bytes": 0}, {"s3://me:key@b/o": {}}
+    )
+    assert "in s3://b/o" in repr(result)
+    assert "key" not in repr(result) + result._repr_html_()
+
+
+def test_the_package_lists_its_names_alone() -> None:
+    assert dir(ggfmt) == sorted(ggfmt.__all__)

@@ -25,7 +25,7 @@ from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.frames.batches import FrameProjection
-from ggfmt.frames.plan import Plan, narrow_projection, parse_request
+from ggfmt.frames.plan import Plan, narrow_projection, parse_request, schema_from_spark
 from ggfmt.frames.shapes import GENERIC, ddl, from_spark, typed
 from ggfmt.frames.source import FrameReader, sign_plan
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -389,7 +389,7 @@ def test_a_schema_comes_back_from_spark_as_it_was() -> None:
     for schema in (GENERIC, typed(WIDE), typed(TABLES["GG.ORDERS"])):
         told: Any = StructType.fromDDL(ddl(schema)).jsonValue()
         assert from_spark(told) == schema
-        assert narrow_projection(FrameProjection(schema), told).schema == schema
+        assert narrow_projection(FrameProjection(schema), schema_from_spark(told)).schema == schema
 
 
 def test_the_package_is_light() -> None:
@@ -407,7 +407,7 @@ def test_the_examples_of_the_page_run(spark: SparkSession, tmp_path: Path, capsy
     page = (Path(frames.__file__).parents[1] / "docs" / "dataframes.md").read_text(encoding="utf-8")
     reading = page.partition("\n## Writing\n")[0]
     examples = re.findall(r"^```python\n(.*?)^```", reading, re.MULTILINE | re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     names: dict[str, Any] = {"spark": spark}
     for example in examples:
         here = re.sub(r'"(changes/|dirdef/|state|operations)"', rf'"{tmp_path}/\1"', example)  # Spark started elsewhere

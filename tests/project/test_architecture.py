@@ -32,6 +32,7 @@ LAYERS: dict[str, set[str]] = {
     "location": {"diagnostics"},
     "scratch": {"signals"},
     "signals": set(),
+    "summary": {"java"},
     "version": set(),
     "without_pandas": set(),
     "spark": {"cores", "diagnostics", "kernels", "scratch", "signals", "without_pandas"},
@@ -43,7 +44,7 @@ LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
 LAYERS["scan"] = LAYERS["config"] | {"commit", "config", "cores", "location", "scratch", "signals", "without_pandas"}
 LAYERS["sinks"] = LAYERS["scan"] | {"scan", "version"}
-LAYERS["comparison"] = LAYERS["sinks"] | {"sinks"}
+LAYERS["comparison"] = LAYERS["sinks"] | {"sinks", "summary"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
 LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
 LAYERS["rows"] = LAYERS["frames"] | {"frames"}

@@ -306,7 +306,7 @@ def test_every_command_of_a_page_runs(block: str, checkout: Path) -> None:
 def test_every_example_for_programs_runs(checkout: Path) -> None:
     """One after the other, as in a notebook."""
     blocks = re.findall(r"```python\n(.*?)```", PAGES["ggfmt/docs/python.md"], re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names: dict[str, object] = {}
     for block in blocks:
         exec(block, names)

@@ -126,7 +126,7 @@ def test_files_of_a_chain_are_numbered_on_and_replaced(source: Path) -> None:
     lines = (*FILE_WRITER, *STORE)
     run(source, lines)
     added = run(source, lines, mode="append")
-    assert {re.sub(r".*_", "", entry["path"]) for entry in added.manifest["files"]} == {"00001.json"}  # type: ignore[index]
+    assert {re.sub(r".*_", "", entry["path"]) for entry in added.manifest["files"]} == {"00001.json"}
     found = verify(str(source.parent / "out"))
     assert found.findings == []
     assert found.messages == {("fw", "GG.TCUSTORD"): 8, ("fw", "GG.OTHER"): 2}

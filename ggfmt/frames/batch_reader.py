@@ -1,0 +1,64 @@
+"""Operations as record batches of Arrow, in this process: `ggfmt.scan`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from ggfmt.frames.batches import record_batches
+from ggfmt.frames.plan import Plan, Request, frame_error, make_plan, narrow_projection, schema_from_spark
+from ggfmt.frames.shapes import DdlError, from_ddl
+from ggfmt.scan.processes import InProcesses
+from ggfmt.scan.runner import interrupts
+from ggfmt.scan.splits import Split, Splits
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+def open_reader(request: Request, schema: str | pa.Schema | StructType | None = None) -> pa.RecordBatchReader:
+    """Return a reader of the operations of a request. The inputs are listed and inspected now, and read with the
+    reader.
+    """
+    with InProcesses() as runner:
+        plan = make_plan(request, runner)
+    if schema is not None:
+        plan = replace(plan, wanted=narrow_projection(plan.wanted, _arrow_schema(schema)))
+    return pa.RecordBatchReader.from_batches(plan.wanted.schema, _batches(plan))
+
+
+def _arrow_schema(schema: str | pa.Schema | StructType) -> pa.Schema:
+    """Return a schema that a user gave as one of Arrow. Raises: UsageError GG531."""
+    if isinstance(schema, pa.Schema):
+        return schema
+    if not isinstance(schema, str):
+        return schema_from_spark(schema.jsonValue())
+    try:
+        return from_ddl(schema)
+    except DdlError as error:
+        raise frame_error(
+            f"`schema` is no list of columns: {error}", "for example `seq bigint, after struct<ID: string>`"
+        ) from None
+
+
+def _batches(plan: Plan) -> Iterator[pa.RecordBatch]:
+    """Yield the operations file by file. An interrupt ends the batches, also if Arrow has ignored it."""
+    for split in _whole_files(plan):
+        batches = record_batches(plan.job, split, plan.wanted)
+        while True:
+            with interrupts() as came:
+                batch = next(batches, None)
+                if came:
+                    raise KeyboardInterrupt
+            if batch is None:
+                break
+            yield batch
+
+
+def _whole_files(plan: Plan) -> tuple[Split, ...]:
+    """Return a split for each file. It is read in pieces all the same, and no record of it crosses a boundary."""
+    inputs = {part.input.index: part.input for split in plan.splits for part in split.ranges}
+    return tuple(Splits([replace(item, whole=True) for item in inputs.values()], 1, 1).all)

@@ -1,0 +1,173 @@
+"""`ggfmt.scan` gives the operations of a frame without Spark, as record batches."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars
+import pyarrow as pa
+import pytest
+from frame_session import planned, rows
+from round_trips import STORY, TABLES, write_as, write_story
+from runs import operation, write_lines
+
+import ggfmt
+from ggfmt.diagnostics.diagnostic import Abend, UsageError
+from ggfmt.frames.shapes import GENERIC, DdlError, ddl, from_ddl, typed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FORMATS = ("json", "goldengate_streams_json", "xml", "avro_op_ocf", "canal_json", "debezium_json", "maxwell_json")
+SCHEMA = "seq bigint, op_ts timestamp, after struct<ID: bigint, `NAME` string>"
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    return write_story(tmp_path / "in.json", STORY)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_batches_are_those_of_a_frame(name: str, story: Path, tmp_path: Path) -> None:
+    folder, source = write_as(story, name, tmp_path / name)
+    given: dict[str, Any] = {**source.given}
+    found = ggfmt.scan(folder, None, name, **given).read_all()
+    assert found.schema == GENERIC
+    assert found.to_pylist(maps_as_pydicts="strict") == rows(planned(folder, name, source))
+    assert len(found) > 10
+
+
+@pytest.mark.spark
+def test_a_frame_of_spark_has_the_same_columns_and_rows(spark: SparkSession, tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(n, "GG.A", "IUD"[n % 3]) for n in range(30)])
+    for table, schema in ((None, None), ("GG.A", None), ("GG.A", "seq bigint, after struct<ID: string>")):
+        frame = ggfmt.read(spark, source, table=table, ops=["I", "U"], schema=schema)
+        batches = ggfmt.scan(source, table, ops=["I", "U"], schema=schema)
+        assert frame.columns == batches.schema.names
+        of_spark = frame.orderBy("seq").toArrow()
+        assert of_spark.to_pylist() == batches.read_all().cast(of_spark.schema).to_pylist()
+
+
+def test_records_are_read_as_a_whole_however_they_lie(tmp_path: Path) -> None:
+    """Also without a pass over the data before, which would find records that cross a boundary of splits."""
+    items = [operation(n, NOTE="n" * 90) for n in range(300)]
+    source = tmp_path / "in.json"
+    source.write_text("\n".join(json.dumps(item, indent=1) for item in items), encoding="utf-8")
+    (definition,) = ggfmt.schema(source, kind="json")
+    (tmp_path / definition.name).write_bytes(definition.content)
+    batches = ggfmt.scan(source, definitions=tmp_path / definition.name, split_size=1000)
+    assert batches.read_all().column("seq").to_pylist() == ggfmt.scan(source).read_all().column("seq").to_pylist()
+
+
+def test_each_file_is_opened_in_its_turn(tmp_path: Path) -> None:
+    for number in range(3):
+        write_lines(tmp_path / f"{number}.json", [operation(number)])
+    batches = ggfmt.scan(tmp_path)
+    assert batches.read_next_batch().num_rows == 1
+    (tmp_path / "2.json").unlink()
+    assert batches.read_next_batch().num_rows == 1
+    with pytest.raises(Abend, match="GG310"):
+        batches.read_next_batch()
+
+
+def test_a_schema_chooses_columns_and_types(story: Path) -> None:
+    by_text = ggfmt.scan(story, "GG.ORDERS", definitions=(), schema=SCHEMA)
+    assert by_text.schema.field("after").type == pa.struct([("ID", pa.int64()), ("NAME", pa.string())])
+    by_arrow = ggfmt.scan(story, "GG.ORDERS", schema=by_text.schema)
+    assert by_arrow.read_all() == by_text.read_all()
+
+
+def test_ddl_is_read_as_it_is_written() -> None:
+    for schema in (GENERIC, typed(TABLES["GG.ORDERS"]), pa.schema([("a ` b", pa.list_(pa.decimal128(12, 2)))])):
+        assert from_ddl(ddl(schema)) == schema
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "seq",
+        "seq int",
+        "seq bigint seq",
+        "seq bigint,",
+        "a struct<ID string",
+        "a map<string>",
+        "a;",
+        "a decimal(99,1)",
+    ],
+)
+def test_a_text_that_is_no_schema_is_refused(text: str, story: Path) -> None:
+    with pytest.raises(DdlError):
+        from_ddl(text)
+    with pytest.raises(UsageError, match=r"GG531.*`schema`"):
+        ggfmt.scan(story, schema=text)
+
+
+@pytest.mark.parametrize("schema", ["nothing string", "seq string", pa.schema([("seq", pa.int32())])])
+def test_a_schema_of_other_columns_is_refused(schema: str | pa.Schema, story: Path) -> None:
+    with pytest.raises(UsageError, match="GG531"):
+        ggfmt.scan(story, schema=schema)
+
+
+def test_pandas_and_polars_take_it(story: Path) -> None:
+    assert polars.DataFrame(ggfmt.scan(story)).shape == (len(STORY), len(GENERIC))
+    frame = ggfmt.scan(story, "GG.ORDERS").read_pandas()
+    assert list(frame.columns) == typed(TABLES["GG.ORDERS"]).names
+
+
+def test_errors_come_from_the_call_or_from_the_reader(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="GG310"):
+        ggfmt.scan(tmp_path / "nothing")
+    source = write_lines(tmp_path / "in.json", [operation(1), b"{broken", operation(2)])
+    batches = ggfmt.scan(source)
+    with pytest.raises(Abend, match="GG301") as caught:
+        batches.read_all()
+    assert caught.value.diagnostics[0].span.offset is not None
+    batches = ggfmt.scan(write_lines(tmp_path / "in.json", [operation(1)]))
+    write_lines(tmp_path / "in.json", [operation(1), operation(2)])
+    with pytest.raises(Abend, match="GG310"):
+        batches.read_all()
+
+
+def test_garbage_is_collected_between_batches(story: Path) -> None:
+    batches = ggfmt.scan(story)
+    batches.read_next_batch()
+    assert gc.isenabled()
+
+
+def test_an_interrupt_ends_the_reading(story: Path) -> None:
+    program = (
+        "import os, signal, sys, threading, ggfmt\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    while True: ggfmt.scan(sys.argv[1]).read_all()\n"
+        "except KeyboardInterrupt: print('interrupted')\n"
+    )
+    command = [sys.executable, "-c", program, str(story)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+def test_the_function_is_there_beside_the_package_of_its_name() -> None:
+    program = (
+        "import pickle, sys, ggfmt\n"
+        "function = ggfmt.scan\n"
+        "import ggfmt.scan.files, ggfmt.scan.scan as engine\n"
+        "assert ggfmt.scan is function and callable(function)\n"
+        "assert engine is sys.modules['ggfmt.scan.scan'] and engine is ggfmt.scan.scan\n"
+        "import ggfmt.scan.splits\n"
+        "assert ggfmt.scan.splits.Split.__name__ == 'Split'\n"
+        "from ggfmt import scan\n"
+        "assert scan is function\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    assert inspect.isfunction(ggfmt.scan) and "record batches" in (ggfmt.scan.__doc__ or "")
+    assert pickle.loads(pickle.dumps(ggfmt.scan)) is ggfmt.scan
