@@ -39,6 +39,7 @@ _READY = b"ready"
 _POLL_SECONDS = 0.2
 _PARENT_SECONDS = 0.1
 _STOP_SECONDS = 10.0
+_GRACE_SECONDS = 0.05
 _FOR_ALL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENAMETOOLONG}
 
 log = logging.getLogger("ggfmt")
@@ -49,7 +50,7 @@ class WorkerGone(Exception):
 
 
 class Worker:
-    """Another process, which runs one task after the other; see `serve`.
+    """Another process, which runs one task after the other; see `_serve`.
 
     A fork of this process starts in milliseconds, and has everything loaded. A new interpreter takes a third of a
     second, and can be started beside threads of any kind.
@@ -283,12 +284,25 @@ class InProcesses(InProcess):
             with signals.deferred():
                 for worker in self._workers:
                     worker.kill()
-                for thread in threads:
-                    if thread.ident is not None:
-                        thread.join()
+                _join(threads)
                 self._end()
             raise
+        with signals.deferred():
+            self._leave(threads)
         return tasks.results()
+
+    def _leave(self, threads: Sequence[threading.Thread]) -> None:
+        """Wait for the threads of workers. All tasks are done, so that one that is not ready yet is not needed."""
+        late = []
+        for worker, thread in zip(self._workers, threads, strict=False):
+            thread.join(_GRACE_SECONDS)
+            if thread.is_alive():
+                worker.kill()
+                late.append(worker)
+        _join(threads)  # nothing may be closed that a thread reads
+        for worker in late:
+            worker.end()
+        self._workers = [worker for worker in self._workers if worker not in late]
 
     def _start(self, count: int) -> int:
         """Start processes up to this number, as far as the system allows it; return how many of them there are."""
@@ -326,6 +340,12 @@ class InProcesses(InProcess):
                 worker.kill()
             for worker in workers:
                 worker.end()
+
+
+def _join(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        if thread.ident is not None:  # it was started
+            thread.join()
 
 
 @dataclass(frozen=True)

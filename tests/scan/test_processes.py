@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -57,13 +58,13 @@ def test_tasks_run_side_by_side_and_their_results_are_in_order(
     assert len({process for _, _, process in found}) == 2
     assert reported == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert sorted(received) == ["a", "b", "c", "d"]
-    assert _children() == set()
+    assert _left() == set()
 
 
 def test_one_task_stays_in_this_process() -> None:
     with InProcesses(2) as runner:
         assert runner.run(_process, [0]) == [os.getpid()]
-        assert _children() == set()
+        assert _left() == set()
 
 
 def _process(item: int, attempt: int) -> int:
@@ -75,6 +76,14 @@ def _children() -> set[int]:
     found = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(os.getpid())], capture_output=True, text=True)
     processes = (line.split() for line in found.stdout.splitlines())
     return {int(process) for process, name in processes if name != "ps"} - _others
+
+
+def _left() -> set[int]:
+    """As `_children`, after those that end by themselves."""
+    deadline = time.monotonic() + 5
+    while (found := _children()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
 
 
 _others: set[int] = set()
@@ -107,7 +116,7 @@ def test_a_task_whose_process_was_killed_runs_again(
         assert runner.run(partial(_die, os.getpid(), tmp_path, 2), [*range(6)]) == [*range(6)]
     assert "was killed by SIGKILL; its task runs again" in caplog.text
     assert len(list(tmp_path.iterdir())) == 2
-    assert _children() == set()
+    assert _left() == set()
 
 
 def test_a_task_whose_processes_are_always_killed_ends_the_run(
@@ -117,7 +126,7 @@ def test_a_task_whose_processes_are_always_killed_ends_the_run(
         runner.run(partial(_die, os.getpid(), tmp_path, MAX_ATTEMPTS), [*range(6)])
     assert ended.value.diagnostics[0].code == "GG505"
     assert len(list(tmp_path.iterdir())) == MAX_ATTEMPTS
-    assert _children() == set()
+    assert _left() == set()
 
 
 class _Unusual(Exception):
@@ -171,7 +180,7 @@ def test_an_interrupt_ends_all_processes_at_once() -> None:
     with InProcesses(3) as runner, pytest.raises(KeyboardInterrupt):
         runner.run(partial(_interrupt, os.getpid()), [*range(20)])
     assert time.monotonic() - began < 30
-    assert _children() == set()
+    assert _left() == set()
 
 
 def test_where_no_process_can_be_started_this_one_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,4 +190,18 @@ def test_where_no_process_can_be_started_this_one_does_the_work(monkeypatch: pyt
     monkeypatch.setattr(sys, "executable", "/nowhere")
     with InProcesses(3) as runner:
         assert set(runner.run(_process, [*range(4)])) == {os.getpid()}
-    assert _children() == set()
+    assert _left() == set()
+
+
+def test_a_process_that_starts_late_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n", encoding="utf-8")
+    slow.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    began = time.monotonic()
+    with InProcesses(3) as runner:
+        for _ in range(2):
+            assert set(runner.run(_process, [*range(4)])) == {os.getpid()}
+            assert not [thread for thread in threading.enumerate() if thread.name == "ggfmt-task"]
+    assert time.monotonic() - began < 30
+    assert _left() == set()
