@@ -14,10 +14,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 PATIENCE_SECONDS = 30.0
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -118,6 +122,40 @@ def deferred() -> Iterator[None]:
         _state.deferred -= 1
         if len(_state.received) > before:
             check()
+
+
+class JobEnd:
+    """The end of a job of another thread, which an interrupt does not prevent.
+
+    Locks of `threading` and `concurrent.futures` are partly code of Python. An interrupt in the middle of that code
+    leaves them locked, and then the thread of the job never ends. The queue here is code of C.
+    """
+
+    def __init__(self, job: Future[Any]) -> None:
+        self._ends: SimpleQueue[None] = SimpleQueue()
+        self._has_come = False
+        with deferred():
+            job.add_done_callback(lambda _: self._ends.put(None))
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the end, for some seconds at most; return whether it has come."""
+        if not self._has_come:
+            try:
+                self._ends.get(timeout=seconds)
+            except Empty:
+                return False
+            self._has_come = True
+        return True
+
+
+def call_on(threads: Executor, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """Call a function on another thread, and return its result or raise its exception."""
+    with deferred():
+        job = threads.submit(function, *arguments, **named)
+        ended = JobEnd(job)
+    ended.wait()
+    with deferred():
+        return job.result()
 
 
 @contextmanager

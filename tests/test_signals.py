@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from processes import descendants, processes
 from runs import operation, write_lines
 
 import ggfmt
+from ggfmt import signals
 
 CODES = {"INT": 130, "TERM": 143, "HUP": 129}
 NAMED = {"INT": "interrupted", "TERM": "interrupted by SIGTERM", "HUP": "interrupted by SIGHUP"}
@@ -300,6 +302,34 @@ def test_a_consolidation_ends_in_one_line(place: str, source: Path) -> None:
     code, told = interrupt(start(source, place, ["consolidate", "in", "-o", "rows", "--master", "local[2]"]), ["TERM"])
     assert (code, told) == (143, NAMED["TERM"] + NOTHING)
     assert left(source) == []
+
+
+def test_an_interrupt_while_a_job_is_awaited_does_not_stop_the_job() -> None:
+    """Python's own `wait` fails here: an interrupt in the middle of it leaves the lock of the future locked."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    interrupts = 0
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            for number in range(300):
+                going = threading.Event()
+                job = threads.submit(going.wait, 60)
+                ended = signals.JobEnd(job)
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0001 + number * 1e-6)
+                    while not ended.wait(0.00001):
+                        pass
+                except KeyboardInterrupt:
+                    interrupts += 1
+                going.set()
+                assert ended.wait(60)
+                assert job.result()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupts == 300
 
 
 PRINTING = {

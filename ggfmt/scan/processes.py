@@ -20,7 +20,8 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
@@ -382,9 +383,15 @@ class _Tasks(Generic[T, R]):
         self._failures: dict[int, BaseException] = {}
         self._changed = threading.Condition()
 
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        """Hold the lock. An interrupt in the middle of Python's code for it would leave it locked."""
+        with signals.deferred(), self._changed:
+            yield
+
     def take(self, here: bool) -> _Taken[T] | None:
         """Return a task to run, in this process if `here`. None if there is none for this process, or none at all."""
-        with self._changed:
+        with self._lock():
             while not (self.stopped or self._failures):
                 if self._again and not here:
                     number, before = self._again.popleft()
@@ -403,7 +410,7 @@ class _Tasks(Generic[T, R]):
         """Run a task and keep its result or its exception. Raises: WorkerGone if its process has ended."""
         try:
             result = run()
-            with self._changed:
+            with self._lock():
                 self._done[taken.number] = result
                 if self._received is not None:
                     self._received(result)
@@ -412,7 +419,7 @@ class _Tasks(Generic[T, R]):
         except WorkerGone:
             raise
         except Exception as error:
-            with self._changed:
+            with self._lock():
                 if _may_pass(error) and taken.before + 1 < MAX_ATTEMPTS:
                     log.info("a task runs again: %s", error)
                     self._again.append((taken.number, taken.before + 1))
@@ -422,7 +429,7 @@ class _Tasks(Generic[T, R]):
 
     def give_back(self, taken: _Taken[T], ending: str) -> None:
         """Let a task run again whose process has ended."""
-        with self._changed:
+        with self._lock():
             self._ending = ending
             if taken.before + 1 < MAX_ATTEMPTS and self._workers:
                 log.warning("a process that ggfmt started %s; its task runs again in another one", ending)
@@ -433,7 +440,7 @@ class _Tasks(Generic[T, R]):
 
     def lose_worker(self) -> None:
         """Take note that a worker takes no more tasks. Without any, nothing runs what killed one."""
-        with self._changed:
+        with self._lock():
             self._workers -= 1
             if not self._workers:
                 for number, _ in self._again:
@@ -441,20 +448,20 @@ class _Tasks(Generic[T, R]):
             self._changed.notify_all()
 
     def _leave(self) -> None:
-        with self._changed:
+        with self._lock():
             self._running -= 1
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
         """Wait for the tasks that run; return whether all are done, or none goes on after one that failed."""
-        with self._changed:
+        with self._lock():
             if self._running or (self._again and not self._failures):
                 self._changed.wait(seconds)
             return not self._running and (bool(self._failures) or not self._again)
 
     def stop(self) -> None:
         """Give out no more tasks."""
-        with self._changed:
+        with self._lock():
             self.stopped = True
             self._changed.notify_all()
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
+from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.failures import cause_of_exception, cause_of_job, clause, spark_error
 from ggfmt.spark.jobs import ContextJobs, Item, JobRunner, Jobs, Result, Tasks
@@ -68,14 +69,14 @@ class AttachedRunner(JobRunner):
         """The number of tasks that Spark runs at once, as far as it knows."""
         assert self._context is not None
         context = self._context
-        return self._threads.submit(lambda: int(context.defaultParallelism)).result()
+        return signals.call_on(self._threads, lambda: int(context.defaultParallelism))
 
     @property
     def version(self) -> str:
         """The version of Spark, and where it comes from."""
         assert self._context is not None
         context = self._context
-        return f"Spark {self._threads.submit(lambda: context.version).result()}"
+        return f"Spark {signals.call_on(self._threads, lambda: context.version)}"
 
     def __enter__(self) -> AttachedRunner:
         with ExitStack() as stack:
@@ -85,8 +86,8 @@ class AttachedRunner(JobRunner):
             if isinstance(self._existing, ActiveSpark):
                 self._context = self._existing.context
             else:
-                context = self._context = self._threads.submit(_new_context).result()
-                stack.callback(lambda: self._threads.submit(context.stop).result())
+                context = self._context = signals.call_on(self._threads, _new_context)
+                stack.callback(lambda: signals.call_on(self._threads, context.stop))
             archive = _send_to_workers(self._context, self._threads)
             self._jobs = _jobs(self._context, self._threads, archive)
             self._stack = stack.pop_all()
@@ -105,13 +106,13 @@ def send_to_context(context: SparkContext) -> None:
 
 def _send_to_workers(context: SparkContext, threads: ThreadPoolExecutor) -> str | None:
     if context not in _ready_contexts:
-        parallelism = threads.submit(lambda: int(context.defaultParallelism)).result()
+        parallelism = signals.call_on(threads, lambda: int(context.defaultParallelism))
 
         def ask(archive: str | None) -> list[Worker]:
             return ask_workers(_jobs(context, threads, archive), parallelism)
 
         def send() -> str:
-            return threads.submit(_add_package, context).result()
+            return signals.call_on(threads, _add_package, context)
 
         _ready_contexts[context] = prepare_workers(ask, send)
         warn_of_single_attempts(str(context.master), context._conf.get(MAX_FAILURES))
@@ -230,7 +231,7 @@ class ConnectRunner(JobRunner):
         """The version of the server's Spark."""
         assert self._session is not None
         session = self._session
-        return f"Spark {self._threads.submit(lambda: session.version).result()} by Spark Connect"
+        return f"Spark {signals.call_on(self._threads, lambda: session.version)} by Spark Connect"
 
     def __enter__(self) -> ConnectRunner:
         with ExitStack() as stack:
@@ -239,9 +240,9 @@ class ConnectRunner(JobRunner):
             if isinstance(self._spark, ConnectSpark):
                 self._session = self._spark.session
             else:
-                self._session = self._threads.submit(_new_session, self._spark).result()
+                self._session = signals.call_on(self._threads, _new_session, self._spark)
                 stop = self._session.stop
-                stack.callback(lambda: self._threads.submit(stop).result())
+                stack.callback(lambda: signals.call_on(self._threads, stop))
             self._server = _send_to_server(self._session, self._threads)
             self._jobs = ConnectJobs(self._session, self._threads, self._server.archive)
             self._stack = stack.pop_all()
@@ -332,14 +333,14 @@ def send_to_session(session: SparkSession) -> None:
 
 def _send_to_server(session: SparkSession, threads: ThreadPoolExecutor) -> Server:
     if session not in _ready_sessions:
-        master, failures, parallelism = threads.submit(_ask_server, session).result()
+        master, failures, parallelism = signals.call_on(threads, _ask_server, session)
 
         def ask(archive: str | None) -> list[Worker]:
             return ask_workers(ConnectJobs(session, threads, archive), parallelism)
 
         def send(directory: Path) -> str:
             archive = zip_package(directory)
-            threads.submit(session.addArtifacts, str(archive), pyfile=True).result()
+            signals.call_on(threads, session.addArtifacts, str(archive), pyfile=True)
             return archive.name
 
         with TemporaryDirectory(prefix="ggfmt-") as directory:

@@ -73,23 +73,27 @@ class Jobs(ABC):
         if not items:
             return []
         name = next(self._names)
-        job = self._threads.submit(self._collect, task, items, name)
-        watching = self._threads.submit(self._watch, job, name, len(items), progress) if progress else None
-        starting = self._threads.submit(self._look_for_start, job, name)
+        with signals.deferred():
+            job = self._threads.submit(self._collect, task, items, name)
+            ended = signals.JobEnd(job)
+            watching = self._threads.submit(self._watch, job, name, len(items), progress) if progress else None
+            starting = self._threads.submit(self._look_for_start, job, name)
         deadline = time.monotonic() + seconds
         try:
-            while wait([job], _POLL_SECONDS).not_done:  # wake up regularly: a signal may have reached another thread
+            while not ended.wait(_POLL_SECONDS):  # wake up regularly: a signal may have reached another thread
                 signals.check()
                 if time.monotonic() > deadline:
                     raise self._failed(f"not done within {seconds:.0f} seconds")
         except BaseException:
-            self._threads.submit(self._cancel, name)
-            wait([job], _CANCEL_SECONDS)
+            with signals.deferred():
+                self._threads.submit(self._cancel, name)
+            ended.wait(_CANCEL_SECONDS)
             raise
-        starting.cancel()
-        results = job.result()
-        if watching:
-            watching.result()
+        with signals.deferred():
+            starting.cancel()
+            results = job.result()
+            if watching:
+                watching.result()
         return results
 
     def _failed(self, reason: str, full: str = "") -> Abend:

@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["SparkRunner", "SparkSettings"]
 
 _ARCHIVE_SECONDS = 120.0
+_STOP_SECONDS = 30.0  # within which a Spark stops its executors and removes its files
 _MAX_SOCKET_DIRECTORY = 60
 
 log = logging.getLogger("ggfmt")
@@ -72,7 +73,7 @@ class SparkRunner:
         context: Any = self._context._jsc
         try:
             # Memory of all block managers: those of the executors, and that of the driver.
-            managers = self._threads.submit(lambda: context.sc().getExecutorMemoryStatus().size()).result()
+            managers = signals.call_on(self._threads, lambda: context.sc().getExecutorMemoryStatus().size())
         except (Py4JError, OSError):
             return 0
         return int(managers) - (not self.is_local)
@@ -182,16 +183,18 @@ class SparkRunner:
                 return jvm
 
         starting = self._threads.submit(start)
+        started = signals.JobEnd(starting)
         try:
             import pyspark  # noqa: F401 - it takes a while, and so does the JVM
 
-            wait([starting])
+            started.wait()
         finally:
+            started.wait()
             self._jvm = starting.result()
         gateway = {"PYSPARK_GATEWAY_PORT": str(self._jvm.port), "PYSPARK_GATEWAY_SECRET": self._jvm.secret}
         if python is not None:
             gateway["PYSPARK_PYTHON"] = python
-        self._threads.submit(self._connect, conf, gateway, not self.is_local).result()
+        signals.call_on(self._threads, self._connect, conf, gateway, not self.is_local)
 
     def _configuration(self, loopback: bool) -> dict[str, str]:
         conf = {
@@ -265,7 +268,8 @@ class SparkRunner:
     def _end(self) -> None:
         try:
             if self._jvm is not None:
-                self._threads.submit(self._disconnect).result()
+                # A Spark that does not respond is killed: then this thread ends too.
+                signals.JobEnd(self._threads.submit(self._disconnect)).wait(_STOP_SECONDS)
         finally:
             if self._jvm is not None:
                 self._jvm.stop(self._patience)

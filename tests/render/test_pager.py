@@ -167,6 +167,7 @@ def test_commands_with_long_output_page_it(
     assert len(in_file.read_text(encoding="utf-8").splitlines()) > 3
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_is_for_the_child_and_not_ignored_by_it() -> None:
     before = signal.getsignal(signal.SIGINT)
     program = "import signal; raise SystemExit(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"

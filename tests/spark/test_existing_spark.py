@@ -281,6 +281,7 @@ def test_spark_submit_on_a_cluster(place: Place) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("interruptible")
 def test_spark_connect(place: Place) -> None:
     """By an address, by SPARK_REMOTE, and by the session of a process, which goes on; also after Ctrl-C."""
     with connect_server(place.work) as address:

@@ -299,6 +299,22 @@ def test_a_jvm_that_dies_under_a_task(tmp_path: Path) -> None:
     assert len(temporary) == 1
 
 
+def test_a_spark_that_does_not_stop_is_killed(tmp_path: Path) -> None:
+    printed, here, temporary = run_script(
+        tmp_path,
+        """
+        from ggfmt.spark import session as module
+        module._STOP_SECONDS = 1.0
+        with SparkRunner(SparkSettings("local[2]")) as session:
+            assert session.run(lambda item, attempt: item, [1]) == [1]
+            jvm = session._jvm.process
+            os.kill(jvm.pid, signal.SIGSTOP)
+        print(jvm.returncode)
+        """,
+    )
+    assert (printed, here, temporary) == (f"{-signal.SIGKILL}\n", [], [])
+
+
 @pytest.mark.example("GG503")
 def test_a_start_that_fails_is_one_diagnostic_and_the_rest_is_told_at_debug(tmp_path: Path) -> None:
     given = {
