@@ -47,9 +47,11 @@ int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth) 
         child->required = required;
         switch (child->action) {
         case ENTER:
-            if (!PyArg_ParseTuple(argument, "Opp", &members_within, &child->takes, &child->in_text) ||
+            if (!PyArg_ParseTuple(argument, "Oip", &members_within, &child->takes, &child->in_text) ||
                 json_read_members(s, child, members_within, depth + 1) < 0)
                 return -1;
+            if (child->takes == COLUMNS)
+                s->root.takes = NOTHING;
             break;
         case IDENTITY:
         case NAMES:
@@ -109,6 +111,26 @@ int json_read_ops(JsonScanner *s, PyObject *ops) {
             own_text_read_optional(&op->token_text, token_text) < 0)
             return -1;
         op->letter = (char)letter;
+    }
+    return 0;
+}
+
+/* Reads which undeclared members are columns: (start of their names, action). They are members of the record itself, unless
+   an object in it has them. */
+int json_read_columns(JsonScanner *s, PyObject *columns) {
+    if (!PyTuple_Check(columns) || PyTuple_Size(columns) > MAX_COLUMN_MEMBERS)
+        return refuse("too many kinds of columns, or no tuple of them");
+    s->root.takes = COLUMNS;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(columns); i++) {
+        PyObject *prefix;
+        int action;
+        ColumnMembers *of = &s->columns[s->columns_count++];
+        if (!PyArg_ParseTuple(PyTuple_GetItem(columns, i), "O!i", &PyBytes_Type, &prefix, &action) ||
+            own_text_read(&of->prefix, prefix) < 0)
+            return -1;
+        if (action != BEFORE && action != AFTER && action != ROW)
+            return refuse("columns are of an image");
+        of->action = (enum Action)action;
     }
     return 0;
 }

@@ -1,9 +1,6 @@
 /* Images of records: objects whose members are the columns of a table. */
 #include "json_scan.h"
 
-/* Which columns of an image are kept: none, those of the key, or all. */
-enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
-
 static inline uint64_t *pair_word(JsonTable *table, int first, int second) {
     size_t words = ((size_t)table->names.count + 63) / 64;
     return &table->paired[(size_t)first * words + (size_t)second / 64];
@@ -31,16 +28,66 @@ Verdict json_keep_pairs(JsonScanner *s) {
     return TAKEN;
 }
 
-/* Takes one image from its brace to behind it. If the identity has states, the image must have all columns with a value in
-   it, and the scanner ignores the texts of its other columns. */
-static Verdict image(JsonScanner *s, JsonTable *table, const Identity *key, int old, Column *columns, enum Keep keep,
-                     int64_t row, const char **place, const char *end) {
-    const char *at = *place;
-    int expected = 0, last = -1, kinds, lacking = key->valued[old], mask = old ? IN_BEFORE : IN_AFTER;
+/* Begins an image: chooses where its values go. */
+static Image begin_image(const JsonScanner *s, JsonTable *table, int old, int64_t row) {
+    const Rows *rows = &table->base.rows;
+    const Identity *key = &s->identities[s->base.last]; /* the record's: its table is known */
+    Image image = {old ? rows->before : rows->after, KEEP_ALL, old, row, 0, -1, key->valued[old]};
+    if (s->row_only) {
+        int chosen = old == (s->op == 'D');
+        image.columns = chosen ? rows->after : rows->before;
+        image.keep = chosen ? KEEP_ALL : old && s->key_updates ? KEEP_KEYS : KEEP_NONE;
+    }
+    if (s->purpose != ROWS)
+        image.keep = KEEP_NONE;
     if (++table->stamp == 0) { /* all stamps are used up */
         memset(table->stamps, 0, (size_t)table->names.count * sizeof(uint32_t));
         table->stamp = 1;
     }
+    return image;
+}
+
+/* Takes the value of a column, from its start to behind it. If the identity has states, the image must have all columns with
+   a value in it, and the scanner ignores the texts of its other columns. */
+static inline Verdict column_value(JsonScanner *s, JsonTable *table, Image *image, int found, const char **place,
+                                   const char *end) {
+    const Identity *key = &s->identities[s->base.last];
+    int kinds, mask = image->old ? IN_BEFORE : IN_AFTER;
+    if (table->stamps[found] == table->stamp)
+        return ODD;
+    table->stamps[found] = table->stamp;
+    Span span;
+    const char *at = spanned(*place, end, &span, &kinds);
+    if (at == NULL)
+        return ODD;
+    if (table->takes.data != NULL &&
+        (!(kinds & table->takes.data[found]) || (s->purpose == ROWS && found < image->expected)))
+        return ODD;
+    if (table->paired != NULL && note_pair(s, table, image->last, found) < 0)
+        return NO_MEMORY;
+    image->last = found;
+    image->expected = found + 1;
+    int state = key->states.data == NULL ? mask : key->states.data[found];
+    if (state & NOT_NAMED)
+        return ODD;
+    image->lacking -= key->states.data != NULL && (state & mask);
+    if ((state & mask) && (image->keep == KEEP_ALL || (image->keep == KEEP_KEYS && table->is_key[found]))) {
+        Verdict verdict = put_span(&image->columns[found], image->row, &span, end);
+        if (verdict != TAKEN)
+            return verdict;
+    } else if (span.escaped) {
+        at = json_value(span.start - 1, end); /* check its escapes */
+        if (at == NULL)
+            return ODD;
+    }
+    *place = at;
+    return TAKEN;
+}
+
+/* Takes one image from its brace to behind it. */
+static Verdict whole_image(JsonScanner *s, JsonTable *table, int old, int64_t row, const char **place, const char *end) {
+    const char *at = *place;
+    Image image = begin_image(s, table, old, row);
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);
@@ -52,48 +99,26 @@ static Verdict image(JsonScanner *s, JsonTable *table, const Identity *key, int 
         if (at >= end || *at != '"')
             return ODD;
         at++;
-        int found = key_here(&table->names, expected, at, end);
+        int found = key_here(&table->names, image.expected, at, end);
         if (found < 0) {
             int escaped;
             const char *close = json_string(at, end, &escaped);
             if (close == NULL || escaped || (found = keys_find(&table->names, at, (size_t)(close - at))) < 0)
                 return ODD;
         }
-        if (table->stamps[found] == table->stamp)
-            return ODD;
-        table->stamps[found] = table->stamp;
         at = json_space(at + table->names.all[found].length + 1, end);
         if (at >= end || *at != ':')
             return ODD;
-        Span span;
-        at = spanned(json_space(at + 1, end), end, &span, &kinds);
-        if (at == NULL)
-            return ODD;
-        if (table->takes.data != NULL && (!(kinds & table->takes.data[found]) || (s->purpose == ROWS && found < expected)))
-            return ODD;
-        if (table->paired != NULL && note_pair(s, table, last, found) < 0)
-            return NO_MEMORY;
-        last = found;
-        int state = key->states.data == NULL ? mask : key->states.data[found];
-        if (state & NOT_NAMED)
-            return ODD;
-        lacking -= key->states.data != NULL && (state & mask);
-        if ((state & mask) && (keep == KEEP_ALL || (keep == KEEP_KEYS && table->is_key[found]))) {
-            Verdict verdict = put_span(&columns[found], row, &span, end);
-            if (verdict != TAKEN)
-                return verdict;
-        } else if (span.escaped) {
-            at = json_value(span.start - 1, end); /* check its escapes */
-            if (at == NULL)
-                return ODD;
-        }
-        expected = found + 1;
+        at = json_space(at + 1, end);
+        Verdict verdict = column_value(s, table, &image, found, &at, end);
+        if (verdict != TAKEN)
+            return verdict;
         at = json_space(at, end);
         if (at >= end)
             return ODD;
         if (*at == '}') {
             *place = at + 1;
-            return lacking ? ODD : TAKEN;
+            return image.lacking ? ODD : TAKEN;
         }
         if (*at != ',')
             return ODD;
@@ -101,36 +126,58 @@ static Verdict image(JsonScanner *s, JsonTable *table, const Identity *key, int 
     }
 }
 
+/* Takes an undeclared member of the record as a column of an image, from the start of its value to behind it. All columns of
+   an image come together, behind the members that the table and the image depend on. */
+Verdict json_column(JsonScanner *s, const char *name, size_t length, const char **place, const char *end) {
+    const ColumnMembers *of = s->columns;
+    while (of < s->columns + s->columns_count &&
+           (length < of->prefix.length || memcmp(name, of->prefix.data, of->prefix.length) != 0))
+        of++;
+    if (of == s->columns + s->columns_count || s->parts_met != s->identity_parts || (!s->op && (s->row_only || of->action == ROW)))
+        return ODD;
+    int old = of->action == BEFORE || (of->action == ROW && s->op == 'D');
+    Verdict verdict = json_find_table(s);
+    if (verdict != TAKEN)
+        return verdict;
+    JsonTable *table = (JsonTable *)s->base.table;
+    int *count = old ? &s->old_count : &s->new_count, *done = old ? &s->old_done : &s->new_done;
+    if (!*done) {
+        *(old ? &s->before : &s->after) = (Span){name, name, LITERAL, 0, 0};
+        *count = *done = 1;
+        s->image = begin_image(s, table, old, s->base.row);
+    } else if (s->image.old != old) {
+        return ODD;
+    }
+    if (s->purpose != ROWS && table->takes.data == NULL) { /* any image will do */
+        *place = json_value(*place, end);
+        return *place == NULL ? ODD : TAKEN;
+    }
+    name += of->prefix.length;
+    length -= of->prefix.length;
+    int found = key_here(&table->names, s->image.expected, name, end);
+    if (found < 0 && (found = keys_find(&table->names, name, length)) < 0)
+        return ODD;
+    return column_value(s, table, &s->image, found, place, end);
+}
+
 /* A member has one object or, if images are listed, a list of objects. */
 Verdict json_images(JsonScanner *s, int old, const char **place, const char *end, int *count) {
     JsonTable *table = (JsonTable *)s->base.table;
-    const Rows *rows = &table->base.rows;
-    Column *columns = old ? rows->before : rows->after;
-    const Identity *key = &s->identities[s->base.last]; /* the record's: its table is known */
-    enum Keep keep = KEEP_ALL;
-    if (s->row_only) {
-        int chosen = old == (s->op == 'D');
-        columns = chosen ? rows->after : rows->before;
-        keep = chosen ? KEEP_ALL : old && s->key_updates ? KEEP_KEYS : KEEP_NONE;
-    }
-    *count = 0;
-    if (s->purpose != ROWS) {
-        keep = KEEP_NONE;
-        if (table->takes.data == NULL) { /* any image will do */
-            *count = 1;
-            *place = json_value(*place, end);
-            return *place == NULL ? ODD : TAKEN;
-        }
+    if (s->purpose != ROWS && table->takes.data == NULL) { /* any image will do */
+        *count = 1;
+        *place = json_value(*place, end);
+        return *place == NULL ? ODD : TAKEN;
     }
     if (!s->listed) {
         *count = 1;
-        return image(s, table, key, old, columns, keep, s->base.row, place, end);
+        return whole_image(s, table, old, s->base.row, place, end);
     }
+    *count = 0;
     if (*place >= end || **place != '[')
         return ODD;
     const char *at = json_space(*place + 1, end);
     for (;;) {
-        Verdict verdict = image(s, table, key, old, columns, keep, s->base.row + *count, &at, end);
+        Verdict verdict = whole_image(s, table, old, s->base.row + *count, &at, end);
         if (verdict != TAKEN)
             return verdict;
         ++*count;

@@ -376,6 +376,7 @@ static Verdict member(JsonScanner *s, Node *node, const char **place, const char
 Verdict json_object(JsonScanner *s, Node *node, const char **place, const char *end) {
     const char *at = *place;
     uint64_t seen = 0;
+    int columns = 0;
     int expected = node->first, *followed = &node->first; /* expect the members in the order of the last record */
     if (at >= end || *at != '{')
         return ODD;
@@ -389,18 +390,23 @@ Verdict json_object(JsonScanner *s, Node *node, const char **place, const char *
             return ODD;
         const char *name = at;
         Node *child = child_named(node, expected, at, (size_t)(close - at));
-        if (child == NULL && !node->takes)
+        if (child == NULL && node->takes == NOTHING)
             return ODD;
         at = json_space(close + 1, end);
         if (at >= end || *at != ':')
             return ODD;
         at = json_space(at + 1, end);
         Verdict verdict;
-        if (child == NULL) {
+        if (child == NULL && node->takes == COLUMNS) {
+            columns = 1;
+            verdict = escaped ? ODD : json_column(s, name, (size_t)(close - name), &at, end);
+        } else if (child == NULL) {
             verdict = other_member(s, node, name, (size_t)(close - name), escaped, &at, end);
         } else {
             int number = (int)(child - node->children);
             if (seen & (uint64_t)1 << number)
+                return ODD;
+            if (node->takes == COLUMNS && (columns || seen >> number)) /* order decides what is a column */
                 return ODD;
             seen |= (uint64_t)1 << number;
             *followed = number;

@@ -9,17 +9,17 @@
 #include <stdlib.h>
 
 static int make(Scanner *base, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"members", "ops", "rules", "row_only", "key_updates", "row_token", "purpose", NULL};
+    static char *names[] = {"members", "ops", "rules", "row_only", "key_updates", "row_token", "purpose", "columns", NULL};
     JsonScanner *s = (JsonScanner *)base;
-    PyObject *members, *ops, *rules, *row_token;
+    PyObject *members, *ops, *rules, *row_token, *columns = Py_None;
     int purpose = ROWS;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!ppO|i", names, &PyTuple_Type, &members, &PyDict_Type, &ops,
-                                     &PyDict_Type, &rules, &s->row_only, &s->key_updates, &row_token, &purpose))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!ppO|iO", names, &PyTuple_Type, &members, &PyDict_Type, &ops,
+                                     &PyDict_Type, &rules, &s->row_only, &s->key_updates, &row_token, &purpose, &columns))
         return -1;
     if (purpose < ROWS || purpose > DEFINITIONS)
         return refuse("there is no such purpose");
     s->purpose = (enum Purpose)purpose;
-    if (json_read_members(s, &s->root, members, 0) < 0 || json_read_ops(s, ops) < 0 ||
+    if ((columns != Py_None && json_read_columns(s, columns) < 0) || json_read_members(s, &s->root, members, 0) < 0 || json_read_ops(s, ops) < 0 ||
         image_rules_read(&s->rules, rules) < 0)
         return -1;
     return own_text_read_optional(&s->row_token, row_token);
@@ -36,6 +36,8 @@ static void free_scanner(Scanner *base) {
         free(s->identities[i].parts);
         free(s->identities[i].states.data);
     }
+    for (int i = 0; i < s->columns_count; i++)
+        free(s->columns[i].prefix.data);
     free(s->identities);
     free(s->row_token.data);
     free(s->ops);

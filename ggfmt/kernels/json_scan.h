@@ -19,9 +19,16 @@ enum { STRINGS = 1, NULLS = 2, INTEGERS = 4, NUMBERS = 8, BOOLEANS = 16, NESTED 
    their values are known, and notes which column came next to which. */
 enum Purpose { ROWS, DEFINITIONS };
 
+/* Which columns of an image are kept. */
+enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
+
+/* What an object may have besides its declared members: nothing, anything, or columns. */
+enum { NOTHING, ANYTHING, COLUMNS };
+
 /* A state: the image has a value of the column, or the record does not name the column at all. */
 enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4 };
 
+enum { MAX_COLUMN_MEMBERS = 2 };
 enum { MAX_MEMBERS = 64, MAX_SLOTS = 48, MAX_DEPTH = 8, MAX_TOKENS = 48, MAX_ROW_DIGITS = 11, MAX_PAIRED = 4096 };
 
 typedef struct {
@@ -37,7 +44,7 @@ typedef struct Node {
     enum Action action;
     int required;
     int place;      /* of a slot, or of a part of the identity; -1 for none */
-    int takes;      /* the kinds of values that the member takes; of an object, whether it may have unknown members */
+    int takes;      /* the kinds of values that the member takes; of an object, what else it may have */
     int in_text;    /* the object is in a string */
     OwnText same;   /* the bytes that the member must have */
     OwnText token;  /* the name of the token that the member makes; of an object, the prefix for tokens of unknown members */
@@ -85,9 +92,28 @@ typedef struct {
     int rank;
 } OpName;
 
+/* Undeclared members that are columns: how their names start, and the image that they are of: BEFORE, AFTER or ROW. */
+typedef struct {
+    OwnText prefix;
+    enum Action action;
+} ColumnMembers;
+
+/* An image while its columns are taken. */
+typedef struct {
+    Column *columns; /* where the values go */
+    enum Keep keep;
+    int old;
+    int64_t row;
+    int expected; /* the column that most likely comes next */
+    int last;     /* the column before; -1 for none */
+    int lacking;  /* how many columns with a value are still to come, if the identity has states */
+} Image;
+
 typedef struct {
     Scanner base;
     Node root;
+    ColumnMembers columns[MAX_COLUMN_MEMBERS];
+    int columns_count;
     int slots;
     int identity_parts; /* the number of parts of an identity */
     int row_only;
@@ -119,6 +145,7 @@ typedef struct {
     int whole; /* the scanner has seen the whole record, and so all parts of its identity */
     int old_count, new_count;
     int old_done, new_done;
+    Image image; /* whose columns are members of the record */
 } JsonScanner;
 
 static inline Verdict put_span(Column *column, int64_t row, const Span *span, const char *end) {
@@ -180,6 +207,7 @@ static inline const char *spanned(const char *at, const char *end, Span *span, i
 /* json_grammar.c */
 void json_node_free(Node *node);
 int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth);
+int json_read_columns(JsonScanner *s, PyObject *columns);
 int json_read_ops(JsonScanner *s, PyObject *ops);
 
 /* json_tables.c */
@@ -192,6 +220,9 @@ void json_free_table(Table *table);
 
 /* json_images.c: all images of a member, from the start of its value to behind it. */
 Verdict json_images(JsonScanner *s, int old, const char **place, const char *end, int *count);
+
+/* An undeclared member that is a column, from the start of its value to behind it. */
+Verdict json_column(JsonScanner *s, const char *name, size_t length, const char **place, const char *end);
 
 /* Adds the pairs of columns of the record in hand, which is taken, to those of its table. */
 Verdict json_keep_pairs(JsonScanner *s);

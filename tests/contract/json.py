@@ -78,6 +78,18 @@ def row(table: str = "S.T", op: str = "I", more: str = "", **columns: object) ->
     return f'{{"table":"{table}","op_type":"{op}","op_ts":"t","pos":"7"{more},{body}}}'.encode()
 
 
+def flat(text: bytes, delimiter: str = ".") -> bytes:
+    """A record with the columns of its images as members of its own, at the end."""
+    record = json.loads(text)
+    images = {name: record.pop(name) for name in ("before", "after") if name in record}
+    columns = {f"{name}{delimiter}{column}": value for name in images for column, value in images[name].items()}
+    return json.dumps(record | columns).encode()
+
+
+def renamed(text: bytes, **names: str) -> bytes:
+    return json.dumps({names.get(name, name): value for name, value in json.loads(text).items()}).encode()
+
+
 def as_by_default(case: Case) -> bool:
     return not {"metaColumnsTemplate", "beforeObjectName"} & set(case.options)
 
@@ -114,5 +126,23 @@ CONTRACTS = {
             row("S.U", A="x"),
         ],
         alone=rows_by_default,
+    ),
+}
+
+# Other records, by the options that they were written with
+_RECORDS = CONTRACTS["json"].records[:5]  # without a type that is not an operation
+_TEMPLATE = (
+    "${objectname[table]},${optype[op_type]},${timestamp[op_ts]},${position[pos]},${token[r].R},${alltokens[tokens]}"
+)
+SHAPES: dict[str, tuple[list[bytes], dict[str, str]]] = {
+    "flattened": ([flat(record) for record in _RECORDS], {"flatten": "true"}),
+    "flattened with _": ([flat(record, "_") for record in _RECORDS], {"flatten": "true", "flattenDelimiter": "_"}),
+    "with other images": (
+        [renamed(record, before="old", after="new") for record in _RECORDS],
+        {"beforeObjectName": "old", "afterObjectName": "new"},
+    ),
+    "by a template": (
+        [_RECORDS[0][:-1] + b',"r":"B"}', line(op="D", image="before", more=',"tokens":{"R":"A"}', ID=2)],
+        {"metaColumnsTemplate": _TEMPLATE},
     ),
 }

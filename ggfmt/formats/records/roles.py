@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
@@ -71,6 +72,18 @@ class Token(NamedTuple):
     when: str | None = None
 
 
+class Columns(Enum):
+    """Undeclared members of an object that are columns, as `Grammar.columns` says.
+
+    Declared members must come before them, and in the order of the declaration.
+    """
+
+    COLUMNS = 2
+
+
+COLUMNS = Columns.COLUMNS
+
+
 class OpToken(NamedTuple):
     """An operation type that adds a token with a text, unless the operation has a token of this name."""
 
@@ -90,7 +103,7 @@ class Role:
     takes     kinds of JSON values; None: the kinds of the field's type
     required  the record is odd if it lacks the member
     within    for an object: the class that declares its members
-    others    how to treat undeclared members of an object: odd (False), skip (True), or take as tokens
+    others    how to treat undeclared members of an object: odd (False), skip (True), take as tokens, or as columns
     in_text   the condition under which a string contains the object
     """
 
@@ -101,12 +114,18 @@ class Role:
     argument: Any = None
     rank: int = 0
     within: type[msgspec.Struct] | None = None
-    others: Token | bool = False
+    others: Token | Columns | bool = False
     in_text: str | None = None
 
-    def named(self, name: str, takes: int = ANY) -> Member:
-        """Return a member with this role that no class declares."""
-        return _member(name, self, None, takes, frozenset(), ())
+    def named(self, name: str, takes: int = ANY, token: Token | None = None) -> Member:
+        """Return a member with this role, and perhaps a token, that no class declares."""
+        member = _member(name, self, None, takes, frozenset(), ())
+        return member if token is None else member._replace(token=_token(name, token))
+
+    def around(self, name: str, members: Sequence[Member]) -> Member:
+        """Return an object with this role, that of `enter`, and its members, which no class declares."""
+        member = self.named(name)
+        return member._replace(argument=(tuple(members), *member.argument[1:]))
 
 
 def skip(takes: int | None = None, when: str | None = None) -> Role:
@@ -184,7 +203,7 @@ def same(value: bytes, required: bool = False, when: str | None = None) -> Role:
 def enter(
     within: type[msgspec.Struct] | None = None,
     required: bool = True,
-    others: Token | bool = False,
+    others: Token | Columns | bool = False,
     in_text: str | None = None,
     when: str | None = None,
 ) -> Role:
@@ -205,11 +224,15 @@ class Grammar(NamedTuple):
     """The records of a dialect as the scanner takes them.
 
     row_token  the token with the number of an operation in its record, if the record has several; after all others
+    columns    which undeclared members are columns: how their names start, and BEFORE, AFTER or ROW for their image.
+               They are members of the object whose role has the `others` COLUMNS, or, without one, of the record.
+               None: no undeclared member is a column, and declared members have any order.
     """
 
     members: tuple[Member, ...]
     ops: Ops
     row_token: str | None = None
+    columns: tuple[tuple[bytes, int], ...] | None = None
 
 
 NO_RECORDS = Grammar((), {})  # every record is odd, until the first operation determines a grammar
@@ -272,12 +295,12 @@ def _member(
     token = None if field is None else field.token(conditions)
     own: tuple[bytes | None, int, bytes | None] | None = None
     if token is not None:
-        text = name if token.name is None else token.name
-        own = text.encode(), token.rank, None if token.unless is None else token.unless.encode()
+        own = _token(name, token)
     if role.action == ENTER:
         within = role.within if field is None else field.within(role)
         members = tuple(_members(within, conditions, notes, (*place, name)))
-        argument = members, role.others is not False, role.in_text in conditions
+        others = role.others.value if isinstance(role.others, Columns) else int(role.others is not False)
+        argument = members, others, role.in_text in conditions
         if isinstance(role.others, Token):
             own = (role.others.name or "").encode(), role.others.rank, None
     elif role.action in (SKIP, SLOT, TOKENS):
@@ -286,6 +309,11 @@ def _member(
     elif role.action == LIST:
         argument, own = argument.encode(), (b"", role.rank, None)
     return Member(name.encode(), role.action, role.required, argument, own)
+
+
+def _token(name: str, token: Token) -> tuple[bytes, int, bytes | None]:
+    text = name if token.name is None else token.name
+    return text.encode(), token.rank, None if token.unless is None else token.unless.encode()
 
 
 @dataclass(frozen=True)

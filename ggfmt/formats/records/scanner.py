@@ -120,6 +120,11 @@ class ScannedBatch:
         return len(self) if column.present is None else int(column.present.true_count)
 
 
+def is_plain(name: str) -> bool:
+    """Return whether JSON shows a name as it is: the scanner compares names as they are written."""
+    return _ODD_IN_NAME.isdisjoint(name)
+
+
 MAX_IDENTITIES = 16 << 20  # bytes; a scanner keeps all identities that it binds
 
 
@@ -146,13 +151,11 @@ class Scanner:
         self, grammar: Grammar, row_only: bool, key_updates: bool, with_tokens: bool, purpose: int = ROWS
     ) -> None:
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
-        ops = {
-            text.encode(): _op(meaning, with_tokens)
-            for text, meaning in grammar.ops.items()
-            if _ODD_IN_NAME.isdisjoint(text)
-        }
+        ops = {text.encode(): _op(meaning, with_tokens) for text, meaning in grammar.ops.items() if is_plain(text)}
         row_token = grammar.row_token.encode() if grammar.row_token is not None and with_tokens else None
-        self._native = native.JsonScanner(members, ops, image_rules(), row_only, key_updates, row_token, purpose)
+        self._native = native.JsonScanner(
+            members, ops, image_rules(), row_only, key_updates, row_token, purpose, grammar.columns
+        )
         self._with_tokens = with_tokens
         self._numbers: dict[str, int] = {}
         self._columns: dict[str, tuple[str, ...]] = {}
@@ -178,7 +181,7 @@ class Scanner:
         """
         if len(identity) > self._room:
             return False
-        if any(not _ODD_IN_NAME.isdisjoint(name) for name in definition.column_names):
+        if not all(map(is_plain, definition.column_names)):
             return False
         self.forget(definition.full_name)
         self._room -= len(identity)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from contract import Contract, contract_of, qlik
+from contract import json as json_contract
 from contract.arcion import CURSOR, GOOD
 from contract.rules import known_tables, source_of_records
 from dialects import EVERYTHING, Read, chunk_bytes, lines, read, told
@@ -117,8 +118,9 @@ def files(draw: st.DrawFn, contract: Contract) -> bytes:
 
 # Besides the records of the contracts: those with other members for the same thing.
 SHAPES = {name: (contract_of(name), told(name)) for name in SCANNED} | {
-    f"qlik_json {shape}": (replace(contract_of("qlik_json"), records=records), told("qlik_json", **options))
-    for shape, (records, options) in qlik.SHAPES.items()
+    f"{name} {shape}": (replace(contract_of(name), records=records, told_of_records=options), told(name, **options))
+    for name, shapes in (("json", json_contract.SHAPES), ("qlik_json", qlik.SHAPES))
+    for shape, (records, options) in shapes.items()
 }
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
@@ -21,11 +22,15 @@ from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OP_WORDS
+from ggfmt.formats.goldengate.scanned_metadata import metadata_heads, metadata_members
 from ggfmt.formats.json.files import is_json_row
 from ggfmt.formats.json.values import raw_members, scalar_text
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, non_null
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch, is_plain
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import name_of_fields
 
@@ -49,6 +54,7 @@ class OptionDialect(Dialect):
     record = _Members
     transaction_tokens = TRANSACTION_TOKENS
     empty_old_is_none = True
+    scanned = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -90,6 +96,32 @@ class OptionDialect(Dialect):
         position = None if roles.position is None else self._text(record, roles.position)
         tokens = self._tokens(record, name) if self.with_tokens else {}
         return (Change(name, op, self._time(record, name), position, before, after, tokens),)
+
+    # The scanner
+
+    def first_grammar(self) -> Grammar | None:
+        return self.grammar({})
+
+    def grammar(self, record: _Members) -> Grammar | None:
+        key = self._roles.key_columns
+        return self._make_grammar(key is not None and self.names[key] in record)
+
+    def _make_grammar(self, with_key: bool) -> Grammar | None:
+        """Return the grammar of records with or without a key; None if the scanner cannot take them."""
+        images = self.image_members() if self._roles.name else None
+        if with_key not in self._grammars and images is not None:
+            names = [*self.names, *(member.name.decode() for member in images.members)]
+            metadata = metadata_members(self.names, self._roles, with_key)
+            if metadata is not None and len(set(names)) == len(names):
+                self._grammars[with_key] = images._replace(members=(*metadata, *images.members), ops=self._ops)
+        return self._grammars.get(with_key)
+
+    def image_members(self) -> Grammar | None:
+        """Return a grammar with the images alone; None if the scanner cannot take them."""
+        raise NotImplementedError
+
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray]:
+        return metadata_heads(scanned, self.names, self._roles)
 
     def of_images(self, members: _Members) -> _Members:
         """Return the members that are not metadata."""
@@ -150,6 +182,9 @@ class JsonRow(OptionDialect):
             return image, None
         return None, None if op == "T" and not columns else image
 
+    def image_members(self) -> Grammar:
+        return Grammar((), {}, columns=((b"", roles.ROW),))
+
 
 class JsonByOptions(OptionDialect):
     """Dialect of the operation model, with metadata or images that depend on options."""
@@ -174,6 +209,18 @@ class JsonByOptions(OptionDialect):
         if op in "DT" and after is not None and bytes(after) == b"{}":
             after = None
         return before, after
+
+    def image_members(self) -> Grammar | None:
+        options: JsonOptions = self.options
+        names = (options.before_object_name, options.after_object_name)
+        if not all(map(is_plain, names)):
+            return None
+        if not options.flatten:
+            return Grammar((roles.before().named(names[0]), roles.after().named(names[1])), {})
+        old, new = (name + options.flatten_delimiter for name in names)
+        if old.startswith(new) or new.startswith(old) or any(name.startswith((old, new)) for name in self.names):
+            return None  # a member may be a column of both images, or metadata too
+        return Grammar((), {}, columns=((old.encode(), roles.BEFORE), (new.encode(), roles.AFTER)))
 
     def _with_prefix(self, members: _Members, prefix: str) -> Raw | None:
         columns = {name[len(prefix) :]: value for name, value in members.items() if name.startswith(prefix)}

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.formats.api.format import Context, WriterSettings
@@ -21,11 +22,15 @@ from ggfmt.formats.connect.values import read_as
 from ggfmt.formats.goldengate.kafkaconnect import INSERT, REFUSE, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.scanned_metadata import metadata_heads, metadata_members
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
+from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, non_null
 from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.roles import Grammar
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import Column, TableDef, name_of_fields
 
@@ -48,12 +53,14 @@ class _Schema:
 class KafkaConnect(Dialect):
     record = dict[str, Raw]
     transaction_tokens = TRANSACTION_TOKENS
+    scanned = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self.options: KafkaConnectOptions = source.options or KafkaConnectOptions()
         self._ops = dict(zip(op_keys(self.options), OP_TYPES, strict=True))
         self._schemas: dict[bytes, _Schema] = {}
+        self._scanned: tuple[MetaColumn, ...] = ()  # the metadata in the latest grammar
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -94,6 +101,54 @@ class KafkaConnect(Dialect):
         tokens = metadata.tokens(table) if self.with_tokens else {}
         described = self._describe(table, schema, keys)
         return (Change(table, op, metadata.op_ts(), metadata.position(), before, after, tokens, described),)
+
+    # The scanner
+
+    def grammar(self, record: dict[str, Raw]) -> Grammar | None:
+        schema, wrapped = None, record.keys() == {"schema", "payload"}
+        if wrapped:
+            schema = None if non_null(record["schema"]) is None else self._schema(record["schema"])
+            record = raw_members(record["payload"])
+        columns = self._metadata(record) if schema is None else schema.metadata
+        places = _roles(columns)
+        row = tuple(name for name in record if name not in {column.name for column in columns})
+        by_image = row == _IMAGES if schema is None else schema.by_image
+        if (schema is None and not places.name) or (schema is not None and schema.flags):
+            return None
+        with_key = places.key_columns is not None and columns[places.key_columns].name in record
+        key = wrapped, schema is None, by_image, with_key, columns
+        if key not in self._grammars:
+            grammar = self._make_grammar(wrapped, schema is not None, by_image, columns, with_key)
+            if grammar is None:
+                return None
+            self._grammars[key] = grammar
+        self._scanned = columns
+        return self._grammars[key]
+
+    def _make_grammar(
+        self, wrapped: bool, described: bool, by_image: bool, columns: tuple[MetaColumn, ...], with_key: bool
+    ) -> Grammar | None:
+        metadata = metadata_members([column.name for column in columns], _roles(columns), with_key, both_tokens=True)
+        if metadata is None:
+            return None
+        images = [replace(role, required=True) for role in (roles.before(), roles.after())]
+        named = [role.named(name) for role, name in zip(images, _IMAGES, strict=True)]
+        members = (*metadata, *(named if by_image else ()))
+        if len({member.name for member in members}) < len(members):
+            return None
+        of_columns = () if by_image else ((b"", roles.ROW),)
+        if wrapped:
+            schema = roles.identity(required=True) if described else roles.same(b"null", required=True)
+            members = schema.named("schema"), roles.enter(others=roles.COLUMNS).around("payload", members)
+        return Grammar(members, self._ops, columns=of_columns)
+
+    def scannable(self, table: TableDef) -> bool:
+        names = table.column_names
+        return not any(name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in names for name in names)
+
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray]:
+        columns = self._scanned
+        return metadata_heads(scanned, [column.name for column in columns], _roles(columns))
 
     def _metadata(self, names: Mapping[str, Any]) -> tuple[MetaColumn, ...]:
         """Return the metadata fields of a message: those of the template in the options, or else the fixed ones
