@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import msgspec
+import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dms import DmsOptions
 from ggfmt.formats.json.values import raw_members, raw_texts
-from ggfmt.formats.records import problems
+from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.scanner import ScannedBatch, is_plain
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 _OPS = {"load": "I", "insert": "I", "update": "U", "delete": "D", "create": "I", "read": "I"}
@@ -27,6 +29,8 @@ _OF_SNAPSHOT = ("load", "read")
 _TRUNCATES = ("truncate-table", "TruncateTable")  # as others are spelt in records, and by the description
 _TYPES = ("data", "control")
 _STRUCTURE = frozenset({"record-type", "operation", "schema-name", "table-name", "stream-position"})
+
+_COMMITTED, _UNCOMMITTED = "commit-timestamp", "timestamp"  # the conditions are the members with the time
 
 _KINDS = {
     "BOOLEAN": Kind.BOOLEAN,
@@ -61,11 +65,42 @@ class DmsControl(msgspec.Struct, gc=False):
     definition: DmsTable | None = msgspec.field(default=None, name="table-def")
 
 
+class DmsMetadata(msgspec.Struct):
+    """The members of `metadata` for the scanner; the exact reader takes their texts."""
+
+    kind: Annotated[Raw, roles.same(b'"data"', required=True)] = msgspec.field(default=ABSENT, name="record-type")
+    operation: Annotated[Raw, roles.op()] = ABSENT
+    schema: Annotated[Raw, roles.identity()] = msgspec.field(default=ABSENT, name="schema-name")
+    table: Annotated[Raw, roles.identity(required=True)] = msgspec.field(default=ABSENT, name="table-name")
+    position: Annotated[Raw, roles.slot(roles.STRING | roles.NULL | roles.INTEGER)] = msgspec.field(
+        default=ABSENT, name="stream-position"
+    )
+    commit: Annotated[
+        Raw, roles.slot(roles.STAMP, required=True, when=_COMMITTED), roles.skip(roles.NULL, when=_UNCOMMITTED)
+    ] = msgspec.field(default=ABSENT, name="commit-timestamp")
+    timestamp: Annotated[Raw, roles.slot(roles.STAMP | roles.NULL, when=_UNCOMMITTED), roles.Token(when=_COMMITTED)] = (
+        ABSENT
+    )
+    snapshot: Annotated[Raw, roles.skip(0)] = ABSENT  # odd: the operation decides on this token
+
+
+class DmsRecord(msgspec.Struct):
+    """The members of a record for the scanner, besides the image before."""
+
+    metadata: Annotated[Raw, roles.enter(DmsMetadata, others=roles.Token())] = ABSENT
+    data: Annotated[Raw, roles.row()] = ABSENT
+    control: Annotated[Raw, roles.skip()] = ABSENT
+
+
 _control = msgspec.json.Decoder(DmsControl).decode
 
 
 class Dms(Dialect):
     record = dict[str, Raw]
+    scanned = True
+    ops: ClassVar[roles.Ops] = {
+        **_OPS, **{word: roles.OpToken(_OPS[word], "snapshot", "true", rank=1) for word in _OF_SNAPSHOT}
+    }  # fmt: skip
     transaction_tokens = ("transaction-id",)
     partial_before = True
     keeps_json = frozenset({Kind.STRING})
@@ -116,6 +151,23 @@ class Dms(Dialect):
 
     def passed_over(self, record: Any) -> Sequence[str]:
         return [name for name in record if name not in self._members]
+
+    # The scanner
+
+    def grammar(self, record: Mapping[str, Raw]) -> roles.Grammar | None:
+        image = self.options.before_image
+        if not is_plain(image) or image in ("metadata", "data", "control"):
+            return None
+        committed = raw_texts(record["metadata"]).get("commit-timestamp")
+        grammar = self.make_grammar(DmsRecord, (_COMMITTED if committed else _UNCOMMITTED,), ())
+        return grammar._replace(members=(*grammar.members, roles.old().named(image)))
+
+    def scannable(self, table: TableDef) -> bool:
+        return not self._prefix or not any(name.startswith(self._prefix) for name in table.column_names)
+
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray]:
+        time = next(name for name in (_COMMITTED, _UNCOMMITTED) if name in scanned.places)
+        return scanned.values(time), scanned.values("stream-position")
 
     def _change(
         self, table: str, op: str, before: Raw | None, after: Raw | None, metadata: Mapping[str, Any]

@@ -176,8 +176,9 @@ class DialectDiscovery(Discovery):
         elif known is None or self._scanner.bind_alias(identity, name):
             return
         else:
-            columns = tuple(Column(column, TEXT) for column in known.types)
-            self._scanner.bind(identity, TableDef(name, columns), [_TAKES[kind] for kind in known.types.values()])
+            definition = TableDef(name, tuple(Column(column, TEXT) for column in known.types))
+            if self._dialect.scannable(definition):
+                self._scanner.bind(identity, definition, [_TAKES[kind] for kind in known.types.values()])
 
     def _forget(self, name: str) -> None:
         """Forget how images of a table are checked, since something new is known of it."""
