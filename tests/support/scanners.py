@@ -14,7 +14,7 @@ from ggfmt import kernels
 from ggfmt.formats.records.scanner import ScannedBatch
 
 # Formats that are read without a scanner.
-UNSCANNED = frozenset({"arcion_csv", "dms_json", "json_row", "kafkaconnect_json"})
+UNSCANNED = frozenset({"arcion_csv"})
 
 
 _NOTHING = object()
