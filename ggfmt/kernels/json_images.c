@@ -91,11 +91,11 @@ static Verdict whole_image(JsonScanner *s, JsonTable *table, int old, int64_t ro
     if (at >= end || *at != '{')
         return ODD;
     at = json_space(at + 1, end);
-    if (s->purpose != ROWS && at < end && *at == '}') {
+    if (at < end && *at == '}') { /* for ROWS, an image without columns may be out of place */
         *place = at + 1;
-        return TAKEN;
+        return s->purpose != ROWS || (old && s->op == 'U' && !image.lacking) ? TAKEN : ODD;
     }
-    for (;;) { /* for ROWS, an image without columns is odd: it may be out of place */
+    for (;;) {
         if (at >= end || *at != '"')
             return ODD;
         at++;
