@@ -16,7 +16,20 @@ from ggfmt.version import VERSION as __version__
 if TYPE_CHECKING:
     from ggfmt.cli import main
     from ggfmt.commands.conversion import Result
-    from ggfmt.commands.functions import compare, consolidate, convert, lint, preview, schema
+    from ggfmt.commands.functions import (
+        changes,
+        compare,
+        consolidate,
+        convert,
+        current,
+        history,
+        lint,
+        preview,
+        read,
+        register,
+        scan,
+        schema,
+    )
     from ggfmt.diagnostics.codes import Severity
     from ggfmt.diagnostics.diagnostic import (
         Abend,
@@ -27,8 +40,6 @@ if TYPE_CHECKING:
         Span,
         UsageError,
     )
-    from ggfmt.frames import read, register, scan
-    from ggfmt.rows import changes, current, history
 
 __all__ = [
     "Abend",
@@ -57,15 +68,14 @@ __all__ = [
 ]
 
 _ERRORS = ("Abend", "CommittedWithErrors", "ConfigurationError", "Diagnostic", "GgfmtError", "Span", "UsageError")
-_FUNCTIONS = ("compare", "consolidate", "convert", "lint", "preview", "schema")
+_COMMANDS = ("compare", "consolidate", "convert", "lint", "preview", "schema")
+_FUNCTIONS = (*_COMMANDS, "changes", "current", "history", "read", "register", "scan")
 _MODULES = {
     **dict.fromkeys(_FUNCTIONS, "ggfmt.commands.functions"),
     "Result": "ggfmt.commands.conversion",
     **dict.fromkeys(_ERRORS, "ggfmt.diagnostics.diagnostic"),
     "Severity": "ggfmt.diagnostics.codes",
     "main": "ggfmt.cli",
-    **dict.fromkeys(("changes", "current", "history"), "ggfmt.rows"),
-    **dict.fromkeys(("read", "register", "scan"), "ggfmt.frames"),
 }
 
 

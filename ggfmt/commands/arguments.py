@@ -10,6 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, get_args
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
+from ggfmt.options.property_values import PropertyValue, property_text
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 Path = str | PathLike[str]
 Paths = Path | Sequence[Path] | None
-Properties = Mapping[str, str] | Sequence[str] | None
+Properties = Mapping[str, PropertyValue] | Sequence[str] | None
 
 
 def ignore_warnings(_: Sequence[Diagnostic]) -> None:
@@ -62,13 +63,13 @@ def lines(properties: Properties) -> list[str]:
         return words(properties)
     from ggfmt.config.properties import line_of
 
-    return [line_of(key, value) for key, value in properties.items()]
+    return [line_of(key, property_text(key, value)) for key, value in properties.items()]
 
 
 def pairs(properties: Properties, what: str, example: str = "`spark.driver.memory=2g`") -> tuple[tuple[str, str], ...]:
     """Properties without escapes, such as those of Spark: of a mapping, or of texts like `KEY=VALUE`."""
     if isinstance(properties, Mapping):
-        return tuple((str(key), str(value)) for key, value in properties.items())
+        return tuple((key, property_text(key, value)) for key, value in properties.items())
     split = []
     for text in words(properties):
         key, equals, value = text.partition("=")

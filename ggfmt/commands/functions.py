@@ -1,5 +1,7 @@
-"""The Python functions of the commands; `ggfmt` has their names."""
+"""The functions for programs; `ggfmt` has their names."""
 
+from ggfmt import frames, rows
+from ggfmt.commands.api import api_function
 from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
@@ -13,9 +15,16 @@ from ggfmt.commands.inspection import (
     run_preview,
 )
 
-convert = python_function(ConvertRequest, run_conversion, "convert")
-consolidate = python_function(ConsolidateRequest, run_consolidation, "consolidate")
-compare = python_function(CompareRequest, run_comparison, "compare")
-preview = python_function(PreviewRequest, run_preview, "preview")
-schema = python_function(SchemaRequest, make_schemas, "schema")
-lint = python_function(LintRequest, find_mistakes, "lint")
+convert = api_function(python_function(ConvertRequest, run_conversion, "convert"), ConvertRequest)
+consolidate = api_function(python_function(ConsolidateRequest, run_consolidation, "consolidate"), ConsolidateRequest)
+compare = api_function(python_function(CompareRequest, run_comparison, "compare"), CompareRequest)
+preview = api_function(python_function(PreviewRequest, run_preview, "preview"), PreviewRequest)
+schema = api_function(python_function(SchemaRequest, make_schemas, "schema"), SchemaRequest)
+lint = api_function(python_function(LintRequest, find_mistakes, "lint"), LintRequest)
+# Their arguments are those of `consolidate` as far as both have them.
+read = api_function(frames.read, ConsolidateRequest)
+register = api_function(frames.register)
+scan = api_function(frames.scan, ConsolidateRequest)
+current = api_function(rows.current, ConsolidateRequest)
+history = api_function(rows.history, ConsolidateRequest)
+changes = api_function(rows.changes, ConsolidateRequest)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from ggfmt.frames.plan import Request
+    from ggfmt.options.property_values import PropertyValue
 
     Path = str | PathLike[str]
 
@@ -32,7 +33,7 @@ def read(
     schema: str | StructType | None = None,
     split_size: int | None = None,
     discover: bool | None = None,
-    **input_options: str,
+    **input_options: PropertyValue,
 ) -> DataFrame:
     """Return the operations in files as a frame of a session, classic or of Spark Connect.
 
@@ -58,7 +59,7 @@ def read(
     require(FRAMES, spark)
     from ggfmt.frames.session import read_frame
 
-    request = _request(paths, input_format, table, definitions, ops, split_size, discover, input_options)
+    request = make_request(paths, input_format, table, definitions, ops, split_size, discover, input_options)
     return read_frame(spark, request, schema)
 
 
@@ -72,7 +73,7 @@ def scan(
     schema: str | pa.Schema | StructType | None = None,
     split_size: int | None = None,
     discover: bool | None = None,
-    **input_options: str,
+    **input_options: PropertyValue,
 ) -> pa.RecordBatchReader:
     """Return the operations in files as record batches of Arrow, without Spark.
 
@@ -90,7 +91,7 @@ def scan(
     """
     from ggfmt.frames.batch_reader import open_reader
 
-    request = _request(paths, input_format, table, definitions, ops, split_size, discover, input_options)
+    request = make_request(paths, input_format, table, definitions, ops, split_size, discover, input_options)
     return open_reader(request, schema)
 
 
@@ -109,7 +110,7 @@ def as_paths(given: Path | Sequence[Path]) -> tuple[str, ...]:
     return tuple(fspath(path) for path in ([given] if isinstance(given, (str, PathLike)) else given))
 
 
-def _request(
+def make_request(
     paths: Path | Sequence[Path],
     input_format: str,
     table: str | None,
@@ -117,9 +118,11 @@ def _request(
     ops: Iterable[str] | None,
     split_size: int | None,
     discover: bool | None,
-    input_options: Mapping[str, str],
+    input_options: Mapping[str, PropertyValue],
 ) -> Request:
+    """Return the request of a function's arguments. Raises: UsageError for values of wrong types."""
     from ggfmt.frames.plan import Request
+    from ggfmt.options.property_values import property_text
 
     return Request(
         as_paths(paths),
@@ -127,7 +130,7 @@ def _request(
         table,
         None if ops is None else frozenset(ops),
         as_paths(definitions),
-        input_options,
+        {name: property_text(name, value) for name, value in input_options.items()},
         split_size,
         discover=discover,
     )

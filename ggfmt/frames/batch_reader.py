@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from ggfmt.diagnostics.argument_names import NamesSource, arguments_named, current_names
+from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, Request, frame_error, make_plan, narrow_projection, schema_from_spark
 from ggfmt.frames.shapes import DdlError, from_ddl
@@ -27,7 +29,7 @@ def open_reader(request: Request, schema: str | pa.Schema | StructType | None = 
         plan = make_plan(request, runner)
     if schema is not None:
         plan = replace(plan, wanted=narrow_projection(plan.wanted, _arrow_schema(schema)))
-    return pa.RecordBatchReader.from_batches(plan.wanted.schema, _batches(plan))
+    return pa.RecordBatchReader.from_batches(plan.wanted.schema, _batches(plan, current_names()))
 
 
 def _arrow_schema(schema: str | pa.Schema | StructType) -> pa.Schema:
@@ -44,15 +46,18 @@ def _arrow_schema(schema: str | pa.Schema | StructType) -> pa.Schema:
         ) from None
 
 
-def _batches(plan: Plan) -> Iterator[pa.RecordBatch]:
+def _batches(plan: Plan, names: NamesSource | None) -> Iterator[pa.RecordBatch]:
     """Yield the operations file by file. An interrupt ends the batches, also if Arrow has ignored it."""
     for split in _whole_files(plan):
         batches = record_batches(plan.job, split, plan.wanted)
         while True:
-            with interrupts() as came:
-                batch = next(batches, None)
-                if came:
-                    raise KeyboardInterrupt
+            try:
+                with arguments_named(names), interrupts() as came:
+                    batch = next(batches, None)
+                    if came:
+                        raise KeyboardInterrupt
+            except GgfmtError as error:
+                raise error.with_traceback(None) from None  # as errors of the function itself
             if batch is None:
                 break
             yield batch

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from ggfmt.options.property_values import PropertyValue
     from ggfmt.rows.query import ExtraRows, Kind, OnUnfit, Order, RowQuery
 
     Path = str | PathLike[str]
@@ -38,7 +39,7 @@ def current(
     strict: bool = False,
     on_unfit: OnUnfit = "error",
     starts_empty: bool = False,
-    **input_options: str,
+    **input_options: PropertyValue,
 ) -> DataFrame:
     """Return the rows of a table after the last operation in some files.
 
@@ -87,7 +88,7 @@ def history(
     strict: bool = False,
     on_unfit: OnUnfit = "error",
     starts_empty: bool = False,
-    **input_options: str,
+    **input_options: PropertyValue,
 ) -> DataFrame:
     """Return every version that the rows of a table had (a slowly changing dimension); the arguments are those of
     `current`.
@@ -120,7 +121,7 @@ def changes(
     strict: bool = False,
     on_unfit: OnUnfit = "error",
     starts_empty: bool = False,
-    **input_options: str,
+    **input_options: PropertyValue,
 ) -> DataFrame:
     """Return the net changes of a table between two points in time: one row for each key whose row is new (`_op` is
     `I`), changed (`U`) or deleted (`D`). The arguments are those of `current`.
@@ -166,17 +167,16 @@ def _rows(
     base: DataFrame | None,
     query: RowQuery,
     strict: bool,
-    input_options: Mapping[str, str],
+    input_options: Mapping[str, PropertyValue],
 ) -> DataFrame:
     from ggfmt.spark.features import FRAMES, require
 
     require(FRAMES, spark)
     from ggfmt.commit.names import counted
-    from ggfmt.frames import as_paths
-    from ggfmt.frames.plan import Request
+    from ggfmt.frames import make_request
     from ggfmt.rows.frames import rows_frame
 
-    request = Request(as_paths(paths), input_format, table, None, as_paths(definitions), input_options)
+    request = make_request(paths, input_format, table, definitions, None, None, None, input_options)
     keys = [name.strip() for name in primary_keys.split(",")] if isinstance(primary_keys, str) else primary_keys
     frame, staged, wanted = rows_frame(spark, request, query, keys, types, base, strict)
     operations = staged.staged[table].stats.operations.total() if table in staged.staged else 0

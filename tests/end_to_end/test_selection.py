@@ -65,9 +65,9 @@ def test_a_pattern_without_a_table(changes: Path, tmp_path: Path) -> None:
         lambda: ggfmt.consolidate(changes, tmp_path / "o", master="none", table=["TCUSTORD", "NONE"]),
         lambda: ggfmt.schema(changes, table=["TCUSTORD", "NONE"]),
     ):
-        with pytest.raises(UsageError, match=r"GG315.*`--table` names `NONE`"):
+        with pytest.raises(UsageError, match=r"GG315.*`table` names `NONE`"):
             run()
-    with pytest.raises(UsageError, match=r"GG315.*`--exclude` names `NONE`"):
+    with pytest.raises(UsageError, match=r"GG315.*`exclude` names `NONE`"):
         ggfmt.consolidate(changes, tmp_path / "o", master="none", table="TCUSTORD", exclude="NONE")
     assert not (tmp_path / "o").exists()
 

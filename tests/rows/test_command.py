@@ -445,7 +445,7 @@ def test_a_value_that_a_later_operation_replaces_need_not_fit_its_type(tmp_path:
     place = found.span
     assert (found.code, place.table, place.field, place.position) == ("GG530", "S.T", "N", f"{1:020d}")
     assert (place.file, place.offset) == (str(tmp_path / "history.json"), 0)
-    assert found.help == "give `--type 'S.T.N=string'`, or `--on-unfit null` or `unresolved`"
+    assert found.help == 'give `types={"S.T.N": "string"}`, or `on_unfit="null"` or `unresolved`'
 
 
 def test_values_that_no_operation_set_are_counted_by_column(tmp_path: Path) -> None:
@@ -756,7 +756,7 @@ def test_an_empty_input_is_as_with_run(tmp_path: Path, caplog: pytest.LogCapture
             changes, output=tmp_path / "messages", to="json", master="none", checkpoint=tmp_path / "other"
         ),
     ):
-        with pytest.raises(UsageError, match=r"GG310.*no file to read.*--allow-empty"):
+        with pytest.raises(UsageError, match=r"GG310.*no file to read.*`allow_empty=True`"):
             call()
     with caplog.at_level("INFO", "ggfmt"):
         assert ggfmt.consolidate(changes, out, **told, allow_empty=True) == {}

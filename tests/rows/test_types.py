@@ -169,8 +169,8 @@ def test_a_value_that_the_type_does_not_have_is_an_error_at_its_place(misfits: P
     assert (found.code, found.span.table, found.span.field) == ("GG530", "s.t", "moment")
     assert found.span.file == str(misfits)
     assert "`infinity`" in found.message
-    assert "--type 's.t.moment=string'" in str(found.help)
-    assert "--on-unfit" in str(found.help)
+    assert 'types={"s.t.moment": "string"}' in str(found.help)
+    assert "on_unfit" in str(found.help)
     assert not (tmp_path / "out").exists()
 
 
