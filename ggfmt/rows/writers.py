@@ -331,11 +331,20 @@ class _AvroWriter(RowWriter):
         self._writer = fastavro.write.Writer(out, avro_schema(schema, table), codec="deflate")
 
     def write(self, batch: pa.RecordBatch) -> None:
-        for row in batch.to_pylist(maps_as_pydicts="strict"):
+        for row in _rows(batch):
             self._writer.write(row)
 
     def close(self) -> None:
         self._writer.flush()
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Return rows with maps as dictionaries: Arrow does so itself from 19 on."""
+    rows: list[dict[str, Any]] = batch.to_pylist()
+    for name in (field.name for field in batch.schema if pa.types.is_map(field.type)):
+        for row in rows:
+            row[name] = None if row[name] is None else dict(row[name])
+    return rows
 
 
 def avro_schema(schema: pa.Schema, table: str) -> dict[str, Any]:
