@@ -192,12 +192,18 @@ def frame_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
 
 
 def columns_of(frame: DataFrame) -> str:
-    """Return the columns of all tables in a frame of maps, for the option `columns`, after a pass over all rows.
+    """Return the columns of all tables in a frame, for the option `columns`, after a pass over all rows.
 
-    The columns of a table are in its order if each of them is in an image with all columns before it.
+    In a frame of maps the columns of a table are in its order if each of them is in an image with all columns before
+    it; in a frame of structs they are the fields.
     """
     from pyspark.sql import functions
+    from pyspark.sql.types import StructType
 
+    structs = [frame.schema[name].dataType for name in (AFTER, BEFORE) if name in frame.columns]
+    if structs and isinstance(structs[0], StructType):
+        tables = sorted(row.table for row in frame.select("table").dropna().distinct().collect())
+        return json.dumps(dict.fromkeys(tables, structs[0].fieldNames()), ensure_ascii=False)
     images = functions.explode(functions.array(AFTER, BEFORE)).alias("image")
     names = functions.posexplode(functions.map_keys("image")).alias("place", "name")
     places = frame.select("table", images).select("table", names).groupBy("table", "name").agg({"place": "max"})

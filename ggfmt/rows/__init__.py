@@ -39,13 +39,14 @@ def current(
     strict: bool = False,
     on_unfit: OnUnfit = "error",
     starts_empty: bool = False,
+    discover: bool | None = None,
     **input_options: PropertyValue,
 ) -> DataFrame:
     """Return the rows of a table after the last operation in some files.
 
     paths          files, directories or globs, as INPUT of `ggfmt run`; the executors read them
     table          the full name of the table
-    input_format, definitions, input_options  as in `ggfmt.read`
+    input_format, definitions, discover, input_options  as in `ggfmt.read`
     primary_keys   the columns that identify a row, if definitions do not have a key: names, or one text with commas
     types          types of columns in place of those of the source: `{"PLACED": "string"}`
     base           a snapshot of all rows before the operations, with the names of the table's columns
@@ -68,7 +69,18 @@ def current(
     """
     query = _query("current", as_of, None, order, keep, on_unfit, starts_empty)
     return _rows(
-        spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
+        spark,
+        paths,
+        table,
+        input_format,
+        definitions,
+        primary_keys,
+        types,
+        base,
+        query,
+        strict,
+        discover,
+        input_options,
     )
 
 
@@ -88,6 +100,7 @@ def history(
     strict: bool = False,
     on_unfit: OnUnfit = "error",
     starts_empty: bool = False,
+    discover: bool | None = None,
     **input_options: PropertyValue,
 ) -> DataFrame:
     """Return every version that the rows of a table had (a slowly changing dimension); the arguments are those of
@@ -100,7 +113,18 @@ def history(
     """
     query = _query("history", as_of, None, order, keep, on_unfit, starts_empty)
     return _rows(
-        spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
+        spark,
+        paths,
+        table,
+        input_format,
+        definitions,
+        primary_keys,
+        types,
+        base,
+        query,
+        strict,
+        discover,
+        input_options,
     )
 
 
@@ -121,6 +145,7 @@ def changes(
     strict: bool = False,
     on_unfit: OnUnfit = "error",
     starts_empty: bool = False,
+    discover: bool | None = None,
     **input_options: PropertyValue,
 ) -> DataFrame:
     """Return the net changes of a table between two points in time: one row for each key whose row is new (`_op` is
@@ -133,7 +158,18 @@ def changes(
     """
     query = _query("changes", as_of, since, order, keep, on_unfit, starts_empty)
     return _rows(
-        spark, paths, table, input_format, definitions, primary_keys, types, base, query, strict, input_options
+        spark,
+        paths,
+        table,
+        input_format,
+        definitions,
+        primary_keys,
+        types,
+        base,
+        query,
+        strict,
+        discover,
+        input_options,
     )
 
 
@@ -167,6 +203,7 @@ def _rows(
     base: DataFrame | None,
     query: RowQuery,
     strict: bool,
+    discover: bool | None,
     input_options: Mapping[str, PropertyValue],
 ) -> DataFrame:
     from ggfmt.spark.features import FRAMES, require
@@ -176,7 +213,7 @@ def _rows(
     from ggfmt.frames import make_request
     from ggfmt.rows.frames import rows_frame
 
-    request = make_request(paths, input_format, table, definitions, None, None, None, input_options)
+    request = make_request(paths, input_format, table, definitions, None, None, discover, input_options)
     keys = [name.strip() for name in primary_keys.split(",")] if isinstance(primary_keys, str) else primary_keys
     frame, staged, wanted = rows_frame(spark, request, query, keys, types, base, strict)
     operations = staged.staged[table].stats.operations.total() if table in staged.staged else 0

@@ -151,5 +151,7 @@ def test_the_columns_of_a_frame_of_maps_can_be_found(spark: SparkSession, tmp_pa
     ]
     frame = spark.createDataFrame(generic_rows(story)).coalesce(1)
     assert columns_of(frame) == '{"GG.A": ["ID", "NAME", "NOTE"], "GG.B": ["É"]}'
+    structs = frame.where("table = 'GG.A'").selectExpr("table", "struct(after['NAME'] NAME, after['ID'] ID) after")
+    assert columns_of(structs) == '{"GG.A": ["NAME", "ID"]}'
     save(frame, tmp_path / "out", columns=columns_of(frame))
     assert (tmp_path / "out/_SUCCESS").exists()

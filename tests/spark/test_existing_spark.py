@@ -280,6 +280,7 @@ def test_spark_submit_on_a_cluster(place: Place) -> None:
     assert len(fetched) == 2
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.usefixtures("interruptible")
 def test_spark_connect(place: Place) -> None:
@@ -307,6 +308,8 @@ def test_spark_connect(place: Place) -> None:
                 return {{table: (entry["rows"], entry["unresolved"]) for table, entry in manifest["tables"].items()}}
             of_connect, expected_rows = rows("rows"), rows("plain", master="none")
             assert of_connect == expected_rows, of_connect
+            given = rows("versions", spark=spark, history=True, split_size="30k")
+            assert given == rows("plain versions", master="none", history=True), given
 
             from ggfmt.spark.runners import runner_for
             def bad(item, attempt):
@@ -343,10 +346,10 @@ def test_spark_connect(place: Place) -> None:
             from pyspark.sql import SparkSession
             spark = SparkSession.builder.remote({address!r}).create()
             frame = ggfmt.current(spark, str(source), "GG.T1", primary_keys="ID", keep=["unresolved"])
-            print(frame.count())
+            print(frame.count(), ggfmt.read(spark, source).count(), ggfmt.scan(source).read_all().num_rows)
             """)
     assert printed.splitlines() == ["error[GG505] a Spark task failed: ValueError: the reason of a task"]
-    assert frames.splitlines() == ["120"]
+    assert frames.splitlines() == ["120 900 900"]
 
 
 def test_a_process_without_spark_has_none() -> None:

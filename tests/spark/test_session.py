@@ -358,6 +358,7 @@ def test_a_start_that_fails_is_one_diagnostic_and_the_rest_is_told_at_debug(tmp_
     assert len(temporary) == len(given)
 
 
+@pytest.mark.long
 def test_a_job_that_no_executor_takes_is_told_and_can_be_ended(tmp_path: Path) -> None:
     printed, here, _ = run_script(
         tmp_path,
