@@ -353,7 +353,12 @@ PRINTING = {
 }
 
 
-@pytest.mark.parametrize("command", PRINTING)
+OFTEN = ("stream", "verify", "page", "dry run")  # of each way in which commands print
+
+
+@pytest.mark.parametrize(
+    "command", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.long) for name in PRINTING]
+)
 def test_a_standard_output_that_cannot_be_written_is_an_error_of_one_line(command: str, source: Path) -> None:
     (source / "one.csv").write_text("a\n1\n")
     if command in ("verify", "report"):

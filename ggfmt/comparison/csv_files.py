@@ -184,7 +184,9 @@ class _Lent(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        block: bytes = self._stream.read(size)
+        stream = self._stream
+        del self  # the traceback of an error keeps the variables of this frame, and the file is waited for
+        block: bytes = stream.read(size)
         return block
 
 

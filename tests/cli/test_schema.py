@@ -99,6 +99,7 @@ def hive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hive]:
         yield running
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_hive_reads_delimited_text_through_the_printed_table(hive: Hive, tmp_path: Path) -> None:
     """With the default delimiter U+0001; NULL is NULL, a missing column empty text, numbers keep their digits."""

@@ -200,14 +200,13 @@ def test_the_charset_of_the_machine(monkeypatch: pytest.MonkeyPatch, told: str, 
 # Bytes
 
 
-def test_every_character_has_the_bytes_of_java_alone_and_beside_others(java: Java) -> None:
-    served = present(java, SERVED)
-    for between in ("", "\n"):
-        text = between.join(map(chr, CODES))
-        digest = java.digests(text)
-        for name in served:
-            data = byte_order_mark(name) + encoder(name).encode(text)[0]
-            assert hashlib.sha256(data).digest() == digest(name), (name, between)
+@pytest.mark.parametrize("between", ["", pytest.param("\n", marks=pytest.mark.long)])
+def test_every_character_has_the_bytes_of_java_alone_and_beside_others(java: Java, between: str) -> None:
+    text = between.join(map(chr, CODES))
+    digest = java.digests(text)
+    for name in present(java, SERVED):
+        data = byte_order_mark(name) + encoder(name).encode(text)[0]
+        assert hashlib.sha256(data).digest() == digest(name), name
 
 
 def test_lost_characters_are_counted(java: Java) -> None:

@@ -201,6 +201,7 @@ except RuntimeError as error:
     assert run(code) == "hashes are in use"
 
 
+@pytest.mark.long
 def test_results_do_not_depend_on_the_seed() -> None:
     """Operations in their order, rejects and definitions, of all formats, with many tables in turns."""
     code = """

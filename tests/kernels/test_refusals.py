@@ -152,6 +152,7 @@ def test_values_in_avro_that_the_kernel_refuses() -> None:
         assert join_binary(pieces).to_pylist() == expected
 
 
+@pytest.mark.long
 def test_a_table_of_dts_with_more_columns_than_the_kernel_has_room_for() -> None:
     columns = (1 << 16) + 1
     fields = [{"name": f"C{place}", "dataTypeNumber": 3} for place in range(columns)]

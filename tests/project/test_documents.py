@@ -342,6 +342,7 @@ def test_changes_are_kept_in_the_known_form() -> None:
 # The package
 
 
+@pytest.mark.long
 def test_a_wheel_that_is_built_without_a_compiler_has_the_pages(tmp_path: Path) -> None:
     """Built from a copy, as `pip` builds one; the kernels are left out of it."""
     with zipfile.ZipFile(build_wheel(copy_project(tmp_path / "project"), tmp_path, CC="false")) as archive:

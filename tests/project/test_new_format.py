@@ -120,6 +120,7 @@ def test_the_example_is_written_as_all_code_is(project: Path) -> None:
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+@pytest.mark.long
 def test_all_that_is_asked_of_formats_is_asked_of_a_new_one(project: Path) -> None:
     """All tests that have the formats as parameters, the contract and the pairs among them, and those of the layers;
     but those of the pages, which are written by hand."""
