@@ -24,7 +24,7 @@ from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.commands.comparison import CompareRequest, run_comparison
 from ggfmt.commands.consolidation import ConsolidateRequest, run_consolidation
 from ggfmt.commands.conversion import ConvertRequest, run_conversion
-from ggfmt.commands.declaration import After, Argument, Option
+from ggfmt.commands.declaration import After, Argument, OldName, Option
 from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.spark.target import detect_spark
@@ -162,7 +162,7 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, op
 
     `ggfmt consolidate changes/ -o out --as-of 2026-01-31T12:00:00 --to csv`
 
-    `ggfmt consolidate changes/ -o out --history --primary-keys 'S.ORDERS=ID'`
+    `ggfmt consolidate changes/ -o out --history --key 'S.ORDERS=ID'`
 
     What cannot be decided is in `out/_unresolved`.
     """
@@ -231,7 +231,7 @@ def compare(
 
     `ggfmt compare out dump --key ID`
 
-    `ggfmt compare out/GG.ORDERS orders.csv --key ID --ignore UPDATED_AT`
+    `ggfmt compare out/GG.ORDERS orders.csv --key ID --ignore-column UPDATED_AT`
 
     `ggfmt compare out dump --csv-option b.dialect=mysql --output-format github`
 
@@ -329,7 +329,9 @@ def doctor(
     spark_conf: Annotated[Properties, options.SPARK_CONF] = None,
     java_home: Annotated[str | None, options.JAVA_HOME] = None,
     class_archive: Annotated[bool, Option(help="Make the class archive, with which Spark starts faster.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print the findings as JSON.")] = False,
+    output_format: Annotated[
+        OutputFormat, Option(panel="Display", help="Format of the findings."), OldName("json", "json")
+    ] = "text",
 ) -> None:
     """Check that this machine has what a run needs, and say how to fix what is missing.
 
@@ -339,7 +341,7 @@ def doctor(
 
     `ggfmt doctor --class-archive`
 
-    `ggfmt doctor --json`
+    `ggfmt doctor --output-format json`
 
     With `--master`, the command also reports what every executor has. Only `--class-archive` changes anything. Ends
     with 1 if something that a run needs is missing; warnings do not count.
@@ -351,7 +353,7 @@ def doctor(
     from ggfmt.spark.target import SparkSettings
 
     findings = examine(SparkSettings(master, pairs(spark_conf, "the Spark property"), java_home), archive=class_archive)
-    if as_json:
+    if output_format == "json":
         write_text(findings_json(findings), sys.stdout)
     else:
         print_findings(findings, sys.stdout)

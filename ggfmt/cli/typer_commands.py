@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import pathlib
 import re
 import shutil
@@ -21,7 +22,18 @@ from typer.core import TyperCommand
 from ggfmt import logs, signals
 from ggfmt.cli import completion
 from ggfmt.cli.output import emit
-from ggfmt.commands.declaration import After, Argument, Option, Panel, Parameter, parameters, type_and_metadata
+from ggfmt.commands.declaration import (
+    After,
+    Argument,
+    OldName,
+    Option,
+    Panel,
+    Parameter,
+    parameters,
+    type_and_metadata,
+)
+
+_log = logging.getLogger(__name__)
 
 _REQUIRED = inspect.Parameter.empty
 _NUMBERS_AND_FLAGS = (bool, int, float)
@@ -30,16 +42,37 @@ _NUMBERS_AND_FLAGS = (bool, int, float)
 class CommandParameters:
     """The parameters of a command. `requests`: the request classes that its function takes, by parameter."""
 
-    def __init__(self, parameters: Sequence[inspect.Parameter], requests: Mapping[str, type]) -> None:
-        self.parameters, self.requests = parameters, requests
+    def __init__(self, declared: Sequence[Parameter], requests: Mapping[str, type]) -> None:
+        self._declared, self._requests = declared, requests
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """Typer's parameters. Options by their old names are at the end, and not in the help."""
+        made = [_typer_parameter(each, each.argument) for each in self._declared if each.argument]
+        return [*made, *(_old_parameter(each, old) for each, old in _renamed(self._declared))]
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the function for the values of the command line."""
         left = dict(given)
+        for each, old in _renamed(self._declared):
+            value = left.pop(old.name)
+            if value is None or value == []:
+                continue
+            if left[each.name] not in (each.default, []):
+                raise typer.BadParameter(f"`{each.option}` is its new name: give that alone", param_hint=old.option)
+            left[each.name] = value if old.value is None else old.value
+            new = each.option if old.value is None else f"{each.option} {old.value}"
+            _log.warning("`%s` is now called `%s`; the old name still works", old.option, new)
         made = {}
-        for name, request in self.requests.items():
-            made[name] = request(**{each.name: left.pop(each.name) for each in parameters(request) if _declared(each)})
+        for name, request in self._requests.items():
+            made[name] = request(**{each.name: left.pop(each.name) for each in parameters(request) if each.argument})
         return {**made, **left}
+
+
+def _renamed(declared: Sequence[Parameter]) -> Iterator[tuple[Parameter, OldName]]:
+    for each in declared:
+        if isinstance(each.argument, Option) and each.old is not None:
+            yield each, each.old
 
 
 def command_parameters(command: Callable[..., None]) -> CommandParameters:
@@ -55,7 +88,7 @@ def command_parameters(command: Callable[..., None]) -> CommandParameters:
             declared += parameters(type_)
         else:
             declared.append(Parameter(item.name, type_, item.default, metadata))
-    return CommandParameters(list(filter(None, map(_typer_parameter, _ordered(declared)))), requests)
+    return CommandParameters(_ordered(declared), requests)
 
 
 def _ordered(declared: Sequence[Parameter]) -> list[Parameter]:
@@ -69,19 +102,19 @@ def _ordered(declared: Sequence[Parameter]) -> list[Parameter]:
     return ordered
 
 
-def _declared(parameter: Parameter) -> Argument | None:
-    """Return the declaration of a parameter for the command line, or None."""
-    return next((each for each in parameter.metadata if isinstance(each, Argument)), None)
-
-
-def _typer_parameter(declared: Parameter) -> inspect.Parameter | None:
-    """Return typer's parameter for a declared one; None if the command line does not have it."""
-    about = _declared(declared)
-    if about is None:
-        return None
+def _typer_parameter(declared: Parameter, about: Argument) -> inspect.Parameter:
+    """Return typer's parameter for a declared one."""
     default = _REQUIRED if about.required else declared.default
     hint = _hint(declared.name, declared.type, default is None, about)
     return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def _old_parameter(declared: Parameter, old: OldName) -> inspect.Parameter:
+    """Return typer's parameter for the old name of a declared one."""
+    assert declared.argument is not None
+    parsed = bool if old.value is not None else _command_line_type(declared.type, declared.argument)
+    hint: Any = Annotated[parsed | None, typer.Option(old.option, hidden=True)]
+    return inspect.Parameter(old.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
 
 
 @cache  # several commands share options, and `Annotated` is slow to make
@@ -226,6 +259,8 @@ class Command(TyperCommand):
             yield from _wrapped(sentence.replace("`", ""), columns, "", "")
         panels: dict[str, list[Any]] = {}
         for param in self.get_params(ctx):
+            if getattr(param, "hidden", False):
+                continue
             default = "Arguments" if param.param_type_name == "argument" else "Options"
             panels.setdefault(getattr(param, "rich_help_panel", None) or default, []).append(param)
         for title, params in panels.items():

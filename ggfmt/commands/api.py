@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import ParamSpec, TypeVar
 
@@ -18,15 +19,27 @@ T = TypeVar("T")
 
 def names_in(function: Callable[..., object], requests: Sequence[type]) -> ArgumentNames:
     """Return the arguments of a function by the names of the options that requests declare for them."""
-    given = inspect.signature(function).parameters
     names: dict[str, ArgumentName] = {}
-    for each in (each for request in requests for each in parameters(request) if each.name in given):
-        about = next((item for item in each.metadata if isinstance(item, Option)), None)
-        if about is not None:
-            keywords = given[each.name].kind is inspect.Parameter.VAR_KEYWORD
+    for each, taken in _arguments(function, requests):
+        if isinstance(each.argument, Option):
+            keywords = taken.kind is inspect.Parameter.VAR_KEYWORD
             name = ArgumentName(each.name, "keywords" if keywords else _kind(each))
-            names |= dict.fromkeys(about.names or (f"--{each.name.replace('_', '-')}",), name)
+            names |= dict.fromkeys(each.argument.names or (each.option,), name)
     return names
+
+
+def old_names_in(function: Callable[..., object], requests: Sequence[type]) -> dict[str, str]:
+    """Return the arguments of a function that had other names, by those."""
+    declared = (each for each, _ in _arguments(function, requests))
+    return {each.old.name: each.name for each in declared if each.old}
+
+
+def _arguments(
+    function: Callable[..., object], requests: Sequence[type]
+) -> Iterator[tuple[Parameter, inspect.Parameter]]:
+    given = inspect.signature(function).parameters
+    for each in (each for request in requests for each in parameters(request) if each.name in given):
+        yield each, given[each.name]
 
 
 def _kind(parameter: Parameter) -> ArgumentKind:
@@ -40,16 +53,27 @@ def _kind(parameter: Parameter) -> ArgumentKind:
 
 def api_function(function: Callable[P, T], *requests: type) -> Callable[P, T]:
     """Return a function whose errors name its arguments, and have no inner frames of ggfmt in their traceback.
-    `requests` declare its arguments.
+    `requests` declare its arguments; it takes their old names too, with a DeprecationWarning.
     """
 
     @cache
     def names() -> ArgumentNames:
         return names_in(function, requests)
 
+    @cache
+    def old_names() -> dict[str, str]:
+        return old_names_in(function, requests)
+
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
         __tracebackhide__ = True  # for IPython and pytest
+        for old in kwargs.keys() & old_names().keys():
+            new = old_names()[old]
+            if new in kwargs:
+                raise TypeError(f"{function.__name__}() got both `{new}` and `{old}`, its old name")
+            message = f"the argument `{old}` of {function.__name__}() is now called `{new}`; the old name still works"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            kwargs[new] = kwargs.pop(old)
         try:
             with arguments_named(names):
                 return function(*args, **kwargs)

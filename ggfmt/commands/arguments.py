@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ggfmt.formats.api.format import WriterSettings
     from ggfmt.model.selection import TableSelection
     from ggfmt.model.table import TableDef
+    from ggfmt.options.value_types import Keys
 
 Path = str | PathLike[str]
 Paths = Path | Sequence[Path] | None
@@ -46,6 +47,25 @@ def text(path: Path | None) -> str | None:
 
 def words(names: str | Iterable[str] | None) -> list[str]:
     return [] if names is None else [names] if isinstance(names, str) else list(names)
+
+
+def keys(given: str | Sequence[str] | Mapping[str, Sequence[str]] | None, what: str = "the key") -> Keys:
+    """Return key columns by table: from a text as the command takes it, the columns of every table, or those of each
+    table by its name.
+    """
+    from ggfmt.java.text import InvalidValueError
+    from ggfmt.options.value_types import EVERY_TABLE, parse_keys
+
+    if given is None:
+        return ()
+    if isinstance(given, Mapping):
+        return tuple((table, tuple(words(columns))) for table, columns in given.items())
+    if not isinstance(given, str):
+        return ((EVERY_TABLE, tuple(given)),)
+    try:
+        return parse_keys(given)
+    except InvalidValueError as error:
+        raise argument_error(f"{what} {error}", error.help) from None
 
 
 def selection(tables: str | Iterable[str] | None, exclude: str | Iterable[str] | None) -> TableSelection:

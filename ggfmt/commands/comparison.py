@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Properties
-from ggfmt.commands.declaration import Argument, Option, settings_from
+from ggfmt.commands.declaration import Argument, OldName, Option, settings_from
 
 if TYPE_CHECKING:
     from ggfmt.comparison.comparison import Comparison
-    from ggfmt.options.value_types import Keys
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,14 +32,17 @@ class CompareRequest:
         ),
     ]
     b: Annotated[Path, Argument(metavar="B", help="The same, for example a dump of the database.")]
-    key: Annotated[
-        str | Sequence[str] | Mapping[str, Sequence[str]] | None,
-        Option(metavar="KEYS", multiple=False, help="`ID`, or by table `S.ORDERS=ID;S.LINES=ID,LINE`."),
-    ] = None
+    key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, options.KEY] = None
     table: Annotated[str | None, options.TABLE] = None
-    ignore: Annotated[
+    ignore_columns: Annotated[
         str | Sequence[str] | None,
-        Option(metavar="COLUMN", panel="Checks", help="A column that is not compared."),
+        Option(
+            "--ignore-column",
+            metavar="COLUMN",
+            panel="Checks",
+            help="A column that is not compared.",
+        ),
+        OldName("ignore"),
     ] = None
     csv_options: Annotated[
         Properties, Option("--csv-option", metavar="NAME=VALUE", help="How CSV is written; `b.null=\\\\N` of one side.")
@@ -60,24 +62,8 @@ def run_comparison(request: CompareRequest) -> Comparison:
     asked = settings_from(request, ComparisonOptions)(
         arguments.text(request.a) or "",
         arguments.text(request.b) or "",
-        keys=_keys(request.key),
-        ignored=arguments.words(request.ignore),
+        keys=arguments.keys(request.key),
+        ignored=arguments.words(request.ignore_columns),
         csv=arguments.pairs(request.csv_options, "the option of CSV files", "`null=\\N`"),
     )
     return compare_places(asked)
-
-
-def _keys(key: str | Sequence[str] | Mapping[str, Sequence[str]] | None) -> Keys:
-    from ggfmt.java.text import InvalidValueError
-    from ggfmt.options.value_types import EVERY_TABLE, parse_keys
-
-    if key is None:
-        return ()
-    if isinstance(key, Mapping):
-        return tuple((table, tuple(arguments.words(columns))) for table, columns in key.items())
-    if not isinstance(key, str):
-        return ((EVERY_TABLE, tuple(key)),)
-    try:
-        return parse_keys(key)
-    except InvalidValueError as error:
-        raise arguments.argument_error(f"the key {error}", error.help) from None

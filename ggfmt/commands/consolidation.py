@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties
 from ggfmt.commands.conversion import OnReject
-from ggfmt.commands.declaration import After, Option, PythonOnly, settings_from
+from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import choose_runner
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
-    from ggfmt.options.value_types import Keys
     from ggfmt.scan.progress import ProgressSnapshot
     from ggfmt.summary import Summary
 
@@ -41,7 +40,7 @@ class ConsolidateRequest:
     because of the data, and CommittedWithErrors where something failed after the commit.
     """
 
-    inputs: Annotated[Path | Sequence[Path], options.INPUTS]
+    inputs: Annotated[Path | Sequence[Path], options.INPUTS, OldName("paths")]
     output: Annotated[
         Path, Option("-o", "--output", metavar="DIR", panel="Output", help="Where to write: a directory by table.")
     ]
@@ -64,9 +63,9 @@ class ConsolidateRequest:
         str | Sequence[str] | None,
         Option(metavar="STATES", multiple=False, help="Other rows, too: `deleted`, `unresolved`, with a mark."),
     ] = None
-    primary_keys: Annotated[
-        str | None, Option(metavar="KEYS", help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`.")
-    ] = None
+    key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, options.KEY, OldName("primary_keys")] = (
+        None
+    )
     order: Annotated[RowOrder, Option(help="What orders operations.")] = "auto"
     types: Annotated[
         Mapping[str, str] | Sequence[str] | None,
@@ -192,11 +191,11 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
         quarantine=arguments.check_choice("on_reject", request.on_reject, OnReject) == "quarantine",
         base=arguments.text(request.base),
         checkpoint=arguments.text(request.checkpoint),
-        keys=_keys(request.primary_keys),
+        keys=arguments.keys(request.key),
         types=_types(request.types),
         target=TargetOptions(
             _columns(request.sort_by),
-            _keys(request.partition_by),
+            arguments.keys(request.partition_by, "what tables are divided by"),
             arguments.size(request.file_size, "the size of files"),
             request.catalog,
             arguments.pairs(request.catalog_options, "the option of the catalog", "`uri=https://catalog.example`"),
@@ -220,19 +219,6 @@ def _moment(given: Moment) -> str | None:
 
 def _columns(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
-
-
-def _keys(text: str | None) -> Keys:
-    """Keys by table, or of all tables: `ID`, or `S.ORDERS=ID;S.LINES=ID,LINE`."""
-    from ggfmt.java.text import InvalidValueError
-    from ggfmt.options.value_types import TableKeys
-
-    if text is None:
-        return ()
-    try:
-        return TableKeys().parse(text if "=" in text else f"*={text}")
-    except InvalidValueError as error:
-        raise arguments.argument_error(f"the primary keys {error}", error.help) from None
 
 
 def _types(given: Mapping[str, str] | Sequence[str] | None) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ggfmt.commands import arguments, options
 from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
-from ggfmt.commands.declaration import After, Option, PythonOnly, settings_from
+from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import STREAM, choose_runner
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
@@ -113,8 +113,10 @@ class ConvertRequest:
     settings: Annotated[Properties, options.SETTINGS] = None
     mode: Annotated[Mode, options.MODE] = "error"
     on_reject: Annotated[OnReject, options.ON_REJECT] = "abend"
-    strict_fidelity: Annotated[
-        bool, Option(panel="Output", help="Stop where a handler cannot show a value as it is.")
+    strict: Annotated[
+        bool,
+        Option(panel="Output", help="Stop where a handler cannot show a value as it is."),
+        OldName("strict_fidelity"),
     ] = False
     allow_empty: Annotated[bool, options.ALLOW_EMPTY] = False
     checkpoint: Annotated[Path | None, options.CHECKPOINT] = None
@@ -143,7 +145,7 @@ class ConvertRequest:
             panel="Output",
             help="Where event handlers put files: below the output directory, or in their stores (`map`).",
         ),
-        After("strict_fidelity"),
+        After("strict"),
     ] = "below"
     _: KW_ONLY
     table: Annotated[str | Sequence[str] | None, options.TABLES, After("definitions")] = None
@@ -179,7 +181,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         mode=arguments.check_choice("mode", request.mode, Mode),
         event_handlers=arguments.check_choice("event_handlers", request.event_handlers, EventHandlers),
         quarantine=arguments.check_choice("on_reject", request.on_reject, OnReject) == "quarantine",
-        strict=request.strict_fidelity,
+        strict=request.strict,
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),
         split_size=arguments.size(request.split_size, "the split size"),
         max_record=arguments.size(request.max_record, "the longest record") or MAX_RECORD_BYTES,

@@ -76,6 +76,20 @@ class PythonOnly:
     """An argument that the command line does not have."""
 
 
+class OldName:
+    """The name in Python that an argument had in earlier releases. It goes on working, with a warning.
+
+    value  the word that the option of this name stood for, if it was a flag
+    """
+
+    def __init__(self, name: str, value: str | None = None) -> None:
+        self.name, self.value = name, value
+
+    @property
+    def option(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+
 class After:
     """The place of an option in the help of the command: after the one of this name."""
 
@@ -98,6 +112,22 @@ class Parameter:
     ) -> None:
         self.name, self.type, self.default, self.metadata = name, type, default, metadata
         self.annotation, self.keyword_only = annotation, keyword_only
+
+    @property
+    def argument(self) -> Argument | None:
+        """What the command line needs, or None if it does not have the parameter."""
+        return next((each for each in self.metadata if isinstance(each, Argument)), None)
+
+    @property
+    def old(self) -> OldName | None:
+        """The name that it had."""
+        return next((each for each in self.metadata if isinstance(each, OldName)), None)
+
+    @property
+    def option(self) -> str:
+        """The name of its option."""
+        names = self.argument.names if isinstance(self.argument, Option) else ()
+        return names[-1] if names else f"--{self.name.replace('_', '-')}"
 
     @property
     def shown_type(self) -> Any:

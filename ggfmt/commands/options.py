@@ -5,7 +5,8 @@ from __future__ import annotations
 from ggfmt.commands.declaration import Argument, Option
 
 INPUTS = Argument(
-    metavar="INPUT", help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input."
+    metavar="INPUT",
+    help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input.",
 )
 CONFIG = Option(
     "-c", "--config", metavar="FILE", file=True, panel="Handlers", help="A GoldenGate handler file (Java properties)."
@@ -61,6 +62,7 @@ TABLES = Option(
 )
 EXCLUDE = Option(metavar="PATTERN", panel="Input", help="Leave out tables of such names; may be repeated.")
 ON_REJECT = Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")
+KEY = Option(metavar="KEY", multiple=False, help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`.")
 TABLE = Option(metavar="NAME", panel="Display", help="Only this table, in full or by the last part of its name.")
 
 REMOTE = Option(metavar="URL", panel="Spark", help="A Spark Connect server, `sc://HOST:PORT`, in place of a master.")

@@ -235,7 +235,7 @@ class SqlDatabase:
             message = f"the database {self._address.place} reports: {self._masked(_reason(error))}"
             help = "see that the user may read the table, and repeat the comparison"
             if isinstance(error, UnsupportedValueError):
-                message, help = str(error), "leave the column out by `--ignore`"
+                message, help = str(error), "leave the column out by `--ignore-column`"
             raise Abend(Diagnostic("GG588", message, Span(file=self.shown, table=table), help)) from None
 
     def _masked(self, text: str) -> str:

@@ -276,7 +276,7 @@ EXAMPLES: dict[str, _Pair] = {
     "GG406": _value(
         "delimitedtext", "NULL", "format.nullValueRepresentation=NULL", r"format.nullValueRepresentation=\\N"
     ),
-    "GG407": (f"{_ROWS} --strict-fidelity", _ROWS),
+    "GG407": (f"{_ROWS} --strict", _ROWS),
     "GG408": (_MAXWELL, _MAXWELL.replace("maxwell", "canal")),
     "GG409": (
         _file(" # a truncate, which has no values", "type=kafkaconnect", "enableNonnullable=true"),
@@ -356,7 +356,7 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG552": (
         'ggfmt.current(spark, "changes/", "GG.T")',
-        'ggfmt.current(spark, "changes/", "GG.T", primary_keys="ID")',
+        'ggfmt.current(spark, "changes/", "GG.T", key="ID")',
     ),
     "GG553": (
         f"{_ROWS_OF} --to delta --checkpoint seen",
@@ -376,9 +376,9 @@ EXAMPLES: dict[str, _Pair] = {
         "ggfmt compare out/GG.T latin1.csv --key ID",
         "ggfmt compare out/GG.T latin1.csv --key ID --csv-option b.encoding=latin-1",
     ),
-    "GG583": (_COMPARE, f"{_COMPARE} --ignore UPDATED_AT"),
+    "GG583": (_COMPARE, f"{_COMPARE} --ignore-column UPDATED_AT"),
     "GG584": (_COMPARE, f"{_COMPARE} --table GG.T"),
-    "GG585": (_COMPARE, f"{_COMPARE} --ignore LOADED_AT"),
+    "GG585": (_COMPARE, f"{_COMPARE} --ignore-column LOADED_AT"),
     "GG586": (_COMPARE.replace("ID", "NAME"), _COMPARE),
     "GG587": (_COMPARE, f"TMPDIR=/var/tmp {_COMPARE}"),
     "GG588": ("ggfmt compare out postgresql://127.0.0.1:1/shop", "ggfmt compare out postgresql://127.0.0.1/shop"),

@@ -534,7 +534,7 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG407": error(
         "a forbidden loss",
-        "With `--strict-fidelity`, a run stops as soon as a handler cannot represent a value exactly: see `GG403`, "
+        "With `--strict`, a run stops as soon as a handler cannot represent a value exactly: see `GG403`, "
         "`GG404` and `GG406`.",
     ),
     "GG408": error(
@@ -723,7 +723,7 @@ _DECLARED: dict[str, Code] = {
     "GG552": error(
         "a table without a key",
         "In a table without a primary key, all columns together identify a row. If operations do not contain all "
-        "columns before and after the change, name the columns that identify a row with `--primary-keys`.",
+        "columns before and after the change, name the columns that identify a row with `--key`.",
     ),
     "GG553": error(
         "a table that another program has written to",

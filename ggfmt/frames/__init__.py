@@ -24,7 +24,7 @@ __all__ = ["read", "register", "scan"]
 
 def read(
     spark: SparkSession,
-    paths: Path | Sequence[Path],
+    inputs: Path | Sequence[Path],
     input_format: str = "auto",
     table: str | None = None,
     definitions: Path | Sequence[Path] = (),
@@ -37,7 +37,7 @@ def read(
 ) -> DataFrame:
     """Return the operations in files as a frame of a session, classic or of Spark Connect.
 
-    - `paths`: files, directories or globs, like INPUT of `ggfmt run`; the executors read them.
+    - `inputs`: files, directories or globs, like INPUT of `ggfmt run`; the executors read them.
     - `input_format`: `auto` detects it from the data; see `ggfmt formats`.
     - `table`: the full name of a table. The frame has only its operations, with `before` and `after` as structs of its
       columns. Without it, the frame has all tables, and the images are maps of texts.
@@ -59,12 +59,12 @@ def read(
     require(FRAMES, spark)
     from ggfmt.frames.session import read_frame
 
-    request = make_request(paths, input_format, table, definitions, ops, split_size, discover, input_options)
+    request = make_request(inputs, input_format, table, definitions, ops, split_size, discover, input_options)
     return read_frame(spark, request, schema)
 
 
 def scan(
-    paths: Path | Sequence[Path],
+    inputs: Path | Sequence[Path],
     table: str | None = None,
     input_format: str = "auto",
     definitions: Path | Sequence[Path] = (),
@@ -91,7 +91,7 @@ def scan(
     """
     from ggfmt.frames.batch_reader import open_reader
 
-    request = make_request(paths, input_format, table, definitions, ops, split_size, discover, input_options)
+    request = make_request(inputs, input_format, table, definitions, ops, split_size, discover, input_options)
     return open_reader(request, schema)
 
 
@@ -111,7 +111,7 @@ def as_paths(given: Path | Sequence[Path]) -> tuple[str, ...]:
 
 
 def make_request(
-    paths: Path | Sequence[Path],
+    inputs: Path | Sequence[Path],
     input_format: str,
     table: str | None,
     definitions: Path | Sequence[Path],
@@ -125,7 +125,7 @@ def make_request(
     from ggfmt.options.property_values import property_text
 
     return Request(
-        as_paths(paths),
+        as_paths(inputs),
         input_format,
         table,
         None if ops is None else frozenset(ops),

@@ -35,7 +35,7 @@ def _of_table(found: Comparison, table: TableComparison) -> Iterator[Diagnostic]
     for columns, side in ((table.columns_a, found.a), (table.columns_b, found.b)):
         if columns:
             message = f"{counted(len(columns), 'column')} only in `{side}`: {_names(columns)}"
-            yield Diagnostic("GG585", message, place, "leave them out by `--ignore` if that is as it should be")
+            yield Diagnostic("GG585", message, place, "leave them out by `--ignore-column` if that is as it should be")
     for repeated, side in ((table.repeated_a, found.a), (table.repeated_b, found.b)):
         if repeated:
             message = f"{counted(repeated, 'key')} more than once in `{side}`, by the key {_names(table.key)}"

@@ -25,12 +25,12 @@ __all__ = ["changes", "current", "history"]
 
 def current(
     spark: SparkSession,
-    paths: Path | Sequence[Path],
+    inputs: Path | Sequence[Path],
     table: str,
     input_format: str = "auto",
     definitions: Path | Sequence[Path] = (),
     *,
-    primary_keys: str | Sequence[str] | None = None,
+    key: str | Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
     as_of: Moment | None = None,
@@ -44,10 +44,10 @@ def current(
 ) -> DataFrame:
     """Return the rows of a table after the last operation in some files.
 
-    paths          files, directories or globs, as INPUT of `ggfmt run`; the executors read them
+    inputs         files, directories or globs, as INPUT of `ggfmt run`; the executors read them
     table          the full name of the table
     input_format, definitions, discover, input_options  as in `ggfmt.read`
-    primary_keys   the columns that identify a row, if definitions do not have a key: names, or one text with commas
+    key            the columns that identify a row, if definitions do not have a key: names, or one text with commas
     types          types of columns in place of those of the source: `{"PLACED": "string"}`
     base           a snapshot of all rows before the operations, with the names of the table's columns
     as_of          a time (in UTC, if it has no zone) or a position: later operations do not count
@@ -70,11 +70,11 @@ def current(
     query = _query("current", as_of, None, order, keep, on_unfit, starts_empty)
     return _rows(
         spark,
-        paths,
+        inputs,
         table,
         input_format,
         definitions,
-        primary_keys,
+        key,
         types,
         base,
         query,
@@ -86,12 +86,12 @@ def current(
 
 def history(
     spark: SparkSession,
-    paths: Path | Sequence[Path],
+    inputs: Path | Sequence[Path],
     table: str,
     input_format: str = "auto",
     definitions: Path | Sequence[Path] = (),
     *,
-    primary_keys: str | Sequence[str] | None = None,
+    key: str | Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
     as_of: Moment | None = None,
@@ -114,11 +114,11 @@ def history(
     query = _query("history", as_of, None, order, keep, on_unfit, starts_empty)
     return _rows(
         spark,
-        paths,
+        inputs,
         table,
         input_format,
         definitions,
-        primary_keys,
+        key,
         types,
         base,
         query,
@@ -130,13 +130,13 @@ def history(
 
 def changes(
     spark: SparkSession,
-    paths: Path | Sequence[Path],
+    inputs: Path | Sequence[Path],
     table: str,
     input_format: str = "auto",
     definitions: Path | Sequence[Path] = (),
     *,
     since: Moment | None = None,
-    primary_keys: str | Sequence[str] | None = None,
+    key: str | Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
     as_of: Moment | None = None,
@@ -159,11 +159,11 @@ def changes(
     query = _query("changes", as_of, since, order, keep, on_unfit, starts_empty)
     return _rows(
         spark,
-        paths,
+        inputs,
         table,
         input_format,
         definitions,
-        primary_keys,
+        key,
         types,
         base,
         query,
@@ -194,11 +194,11 @@ def _text(moment: Moment | None) -> str | None:
 
 def _rows(
     spark: SparkSession,
-    paths: Path | Sequence[Path],
+    inputs: Path | Sequence[Path],
     table: str,
     input_format: str,
     definitions: Path | Sequence[Path],
-    primary_keys: str | Sequence[str] | None,
+    key: str | Sequence[str] | None,
     types: Mapping[str, str] | None,
     base: DataFrame | None,
     query: RowQuery,
@@ -213,8 +213,8 @@ def _rows(
     from ggfmt.frames import make_request
     from ggfmt.rows.frames import rows_frame
 
-    request = make_request(paths, input_format, table, definitions, None, None, discover, input_options)
-    keys = [name.strip() for name in primary_keys.split(",")] if isinstance(primary_keys, str) else primary_keys
+    request = make_request(inputs, input_format, table, definitions, None, None, discover, input_options)
+    keys = [name.strip() for name in key.split(",")] if isinstance(key, str) else key
     frame, staged, wanted = rows_frame(spark, request, query, keys, types, base, strict)
     operations = staged.staged[table].stats.operations.total() if table in staged.staged else 0
     message = "%s: %s, in the order of %s"

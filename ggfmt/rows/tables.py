@@ -174,7 +174,7 @@ def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
     keyed = table.with_keys(names)
     lacking = keyed.not_in_key(names)
     if lacking:
-        message = f"`--primary-keys` names `{lacking[0]}`, which is no column of the table"
+        message = f"`--key` names `{lacking[0]}`, which is no column of the table"
         help = f"its columns are {', '.join(f'`{name}`' for name in table.column_names)}"
         raise UsageError(Diagnostic("GG551", message, Span(table=table.full_name), help))
     return keyed

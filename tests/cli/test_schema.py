@@ -197,6 +197,7 @@ def test_every_schema_reads_what_it_wrote_itself(schema: Any) -> None:
     assert can_read(["null", schema] if not isinstance(schema, list) else schema, schema)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.parametrize("name", ["avro_row_ocf", "avro_op_ocf"])
 def test_hive_reads_container_files_through_the_printed_table(name: str, hive: Hive, tmp_path: Path) -> None:

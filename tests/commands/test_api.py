@@ -33,7 +33,7 @@ CALLS = {
     "schema": "ggfmt.schema()",
     "lint": 'ggfmt.lint("nothing")',
     "compare": 'ggfmt.compare("in.json", "nothing")',
-    "rows": 'ggfmt.consolidate("in.json", "new", primary_keys="X", master="none")',
+    "rows": 'ggfmt.consolidate("in.json", "new", key="X", master="none")',
     "scan": 'ggfmt.scan("in.json", "GG.NOTHING")',
     "scan later": 'write("bad.json"); ggfmt.scan("bad.json", input_format="json").read_all()',
 }
@@ -72,8 +72,8 @@ def test_messages_name_arguments(source: Path, tmp_path: Path) -> None:
         ggfmt.convert(source, **arguments)
     with pytest.raises(ggfmt.UsageError, match="`spark_conf` is for Spark"):
         ggfmt.convert(source, spark_conf={"a": "b"}, **arguments)
-    with pytest.raises(ggfmt.UsageError, match="`primary_keys` names `X`"):
-        ggfmt.consolidate(source, tmp_path / "rows", primary_keys="X", master="none")
+    with pytest.raises(ggfmt.UsageError, match="`key` names `X`"):
+        ggfmt.consolidate(source, tmp_path / "rows", key="X", master="none")
     batches = ggfmt.scan(write_lines(tmp_path / "a.json", [b"{", b"{"]), input_format="json_row")
     with pytest.raises(ggfmt.Abend, match="GG301"):
         batches.read_all()
@@ -81,7 +81,7 @@ def test_messages_name_arguments(source: Path, tmp_path: Path) -> None:
 
 def test_a_function_without_a_request_has_the_names_of_its_own_arguments() -> None:
     names = names_in(functions.current, (ConsolidateRequest,))
-    assert names["--primary-keys"] == ArgumentName("primary_keys")
+    assert names["--key"] == ArgumentName("key")
     assert names["--strict"] == ArgumentName("strict", "flag")
     assert names["--input-option"] == ArgumentName("input_options", "keywords")
     assert names["--type"] == ArgumentName("types", "pairs")

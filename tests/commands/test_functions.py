@@ -35,6 +35,11 @@ def source(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "in.json", [*map(operation, range(20)), b"{broken", operation(20)])
 
 
+def is_old(annotation: object) -> bool:
+    """Whether it is that of an option by the name that it had."""
+    return any(getattr(about, "hidden", False) for about in getattr(annotation, "__metadata__", ()))
+
+
 @pytest.mark.parametrize(
     ("command", "function", "kept"),
     [
@@ -48,7 +53,7 @@ def source(tmp_path: Path) -> Path:
 def test_a_function_has_the_names_and_defaults_of_its_command(command: str, function: object, kept: set[str]) -> None:
     def of(call: object) -> dict[str, object]:
         parameters = inspect.signature(call).parameters.values()  # type: ignore[arg-type]
-        return {item.name: item.default for item in parameters}
+        return {item.name: item.default for item in parameters if not is_old(item.annotation)}
 
     (callback,) = (each.callback for each in app.registered_commands if each.name == command)
     commands = {name: value for name, value in of(callback).items() if name not in ONLY_COMMANDS - kept}
@@ -198,7 +203,7 @@ def test_results_show_themselves_in_a_line_and_as_a_page(source: Path, tmp_path:
     assert repr(planned) == "<ggfmt.Result: a dry run, which wrote nothing>"
     assert planned.manifest == {}
     out = tmp_path / "rows"
-    rows = ggfmt.consolidate(source, out, primary_keys="ID", on_reject="quarantine", master="none")
+    rows = ggfmt.consolidate(source, out, key="ID", on_reject="quarantine", master="none")
     assert repr(rows) == f"<ggfmt.consolidate: 21 rows of 1 table; 0 unresolved; 1 record rejected; in {out}>"
     assert rows == json.loads((out / "_ggfmt" / "manifest.json").read_bytes())
     assert "<td>GG.TCUSTORD</td><td>21</td><td>21</td><td>0</td><td>ID</td>" in rows._repr_html_()

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     ggfmt.convert()  # type: ignore[call-arg]
     ggfmt.consolidate("in.json")  # type: ignore[call-arg]
     ggfmt.preview("in.json", None, 5, None, None, None, "auto", None, None, None, None, None, print)  # type: ignore[call-arg, arg-type]
-    result: ggfmt.Result = ggfmt.convert("in.json", ["a", Path("b")], "out", strict_fidelity=True, spark=object())
+    result: ggfmt.Result = ggfmt.convert("in.json", ["a", Path("b")], "out", strict=True, spark=object())
     number: int = ggfmt.lint(text="")  # type: ignore[assignment]
 
 Color = Literal["red", "green"]

@@ -706,8 +706,10 @@ def test_tables_of_a_consolidated_output(tmp_path: Path, caplog: pytest.LogCaptu
     assert ["notes.md" in message or "t.sql" in message for message in warnings] == [True, True]
     assert compared(out, dump / "A_B.csv", table="GG.a/b").same
     assert compared(out, dump / "A_B.csv", table="a/b", key={"GG.a/b": ["v"]}).key == ("V",)
-    assert compared(out, dump, table="t", ignore="v").same
-    assert compared(out, dump, table="T", ignore=["id"]).key == (), "the key of the manifest is not there any more"
+    assert compared(out, dump, table="t", ignore_columns="v").same
+    assert compared(out, dump, table="T", ignore_columns=["id"]).key == (), (
+        "the key of the manifest is not there any more"
+    )
     assert ggfmt.compare(out, out).same
 
 
@@ -724,9 +726,9 @@ def test_columns_of_one_side_are_a_difference(tmp_path: Path) -> None:
     b = text_file(tmp_path / "b.csv", "X,id,V,v\n4,1,2,9\n")
     found = compared(a, b, key="ID")
     assert (found.columns_a, found.columns_b, found.equal, found.same) == (("Only",), ("v",), 1, False)
-    assert compared(a, b, key="ID", ignore=["only", "v"]).same
-    assert compared(a, text_file(tmp_path / "c.csv", "X,ID,V\n4,1,9\n"), key="ID", ignore=["v", "Only"]).same
-    assert compared(a, text_file(tmp_path / "c.csv", "X,ID,V\n4,1,2\n"), key="ID", ignore="ONLY").same
+    assert compared(a, b, key="ID", ignore_columns=["only", "v"]).same
+    assert compared(a, text_file(tmp_path / "c.csv", "X,ID,V\n4,1,9\n"), key="ID", ignore_columns=["v", "Only"]).same
+    assert compared(a, text_file(tmp_path / "c.csv", "X,ID,V\n4,1,2\n"), key="ID", ignore_columns="ONLY").same
     nothing = compared(a, text_file(tmp_path / "d.csv", "n\n1\n"))
     assert (nothing.same, nothing.columns_b) == (False, ("n",))
 

@@ -127,13 +127,13 @@ def test_files_with_types_and_messages_without(url: str, tmp_path: Path) -> None
     }
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     ignored = ["s", "c", "tm", "j", "f", "ip", "m"]
-    found = compared(tmp_path / "a.parquet", url, table="typed", ignore=ignored)
+    found = compared(tmp_path / "a.parquet", url, table="typed", ignore_columns=ignored)
     assert (found.equal, found.by_column) == (3, {})
     columns["ta"] = pa.array([["a", 'b,"c', "NULL"], None, None])
     columns["iv"] = pa.array(["P1M2DT1.5S", None, None])
     columns["ts"] = pa.array([None, "infinity", "-infinity"])
     parquet.write_table(pa.table(columns), tmp_path / "b.parquet")
-    found = compared(tmp_path / "b.parquet", url, table="typed", ignore=ignored)
+    found = compared(tmp_path / "b.parquet", url, table="typed", ignore_columns=ignored)
     assert (found.different, found.by_column) == (1, {"ts": 1, "iv": 1, "ta": 1})
 
 

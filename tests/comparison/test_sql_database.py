@@ -126,7 +126,7 @@ def test_files_with_types(url: str, tmp_path: Path) -> None:
     }
     parquet.write_table(pa.table(columns), tmp_path / "types.parquet")
     ignored = TYPES.keys() - columns.keys()
-    found = compared(tmp_path / "types.parquet", url, table="types", ignore=[*ignored])
+    found = compared(tmp_path / "types.parquet", url, table="types", ignore_columns=[*ignored])
     assert (found.equal, found.by_column) == (0, {"c_date": 1})
 
 
@@ -135,7 +135,7 @@ def test_values_that_no_type_has(url: str, tmp_path: Path) -> None:
         rows = json_rows(tmp_path / f"{table}.json", {"id": 1, column: None})
         with pytest.raises(ggfmt.Abend, match=f"GG588.*`{column}`"):
             ggfmt.compare(rows, url, table=table)
-        assert compared(rows, url, table=table, ignore=column).same
+        assert compared(rows, url, table=table, ignore_columns=column).same
 
 
 def test_names(url: str, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_strict_fidelity_makes_a_loss_an_abend(lossy: Path, tmp_path: Path) -> N
         run_ggfmt([lossy], tmp_path / "out", *TEXT, strict=True)
     assert str(error.value) == (
         "table GG.TCUSTORD, column NAME: error[GG407] 2 values with the field delimiter inside, which will be read"
-        " back wrong (`delimiter_inside`); choose another format or other options, or leave out `--strict-fidelity`"
+        " back wrong (`delimiter_inside`); choose another format or other options, or leave out `--strict`"
     )
     assert output_files(tmp_path / "out", "d") == []
 

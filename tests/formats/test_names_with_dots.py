@@ -31,5 +31,5 @@ def test_a_name_with_dots(change: Path, tmp_path: Path, format: str) -> None:
             ggfmt.convert(change, output=tmp_path / "out", to=format, master="none")
         return
     ggfmt.convert(change, output=tmp_path / "out", to=format, master="none")
-    manifest = ggfmt.consolidate(tmp_path / "out", tmp_path / "rows", master="none", primary_keys="id")
+    manifest = ggfmt.consolidate(tmp_path / "out", tmp_path / "rows", master="none", key="id")
     assert {name: table["rows"] for name, table in manifest["tables"].items()} == {NAME: 1}

@@ -239,7 +239,7 @@ def test_what_tests_share_is_in_support() -> None:
         ["init", "json"],
         ["compare", "samples/rows.csv", "samples/dump.txt", "--key", "ID", "--csv-option", "b.dialect=mysql"],
         ["run", "samples/tcustord.json", "-c", "conf/json.properties", "-o", "OUT", "--master", "none"],
-        ["consolidate", "samples/tcustord.json", "--primary-keys", "CUST_CODE", "-o", "OUT", "--master", "none"],
+        ["consolidate", "samples/tcustord.json", "--key", "CUST_CODE", "-o", "OUT", "--master", "none"],
     ],
     ids=" ".join,
 )

@@ -50,8 +50,13 @@ FAILING = {  # what is shown because it fails
     "compare samples/rows.csv samples/dump.csv --key ID": 1,
 }
 PROGRAM: Any = typer.main.get_command(app)
-OPTIONS = {  # of each command
-    name: {word for option in command.params for word in (*option.opts, *option.secondary_opts) if word[:2] == "--"}
+OPTIONS = {  # of each command, without old names
+    name: {
+        word
+        for option in command.params
+        for word in (*option.opts, *option.secondary_opts)
+        if word[:2] == "--" and not option.hidden
+    }
     for name, command in PROGRAM.commands.items()
 }
 BLOCKS = [

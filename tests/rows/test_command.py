@@ -94,7 +94,7 @@ def consolidate(lines: Sequence[Row], out: Path, **settings: Any) -> dict[str, A
     if lines:
         write_lines(path, list(lines))
     runner = {} if "spark" in settings else {"master": "none"}
-    return ggfmt.consolidate(path, out, **{"primary_keys": "ID", **runner, **settings})
+    return ggfmt.consolidate(path, out, **{"key": "ID", **runner, **settings})
 
 
 def read(out: Path, table: str, to: str, key: str = "ID") -> list[Row]:
@@ -301,14 +301,14 @@ def test_history_changes_and_kept_rows_have_their_marks(tmp_path: Path) -> None:
 def test_strict_commits_nothing_and_tells_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_lines(tmp_path / "in.json", STORY)
     out = tmp_path / "out"
-    assert main(["consolidate", str(path), "-o", str(out), "--primary-keys", "ID", "--strict", *NONE]) == 3
+    assert main(["consolidate", str(path), "-o", str(out), "--key", "ID", "--strict", *NONE]) == 3
     told = capsys.readouterr().err
     assert "1 row cannot be decided" in told
     assert f"position {6:020d}" in told
     assert "never seen" in told
     assert not out.exists()
     write_lines(path, STORY[:5])
-    assert main(["consolidate", str(path), "-o", str(out), "--primary-keys", "ID", "--strict", *NONE]) == 0
+    assert main(["consolidate", str(path), "-o", str(out), "--key", "ID", "--strict", *NONE]) == 0
     told = capsys.readouterr().err
     assert "S.T: 2 rows, 1 value that no operation set (V 1); in the order of positions (numbers)" in told
 
@@ -350,10 +350,10 @@ def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         consolidate(STORY, out, types={"S.T.N": "bigint"})
     assert not out.exists()
     with pytest.raises(Abend, match="GG530"):  # as a key
-        consolidate(STORY, out, types={"S.T.V": "bigint"}, primary_keys="S.T=V")
+        consolidate(STORY, out, types={"S.T.V": "bigint"}, key="S.T=V")
     assert not out.exists()
     with pytest.raises(UsageError, match=r"\.json, byte [0-9]+, table S\.T, position [0-9]+: error\[GG552\]"):
-        consolidate(STORY, out, primary_keys=None)
+        consolidate(STORY, out, key=None)
     assert not out.exists()
 
     def interrupted(*_: object) -> None:
@@ -375,7 +375,7 @@ def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ({"since": "2020-01-01"}, "`since` is for net changes"),
         ({"keep": "removed"}, "`keep` cannot be `removed`"),
         ({"types": ["N:string"]}, "is not TABLE.COLUMN=TYPE"),
-        ({"primary_keys": "S.T="}, "the primary keys"),
+        ({"key": "S.T="}, "the primary keys"),
         ({"to": "xml"}, "`to` cannot be `xml`"),
     ],
 )
@@ -419,7 +419,7 @@ def test_ctrl_c_leaves_nothing_and_a_session_that_works(spark: SparkSession, tmp
 @pytest.mark.spark
 def test_a_run_that_is_killed_leaves_no_output(tmp_path: Path) -> None:
     out, path = tmp_path / "out", write_lines(tmp_path / "in.json", STORY)
-    call = [sys.executable, "-m", "ggfmt", "consolidate", str(path), "-o", str(out), "--primary-keys", "ID"]
+    call = [sys.executable, "-m", "ggfmt", "consolidate", str(path), "-o", str(out), "--key", "ID"]
     call += ["--master", "local[2]"]
     with subprocess.Popen(call, stderr=subprocess.DEVNULL, start_new_session=True) as process:
         at_work(out, "operations")
@@ -428,7 +428,7 @@ def test_a_run_that_is_killed_leaves_no_output(tmp_path: Path) -> None:
     assert [item.name for item in out.iterdir()] == ["_ggfmt"]
     until = time.monotonic() + 120
     while True:  # until the JVM has found that nobody is there any more
-        ggfmt.consolidate(path, out, primary_keys="ID", mode="overwrite", master="none")
+        ggfmt.consolidate(path, out, key="ID", mode="overwrite", master="none")
         if list((out / "_ggfmt").glob("staging/*")) == []:
             break
         assert time.monotonic() < until
@@ -485,7 +485,7 @@ def test_changes_of_today_are_merged_into_an_earlier_result(
     tmp_path: Path, results: dict[str, Path], to: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     out = tmp_path / "out"
-    told = consolidate(TODAY, out, to=to, base=results[to], primary_keys=None)
+    told = consolidate(TODAY, out, to=to, base=results[to], key=None)
     assert read(out, "S.T", to) == [{"ID": "4", "N": "new", "V": ""}]
     assert read(out, "S.TYPED", to) == read(results[to], "S.TYPED", to)
     assert read(out, "S.GONE", to) == [{"ID": "1", "N": "b"}]
@@ -494,7 +494,7 @@ def test_changes_of_today_are_merged_into_an_earlier_result(
     assert told["tables"]["S.TYPED"]["columns"] == manifest(results[to])["tables"]["S.TYPED"]["columns"]
     assert "the base has 1 unresolved row" in caplog.text
     if to == "parquet":  # in place
-        consolidate(TODAY[1:], out, base=out, mode="overwrite", primary_keys=None)
+        consolidate(TODAY[1:], out, base=out, mode="overwrite", key=None)
         assert read(out, "S.T", to) == [{"ID": "4", "N": "new", "V": ""}]
         assert read(out, "S.TYPED", to) == read(results[to], "S.TYPED", to)
         assert verify(str(out)).findings == []
@@ -506,7 +506,7 @@ def test_a_dump_is_a_base(tmp_path: Path) -> None:
     dump = base / "S.TYPED" / "dump.csv"
     dump.write_text(f'ID,NAME,AMOUNT,RATE,FLAG\n1,"a ""b""\nc",{LONG},0.1,true\n2,"",,,\n3,,,,\n')
     today = [change("U", 1, "S.TYPED", before={"ID": 3}, after={"ID": 3, "RATE": 2.5})]
-    settings: dict[str, Any] = {"base": base, "definitions": {"S.TYPED": TYPED}, "primary_keys": None}
+    settings: dict[str, Any] = {"base": base, "definitions": {"S.TYPED": TYPED}, "key": None}
     consolidate(today, out, **settings)
     rest = dict.fromkeys(("AMOUNT", "RATE", "FLAG"))
     assert read(out, "S.TYPED", "parquet") == [
@@ -524,7 +524,7 @@ def test_rows_need_neither_spark_nor_java(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "in.json", STORY)
     call = [sys.executable, "-m", "ggfmt", "consolidate", str(path), "-o", str(tmp_path / "out"), *NONE]
     environment = {**os.environ, "PATH": "", "JAVA_HOME": str(tmp_path / "none")}
-    subprocess.run([*call, "--primary-keys", "ID"], check=True, capture_output=True, env=environment)
+    subprocess.run([*call, "--key", "ID"], check=True, capture_output=True, env=environment)
     assert read(tmp_path / "out", "S.T", "parquet") == ROWS
 
 
@@ -655,13 +655,13 @@ def check_days(tmp_path: Path, **runner: Any) -> None:
     """The same command each day: what it leaves is what one run over all days would."""
     changes, out = tmp_path / "changes", tmp_path / "out"
     changes.mkdir()
-    settings: dict[str, Any] = {**runner, "primary_keys": "ID", "checkpoint": tmp_path / "seen"}
+    settings: dict[str, Any] = {**runner, "key": "ID", "checkpoint": tmp_path / "seen"}
     for number, day in enumerate(DAYS):
         write_lines(changes / f"{number}.json", day)
         document = ggfmt.consolidate(changes, out, **settings)
         assert ggfmt.consolidate(changes, out, **settings) == document, "there was nothing to do"
         whole = tmp_path / f"whole{number}"
-        expected = ggfmt.consolidate(changes, whole, primary_keys="ID", master="none")["tables"]["S.T"]
+        expected = ggfmt.consolidate(changes, whole, key="ID", master="none")["tables"]["S.T"]
         assert read(out, "S.T", "parquet") == read(whole, "S.T", "parquet")
         assert document["tables"]["S.T"]["rows"] == len(read(out, "S.T", "parquet"))
         assert document["tables"]["S.T"]["unresolved"] == expected["unresolved"]
@@ -696,7 +696,7 @@ def test_a_merge_writes_the_files_of_buckets_whose_keys_changed(
     monkeypatch.setattr(staging_module, "UNIT_BYTES", 2000)
     changes, out = tmp_path / "changes", tmp_path / "out"
     changes.mkdir()
-    settings: dict[str, Any] = {"master": "none", "primary_keys": "ID", "checkpoint": tmp_path / "seen", "to": to}
+    settings: dict[str, Any] = {"master": "none", "key": "ID", "checkpoint": tmp_path / "seen", "to": to}
     write_lines(changes / "0.json", [change("I", n, after={"ID": str(n), "N": "a", "V": "x"}) for n in range(200)])
     first = ggfmt.consolidate(changes, out, **settings)
     buckets = first["tables"]["S.T"]["buckets"]
@@ -729,7 +729,7 @@ def test_a_merge_writes_the_files_of_buckets_whose_keys_changed(
     )
     assert written == changed | {moved}
     form: dict[str, Any] = {"to": to}
-    ggfmt.consolidate(changes, tmp_path / "whole", primary_keys="ID", master="none", **form)
+    ggfmt.consolidate(changes, tmp_path / "whole", key="ID", master="none", **form)
     assert read(out, "S.T", to) == read(tmp_path / "whole", "S.T", to)
     assert verify(str(out)).findings == []
 
@@ -757,7 +757,7 @@ def test_an_empty_input_is_as_with_run(tmp_path: Path, caplog: pytest.LogCapture
     """Without files, `--allow-empty` makes a run with a checkpoint one that does nothing, and says so."""
     changes, out, seen = tmp_path / "changes", tmp_path / "out", tmp_path / "seen"
     changes.mkdir()
-    told: dict[str, Any] = {"master": "none", "primary_keys": "ID", "checkpoint": seen}
+    told: dict[str, Any] = {"master": "none", "key": "ID", "checkpoint": seen}
     for call in (
         lambda: ggfmt.consolidate(changes, out, **told),
         lambda: ggfmt.convert(

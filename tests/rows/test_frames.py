@@ -110,7 +110,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[bool, bool], 
 
 
 def consolidated(inputs: Path | Sequence[Path], out: Path, **settings: Any) -> list[Row]:
-    ggfmt.consolidate(inputs, out, master="none", primary_keys="h,id", **settings)
+    ggfmt.consolidate(inputs, out, master="none", key="h,id", **settings)
     rows: list[Row] = pq.read_table(out / TABLE).to_pylist()
     return rows
 
@@ -136,7 +136,7 @@ def test_rows_of_frames_are_those_of_a_consolidation(
     settings = QUESTIONS[question]
     kinds: Row = {} if question == "current" else {question: True}
     expected = consolidated(folders, tmp_path / "out", **kinds, **settings)
-    found = FUNCTIONS[question](spark, folders, TABLE, primary_keys=["h", "id"], **settings)
+    found = FUNCTIONS[question](spark, folders, TABLE, key=["h", "id"], **settings)
     assert len(expected) > 100
     assert collected(found) == counted(expected)
     assert found.columns == list(expected[0])
@@ -152,7 +152,7 @@ def test_a_frame_is_a_base(
     shutil.copytree(tmp_path / "older" / TABLE, tmp_path / "base" / TABLE)
     expected = consolidated(newer, tmp_path / "out", base=tmp_path / "base")
     base = spark.read.parquet(str(tmp_path / "base" / TABLE))
-    found = ggfmt.current(spark, newer, TABLE, primary_keys="h,id", base=base)
+    found = ggfmt.current(spark, newer, TABLE, key="h,id", base=base)
     assert collected(found) == counted(expected)
 
 
@@ -169,7 +169,7 @@ def test_two_rows_of_a_transaction_at_one_key(spark: SparkSession, tmp_path: Pat
         {"op": op, "before": before, "after": after, "source": {"schema": "s", "table": "t", "txId": number}}
         for number, op, before, after in images
     ]
-    found = ggfmt.current(spark, write_lines(tmp_path / "in.json", events), "s.t", primary_keys="id")
+    found = ggfmt.current(spark, write_lines(tmp_path / "in.json", events), "s.t", key="id")
     assert sorted((row["id"], row["a"]) for row in found.collect()) == [("0", "w"), ("1", "x"), ("2", "z")]
 
 
@@ -180,12 +180,12 @@ def test_an_unresolved_row_is_an_error_where_it_is_wanted(spark: SparkSession, t
     ]
     path = write_lines(tmp_path / "in.json", lines)
     row = {"ID": "1", "V": "a"}
-    assert collected(ggfmt.current(spark, path, "T", primary_keys="ID")) == counted([row])
-    found = ggfmt.current(spark, path, "T", primary_keys="ID", strict=True)
+    assert collected(ggfmt.current(spark, path, "T", key="ID")) == counted([row])
+    found = ggfmt.current(spark, path, "T", key="ID", strict=True)
     with pytest.raises(Exception, match="a row is unresolved: never seen"):
         found.collect()
     path = write_lines(tmp_path / "in.json", lines[:1])
-    assert collected(ggfmt.current(spark, path, "T", primary_keys="ID", strict=True)) == counted([row])
+    assert collected(ggfmt.current(spark, path, "T", key="ID", strict=True)) == counted([row])
 
 
 def test_what_makes_no_sense_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
@@ -199,12 +199,12 @@ def test_what_makes_no_sense_is_refused_at_once(spark: SparkSession, tmp_path: P
             "`V` is `double`",
         ),
         ({"keep": ["deleted"]}, "has a column `_state`"),
-        ({"primary_keys": "IDS"}, "`IDS`, which is no column"),
+        ({"key": "IDS"}, "`IDS`, which is no column"),
         ({"as_of": "7"}, "have no position"),
     ]
     for settings, message in cases:
         with pytest.raises(UsageError, match=message):
-            ggfmt.current(spark, path, "T", **{"primary_keys": "ID", **settings})
+            ggfmt.current(spark, path, "T", **{"key": "ID", **settings})
 
 
 # A recorded stream, and a database
@@ -216,7 +216,7 @@ def test_rows_of_a_recorded_stream_are_those_of_its_statements(spark: SparkSessi
     path, key = LIVE / "postgresql-with-schema.jsonl", "order_id,line_no"
     expected = [{"extra": None, **row} for row in ordered_lines().values()]
     names = ("order_id", "line_no", "sku", "amount", "extra")
-    found = ggfmt.current(spark, path, "shop.lines", primary_keys=key)
+    found = ggfmt.current(spark, path, "shop.lines", key=key)
     assert collected(found) == counted({name: row[name] for name in names} for row in expected)
 
 

@@ -34,7 +34,7 @@ def test_keys_that_shift_in_one_transaction(tmp_path: Path, source: str) -> None
     """2 becomes 3 after 1 has become 2, so that two rows are at key 2 for a while."""
     keys = "ID" if source == "goldengate" else "id"
     path = CASES / f"key-shift-{source}.json"
-    table, rows = consolidated(path, tmp_path / "out", primary_keys=keys, strict=True)
+    table, rows = consolidated(path, tmp_path / "out", key=keys, strict=True)
     assert [tuple(map(str, row.values())) for row in rows] == [("2", "a"), ("3", "b")]
     assert table["unresolved"] == 0
     assert not (tmp_path / "out" / "_unresolved").exists()
@@ -43,14 +43,14 @@ def test_keys_that_shift_in_one_transaction(tmp_path: Path, source: str) -> None
 @needs_cases
 def test_an_unavailable_value_stays_when_the_key_changes(tmp_path: Path) -> None:
     path = CASES / "unavailable-in-key-change.json"
-    _, rows = consolidated(path, tmp_path / "out", primary_keys="id", strict=True)
+    _, rows = consolidated(path, tmp_path / "out", key="id", strict=True)
     assert [{**row, "id": str(row["id"])} for row in rows] == [{"id": "2", "v": "a", "big": "LONG VALUE"}]
 
 
 @needs_cases
 def test_a_column_that_was_dropped_is_there_before_that(tmp_path: Path) -> None:
     path = CASES / "column-dropped.json"
-    settings: dict[str, Any] = {"primary_keys": "id"}
+    settings: dict[str, Any] = {"key": "id"}
     table, rows = consolidated(path, tmp_path / "then", as_of="1970-01-01T00:00:02", **settings)
     assert list(table["columns"]) == ["id", "a", "k"]
     assert rows == [{"id": 1, "a": "secret", "k": "x"}]
@@ -64,7 +64,7 @@ def test_a_column_that_was_dropped_is_there_before_that(tmp_path: Path) -> None:
 
 @needs_cases
 def test_a_dot_in_the_name_of_a_table(tmp_path: Path) -> None:
-    manifest = ggfmt.consolidate(CASES / "dot-in-name.json", tmp_path / "out", master="none", primary_keys="id")
+    manifest = ggfmt.consolidate(CASES / "dot-in-name.json", tmp_path / "out", master="none", key="id")
     assert {name: table["rows"] for name, table in manifest["tables"].items()} == {'s."a.b"': 1, "s.t": 1}
 
 
@@ -85,7 +85,7 @@ def test_a_copy_of_a_file_with_positions_changes_nothing(tmp_path: Path, keys: s
     folder.mkdir()
     write_lines(folder / "0.json", lines)
     shutil.copy(folder / "0.json", folder / "1.json")
-    settings: dict[str, Any] = {} if keys is None else {"primary_keys": keys}
+    settings: dict[str, Any] = {} if keys is None else {"key": keys}
     _, once = consolidated(folder / "0.json", tmp_path / "once", strict=True, **settings)
     _, both = consolidated(folder, tmp_path / "both", strict=True, **settings)
     expected = [other, {"ID": "3", "V": "b"}] if keys else [row, row, other, {"ID": "3", "V": "b"}]
@@ -100,7 +100,7 @@ def test_a_column_that_was_added_is_counted_apart_from_those_that_inserts_lack(t
         change(2, "I", after={"ID": "2", "V": "b"}),
         change(3, "I", after={"ID": "3", "V": "b", "NEW": None}),
     ]
-    table, rows = consolidated(write_lines(tmp_path / "in.json", lines), tmp_path / "out", primary_keys="ID")
+    table, rows = consolidated(write_lines(tmp_path / "in.json", lines), tmp_path / "out", key="ID")
     assert [row["NEW"] for row in rows] == [None, None, None]
     assert table["unset"] == {"NEW": {"added_later": 1, "not_in_insert": 1}}
 
@@ -112,13 +112,13 @@ def test_a_column_that_was_added_after_an_earlier_result(tmp_path: Path, checkpo
     first = [metadata("S.T", ID="string", V="string"), *(change(n, "I", after={"ID": f"{n}"}) for n in range(1, 4))]
     write_lines(folder / "0.json", first)
     settings: dict[str, Any] = {"checkpoint": tmp_path / "seen"} if checkpoint else {}
-    consolidated(folder, out, primary_keys="ID", **settings)
+    consolidated(folder, out, key="ID", **settings)
     path = write_lines(
         folder / "1.json",
         [metadata("S.T", ID="string", V="string", NEW="string"), change(9, "U", after={"ID": "2", "NEW": "n"})],
     )
     target, settings = (out, settings) if checkpoint else (tmp_path / "later", {"base": out})
-    table, rows = consolidated(folder if checkpoint else path, target, primary_keys="ID", **settings)
+    table, rows = consolidated(folder if checkpoint else path, target, key="ID", **settings)
     assert {row["ID"]: row["NEW"] for row in rows} == {"1": None, "2": "n", "3": None}
     assert table["unset"]["NEW"] == {"added_later": 2}
 
@@ -148,7 +148,7 @@ def test_two_rows_of_a_transaction_at_one_key(tmp_path: Path, whole: bool) -> No
     if not whole:
         images[3] = ("c", None, {"id": "2"})
     events = [{"op": op, "before": before, "after": after, "source": source} for op, before, after in images]
-    _, rows = consolidated(write_lines(tmp_path / "in.json", events), tmp_path / "out", primary_keys="id")
+    _, rows = consolidated(write_lines(tmp_path / "in.json", events), tmp_path / "out", key="id")
     assert {row["id"]: row["a"] for row in rows} == {"1": "y", "2": "z" if whole else None}
 
 
@@ -164,7 +164,7 @@ def test_a_row_that_moves_is_known_by_the_column_that_replaced_a_dropped_one(tmp
         with_b,
         {**bare, "op_type": "U", "before": {"ID": "5", "B": None}, "after": {"ID": "2", "B": None}},
     ]
-    _, rows = consolidated(write_lines(tmp_path / "in.json", records), tmp_path / "out", primary_keys="ID")
+    _, rows = consolidated(write_lines(tmp_path / "in.json", records), tmp_path / "out", key="ID")
     assert rows == [{"ID": "2", "B": None}]
 
 
@@ -178,7 +178,7 @@ def test_a_key_is_free_if_the_table_started_empty(tmp_path: Path, starts_empty: 
         {**bare, "op_type": "U", "before": {"ID": "2"}, "after": {"ID": "3"}},
     ]
     path = write_lines(tmp_path / "in.json", records)
-    table, rows = consolidated(path, tmp_path / "out", primary_keys="ID", starts_empty=starts_empty)
+    table, rows = consolidated(path, tmp_path / "out", key="ID", starts_empty=starts_empty)
     assert (table["unresolved"] > 0) is not starts_empty
     assert rows == ([{"ID": "3", "A": "x"}] if starts_empty else [])
 
@@ -195,7 +195,7 @@ def test_a_column_that_the_insert_of_a_key_update_lacks_is_counted(tmp_path: Pat
         {"op": op, "before": before, "after": after, "source": {**source, "lsn": lsn}}
         for lsn, (op, before, after) in enumerate(images, 1)
     ]
-    table, rows = consolidated(write_lines(tmp_path / "in.json", events), tmp_path / "out", primary_keys="id")
+    table, rows = consolidated(write_lines(tmp_path / "in.json", events), tmp_path / "out", key="id")
     assert {row["id"]: row["new"] for row in rows} == {"2": None, "3": "y"}
     assert table["unset"] == {"new": {"not_in_insert": 1}}
 
@@ -206,9 +206,9 @@ def test_a_truncate_alone_removes_the_rows_from_before(tmp_path: Path, checkpoin
     source = {"schema": "s", "table": "t", "connector": "postgresql"}
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
-    settings: dict[str, Any] = {"primary_keys": "id", "checkpoint": tmp_path / "seen"} if checkpoint else {}
+    settings: dict[str, Any] = {"key": "id", "checkpoint": tmp_path / "seen"} if checkpoint else {}
     write_lines(folder / "0.json", [{"before": None, "after": {"id": "1", "v": "a"}, "source": source, "op": "c"}])
-    consolidated(folder, out, **{"primary_keys": "id", **settings})
+    consolidated(folder, out, **{"key": "id", **settings})
     truncate = {"before": None, "after": None, "source": source, "op": "t"}
     path = write_lines(folder / "1.json", [truncate])
     if checkpoint:
@@ -232,7 +232,7 @@ def test_operations_of_a_transaction_may_be_equal_and_have_one_position(tmp_path
     for number in range(2):
         write_lines(tmp_path / "in" / f"{number}.json", lines)
         out = tmp_path / f"out{number}"
-        ggfmt.consolidate(tmp_path / "in", out, master="none", primary_keys="ID", strict=True)
+        ggfmt.consolidate(tmp_path / "in", out, master="none", key="ID", strict=True)
         rows = [row for file in sorted((out / "S.T").iterdir()) for row in pq.read_table(file).to_pylist()]
         assert rows == [{"ID": "1", "V": "b"}]
 

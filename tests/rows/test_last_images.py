@@ -47,7 +47,7 @@ def written(folder: Path, changes: list[dict[str, Any]]) -> Path:
 
 
 def consolidated(source: Path, out: Path, **options: Any) -> list[dict[str, Any]]:
-    ggfmt.consolidate(str(source), str(out), primary_keys="ID", master="none", **options)
+    ggfmt.consolidate(str(source), str(out), key="ID", master="none", **options)
     rows = parquet.read_table(out / "S.T").to_pylist()
     return sorted(rows, key=lambda row: str(row["ID"]))
 

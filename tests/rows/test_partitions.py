@@ -65,7 +65,7 @@ def test_a_key_update_in_two_partitions(
         values = (json.dumps(record) for record in records)
         lines = [kcat(offset, None, value, partition=number) for offset, value in enumerate(values)]
         write_lines(tmp_path / f"in-{number}.json", lines)
-    ggfmt.consolidate(sorted(tmp_path.glob("in-*.json")), tmp_path / "out", master="none", primary_keys="ID")
+    ggfmt.consolidate(sorted(tmp_path.glob("in-*.json")), tmp_path / "out", master="none", key="ID")
     found = read_outcomes(tmp_path / "out")["S.T"]
     assert {values["ID"]: values["V"] for values in map(dict, found.rows)} == rows
     assert {dict(item)["reason"] for item in found.unresolved} == reasons

@@ -63,7 +63,7 @@ def change(pos: int, op: str, before: Any = None, after: Any = None, tx: str | N
 def run_rounds(tmp_path: Path, *days: list[dict[str, Any]], **options: Any) -> tuple[Outcome, Outcome]:
     """Return what one run over all files leaves of the table, and what a run for each file does."""
     every, inputs = tmp_path / "every", tmp_path / "in"
-    settings: dict[str, Any] = {"master": "none", "primary_keys": "ID", **options}
+    settings: dict[str, Any] = {"master": "none", "key": "ID", **options}
     every.mkdir()
     inputs.mkdir()
     for number, day in enumerate(days):
@@ -153,7 +153,7 @@ def test_a_row_without_a_key_that_goes_before_it_comes(tmp_path: Path) -> None:
         [debezium(1, "d", row(1, "a"))],
         [debezium(2, "c", None, row(1, "a"), 8), debezium(3, "c", None, row(2, "b"), 8)],
     ]
-    whole, rounds = run_rounds(tmp_path, *days, primary_keys=None, order="input")
+    whole, rounds = run_rounds(tmp_path, *days, key=None, order="input")
     assert difference(whole, rounds, []) == ""
     assert len(rounds.rows) == 1
 
@@ -167,7 +167,7 @@ def test_a_column_that_replaced_a_dropped_one_has_none_of_its_values(tmp_path: P
     for number, records in enumerate((first, second)):
         write_lines(tmp_path / f"{number}.json", records)
         ggfmt.consolidate(
-            str(tmp_path / "*.json"), tmp_path / "out", primary_keys="ID", master="none", checkpoint=tmp_path / "seen"
+            str(tmp_path / "*.json"), tmp_path / "out", key="ID", master="none", checkpoint=tmp_path / "seen"
         )
     (outcome,) = read_outcomes(tmp_path / "out").values()
     assert [dict(items) for items in outcome.rows] == [{"ID": "5", "A": None}]
@@ -221,10 +221,10 @@ def test_kept_operations_need_the_same_key(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "seen"}
     (tmp_path / "in").mkdir()
     write_lines(tmp_path / "in" / "0.json", days[0])
-    ggfmt.consolidate(tmp_path / "in", tmp_path / "out", primary_keys="ID", **settings)
+    ggfmt.consolidate(tmp_path / "in", tmp_path / "out", key="ID", **settings)
     write_lines(tmp_path / "in" / "1.json", days[1])
     with pytest.raises(UsageError, match="the table has another key than in the runs before"):
-        ggfmt.consolidate(tmp_path / "in", tmp_path / "out", primary_keys="N", **settings)
+        ggfmt.consolidate(tmp_path / "in", tmp_path / "out", key="N", **settings)
 
 
 # Late files
@@ -248,7 +248,7 @@ def test_a_late_file_is_refused_by_its_name(tmp_path: Path, positions: tuple[str
         return {**change(1, op, None if op == "I" else row(key, "a"), row(key, "b")), "pos": position}
 
     inputs = tmp_path / "in"
-    settings: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "seen", "primary_keys": "ID"}
+    settings: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "seen", "key": "ID"}
     inputs.mkdir()
     write_lines(inputs / "0.json", [at(early, "I", 7), at(merged, "I", 1)])
     ggfmt.consolidate(inputs, tmp_path / "out", **settings)
@@ -264,7 +264,7 @@ def test_a_late_file_is_refused_by_its_name(tmp_path: Path, positions: tuple[str
 def test_the_last_position_is_the_highest_one(tmp_path: Path) -> None:
     """The file that is merged first is not in order."""
     inputs = tmp_path / "in"
-    settings: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "seen", "primary_keys": "ID"}
+    settings: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "seen", "key": "ID"}
     inputs.mkdir()
     write_lines(inputs / "0.json", [change(1, "I", None, row(1, "a")), change(9, "I", None, row(2, "b")), START[1]])
     ggfmt.consolidate(inputs, tmp_path / "out", **settings)

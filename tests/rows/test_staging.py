@@ -209,7 +209,7 @@ def test_types_and_keys_that_are_given(tmp_path: Path) -> None:
         ({"types": (("*.NAME", "varchar"),)}, "`varchar` is no type of a column"),
         ({"types": (("*.NAME", "decimal(39,0)"),)}, "is no type of a column"),
         ({"types": (("*.NAM", "string"),)}, "no column is `*.NAM`"),
-        ({"keys": (("T", ("IDS",)),)}, "`primaryKeys` names `IDS`"),
+        ({"keys": (("T", ("IDS",)),)}, "`--key` names `IDS`"),
     ],
 )
 def test_types_and_keys_that_make_no_sense_are_refused(tmp_path: Path, given: dict[str, Any], told: str) -> None:

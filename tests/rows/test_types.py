@@ -81,7 +81,7 @@ def typed(tmp_path: Path) -> Path:
 
 
 def consolidated(path: Path, out: Path, **settings: Any) -> Row:
-    found: Row = ggfmt.consolidate(path, out, **{"master": "none", "primary_keys": "id", **settings})
+    found: Row = ggfmt.consolidate(path, out, **{"master": "none", "key": "id", **settings})
     return found
 
 
@@ -212,8 +212,8 @@ def test_such_a_row_can_be_unresolved(misfits: Path, tmp_path: Path) -> None:
 def test_a_key_that_does_not_fit(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "in.json", [envelope("c", row) for row in MISFITS])
     with pytest.raises(Abend, match=r"s\.t.*moment.*GG530"):
-        consolidated(path, tmp_path / "out", primary_keys="moment")
-    document = consolidated(path, tmp_path / "unresolved", primary_keys="moment", on_unfit="unresolved")
+        consolidated(path, tmp_path / "out", key="moment")
+    document = consolidated(path, tmp_path / "unresolved", key="moment", on_unfit="unresolved")
     assert document["tables"]["s.t"]["rows"] == 1
     lost = parquet.read_table(tmp_path / "unresolved" / "_unresolved").to_pylist()
     assert [(row["reason"], dict(row["after"])["id"]) for row in lost] == [("no key", "1"), ("no key", "3")]
@@ -234,7 +234,7 @@ def rounds(tmp_path: Path, *days: list[bytes], **settings: Any) -> pa.Table:
     for number, lines in enumerate(days):
         write_lines(tmp_path / "in" / f"{number}.json", lines)
         settings = {"checkpoint": tmp_path / "seen", **settings}
-        consolidated(tmp_path / "in", tmp_path / "out", primary_keys="ID", **settings)
+        consolidated(tmp_path / "in", tmp_path / "out", key="ID", **settings)
     return parquet.read_table(tmp_path / "out" / "S.T").sort_by("ID")
 
 
@@ -298,7 +298,7 @@ def test_equal_numbers_are_one_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize("to", ["delta", "iceberg"])
 def test_a_lakehouse_widens_or_says_that_it_cannot(tmp_path: Path, to: str) -> None:
     (tmp_path / "in").mkdir()
-    settings: Row = {"checkpoint": tmp_path / "seen", "primary_keys": "ID", "to": to}
+    settings: Row = {"checkpoint": tmp_path / "seen", "key": "ID", "to": to}
     write_lines(tmp_path / "in" / "0.json", [numbers(1, ID=1, N=5)])
     before = consolidated(tmp_path / "in", tmp_path / "out", **settings)
     write_lines(tmp_path / "in" / "1.json", [numbers(11, ID=2, N="0.5")])
@@ -327,7 +327,7 @@ def test_a_type_may_be_for_a_column_that_only_earlier_files_have(tmp_path: Path)
     found = rounds(tmp_path, *days, types={"*.DAY": "date"})
     assert found["DAY"].to_pylist() == [date(2020, 1, 2), None]
     write_lines(tmp_path / "in" / "2.json", [numbers(21, ID=3)])
-    settings: Row = {"checkpoint": tmp_path / "seen", "primary_keys": "ID", "master": "none"}
+    settings: Row = {"checkpoint": tmp_path / "seen", "key": "ID", "master": "none"}
     with pytest.raises(UsageError, match=r"GG551.*`S.T.DAY` is `date` in the rows from before"):
         ggfmt.consolidate(tmp_path / "in", tmp_path / "out", types={"*.DAY": "string"}, **settings)
 

@@ -304,7 +304,7 @@ def test_spark_connect(place: Place) -> None:
             assert spark.range(7).select(F.col("id")).count() == 7
 
             def rows(name, **arguments):
-                manifest = ggfmt.consolidate(source, work / name, primary_keys="ID", keep="unresolved", **arguments)
+                manifest = ggfmt.consolidate(source, work / name, key="ID", keep="unresolved", **arguments)
                 return {{table: (entry["rows"], entry["unresolved"]) for table, entry in manifest["tables"].items()}}
             of_connect, expected_rows = rows("rows"), rows("plain", master="none")
             assert of_connect == expected_rows, of_connect
@@ -345,7 +345,7 @@ def test_spark_connect(place: Place) -> None:
         frames = place.script(f"""
             from pyspark.sql import SparkSession
             spark = SparkSession.builder.remote({address!r}).create()
-            frame = ggfmt.current(spark, str(source), "GG.T1", primary_keys="ID", keep=["unresolved"])
+            frame = ggfmt.current(spark, str(source), "GG.T1", key="ID", keep=["unresolved"])
             print(frame.count(), ggfmt.read(spark, source).count(), ggfmt.scan(source).read_all().num_rows)
             """)
     assert printed.splitlines() == ["error[GG505] a Spark task failed: ValueError: the reason of a task"]

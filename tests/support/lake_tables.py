@@ -31,7 +31,7 @@ def change(kind: str, number: int, table: str = "GG.A", **images: Row) -> Row:
 def consolidate(directory: Path, to: str, **settings: Any) -> dict[str, Any]:
     """Consolidate `directory/changes` into `directory/lake`, with a checkpoint unless `settings` say otherwise."""
     runner = {} if "spark" in settings else {"master": "none"}
-    given = {"to": to, "primary_keys": "ID", "checkpoint": directory / "seen", **runner, **settings}
+    given = {"to": to, "key": "ID", "checkpoint": directory / "seen", **runner, **settings}
     return ggfmt.consolidate(directory / "changes", **{"output": directory / "lake", **given})
 
 

@@ -371,5 +371,5 @@ def _free_port() -> int:
 
 
 def primary_keys() -> str:
-    """Return the keys of all tables as `--primary-keys` takes them."""
+    """Return the keys of all tables as `--key` takes them."""
     return ";".join(f"{table}={','.join(columns)}" for table, columns in KEYS.items() if columns)

@@ -45,12 +45,12 @@ def compare_rounds(files: Sequence[File], keys: str | None, folder: Path, **opti
     """Return what one run over all files shows by table, and what a run for each file does."""
     every = folder / "every"
     paths = write(files, every, Random(1))
-    ggfmt.consolidate(every, folder / "whole", master="none", primary_keys=keys, **options)
+    ggfmt.consolidate(every, folder / "whole", master="none", key=keys, **options)
     seen, inputs = folder / "seen", folder / "in"
     inputs.mkdir()
     for path in paths:
         shutil.copy(path, inputs / path.name)
-        ggfmt.consolidate(inputs, folder / "rounds", master="none", primary_keys=keys, checkpoint=seen, **options)
+        ggfmt.consolidate(inputs, folder / "rounds", master="none", key=keys, checkpoint=seen, **options)
     return read_outcomes(folder / "whole"), read_outcomes(folder / "rounds")
 
 

@@ -174,6 +174,8 @@ def command_options(name: str) -> list[tuple[str, str]]:
         if not infos:
             continue
         info, type_ = infos[0], get_args(hint)[0]
+        if info.hidden:
+            continue
         value = info.metavar or "|".join(_choices(type_))
         default = defaults[parameter].default
         first = (info.default,) if isinstance(info.default, str) else ()  # where typer puts it in an `Annotated`

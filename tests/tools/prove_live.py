@@ -193,7 +193,7 @@ class LakeProof:
                 lake,
                 to="delta" if self._to == "delta" else "iceberg",
                 checkpoint=self._work / f"seen-{self._to}",
-                primary_keys=primary_keys(),
+                key=primary_keys(),
                 exclude=list(self._left_out),
                 drop_columns=True,
                 master="none",
@@ -263,7 +263,7 @@ class Proof:
         manifest: dict[str, Any] = {"tables": {}}
         try:
             # The first file is a snapshot, or the first operations of all.
-            options = {"primary_keys": primary_keys(), "master": "none", "starts_empty": True, **options}
+            options = {"key": primary_keys(), "master": "none", "starts_empty": True, **options}
             manifest = ggfmt.consolidate(inputs, output, **options)
             unset = unset_values(manifest)
             if "base" in options:

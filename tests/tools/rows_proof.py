@@ -155,7 +155,7 @@ class GgfmtEngine:
     def _consolidate(self, inputs: Path, output: Path, tables: dict[str, History], options: dict[str, Any]) -> Path:
         keys = ";".join(f"{name}={','.join(one.key)}" for name, one in tables.items() if one.key)
         options = {"starts_empty": self.knows_start, **options}
-        ggfmt.consolidate(inputs, output, master=self._master, primary_keys=keys or None, **options)
+        ggfmt.consolidate(inputs, output, master=self._master, key=keys or None, **options)
         return output
 
     def current(self, files: Sequence[File], folder: Path, second: int | None = None) -> Answer:

@@ -5,7 +5,7 @@ to the settings under which they happen, the tokens that survive, and so on. Doc
 matrix are made from these declarations.
 
 A loss that happens to single values has a `note`. Writers count the values, the run logs a warning, the manifest lists
-them, and `--strict-fidelity` forbids them.
+them, and `--strict` forbids them.
 """
 
 from __future__ import annotations

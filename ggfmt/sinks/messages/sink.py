@@ -44,7 +44,7 @@ STOP_FILE = "stop"  # in a run's staging directory: a task found a reason to abe
 
 Locate = Callable[[int], tuple[bytes, dict[str, object]]]
 
-_STRICT_HELP = "choose another format or other options, or leave out `--strict-fidelity`"
+_STRICT_HELP = "choose another format or other options, or leave out `--strict`"
 
 
 @dataclass

@@ -35,7 +35,7 @@ def make(given: dict[str, Any]) -> None:
     changed = {draw.randrange(given["rows"]): draw.randrange(10**6) for _ in range(given["changes"])}
     write_lake_changes(data, given["rows"], changed)
     for to in ("delta", "iceberg"):
-        options: dict[str, Any] = {"to": to, "primary_keys": KEY, "master": "none"}
+        options: dict[str, Any] = {"to": to, "key": KEY, "master": "none"}
         ggfmt.consolidate(str(data / "before.json"), given[f"lake-{to}"], checkpoint=given[f"seen-{to}"], **options)
         for name in ("lake", "seen"):
             shutil.copytree(given[f"{name}-{to}"], f"{given[f'{name}-{to}']}-before")
@@ -58,7 +58,7 @@ def in_ggfmt(given: dict[str, Any], to: Literal["delta", "iceberg"]) -> None:
     with work():
         import ggfmt
 
-        ggfmt.consolidate(given["data"], lake, to=to, primary_keys=KEY, checkpoint=given[f"seen-{to}"], master="none")
+        ggfmt.consolidate(given["data"], lake, to=to, key=KEY, checkpoint=given[f"seen-{to}"], master="none")
     print_sums(lake, to)
 
 

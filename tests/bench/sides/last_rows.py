@@ -172,7 +172,7 @@ def in_ggfmt(given: dict[str, Any], master: str = "none") -> None:
     with work():
         import ggfmt
 
-        ggfmt.consolidate(given["data"], given["target"], primary_keys=layout.key, master=master, **options)
+        ggfmt.consolidate(given["data"], given["target"], key=layout.key, master=master, **options)
     print_sums(f"{given['target']}/{layout.table}", layout)
 
 

@@ -70,7 +70,7 @@ def _merge(data: Path, given: dict[str, Any]) -> Iterator[bytes]:
     rows = given["operations"]
     with (data / "before.json").open("wb") as file:
         file.writelines(changes.line("I", None, _order(number, number), number) for number in range(rows))
-    options = {"primary_keys": _KEY, "master": "none", "checkpoint": given["seen"]}
+    options = {"key": _KEY, "master": "none", "checkpoint": given["seen"]}
     ggfmt.consolidate(str(data), given["target"], **options)
     for name in ("target", "seen"):
         Path(given[name]).rename(f"{data}-{name}")

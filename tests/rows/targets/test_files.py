@@ -252,12 +252,12 @@ def test_ggfmt_reads_each_row_once(tmp_path: Path) -> None:
     second_day(directory)
     consolidate(directory, "parquet")
     out = directory / "lake"
-    ggfmt.consolidate(directory / "changes", tmp_path / "whole", primary_keys="ID", master="none")
+    ggfmt.consolidate(directory / "changes", tmp_path / "whole", key="ID", master="none")
     same = call("compare", out, tmp_path / "whole", "--output-format", "json")
     assert same.exit_code == 0, same.output
     assert call("compare", out / "GG.A", tmp_path / "whole" / "GG.A", "--key", "ID").exit_code == 0
     add_changes(tmp_path, "more", [change("I", 300, after={"ID": "99", "N": "9"})])
-    based = ggfmt.consolidate(tmp_path / "changes", tmp_path / "based", base=out, primary_keys="ID", master="none")
+    based = ggfmt.consolidate(tmp_path / "changes", tmp_path / "based", base=out, key="ID", master="none")
     assert based["tables"]["GG.A"]["rows"] == 8
     for path in (out, out / "GG.A", f"{out}/GG.A/*.parquet", f"{out}/*/*.parquet"):
         refused = call("run", path, "--to", "json", "-o", "-", "--master", "none")

@@ -368,7 +368,7 @@ def test_plain_files_load_no_library_of_lakehouses(tmp_path: Path) -> None:
     add_changes(tmp_path, "1", ROWS)
     program = (
         "import sys, ggfmt\n"
-        "ggfmt.consolidate('changes', 'out', master='none', primary_keys='ID')\n"
+        "ggfmt.consolidate('changes', 'out', master='none', key='ID')\n"
         "print(*{name.partition('.')[0] for name in sys.modules})"
     )
     ended = subprocess.run(
