@@ -49,7 +49,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def doctor(*arguments: str) -> tuple[int, dict[str, Any]]:
     """The exit status, and the findings by their names."""
-    result = CliRunner().invoke(app, ["doctor", "--json", *arguments])
+    result = CliRunner().invoke(app, ["doctor", "--output-format", "json", *arguments])
     return result.exit_code, by_name(result.stdout)
 
 
@@ -187,7 +187,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_directory_for_temporary_files_that_is_passed_over(tmp_path: Path) -> None:
-    ended = apart("--json", environment={"TMPDIR": str(tmp_path / "nowhere")})
+    ended = apart("--output-format", "json", environment={"TMPDIR": str(tmp_path / "nowhere")})
     assert ended.returncode == 0
     finding = by_name(ended.stdout)["scratch"]
     assert finding["state"] == "warning"
@@ -199,7 +199,7 @@ def no_file_may_grow() -> None:
 
 
 def test_where_nothing_can_be_written() -> None:
-    ended = apart("--json", "--master", "local[1]", preexec_fn=no_file_may_grow)
+    ended = apart("--output-format", "json", "--master", "local[1]", preexec_fn=no_file_may_grow)
     assert (ended.returncode, ended.stderr) == (1, "")
     found = by_name(ended.stdout)
     assert found["scratch"]["state"] == "problem"
@@ -290,7 +290,7 @@ def test_a_reader_that_goes_away_early() -> None:
     assert told == b""
 
 
-@pytest.mark.parametrize("arguments", [(), ("--json",)])
+@pytest.mark.parametrize("arguments", [(), ("--output-format", "json",)])
 def test_output_on_a_full_disk_is_an_error_of_one_line(arguments: tuple[str, ...]) -> None:
     with open("/dev/full", "wb") as full:
         ended = subprocess.run([*DOCTOR, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -426,7 +426,7 @@ def maps(file: Path) -> bool:
 @pytest.mark.long
 def test_the_archive_is_made_by_command_and_used_by_a_session(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "tmp").mkdir()
-    ended = apart("--class-archive", "--json", environment={"TMPDIR": str(tmp_path / "tmp")})
+    ended = apart("--class-archive", "--output-format", "json", environment={"TMPDIR": str(tmp_path / "tmp")})
     assert os.listdir(tmp_path / "tmp") == []
     finding = by_name(ended.stdout)["class_archive"]
     if not can_have_archive(find_java()):
@@ -552,7 +552,7 @@ def test_no_password_is_told() -> None:
 @pytest.mark.spark
 def test_a_job_on_this_machine(tmp_path: Path, cache: Path) -> None:
     (tmp_path / "tmp").mkdir()
-    ended = apart("--master", "local[1]", "--json", environment={"TMPDIR": str(tmp_path / "tmp")})
+    ended = apart("--master", "local[1]", "--output-format", "json", environment={"TMPDIR": str(tmp_path / "tmp")})
     assert (ended.returncode, ended.stderr) == (0, "")
     found = by_name(ended.stdout)
     assert list(found) == [*OF_THE_MACHINE, "session", "executors"]
@@ -583,7 +583,7 @@ def small() -> tuple[str, ...]:
 @pytest.mark.spark
 @pytest.mark.long
 def test_a_cluster_of_two(cluster: str) -> None:
-    ended = apart("--master", cluster, *small(), "--json")
+    ended = apart("--master", cluster, *small(), "--output-format", "json")
     found = by_name(ended.stdout)
     assert ended.returncode == 0, ended.stdout
     facts = found["executors"]["facts"]
@@ -603,7 +603,7 @@ def test_workers_with_another_python(cluster: str, tmp_path: Path) -> None:
     )
     other.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
     other.chmod(0o755)
-    ended = apart("--master", cluster, *small(), "--json", environment={"PYSPARK_PYTHON": str(other)})
+    ended = apart("--master", cluster, *small(), "--output-format", "json", environment={"PYSPARK_PYTHON": str(other)})
     found = by_name(ended.stdout)
     assert ended.returncode == 1
     assert found["session"]["state"] == "ok"

@@ -123,7 +123,7 @@ def test_the_commands_say_so(what: str, tmp_path: Path) -> None:
         for text in (f"they {reason}", help, kernels.COST) if arguments[0] != "run" else (reason, help, kernels.COST):
             assert said.count(text) == 1, (text, said)
     assert len(list((tmp_path / "out").rglob("*.json"))) >= 1
-    done = called(site, "-m", "ggfmt", "doctor", "--json")
+    done = called(site, "-m", "ggfmt", "doctor", "--output-format", "json")
     (finding,) = (item for item in json.loads(done.stdout)["findings"] if item["name"] == "kernels")
     assert finding["state"] == "warning"
     assert finding["facts"]["native"] is False
@@ -140,7 +140,7 @@ def test_who_switches_them_off_is_not_warned(tmp_path: Path) -> None:
         assert "native kernels" not in done.stdout + done.stderr
     (finding,) = (
         item
-        for item in json.loads(called(PACKAGE.parent, "-m", "ggfmt", "doctor", "--json").stdout)["findings"]
+        for item in json.loads(called(PACKAGE.parent, "-m", "ggfmt", "doctor", "--output-format", "json").stdout)["findings"]
         if item["name"] == "kernels"
     )
     assert (finding["state"], finding["message"]) == ("ok", "native")
