@@ -290,7 +290,16 @@ def test_a_reader_that_goes_away_early() -> None:
     assert told == b""
 
 
-@pytest.mark.parametrize("arguments", [(), ("--output-format", "json",)])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        (
+            "--output-format",
+            "json",
+        ),
+    ],
+)
 def test_output_on_a_full_disk_is_an_error_of_one_line(arguments: tuple[str, ...]) -> None:
     with open("/dev/full", "wb") as full:
         ended = subprocess.run([*DOCTOR, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

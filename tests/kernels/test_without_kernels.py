@@ -140,7 +140,9 @@ def test_who_switches_them_off_is_not_warned(tmp_path: Path) -> None:
         assert "native kernels" not in done.stdout + done.stderr
     (finding,) = (
         item
-        for item in json.loads(called(PACKAGE.parent, "-m", "ggfmt", "doctor", "--output-format", "json").stdout)["findings"]
+        for item in json.loads(called(PACKAGE.parent, "-m", "ggfmt", "doctor", "--output-format", "json").stdout)[
+            "findings"
+        ]
         if item["name"] == "kernels"
     )
     assert (finding["state"], finding["message"]) == ("ok", "native")
