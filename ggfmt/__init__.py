@@ -6,9 +6,7 @@ loads neither Arrow nor Spark.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.version import VERSION as __version__
@@ -89,21 +87,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _Package(ModuleType):
-    """The package `ggfmt`, in which `scan` stays a function when the package `ggfmt.scan` is imported.
-
-    The function has the modules of that package as attributes, as every import of them expects.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name != "scan" or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-            return
-        function, modules = self.scan, vars(value)
-        modules.update(vars(function))
-        function.__dict__ = modules
-
-
-sys.modules[__name__].__class__ = _Package

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ggfmt.location import Location, StoreError
-from ggfmt.scan.files import InputFile
+from ggfmt.reading.files import InputFile
 
 STORE = "s3a://KEY:SECRET@bucket"
 

@@ -91,9 +91,9 @@ def left(directory: Path) -> list[str]:
 
 RUN = ("run", "in", "-c", "h.properties", "-o", "out", "--master", "none")
 BEFORE_COMMIT = {
-    "listing": "ggfmt.scan.scan:list_inputs",
+    "listing": "ggfmt.reading.scan:list_inputs",
     "directories held": "ggfmt.sinks.messages.preparation:lock_all:after",
-    "discovery": "ggfmt.scan.scan:discover_from_head",
+    "discovery": "ggfmt.reading.scan:discover_from_head",
     "first task": "ggfmt.sinks.messages.execution:run_split",
     "after a task": "ggfmt.sinks.messages.execution:run_split:after",
     "join": "ggfmt.sinks.messages.execution:join_group:after",
@@ -188,7 +188,7 @@ COMMANDS = {
         "ggfmt.sinks.messages.execution:run_split:after",
         ["run", "in", "--to", "json", "-o", "-", "--master", "none"],
     ),
-    "dry run": ("ggfmt.scan.scan:list_inputs", [*RUN, "--dry-run"]),
+    "dry run": ("ggfmt.reading.scan:list_inputs", [*RUN, "--dry-run"]),
     "verify": ("ggfmt.sinks.messages.verification:verify", ["verify", "in"]),
 }
 
@@ -297,7 +297,7 @@ def test_spark_and_its_workers_are_gone_after_a_signal(place: str, name: str, so
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("place", ["ggfmt.scan.scan:list_inputs", "ggfmt.spark.jobs:wait"])
+@pytest.mark.parametrize("place", ["ggfmt.reading.scan:list_inputs", "ggfmt.spark.jobs:wait"])
 def test_a_consolidation_ends_in_one_line(place: str, source: Path) -> None:
     code, told = interrupt(start(source, place, ["consolidate", "in", "-o", "rows", "--master", "local[2]"]), ["TERM"])
     assert (code, told) == (143, NAMED["TERM"] + NOTHING)

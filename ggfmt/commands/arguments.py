@@ -161,7 +161,7 @@ def input_settings(input_format: str, config: Path | None, options: Properties) 
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
-    from ggfmt.scan.recognition import source_of_handler
+    from ggfmt.reading.recognition import source_of_handler
 
     source = DEFAULT_SETTINGS
     if config is not None:

@@ -15,7 +15,7 @@ from ggfmt.commands.runners import choose_runner
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
-    from ggfmt.scan.progress import ProgressSnapshot
+    from ggfmt.reading.progress import ProgressSnapshot
     from ggfmt.summary import Summary
 
 RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]

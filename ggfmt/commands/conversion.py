@@ -15,7 +15,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
-    from ggfmt.scan.progress import ProgressSnapshot
+    from ggfmt.reading.progress import ProgressSnapshot
     from ggfmt.sinks.dry_run import DryRun
     from ggfmt.sinks.messages.rejects import RejectEntry
     from ggfmt.summary import Summary

@@ -106,7 +106,7 @@ class SchemaRequest:
 
 def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
     """Make the schemas of tables."""
-    from ggfmt.scan.scan import ScanRequest
+    from ggfmt.reading.scan import ScanRequest
     from ggfmt.sinks.schema import schemas
 
     configuration = None

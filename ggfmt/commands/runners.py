@@ -16,7 +16,7 @@ from ggfmt.cores import available_cores
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 
 if TYPE_CHECKING:
-    from ggfmt.scan.runner import InProcess, Runner
+    from ggfmt.reading.runner import InProcess, Runner
 
 STREAM = "-"
 log = logging.getLogger("ggfmt")
@@ -59,7 +59,7 @@ class WithoutSpark:
     processes: int | None = None
 
     def __call__(self) -> InProcess:
-        from ggfmt.scan.processes import InProcesses
+        from ggfmt.reading.processes import InProcesses
 
         return InProcesses(self.processes)
 

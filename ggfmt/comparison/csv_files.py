@@ -20,7 +20,7 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.comparison.files import Arrays, Columns, TableFile, distinct, ending_of
 from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
-from ggfmt.scan.files import InputFile, open_input
+from ggfmt.reading.files import InputFile, open_input
 
 HELP = {
     "dialect": "what wrote the file: `csv`, `oracle`, `spark`, `postgresql-text`, `mysql`; other options change that",

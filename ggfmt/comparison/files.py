@@ -19,7 +19,7 @@ from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.comparison.values import as_json, stored, stored_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.location import Location
-from ggfmt.scan.files import COMPRESSIONS, InputFile, open_input
+from ggfmt.reading.files import COMPRESSIONS, InputFile, open_input
 
 BATCH_ROWS, _BATCH_BYTES = 1 << 16, 16 << 20
 _BLOCK_BYTES = 4 << 20

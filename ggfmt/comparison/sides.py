@@ -27,7 +27,7 @@ from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.scan.files import COMPRESSIONS, InputFile, open_input, unreadable
+from ggfmt.reading.files import COMPRESSIONS, InputFile, open_input, unreadable
 
 log = logging.getLogger("ggfmt")
 

@@ -13,9 +13,9 @@ from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, Request, frame_error, make_plan, narrow_projection, schema_from_spark
 from ggfmt.frames.shapes import DdlError, from_ddl
-from ggfmt.scan.processes import InProcesses
-from ggfmt.scan.runner import interrupts
-from ggfmt.scan.splits import Split, Splits
+from ggfmt.reading.processes import InProcesses
+from ggfmt.reading.runner import interrupts
+from ggfmt.reading.splits import Split, Splits
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

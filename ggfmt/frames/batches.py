@@ -40,8 +40,8 @@ from ggfmt.frames.shapes import IMAGES, MISSING, TEXTS, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.scan.recognition import reader_of
-from ggfmt.scan.splits import Range, ReadJob, Split, SplitReader
+from ggfmt.reading.recognition import reader_of
+from ggfmt.reading.splits import Range, ReadJob, Split, SplitReader
 
 FILE_BITS = 40  # bits of `seq` for the place in a file
 _GROWTH = 4  # of batches, whose columns are many: each call of Arrow costs as much as the work for a thousand values

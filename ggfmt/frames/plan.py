@@ -22,10 +22,10 @@ from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Size
-from ggfmt.scan.recognition import detect_format, reader_of, with_defaults
-from ggfmt.scan.runner import Runner
-from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.splits import Range, ReadJob, Split
+from ggfmt.reading.recognition import detect_format, reader_of, with_defaults
+from ggfmt.reading.runner import Runner
+from ggfmt.reading.scan import Scan, ScanRequest
+from ggfmt.reading.splits import Range, ReadJob, Split
 
 # Options that are no properties of an input format, as Spark passes them to data sources.
 OPTIONS = (

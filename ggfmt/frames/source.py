@@ -30,8 +30,8 @@ from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, frame_error, make_plan, narrow_projection, parse_request, schema_from_spark
 from ggfmt.frames.shapes import ddl
 from ggfmt.frames.stream import FrameStream
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.splits import Split
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.splits import Split
 
 if TYPE_CHECKING:
     import pyarrow as pa

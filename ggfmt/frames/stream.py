@@ -25,13 +25,13 @@ from ggfmt.frames.plan import Plan, Request, frame_error, merge_tables
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.table import Catalog, TableDef
-from ggfmt.scan.content import digests_at
-from ggfmt.scan.discovery import find_definitions
-from ggfmt.scan.files import InputFile, open_input, stat_file, unreadable
-from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.recognition import HEAD_BYTES, PlannedInput, reader_of
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.splits import Range, ReadJob, Split
+from ggfmt.reading.content import digests_at
+from ggfmt.reading.discovery import find_definitions
+from ggfmt.reading.files import InputFile, open_input, stat_file, unreadable
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.recognition import HEAD_BYTES, PlannedInput, reader_of
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.splits import Range, ReadJob, Split
 from ggfmt.spark.features import STREAMS
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ from ggfmt.frames.spark_schemas import arrow_schema
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.value_types import Keys, parse_keys
-from ggfmt.scan.progress import COMMITTING, JOINING, READING, ProgressTracker, Stopwatch, added
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import check_ended
+from ggfmt.reading.progress import COMMITTING, JOINING, READING, ProgressTracker, Stopwatch, added
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import check_ended
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import check_names_met, collect_results
 from ggfmt.sinks.messages.pipeline import Job

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from ggfmt.reading.progress import ProgressCallback, ProgressSnapshot
 from ggfmt.render.terminal import columns_of, is_interactive
-from ggfmt.scan.progress import ProgressCallback, ProgressSnapshot
 
 _TICK_SECONDS = 0.2
 _LOG_SECONDS = 30.0  # between two lines about one phase

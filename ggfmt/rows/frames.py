@@ -25,6 +25,9 @@ from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
 from ggfmt.frames.shapes import ddl, ddl_type
 from ggfmt.frames.spark_schemas import arrow_schema
+from ggfmt.reading.runner import InProcess, Runner
+from ggfmt.reading.scan import DefinitionsNeeded
+from ggfmt.reading.splits import ReadJob, Split
 from ggfmt.rows.answers import answers
 from ggfmt.rows.key_updates import LinkedKeys, may_meet_an_insert
 from ggfmt.rows.numbers import NumberRange, is_number
@@ -44,9 +47,6 @@ from ggfmt.rows.staging import (
     unit_count,
 )
 from ggfmt.rows.tables import RowTable, Types, can_hold, epoch_at, tables_of, with_base_columns, with_found_types
-from ggfmt.scan.runner import InProcess, Runner
-from ggfmt.scan.scan import DefinitionsNeeded
-from ggfmt.scan.splits import ReadJob, Split
 from ggfmt.sinks.messages.sink import TaskOutcome
 from ggfmt.spark.runners import runner_for, send_package
 

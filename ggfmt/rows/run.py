@@ -22,6 +22,11 @@ from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
+from ggfmt.reading.checkpoint import Checkpoint, open_checkpoint
+from ggfmt.reading.files import InputFile
+from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
+from ggfmt.reading.runner import InThreads, Runner, warn_without_kernels
+from ggfmt.reading.scan import Scan, ScanRequest, check_selection
 from ggfmt.rows.base import BaseSnapshot, BaseTable, number_ranges, read_base, tables_by_name, warn_unresolved
 from ggfmt.rows.kept import free_before, keys_without_rows
 from ggfmt.rows.manifest import (
@@ -69,11 +74,6 @@ from ggfmt.rows.units import (
     stage_base,
 )
 from ggfmt.rows.writers import write_rows
-from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
-from ggfmt.scan.files import InputFile
-from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
-from ggfmt.scan.runner import InThreads, Runner, warn_without_kernels
-from ggfmt.scan.scan import Scan, ScanRequest, check_selection
 from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
 STAGED_BYTES_PER_BYTE = 4  # of a file of rows

@@ -27,6 +27,11 @@ from ggfmt.frames.batches import FILE_BITS, DiscoveryRequiredError, FrameBoundar
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
+from ggfmt.reading.files import InputFile
+from ggfmt.reading.progress import ProgressTracker
+from ggfmt.reading.runner import InProcess, Runner, warn_of_missing_kernels
+from ggfmt.reading.scan import DefinitionsNeeded, Scan
+from ggfmt.reading.splits import ReadJob, Split
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys
 from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
@@ -35,11 +40,6 @@ from ggfmt.rows.query import OnUnfit
 from ggfmt.rows.results import unfit_help
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable, Types, tables_of
-from ggfmt.scan.files import InputFile
-from ggfmt.scan.progress import ProgressTracker
-from ggfmt.scan.runner import InProcess, Runner, warn_of_missing_kernels
-from ggfmt.scan.scan import DefinitionsNeeded, Scan
-from ggfmt.scan.splits import ReadJob, Split
 from ggfmt.sinks.messages.rejects import RejectFiles
 from ggfmt.sinks.messages.sink import TaskOutcome, in_task
 from ggfmt.sinks.messages.staging import StagedFile

@@ -11,9 +11,9 @@ from ggfmt.columnar.replacement import Replacer, UnusableName
 from ggfmt.commit.names import FileLocation
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.model.table import TableDef
-from ggfmt.scan.scan import Scan
-from ggfmt.scan.splits import Split
-from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
+from ggfmt.reading.scan import Scan
+from ggfmt.reading.splits import Split
+from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import check_names
 from ggfmt.sinks.messages.layout import Partition, file_name_conflict_error

@@ -20,10 +20,10 @@ from ggfmt.formats.avro.schemas import describe_change
 from ggfmt.location import Location, StoreError
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import Replacements
-from ggfmt.scan.discovery import find_definitions
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan, ScanRequest, check_selection
-from ggfmt.scan.standard_input import check_standard_input, spooled_standard_input
+from ggfmt.reading.discovery import find_definitions
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan, ScanRequest, check_selection
+from ggfmt.reading.standard_input import check_standard_input, spooled_standard_input
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 
 DDL = "ddl"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def runner_for(spark: object | None = None, settings: target.SparkSettings | None = None) -> SomeRunner:
-    """Return the runner for a run: a context manager, and while it is entered a `Runner` (see `ggfmt.scan.runner`).
+    """Return the runner for a run: a context manager, and while it is entered a `Runner` (see `ggfmt.reading.runner`).
 
     `spark`: a SparkSession, a session of Spark Connect or a SparkContext, which stays the caller's in all respects.
     Without it, ggfmt uses the Spark of this process; if there is none, `settings` say what to start or to connect to.

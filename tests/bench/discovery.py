@@ -18,9 +18,9 @@ from pathlib import Path
 from comparison.data import SHAPES, write_lines
 
 from ggfmt.formats.api.format import Projection
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.splits import ReadJob, chunks_of
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan, ScanRequest
+from ggfmt.reading.splits import ReadJob, chunks_of
 
 _SHAPES = ["orders", "wide", "tables", "partial", "escaped"]
 

@@ -25,7 +25,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog
-from ggfmt.scan.runner import InProcess
+from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages.run import RunSettings, execute
 
 DEFINITIONS = [str(Path(__file__).resolve().parents[2] / "samples" / "TCUSTORD.def")]

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from ggfmt import __version__, kernels, logs
 from ggfmt.cli import app, main
 from ggfmt.cli.typer_commands import register, usage_first
-from ggfmt.scan.runner import InProcess
+from ggfmt.reading.runner import InProcess
 from ggfmt.spark import installations as java_module
 from ggfmt.spark.installations import find_java
 

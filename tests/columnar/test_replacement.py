@@ -46,7 +46,7 @@ from ggfmt.java.replacement import Replacement
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Replacements, Transform
-from ggfmt.scan.scan import ScanRequest
+from ggfmt.reading.scan import ScanRequest
 from ggfmt.sinks.schema import schemas
 
 

@@ -22,7 +22,7 @@ from ggfmt.commit.commit import Participant
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, ConfigurationError, UsageError
 from ggfmt.location import Location
-from ggfmt.scan.runner import InProcess
+from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages.verification import verify
 
 OLDER, NEWER = datetime(2015, 1, 1), datetime(2016, 1, 1)

@@ -36,7 +36,7 @@ from ggfmt.comparison.comparison import TableComparison
 from ggfmt.comparison.csv_files import CsvFile, CsvOptions
 from ggfmt.comparison.values import stored_type
 from ggfmt.location import Location
-from ggfmt.scan.files import InputFile
+from ggfmt.reading.files import InputFile
 
 Row = dict[str, Any]
 

@@ -34,8 +34,8 @@ from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Discovery, Reader
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.model.table import TableDef
-from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.recognition import detect_format
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.recognition import detect_format
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import ScanRequest
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import ScanRequest
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.schema import schemas
 from ggfmt.spark.installations import find_java

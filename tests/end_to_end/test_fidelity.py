@@ -37,8 +37,8 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api import losses as losses_module
 from ggfmt.formats.api.losses import LOSSES, MATRIX, Aspect, FidelityLevel, Loss, level
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.reading.runner import InProcess
 from ggfmt.render.fidelity import LETTERS, format_table, in_letters, matrix_part, pair_table
-from ggfmt.scan.runner import InProcess
 
 TEXT = (
     "gg.handler.d.format=delimitedtext",

@@ -27,8 +27,8 @@ from runs import content, metadata, operation, output_files, run_ggfmt, snapshot
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.losses import Aspect, FidelityLevel, Loss, surviving_aspects
-from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.recognition import detect_format
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.recognition import detect_format
 
 
 def declared(name: str) -> tuple[Loss, ...]:

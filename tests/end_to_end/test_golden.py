@@ -21,7 +21,7 @@ from runs import manifest
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
-from ggfmt.scan.runner import InProcess
+from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages.run import RunResult, RunSettings, execute
 
 

@@ -31,9 +31,9 @@ from ggfmt.commit import store as output_store
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError, without_credentials
 from ggfmt.frames.shapes import GENERIC
 from ggfmt.location import Location, quoted
+from ggfmt.reading.listing import list_inputs
 from ggfmt.render.report.page import page
 from ggfmt.render.runs import run_text
-from ggfmt.scan.listing import list_inputs
 from ggfmt.sinks.messages import execution
 from ggfmt.sinks.messages.run_history import read_run
 from ggfmt.sinks.messages.verification import verify

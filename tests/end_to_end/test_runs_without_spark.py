@@ -19,8 +19,8 @@ from places import ROOT
 from runs import MOMENT, content, manifest, operation, run_ggfmt, tables, write_lines
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan
 from ggfmt.sinks.messages import staging
 
 

@@ -325,16 +325,16 @@ def test_what_a_frame_is_asked_for_has_to_be_there(spark: SparkSession, tmp_path
     empty = tmp_path / "empty"
     empty.mkdir()
     for asked, code in (
-        ({"paths": empty}, "GG310"),
-        ({"paths": tmp_path / "nowhere"}, "GG310"),
-        ({"paths": path, "table": "GG.TCUSTOR"}, "GG531.*did you mean `GG.TCUSTORD`"),
-        ({"paths": path, "ops": ["X"]}, "GG531"),
-        ({"paths": path, "schema": "tabel string"}, "GG531.*did you mean `table`"),
-        ({"paths": path, "schema": "seq string"}, "GG531"),
-        ({"paths": path, "table": "GG.TCUSTORD", "schema": "after struct<ID: struct<A: string>>"}, "GG531"),
-        ({"paths": path, "schema": "after struct<ID: string>"}, "GG531.*give `table`"),
-        ({"paths": path, "primarykey": "x"}, "GG531"),
-        ({"paths": path, "input_format": "jsn"}, "GG309"),
+        ({"inputs": empty}, "GG310"),
+        ({"inputs": tmp_path / "nowhere"}, "GG310"),
+        ({"inputs": path, "table": "GG.TCUSTOR"}, "GG531.*did you mean `GG.TCUSTORD`"),
+        ({"inputs": path, "ops": ["X"]}, "GG531"),
+        ({"inputs": path, "schema": "tabel string"}, "GG531.*did you mean `table`"),
+        ({"inputs": path, "schema": "seq string"}, "GG531"),
+        ({"inputs": path, "table": "GG.TCUSTORD", "schema": "after struct<ID: struct<A: string>>"}, "GG531"),
+        ({"inputs": path, "schema": "after struct<ID: string>"}, "GG531.*give `table`"),
+        ({"inputs": path, "primarykey": "x"}, "GG531"),
+        ({"inputs": path, "input_format": "jsn"}, "GG309"),
     ):
         with pytest.raises(UsageError, match=code):
             frames.read(spark, **asked)

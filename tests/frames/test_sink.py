@@ -14,7 +14,7 @@ from runs import JSON_LINES, run_ggfmt, snapshot
 
 from ggfmt import frames
 from ggfmt.definitions import load_definitions
-from ggfmt.scan.scan import ScanRequest
+from ggfmt.reading.scan import ScanRequest
 from ggfmt.sinks.schema import schemas, write
 
 if TYPE_CHECKING:

@@ -42,8 +42,8 @@ LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
-LAYERS["scan"] = LAYERS["config"] | {"commit", "config", "cores", "location", "scratch", "signals", "without_pandas"}
-LAYERS["sinks"] = LAYERS["scan"] | {"scan", "version"}
+LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "cores", "location", "scratch", "signals", "without_pandas"}
+LAYERS["sinks"] = LAYERS["reading"] | {"reading", "version"}
 LAYERS["comparison"] = LAYERS["sinks"] | {"sinks", "summary"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
 LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
@@ -76,14 +76,25 @@ LIBRARIES: dict[str, set[str]] = {
         "rows.writers",
         *DEBEZIUM_AVRO,
     },
-    "msgspec": {"columnar", "formats", "commit", "scan", "sinks", "definitions", "frames.stream", "rows.readers"},
+    "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames.stream", "rows.readers"},
     "adbc_driver_postgresql": {"comparison.database"},
     "pymysql": {"comparison.sql_database"},
     "sqlalchemy": {"comparison.sql_database"},
     "tomli": {"commands.defaults"},
     "deltalake": {"rows.targets.delta"},
     "pyiceberg": {"rows.targets.iceberg"},
-    "pyarrow": {"arrow", "model", "columnar", "formats", "definitions", "location", "commit", "scan", "sinks", "frames"}
+    "pyarrow": {
+        "arrow",
+        "model",
+        "columnar",
+        "formats",
+        "definitions",
+        "location",
+        "commit",
+        "reading",
+        "sinks",
+        "frames",
+    }
     | {"spark.attached", "comparison", "rows"},
 }
 
@@ -97,7 +108,7 @@ HEAVY = {"pyspark", "py4j", "pandas"}
 
 
 def name_of(path: Path) -> str:
-    """`scan.files` for ggfmt/scan/files.py, `formats` for ggfmt/formats/__init__.py, `ggfmt` for the package itself."""
+    """`reading.files` for ggfmt/reading/files.py, `formats` for ggfmt/formats/__init__.py, `ggfmt` for the package itself."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "ggfmt"
 

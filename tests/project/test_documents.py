@@ -35,7 +35,7 @@ from ggfmt.diagnostics.diagnostic import (
     UsageError,
 )
 from ggfmt.formats import FORMATS
-from ggfmt.scan.runner import InProcess
+from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages.run import execute
 
 PAGES = {name: file.read_text(encoding="utf-8") for name, file in documents.documents().items()}

@@ -205,7 +205,7 @@ OVERLOOKED: dict[str, dict[str, int]] = {
     "arrow/arrays.py": {"arg-type": 2, "call-overload": 3, "misc": 1},
     "comparison/hash_partitions.py": {"arg-type": 1},
     "rows/readers.py": {"arg-type": 1},
-    "scan/files.py": {"arg-type": 1},
+    "reading/files.py": {"arg-type": 1},
     "sinks/messages/rejects.py": {"call-arg": 1, "type-var": 1},
     "sinks/messages/preparation.py": {"attr-defined": 1},
     "formats/debezium/avro_write.py": {"arg-type": 1},

@@ -11,9 +11,9 @@ from documents import documents
 from places import PACKAGE
 
 from ggfmt.doctor.finding import size_text
+from ggfmt.reading.files import MAX_MEMORY_BYTES, Xz
 from ggfmt.render.progress import _bytes
 from ggfmt.render.report.plots import size
-from ggfmt.scan.files import MAX_MEMORY_BYTES, Xz
 
 _BINARY = re.compile(r"\b(?:[KMGT]iB|KB)\b")
 _SHIFTED = re.compile(r">> ?(?:10|20|30)\b|/ ?(?:1024|\(1 << \d0\))")

@@ -27,9 +27,9 @@ from strategies import examples
 
 from ggfmt import cli
 from ggfmt.config.handlers import read_configuration
+from ggfmt.reading.progress import PHASES, READING, STARTING, STEPS, ProgressSnapshot, ProgressTracker, ends_of_tasks
+from ggfmt.reading.runner import InProcess
 from ggfmt.render.progress import facts, progress_bar, status_line
-from ggfmt.scan.progress import PHASES, READING, STARTING, STEPS, ProgressSnapshot, ProgressTracker, ends_of_tasks
-from ggfmt.scan.runner import InProcess
 from ggfmt.sinks.messages.run import RunSettings, execute
 
 # What the engine tells
@@ -187,7 +187,7 @@ def test_lines_and_the_bar_are_not_glued_together() -> None:
     program = """
 import logging, sys, threading, time
 from ggfmt import logs
-from ggfmt.scan.progress import ProgressSnapshot
+from ggfmt.reading.progress import ProgressSnapshot
 from ggfmt.render.progress import progress_bar
 logs.set_up("info", "text")
 log = logging.getLogger("ggfmt")
@@ -213,7 +213,7 @@ log.info("after it")
 RESIZED = """
 import logging, os, sys, time
 from ggfmt import logs
-from ggfmt.scan.progress import ProgressSnapshot
+from ggfmt.reading.progress import ProgressSnapshot
 from ggfmt.render.progress import progress_bar
 logs.set_up("info", "text")
 with progress_bar(None) as show:

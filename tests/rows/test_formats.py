@@ -9,9 +9,9 @@ import pytest
 from round_trips import READ, STORY, TABLES, Operation, Row, handler, losses_of, survives, write_as, write_story
 from rows_oracle import Change, consolidate
 
+from ggfmt.reading.runner import InProcess
 from ggfmt.rows.query import RowQuery
 from ggfmt.rows.run import ConsolidationSettings, execute
-from ggfmt.scan.runner import InProcess
 
 TABLE = "GG.ORDERS"
 

@@ -123,7 +123,7 @@ def test_a_dry_run_finds_what_a_run_would_find(
 
 
 def test_an_output_without_permission_is_found(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggfmt.scan.files.os.access", lambda *_: False)
+    monkeypatch.setattr("ggfmt.reading.files.os.access", lambda *_: False)
     code, _, errors = planned("in.json", *PIPES, "-o", "out")
     assert (code, "GG506] the output directory cannot be written" in errors) == (3, True)
 

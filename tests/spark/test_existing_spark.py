@@ -18,7 +18,7 @@ from spark_cluster import closed_port, connect_server, quick_executors, quick_ja
 
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.doctor.finding import LIBRARIES
-from ggfmt.scan.runner import InProcess
+from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages.join import join_group
 from ggfmt.spark.installations import find_java, spark_home
 from ggfmt.spark.jvm import tolerant_home

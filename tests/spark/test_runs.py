@@ -18,7 +18,7 @@ from runs import JSON_LINES, MOMENT, PIPES, content, metadata, operation, output
 from spark_cluster import quick_executors, standalone_cluster
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 pytestmark = pytest.mark.spark

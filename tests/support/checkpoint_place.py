@@ -13,7 +13,7 @@ import pytest
 from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_lines
 
 from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.scan.runner import Runner
+from ggfmt.reading.runner import Runner
 
 HOUR = 3600.0
 

@@ -14,8 +14,8 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, Request, projection_for
 from ggfmt.model.table import TableDef
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.spark.session import SparkRunner, SparkSettings
 
 if TYPE_CHECKING:

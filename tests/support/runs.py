@@ -12,7 +12,7 @@ from typing import Any
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.model.table import TableDef
-from ggfmt.scan.runner import InProcess, Runner
+from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.sinks.messages.run import RunResult, RunSettings, execute
 
 MOMENT = datetime(2015, 9, 18, 13, 39, 35, 447000)

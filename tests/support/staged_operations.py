@@ -9,9 +9,9 @@ from typing import Any
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.rows.staging import RowSink, StagedInput, stage_operations
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan, ScanRequest
 
 
 def stage(

@@ -30,7 +30,9 @@ def convert(source: Path, handlers: Path, out: Path) -> ggfmt.Result:
 
 
 def consolidate(source: Path, out: Path) -> int:
-    manifest = ggfmt.consolidate(source, out, key={TABLE: KEY}, table=TABLE, types={"*.PRODUCT_PRICE": "string"}, master="none")
+    manifest = ggfmt.consolidate(
+        source, out, key={TABLE: KEY}, table=TABLE, types={"*.PRODUCT_PRICE": "string"}, master="none"
+    )
     rows: int = manifest["tables"][TABLE]["rows"]
     return rows
 

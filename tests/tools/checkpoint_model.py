@@ -45,10 +45,10 @@ from ggfmt.commit.records import run_file
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats.api.reading import Layout
 from ggfmt.location import Location
-from ggfmt.scan.checkpoint import open_checkpoint
-from ggfmt.scan.files import open_input
-from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.recognition import PlannedInput
+from ggfmt.reading.checkpoint import open_checkpoint
+from ggfmt.reading.files import open_input
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.recognition import PlannedInput
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,

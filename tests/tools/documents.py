@@ -59,13 +59,13 @@ from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
 from ggfmt.options.reference import markdown_table
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, manual_name
+from ggfmt.reading.progress import STEPS
+from ggfmt.reading.recognition import source_of_handler
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.render.diagnostics import diagnostics_text
 from ggfmt.render.doctor import findings_text
 from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
-from ggfmt.scan.progress import STEPS
-from ggfmt.scan.recognition import source_of_handler
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan, ScanRequest
 from ggfmt.sinks.messages.preparation import make_targets
 from ggfmt.sinks.messages.report import field_summary
 from ggfmt.sinks.messages.run import RunSettings, execute

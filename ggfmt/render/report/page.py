@@ -15,10 +15,10 @@ from ggfmt.commit.records import HandlerTotals
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.location import Location
+from ggfmt.reading.progress import STEPS
 from ggfmt.render.report import plots
 from ggfmt.render.report.facts import ReportData, kind_of
 from ggfmt.render.report.plots import Content, Markup, code, element, join, name, seconds, size
-from ggfmt.scan.progress import STEPS
 from ggfmt.sinks.messages.rejects import RejectedRecord
 from ggfmt.sinks.messages.run_history import PastRun
 from ggfmt.version import VERSION

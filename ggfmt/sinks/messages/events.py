@@ -25,8 +25,8 @@ from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.options.templates import NameContext
-from ggfmt.scan.progress import JOINING, ProgressTracker
-from ggfmt.scan.runner import Runner
+from ggfmt.reading.progress import JOINING, ProgressTracker
+from ggfmt.reading.runner import Runner
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job, StageOutput
 from ggfmt.sinks.messages.staging import StagedFile

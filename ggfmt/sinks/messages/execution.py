@@ -17,11 +17,11 @@ from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, Split
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.scan.progress import JOINING, READING, ProgressTracker, Stopwatch
-from ggfmt.scan.recognition import other_format, reader_of
-from ggfmt.scan.runner import Runner, warn_of_missing_kernels
-from ggfmt.scan.scan import check_selection
-from ggfmt.scan.splits import Split, SplitReader
+from ggfmt.reading.progress import JOINING, READING, ProgressTracker, Stopwatch
+from ggfmt.reading.recognition import other_format, reader_of
+from ggfmt.reading.runner import Runner, warn_of_missing_kernels
+from ggfmt.reading.scan import check_selection
+from ggfmt.reading.splits import Split, SplitReader
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.events import run_chains
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares

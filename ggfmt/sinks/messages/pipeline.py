@@ -29,7 +29,7 @@ from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
 from ggfmt.options.value_types import Replacements
-from ggfmt.scan.splits import ReadJob
+from ggfmt.reading.splits import ReadJob
 from ggfmt.sinks.messages.layout import Layout
 
 # The job of a run: the settings that all of its tasks share.

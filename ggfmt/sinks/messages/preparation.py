@@ -24,12 +24,12 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location, remedy, write_problem
 from ggfmt.model.table import Catalog
 from ggfmt.options.value_types import Replacements
-from ggfmt.scan.checkpoint import Checkpoint, open_checkpoint
-from ggfmt.scan.files import InputFile, check_unchanged, map_files, unreadable
-from ggfmt.scan.recognition import PlannedInput
-from ggfmt.scan.scan import Scan, ScanRequest
-from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
-from ggfmt.scan.standard_input import check_standard_input, spooled_standard_input
+from ggfmt.reading.checkpoint import Checkpoint, open_checkpoint
+from ggfmt.reading.files import InputFile, check_unchanged, map_files, unreadable
+from ggfmt.reading.recognition import PlannedInput
+from ggfmt.reading.scan import Scan, ScanRequest
+from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
+from ggfmt.reading.standard_input import check_standard_input, spooled_standard_input
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.events import BELOW, describe, with_stages
 from ggfmt.sinks.messages.layout import Layout

@@ -19,7 +19,7 @@ from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.java.text import visible
 from ggfmt.model.table import TableDef
-from ggfmt.scan.progress import added
+from ggfmt.reading.progress import added
 from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.sink import TaskOutcome
 

@@ -20,8 +20,8 @@ from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic,
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, OpType
-from ggfmt.scan.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch, added
-from ggfmt.scan.runner import InProcess, Runner, warn_without_kernels
+from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch, added
+from ggfmt.reading.runner import InProcess, Runner, warn_without_kernels
 from ggfmt.sinks.messages import report
 from ggfmt.sinks.messages.execution import RunResults, execute_tasks
 from ggfmt.sinks.messages.preparation import TRACE, PreparedRun, RunSettings, check_inputs_unchanged, prepare

@@ -27,7 +27,7 @@ from ggfmt.formats.api.writing import LossNote
 from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, ChangeBatch
 from ggfmt.model.table import TableDef
-from ggfmt.scan.progress import FORMATTING, WRITING, Stopwatch
+from ggfmt.reading.progress import FORMATTING, WRITING, Stopwatch
 from ggfmt.sinks.messages.layout import (
     MAX_PARTITIONS,
     Partition,

@@ -22,11 +22,11 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.options.value_types import Replacements
-from ggfmt.scan.recognition import reader_of
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan, ScanRequest, missing_table
-from ggfmt.scan.splits import ReadJob, Split, SplitReader
-from ggfmt.scan.standard_input import check_standard_input, lazy_standard_input
+from ggfmt.reading.recognition import reader_of
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan, ScanRequest, missing_table
+from ggfmt.reading.splits import ReadJob, Split, SplitReader
+from ggfmt.reading.standard_input import check_standard_input, lazy_standard_input
 from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.preview.handler import FirstRejects, HandlerPreview, PreviewHandler
 

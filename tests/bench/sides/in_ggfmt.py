@@ -8,7 +8,7 @@ from told import work
 
 from ggfmt import signals
 from ggfmt.cli import main
-from ggfmt.scan import processes
+from ggfmt.reading import processes
 from ggfmt.spark import session
 
 

@@ -20,10 +20,10 @@ from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog
-from ggfmt.scan.discovery import find_definitions
-from ggfmt.scan.recognition import PlannedInput, reader_of, source_of_handler
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.scan import Scan, ScanRequest
+from ggfmt.reading.discovery import find_definitions
+from ggfmt.reading.recognition import PlannedInput, reader_of, source_of_handler
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan, ScanRequest
 
 
 class Undescribed(Exception):

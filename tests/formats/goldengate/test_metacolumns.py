@@ -430,7 +430,7 @@ def test_every_file_starts_with_the_names_of_its_fields(encoding: str, tmp_path:
 
 def told(config: Path) -> Any:
     from ggfmt.config.handlers import read_configuration
-    from ggfmt.scan.recognition import source_of_handler
+    from ggfmt.reading.recognition import source_of_handler
 
     return source_of_handler(read_configuration([str(config)]))[1]
 

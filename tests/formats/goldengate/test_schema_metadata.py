@@ -27,8 +27,8 @@ from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS, MetaColumn, Template
 from ggfmt.formats.goldengate.schemas import METADATA_PROPERTY, PREFIXES_PROPERTY
 from ggfmt.model.table import Column, TableDef
-from ggfmt.scan.recognition import source_of_handler
-from ggfmt.scan.scan import ScanRequest
+from ggfmt.reading.recognition import source_of_handler
+from ggfmt.reading.scan import ScanRequest
 from ggfmt.sinks.schema import schemas
 
 TABLE = TableDef("GG.T", (Column("ID"), Column("NAME"), Column("pos"), Column("AMOUNT")))

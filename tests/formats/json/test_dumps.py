@@ -24,8 +24,8 @@ from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection
 from ggfmt.formats.json.dumps import is_key
-from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.recognition import detect_format
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.recognition import detect_format
 
 
 @pytest.mark.parametrize("wrap", WRAPS)

@@ -22,7 +22,7 @@ from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import CommittedWithErrors, UsageError
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.location import Location
-from ggfmt.scan.runner import InProcess
+from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages import run as run_module
 from ggfmt.sinks.messages.report import HandlerTotals, Totals
 from ggfmt.sinks.messages.run import MAX_COLUMNS, MAX_LINES, summary

@@ -15,8 +15,8 @@ from ggfmt.commit.names import counted, plain_place, reject_file, safe_name
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.scan.progress import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
-from ggfmt.scan.runner import InProcess
+from ggfmt.reading.progress import COMMITTING, DISCOVERY, FORMATTING, JOINING, READING, STEPS, WRITING
+from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages.report import HandlerTotals
 
 COLUMNS = (Column("ID", key=1), Column("NAME"), Column("AMOUNT", SqlType(Kind.DECIMAL)))

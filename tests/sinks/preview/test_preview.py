@@ -44,9 +44,9 @@ from ggfmt.java.text import visible
 from ggfmt.model.selection import TableSelection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Bool, Charset, Choice, Int, TableKeys
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.splits import Window
 from ggfmt.render.preview import preview_text
-from ggfmt.scan.runner import InProcess
-from ggfmt.scan.splits import Window
 from ggfmt.sinks.messages.run import RunSettings, execute
 from ggfmt.sinks.preview.handler import DefinitionRecord, Message, ShownFields, TablePreview
 from ggfmt.sinks.preview.preview import Preview, PreviewSettings, preview
@@ -488,7 +488,7 @@ def read_of(path: Path, monkeypatch: pytest.MonkeyPatch, **others: Any) -> tuple
         made.append(Window(*arguments))
         return made[-1]
 
-    monkeypatch.setattr("ggfmt.scan.scan.Window", make)
+    monkeypatch.setattr("ggfmt.reading.scan.Window", make)
     found = first([path], *JSON_LINES, **others)
     (only,) = made
     return found, only.used

@@ -56,7 +56,7 @@ from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_proble
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.scan.runner import InProcess
+from ggfmt.reading.runner import InProcess
 from ggfmt.sinks.messages.run import RunSettings, execute
 
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)

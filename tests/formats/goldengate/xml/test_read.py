@@ -29,8 +29,8 @@ from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.formats.goldengate.xml.read import XmlDiscovery, XmlReader
 from ggfmt.formats.goldengate.xml.write import XmlFormatter
 from ggfmt.model.table import Catalog, Column, TableDef
-from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.recognition import detect_format, reader_of
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.recognition import detect_format, reader_of
 
 ORDERS = TableDef("GG.ORDERS", (Column("ID"), Column("NOTE")))
 

@@ -28,7 +28,7 @@ from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.xml import XmlOptions
 from ggfmt.formats.goldengate.xml.write import XmlFormatter, xml_schema
 from ggfmt.model.change import ChangeBatch
-from ggfmt.scan.scan import ScanRequest
+from ggfmt.reading.scan import ScanRequest
 from ggfmt.sinks.schema import schemas
 
 NOW = datetime(2015, 9, 18, 13, 39, 35, 447001)

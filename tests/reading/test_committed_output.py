@@ -19,8 +19,8 @@ from ggfmt.commit.locking import lock_directory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
-from ggfmt.scan import listing
-from ggfmt.scan.listing import CommittedOutput, list_inputs, output_at, stored_output_at
+from ggfmt.reading import listing
+from ggfmt.reading.listing import CommittedOutput, list_inputs, output_at, stored_output_at
 
 __all__ = ["s3_server"]
 

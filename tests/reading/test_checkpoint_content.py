@@ -20,9 +20,9 @@ from runs import JSON_LINES, content, metadata, operation, run_ggfmt, write_line
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.model.table import Column, TableDef
-from ggfmt.scan import checkpoint
-from ggfmt.scan.checkpoint import Checkpoint
-from ggfmt.scan.recognition import source_of_handler
+from ggfmt.reading import checkpoint
+from ggfmt.reading.checkpoint import Checkpoint
+from ggfmt.reading.recognition import source_of_handler
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,

@@ -16,7 +16,7 @@ from strategies import examples
 
 from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import GgfmtError
-from ggfmt.scan import discovery, scan
+from ggfmt.reading import discovery, scan
 
 pytestmark = pytest.mark.skipif(kernels.native is None, reason=f"no native kernels: {kernels.state}")
 

@@ -28,11 +28,11 @@ from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.files import find_layout, record_spans
 from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
-from ggfmt.scan.files import InputFile
-from ggfmt.scan.recognition import PlannedInput
-from ggfmt.scan.runner import Runner
-from ggfmt.scan.scan import inputs_to_reread
-from ggfmt.scan.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits
+from ggfmt.reading.files import InputFile
+from ggfmt.reading.recognition import PlannedInput
+from ggfmt.reading.runner import Runner
+from ggfmt.reading.scan import inputs_to_reread
+from ggfmt.reading.splits import FIRST_WINDOW_BYTES, MIN_SPLIT_BYTES, Splits
 from ggfmt.sinks.messages.sink import TaskOutcome
 
 CHUNKS = (1, 7, 64, 1 << 20)

@@ -30,7 +30,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from ggfmt import kernels, location, signals
 from ggfmt.cores import available_cores
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.scan.runner import InProcess, TaskCallback, interrupts, no_memory
+from ggfmt.reading.runner import InProcess, TaskCallback, interrupts, no_memory
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -75,7 +75,7 @@ class Worker:
                 return
             code = (
                 f"import sys; sys.path[:] = {sys.path!r}; "
-                f"from ggfmt.scan.processes import begin; begin({there.fileno()}, {parent})"
+                f"from ggfmt.reading.processes import begin; begin({there.fileno()}, {parent})"
             )
             null = subprocess.DEVNULL
             self._process = subprocess.Popen(

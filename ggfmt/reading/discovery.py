@@ -15,11 +15,11 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import DiscoveryResult, SplitBoundaryError
 from ggfmt.model.table import Catalog
-from ggfmt.scan.files import defect
-from ggfmt.scan.progress import DISCOVERY, ProgressTracker
-from ggfmt.scan.recognition import PlannedInput
-from ggfmt.scan.runner import Runner
-from ggfmt.scan.splits import Cut, Range, ReadJob, Split, chunks_of
+from ggfmt.reading.files import defect
+from ggfmt.reading.progress import DISCOVERY, ProgressTracker
+from ggfmt.reading.recognition import PlannedInput
+from ggfmt.reading.runner import Runner
+from ggfmt.reading.splits import Cut, Range, ReadJob, Split, chunks_of
 
 log = logging.getLogger("ggfmt")
 

@@ -15,7 +15,7 @@ from ggfmt.formats.api.reading import Chunk, Layout, Reader
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
 from ggfmt.java.text import InvalidValueError
-from ggfmt.scan.files import InputFile, open_input, unreadable
+from ggfmt.reading.files import InputFile, open_input, unreadable
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration  # loads the readers of handler files, which workers do not need

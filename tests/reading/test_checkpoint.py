@@ -18,9 +18,9 @@ from ggfmt.commit import journal
 from ggfmt.commit.commit import CommitPart
 from ggfmt.diagnostics.diagnostic import GgfmtError, UsageError
 from ggfmt.location import Location
-from ggfmt.scan import checkpoint
-from ggfmt.scan.checkpoint import Checkpoint
-from ggfmt.scan.listing import list_inputs
+from ggfmt.reading import checkpoint
+from ggfmt.reading.checkpoint import Checkpoint
+from ggfmt.reading.listing import list_inputs
 
 
 @pytest.fixture

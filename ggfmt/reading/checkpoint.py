@@ -30,9 +30,9 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, wi
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.selection import ALL_TABLES, TableSelection
-from ggfmt.scan.content import DIGEST_DIGITS, END_BYTES, Content, Ends, digests_at, examine, measure
-from ggfmt.scan.files import COMPRESSIONS, InputFile, has_same_mtime, map_files, unreadable
-from ggfmt.scan.recognition import PlannedInput
+from ggfmt.reading.content import DIGEST_DIGITS, END_BYTES, Content, Ends, digests_at, examine, measure
+from ggfmt.reading.files import COMPRESSIONS, InputFile, has_same_mtime, map_files, unreadable
+from ggfmt.reading.recognition import PlannedInput
 
 log = logging.getLogger("ggfmt")
 

@@ -20,8 +20,8 @@ from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog
-from ggfmt.scan.files import defect, open_unchanged, unreadable
-from ggfmt.scan.recognition import PlannedInput
+from ggfmt.reading.files import defect, open_unchanged, unreadable
+from ggfmt.reading.recognition import PlannedInput
 
 SPLIT_BYTES = 256 << 20
 MIN_SPLIT_BYTES = 8 << 20

@@ -23,7 +23,7 @@ from places import ROOT
 from runs import MOMENT, manifest, operation, run_ggfmt, snapshot, write_lines
 
 from ggfmt.diagnostics.diagnostic import UsageError
-from ggfmt.scan import standard_input
+from ggfmt.reading import standard_input
 
 HERE = ("--master", "none", "--current-timestamp", MOMENT.isoformat())
 

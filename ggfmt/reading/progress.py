@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ggfmt import signals
-from ggfmt.scan.runner import TaskCallback
+from ggfmt.reading.runner import TaskCallback
 
 log = logging.getLogger("ggfmt")
 

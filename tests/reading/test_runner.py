@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.scan.runner import InProcess, InThreads
+from ggfmt.reading.runner import InProcess, InThreads
 
 
 def test_tasks_run_side_by_side_and_their_results_are_in_order() -> None:

@@ -24,8 +24,8 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, wi
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
 from ggfmt.location import Location, StoreError
-from ggfmt.scan.files import InputFile, is_renumbered, local_state, map_files, open_input, unreadable
-from ggfmt.scan.standard_input import ARGUMENT as STANDARD_INPUT
+from ggfmt.reading.files import InputFile, is_renumbered, local_state, map_files, open_input, unreadable
+from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 
 log = logging.getLogger("ggfmt")
 

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.scan.files import InputFile, open_input, read_ends, unreadable
+from ggfmt.reading.files import InputFile, open_input, read_ends, unreadable
 
 END_BYTES = 64 << 10  # at each end of a file, for its checksum
 MAX_HEAD_BYTES = 4 << 20  # in which the first line end is looked for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from checkpoint_model import RealMachine, StubbedMachine, take_steps
 
-from ggfmt.scan import checkpoint
+from ggfmt.reading import checkpoint
 
 ACCEPTED = ("rename", "touch", "restore", "compress", "recreate", "rotate")
 

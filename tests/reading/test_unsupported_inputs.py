@@ -21,7 +21,7 @@ from strategies import Changes
 
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError
 from ggfmt.formats.api.writing import RowErrors
-from ggfmt.scan.recognition import identify_unsupported
+from ggfmt.reading.recognition import identify_unsupported
 
 SOURCE = {"connector": "mongodb", "db": "shop", "collection": "t", "ts_ms": 1}
 DOCUMENT = {"op": "c", "after": '{"_id": {"$oid": "5f"}, "n": 1}', "source": SOURCE, "ts_ms": 1}

@@ -11,8 +11,8 @@ from kafka_dumps import in_kcat, in_line
 from runs import JSON_LINES, manifest, run_ggfmt
 
 from ggfmt.diagnostics.diagnostic import Abend
-from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.recognition import HEAD_BYTES, detect_format
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.recognition import HEAD_BYTES, detect_format
 from ggfmt.sinks.messages import execution
 
 ONE = b'{"table":"S.T","op_type":"I","op_ts":"2013-06-02 22:14:36.000000","pos":"1","after":{"A":"1"}}\n'

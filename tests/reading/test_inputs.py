@@ -21,10 +21,10 @@ from runs import JSON_LINES, content, operation, run_ggfmt, snapshot, write_line
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError
 from ggfmt.location import Location, StoreError
-from ggfmt.scan import discovery
-from ggfmt.scan.files import InputFile, check_unchanged, open_unchanged, stat_file
-from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.scan import ScanRequest
+from ggfmt.reading import discovery
+from ggfmt.reading.files import InputFile, check_unchanged, open_unchanged, stat_file
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.scan import ScanRequest
 from ggfmt.sinks.messages import execution
 from ggfmt.sinks.messages.verification import verify
 from ggfmt.sinks.preview.preview import PreviewSettings, preview

@@ -18,7 +18,7 @@ import pytest
 
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
-from ggfmt.scan.processes import MAX_ATTEMPTS, InProcesses
+from ggfmt.reading.processes import MAX_ATTEMPTS, InProcesses
 
 
 @pytest.fixture(params=["fork", "new interpreter"])

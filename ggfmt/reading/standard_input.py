@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, cast
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.location import Location
-from ggfmt.scan.files import BUFFER_BYTES, Compression, InputFile, stat_file, unreadable
+from ggfmt.reading.files import BUFFER_BYTES, Compression, InputFile, stat_file, unreadable
 from ggfmt.scratch import Scratch, remove_abandoned
 
 ARGUMENT = "-"  # a file of this name is `./-`

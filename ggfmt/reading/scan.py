@@ -22,13 +22,13 @@ from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.java.text import visible
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog, TableDef, name_parts
-from ggfmt.scan.discovery import discover, discover_from_head
-from ggfmt.scan.files import InputFile
-from ggfmt.scan.listing import list_inputs
-from ggfmt.scan.progress import DISCOVERY, READING, ProgressTracker, Stopwatch
-from ggfmt.scan.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
-from ggfmt.scan.runner import InProcess, Runner
-from ggfmt.scan.splits import Cut, ReadJob, Split, Splits, Window
+from ggfmt.reading.discovery import discover, discover_from_head
+from ggfmt.reading.files import InputFile
+from ggfmt.reading.listing import list_inputs
+from ggfmt.reading.progress import DISCOVERY, READING, ProgressTracker, Stopwatch
+from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
+from ggfmt.reading.runner import InProcess, Runner
+from ggfmt.reading.splits import Cut, ReadJob, Split, Splits, Window
 
 log = logging.getLogger("ggfmt")
 
