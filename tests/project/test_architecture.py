@@ -108,7 +108,7 @@ HEAVY = {"pyspark", "py4j", "pandas"}
 
 
 def name_of(path: Path) -> str:
-    """`reading.files` for ggfmt/reading/files.py, `formats` for ggfmt/formats/__init__.py, `ggfmt` for the package itself."""
+    """`reading.files` for ggfmt/reading/files.py, `formats` for ggfmt/formats/__init__.py, `ggfmt` for itself."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "ggfmt"
 
