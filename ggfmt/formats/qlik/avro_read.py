@@ -26,7 +26,7 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Spans
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError
@@ -36,18 +36,19 @@ from ggfmt.formats.qlik import BIG_ENDIAN
 from ggfmt.formats.qlik import envelope as envelopes
 from ggfmt.formats.qlik.envelope import MAX_BYTES, AvroEnvelope, EnvelopeError, Truncated, read_envelope, read_head
 from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHeaders, QlikRecord
-from ggfmt.formats.qlik.read import Qlik
+from ggfmt.formats.qlik.read import Qlik, QlikDiscovery
 from ggfmt.formats.records.dialect import Examination, Meaning, classify_records
-from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch, places_of
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ImageColumn
+from ggfmt.model.table import Catalog, TableDef
 
 _DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 _MASKS = ("changeMask", "columnMask")
+_CHANGE = b"atMSG\x04DT"  # how envelopes of changes start
 
 Schema = Any  # a parsed JSON document
 Maker = Callable[[Any], str]
@@ -451,6 +452,14 @@ class QlikAvro(Qlik):
         except RecordError:
             return None
 
+    def table_of(self, head: bytes) -> TableDef | None:
+        """The definition, by metadata messages, of the table of all changes in envelopes that start so, or None."""
+        if not head.startswith(_CHANGE):
+            return None
+        schema_id = read_head(head, 0)[1]
+        candidates = self._by_id.get(schema_id, []) if schema_id else []
+        return candidates[0].record_schema.table if len(candidates) == 1 else None
+
     # Images
 
     def image(self, value: Any) -> Any:
@@ -596,9 +605,56 @@ class QlikAvroReader(DialectReader):
         return "it starts as an envelope of Qlik Replicate in Avro" if head.startswith(envelopes.MAGIC) else None
 
 
-class QlikAvroDiscovery(DialectDiscovery):
+class QlikAvroDiscovery(QlikDiscovery):
+    """Passes over changes whose envelopes start as others did that showed the table which they have now."""
+
     dialect = QlikAvro
     reads_text = False
+    _dialect: QlikAvro
+
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        super().__init__(catalog, every_shape, source)
+        self._shown: dict[bytes, TableDef] = {}  # by what envelopes start with, up to their message
+        self._size = 0  # of the start of the latest one
+
+    def _read_metadata(self, chunk: Chunk) -> None:
+        spans = self.dialect.spans(chunk)
+        others = [span for span in spans if not chunk.data.startswith(_CHANGE, span[0])]
+        self._dialect.lacking |= len(others) < len(spans)
+        super()._read_metadata(replace(chunk, spans=others))
+
+    def _read_exactly(self, chunk: Chunk) -> None:
+        left: list[tuple[int, int]] = []
+        for start, end in self.dialect.spans(chunk):
+            mark = chunk.data[start : min(end, start + self._size)]
+            if mark not in self._shown:
+                mark = self._head(chunk.data[start:end])
+            table = self._shown.get(mark)
+            if table is None:
+                table = self._dialect.table_of(mark)
+                if table is None:
+                    left.append((start, end))
+                    continue
+            elif not self._is_new(table):
+                continue
+            self._read_run(chunk, left)
+            self._read_run(chunk, [(start, end)])
+            if not self._is_new(table):
+                self._shown[mark] = table
+        self._read_run(chunk, left)
+
+    def _read_run(self, chunk: Chunk, spans: list[tuple[int, int]]) -> None:
+        if spans:
+            super()._read_exactly(replace(chunk, spans=list(spans)))
+            spans.clear()
+
+    def _head(self, record: bytes) -> bytes:
+        """What stands before the message of a record; nothing if it is no envelope."""
+        try:
+            *_, self._size = read_head(record, 0)
+        except EnvelopeError:
+            return b""
+        return record[: self._size]
 
 
 READ_SIDES = {"qlik_avro": ReadSupport(QlikAvroReader, QlikAvroDiscovery)}

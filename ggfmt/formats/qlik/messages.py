@@ -21,7 +21,8 @@ MAGIC = "atMSG"
 
 # Conditions: the message has an envelope; headers are members of the message, with a prefix; the message was in Avro.
 # Of CHANGE_SEQUENCE and STREAM_POSITION, the header that is a token and not the position is a condition too.
-ENVELOPED, FLATTENED, AVRO = "enveloped", "flattened", "avro"
+# DESCRIBED: metadata describe the change, of which no more is wanted.
+ENVELOPED, FLATTENED, AVRO, DESCRIBED = "enveloped", "flattened", "avro", "described"
 PREFIX = "headers_"
 
 _TEXT = roles.STRING | roles.NULL
@@ -62,8 +63,8 @@ class QlikHeaders(msgspec.Struct, gc=False):
     transactionId: Annotated[
         str | int | None, roles.transaction(_TEXT), roles.skip(_TEXT), roles.Token(0, unless="")
     ] = None
-    changeMask: Annotated[str | None, roles.identity()] = None
-    columnMask: Annotated[str | None, roles.identity()] = None
+    changeMask: Annotated[str | None, roles.skip(_TEXT, when=DESCRIBED), roles.identity()] = None
+    columnMask: Annotated[str | None, roles.skip(_TEXT, when=DESCRIBED), roles.identity()] = None
     transactionEventCounter: Annotated[str | int | None, roles.Token(1, unless="")] = None
     transactionLastEvent: Annotated[
         str | bool | None, roles.skip(roles.BOOLEAN | roles.NULL), roles.Token(2, unless="")

@@ -14,18 +14,38 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.formats.api.format import WriterSettings
+from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
+from ggfmt.formats.api.reading import Chunk, ReadSupport
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.qlik import CHANGE_SEQUENCE, STREAM_POSITION
 from ggfmt.formats.qlik.masks import Ordinals, mask_of
-from ggfmt.formats.qlik.messages import ENVELOPED, FLATTENED, MAGIC, PREFIX, QlikBody, QlikHeaders, QlikRecord
+from ggfmt.formats.qlik.messages import (
+    DESCRIBED,
+    ENVELOPED,
+    FLATTENED,
+    MAGIC,
+    PREFIX,
+    QlikBody,
+    QlikHeaders,
+    QlikRecord,
+)
 from ggfmt.formats.qlik.types import CONVERTS, sql_type
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null, stamp_text
+from ggfmt.formats.records.dialect import (
+    Change,
+    Dialect,
+    Meaning,
+    RecordSchema,
+    classify_records,
+    decode_records,
+    non_null,
+    stamp_text,
+)
+from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError, UndiscoveredTableError, missing_member_error, no_op
-from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.scanner import ScannedBatch
-from ggfmt.model.table import Column, TableDef, join_name, split_name
+from ggfmt.model.table import Catalog, Column, TableDef, join_name, split_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
 _SNAPSHOTS = ("REFRESH", "READ")
@@ -71,7 +91,8 @@ class Qlik(Dialect):
         self.position, self.other = STREAM_POSITION, CHANGE_SEQUENCE  # the header that is the position, and the token
         if self.options.position == CHANGE_SEQUENCE:
             self.position, self.other = self.other, self.position
-        self._searched = _SEARCHED in self.learned
+        self.searched = _SEARCHED in self.learned  # all metadata messages are known
+        self.only_definitions = False
         self._ordinals: dict[str, Ordinals] = {}
         self._time: tuple[str, str] = ("", "")
         self._by_id: dict[str, list[KnownDefinition]] = {}
@@ -143,7 +164,7 @@ class Qlik(Dialect):
 
     def wait(self) -> None:
         """Refused unless a discovery has seen the whole input."""
-        if not self._searched:
+        if not self.searched:
             self.lacking = True
             help = "let the metadata messages of the whole input be found first"
             raise UndiscoveredTableError("the metadata messages of the input are not known yet", help)
@@ -338,14 +359,15 @@ class QlikJson(Qlik):
         enveloped = record.message is not None
         body = record.message or record
         flattened = body.headers is None
-        conditions: tuple[str, ...] = (FLATTENED, PREFIX + self.other) if flattened else (self.other,)
-        if flattened and self.with_transactions:
-            conditions = (*conditions, PREFIX + roles.TRANSACTIONS)
+        table, known = self.known(record, body)
+        described = self.only_definitions and known is not None
+        wanted = [self.other, *([roles.TRANSACTIONS] if self.with_transactions else []), *([DESCRIBED] * described)]
+        conditions = (FLATTENED, *(PREFIX + condition for condition in wanted)) if flattened else tuple(wanted)
         if enveloped:
             conditions = (ENVELOPED, *conditions)
         notes = self.notes(roles.places(QlikRecord, conditions, inherited=not enveloped))
-        table, known = self.known(record, body)
-        if notes is None or not self.shown_whole(body, table, known) or not self.tells_the_same(table, known):
+        shown = described or (self.shown_whole(body, table, known) and self.tells_the_same(table, known))
+        if notes is None or not shown:
             return None
         return self.make_grammar(QlikRecord, conditions, notes, inherited=not enveloped)
 
@@ -371,4 +393,39 @@ class QlikJson(Qlik):
         return msgspec.json.encode(kept)
 
 
-READ_SIDES = {"qlik_json": dialect_input(QlikJson)}
+class QlikDiscovery(DialectDiscovery):
+    """Reads the metadata messages of all data first, and changes when these are known."""
+
+    dialect: ClassVar[type[Qlik]]
+    _dialect: Qlik
+
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        super().__init__(catalog, every_shape, source)
+        self._dialect.only_definitions = True
+
+    def read(self, chunk: Chunk) -> None:
+        if self._dialect.searched:
+            super().read(chunk)
+        else:
+            self._read_metadata(chunk)
+
+    def _read_metadata(self, chunk: Chunk) -> None:
+        chunk, records = decode_records(self._dialect, chunk)
+        for index, record in enumerate(records):
+            if isinstance(record, QlikRecord) and (record.message or record).tableStructure is None:
+                self._dialect.lacking = True
+                continue
+            for meaning in classify_records(self._dialect, [record]):
+                for item in meaning if isinstance(meaning, list) else ():
+                    self._take_in(chunk, index, item, {})
+
+
+class QlikJsonReader(DialectReader):
+    dialect = QlikJson
+
+
+class QlikJsonDiscovery(QlikDiscovery):
+    dialect = QlikJson
+
+
+READ_SIDES = {"qlik_json": ReadSupport(QlikJsonReader, QlikJsonDiscovery)}
