@@ -47,6 +47,25 @@ static Image begin_image(const JsonScanner *s, JsonTable *table, int old, int64_
     return image;
 }
 
+/* In which images a column has a value, by the states of the identity; -1 if only the exact reader can tell. */
+static inline int column_state(const JsonScanner *s, const Identity *key, Image *image, int found, int kinds, int mask) {
+    if (key->states.data == NULL)
+        return mask;
+    int state = key->states.data[found];
+    if (state == NOT_NAMED)
+        return -1;
+    if (!key->masked) {
+        image->lacking -= (state & mask) != 0;
+        return state;
+    }
+    if (state == LEFT_OUT && image->old && !(kinds & NULLS))
+        return s->op && s->op != 'D' ? mask : -1;
+    if (state == LEFT_OUT)
+        return 0;
+    image->lacking = 0;
+    return mask;
+}
+
 /* Takes the value of a column, from its start to behind it. If the identity has states, the image must have all columns with
    a value in it, and the scanner ignores the texts of its other columns. */
 static inline Verdict column_value(JsonScanner *s, JsonTable *table, Image *image, int found, const char **place,
@@ -67,10 +86,9 @@ static inline Verdict column_value(JsonScanner *s, JsonTable *table, Image *imag
         return NO_MEMORY;
     image->last = found;
     image->expected = found + 1;
-    int state = key->states.data == NULL ? mask : key->states.data[found];
-    if (state & NOT_NAMED)
+    int state = column_state(s, key, image, found, kinds, mask);
+    if (state < 0)
         return ODD;
-    image->lacking -= key->states.data != NULL && (state & mask);
     if ((state & mask) && (image->keep == KEEP_ALL || (image->keep == KEEP_KEYS && table->is_key[found]))) {
         Verdict verdict = put_span(&image->columns[found], image->row, &span, end);
         if (verdict != TAKEN)

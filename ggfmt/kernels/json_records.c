@@ -142,7 +142,7 @@ static Verdict whole_record(JsonScanner *s, const char **place, const char *end,
         return TAKEN;
     int has_before = s->before.kind == LITERAL, has_after = s->after.kind == LITERAL;
     const Identity *key = &s->identities[s->base.last];
-    if (key->states.data != NULL) {
+    if (key->states.data != NULL && !key->masked) {
         if ((key->valued[1] && !has_before) || (key->valued[0] && !has_after))
             return ODD;
         has_before = key->valued[1] > 0;

@@ -26,7 +26,7 @@ enum Keep { KEEP_NONE, KEEP_KEYS, KEEP_ALL };
 enum { NOTHING, ANYTHING, COLUMNS };
 
 /* A state: the image has a value of the column, or the record does not name the column at all. */
-enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4 };
+enum { IN_AFTER = 1, IN_BEFORE = 2, NOT_NAMED = 4, LEFT_OUT = 8 };
 
 enum { MAX_COLUMN_MEMBERS = 2 };
 enum { MAX_MEMBERS = 64, MAX_SLOTS = 48, MAX_DEPTH = 8, MAX_TOKENS = 48, MAX_ROW_DIGITS = 11, MAX_PAIRED = 4096 };
@@ -70,7 +70,9 @@ typedef struct {
 typedef struct {
     size_t *parts;  /* where each part starts, and the end */
     OwnText states; /* of each column of the table, in which images it has a value; without data if the images decide */
-    int valued[2];  /* how many columns have a value in the after image, and in the before image */
+    int masked;     /* the images decide, except for the columns that are LEFT_OUT: an after image has no value of them, and
+                       a before image no NULL */
+    int valued[2];  /* how many columns an after image and a before image need at least */
 } Identity;
 
 typedef struct {
@@ -106,7 +108,7 @@ typedef struct {
     int64_t row;
     int expected; /* the column that most likely comes next */
     int last;     /* the column before; -1 for none */
-    int lacking;  /* how many columns with a value are still to come, if the identity has states */
+    int lacking;  /* how many columns are still to come, if the identity has states */
 } Image;
 
 typedef struct {

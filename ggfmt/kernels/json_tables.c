@@ -87,7 +87,7 @@ int json_read_identity(JsonScanner *s, int key, PyObject *states, const JsonTabl
         return refuse("the identity has other parts");
     free(identity->states.data);
     identity->states.data = NULL;
-    identity->valued[0] = identity->valued[1] = 0;
+    identity->masked = identity->valued[0] = identity->valued[1] = 0;
     if (states == Py_None)
         return 0;
     if (own_text_read(&identity->states, states) < 0)
@@ -97,7 +97,10 @@ int json_read_identity(JsonScanner *s, int key, PyObject *states, const JsonTabl
     for (size_t i = 0; i < identity->states.length; i++) {
         identity->valued[0] += (identity->states.data[i] & IN_AFTER) != 0;
         identity->valued[1] += (identity->states.data[i] & IN_BEFORE) != 0;
+        identity->masked |= identity->states.data[i] == LEFT_OUT;
     }
+    if (identity->masked)
+        identity->valued[0] = identity->valued[1] = 1;
     return 0;
 }
 

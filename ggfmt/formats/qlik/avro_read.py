@@ -432,9 +432,14 @@ class QlikAvro(Qlik):
         change = self._latest
         assert change is not None and change.message is not None
         table, known = self.known(change, change.message)
-        if not self.shown_whole(change.message, table, known) or not self.tells_the_same(table, known):
+        if not self.takes_mask(change.message, table, known):
             return None
         return self.make_grammar(QlikAvroChange, (AVRO, self.other), ())
+
+    def states(self, record: AvroEnvelope, table: TableDef) -> bytes | None:
+        change = self._latest
+        assert change is not None and change.message is not None
+        return self.mask_states(change, change.message, table)
 
     def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
         return replace(

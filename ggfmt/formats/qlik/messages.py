@@ -1,7 +1,7 @@
 """The known members of Qlik Replicate's messages.
 
-Masks are parts of a record's identity: the exact reader checks each mask once. The scanner takes no record whose mask
-leaves columns out.
+Masks are parts of a record's identity: the exact reader checks each mask once, and binds it to the columns it leaves
+out.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ from ggfmt.formats.records.dialect import (
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError, UndiscoveredTableError, missing_member_error, no_op
 from ggfmt.formats.records.reader import DialectReader
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import LEFT_OUT, ScannedBatch
 from ggfmt.model.table import Catalog, Column, TableDef, join_name, split_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
@@ -281,13 +281,25 @@ class Qlik(Dialect):
                 raise RecordError("GG305", reason, "give the definition of the table by `--definitions`", table)
         return data, old
 
-    def shown_whole(self, body: QlikBody, table: str, known: KnownDefinition | None) -> bool:
-        """Whether the `columnMask` of a change, which was read, is known to leave no column out."""
+    def takes_mask(self, body: QlikBody, table: str, known: KnownDefinition | None) -> bool:
+        """Whether the scanner can take changes of a table with the `columnMask` of this one, which was read."""
+        if not self.tells_the_same(table, known):
+            return False
+        left_out = self._left_out(body, table, known)
+        return left_out is not None and not (left_out and self.only_definitions)
+
+    def mask_states(self, record: QlikRecord, body: QlikBody, table: TableDef) -> bytes | None:
+        """The columns that the `columnMask` of a change leaves out, for the scanner; None if it leaves out none."""
+        left_out = self._left_out(body, *self.known(record, body))
+        return bytes(LEFT_OUT * (name in left_out) for name in table.column_names) if left_out else None
+
+    def _left_out(self, body: QlikBody, table: str, known: KnownDefinition | None) -> frozenset[str] | None:
+        """The columns that the `columnMask` of a change leaves out; None if that is not known."""
         mask = body.flattened().columnMask if body.headers is None else body.headers.columnMask
         if not mask:
-            return True
+            return frozenset()
         ordinals = self._ordinals_of(table, known)
-        return ordinals is not None and not ordinals.unset(mask, "columnMask", table)
+        return None if ordinals is None else ordinals.unset(mask, "columnMask", table)
 
     def _ordinals_of(self, table: str, known: KnownDefinition | None) -> Ordinals | None:
         """The ordinals of a table by its metadata, or by the definition that the user gave."""
@@ -366,10 +378,12 @@ class QlikJson(Qlik):
         if enveloped:
             conditions = (ENVELOPED, *conditions)
         notes = self.notes(roles.places(QlikRecord, conditions, inherited=not enveloped))
-        shown = described or (self.shown_whole(body, table, known) and self.tells_the_same(table, known))
-        if notes is None or not shown:
+        if notes is None or not (described or self.takes_mask(body, table, known)):
             return None
         return self.make_grammar(QlikRecord, conditions, notes, inherited=not enveloped)
+
+    def states(self, record: QlikRecord, table: TableDef) -> bytes | None:
+        return self.mask_states(record, record.message or record, table)
 
     def image(self, value: Any) -> Any:
         return non_null(value)

@@ -26,8 +26,9 @@ from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
-# The states of a column for one identity: which images have a value, or that no image has the column.
-IN_AFTER, IN_BEFORE, NOT_NAMED = 1, 2, 4
+# The states of a column for one identity: which images have a value, or that no image has the column. LEFT_OUT stands
+# beside 0 alone, which leaves a column to the images: after images have no value of it, before images no NULL.
+IN_AFTER, IN_BEFORE, NOT_NAMED, LEFT_OUT = 1, 2, 4, 8
 
 # The purpose of a scanner: to take operations, or only to check that images show no new columns or kinds of values, and
 # to note the order of columns.
@@ -177,7 +178,8 @@ class Scanner:
 
         takes   the kinds of values of each column; an image with other kinds, or another order of columns, is odd.
                 Unless the purpose is `ROWS`, None: no image is odd
-        states  one byte per column, of `IN_AFTER`, `IN_BEFORE` and `NOT_NAMED`: only these images have a value
+        states  one byte per column, of `IN_AFTER`, `IN_BEFORE` and `NOT_NAMED`: only these images have a value; or of
+                `LEFT_OUT` and 0
         """
         if len(identity) > self._room:
             return False
