@@ -33,7 +33,7 @@ from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
 from ggfmt.formats.dts.decode import Cell, Decoder, DtsRecord, MalformedRecordError, RowFields
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
 from ggfmt.formats.dts.tokens import TRANSACTION, WORDS, tokens_of
-from ggfmt.formats.dts.types import ORACLE, TypeHint, hint_of, is_zoned
+from ggfmt.formats.dts.types import ORACLE, TEXT_OR_BYTES, TypeHint, hint_of, is_zoned
 from ggfmt.formats.records import scanner
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
@@ -234,6 +234,18 @@ class _Table:
     learns: tuple[tuple[int, frozenset[Kind], set[int]], ...]
     kinds: tuple[Kind, ...]
     digits: int
+
+    def kinds_of_values(self) -> tuple[Kind, ...] | None:
+        """Return the kinds of columns by the values so far, such that a value of another kind that would change the
+        definition does not fit; None if more kinds are possible.
+        """
+        kinds = list(self.kinds)
+        for place, possible, known in self.learns:
+            shown = {kind_of((tag,)) for tag in known}
+            if possible != TEXT_OR_BYTES or (kinds[place] is not Kind.STRING and not shown & TEXT_OR_BYTES):
+                return None
+            kinds[place] = Kind.BINARY if Kind.BINARY in shown else Kind.STRING
+        return tuple(kinds)
 
 
 class Dts(Dialect):
@@ -541,6 +553,11 @@ class Scan:
         number = self._numbers.get(table)
         return 0 if number is None else int(self._native.rows(number))
 
+    def drop(self, table: str) -> None:
+        """Release the operations held for a table."""
+        if self.rows(table):
+            self._native.take(self._numbers[table])
+
     def batch(self, definition: TableDef) -> ChangeBatch:
         """Return the operations held for a table as a batch; there must be at least one."""
         scanned = ScannedBatch.of(self._native.take(self._numbers[definition.full_name]), self._asked.tokens)
@@ -575,6 +592,66 @@ def _has_ascii(charset: str) -> bool:
         return False
 
 
+class OddRecords:
+    """Has the kernel take the records of chunks, and gives those that it does not take. Before the next record is asked
+    for, tables may be bound. `ordinal` is that of the next record.
+    """
+
+    def __init__(self, dialect: Dts, scan: Scan, ordinal: int) -> None:
+        self._dialect, self._scan, self.ordinal = dialect, scan, ordinal
+
+    def of(self, chunk: Chunk) -> Iterator[tuple[int, DtsRecord | Diagnostic, bytes | None]]:
+        """Yield the ordinal of each odd record, the record, and its identity if that is not bound to a table."""
+        odd = self._in_spans if chunk.layout.splittable or chunk.spans is not None else self._in_blocks
+        for record, identity in odd(chunk):
+            yield self.ordinal, record, identity
+            self.ordinal += 1
+
+    def _in_spans(self, chunk: Chunk) -> Iterator[tuple[DtsRecord | Diagnostic, bytes | None]]:
+        places = self._dialect.spans(chunk)
+        data, spans, prefix = chunk.data, places, dts_files.PREFIX_BYTES
+        if chunk.layout.splittable:
+            data, spans = dts_files.line_datums(data, places)
+            prefix = 0
+        flat = array("q", chain.from_iterable(spans))
+        place = 0
+        while place < len(places):
+            taken, identity = self._scan.scan_spans(data, flat, place, prefix, self.ordinal)
+            self.ordinal += taken
+            place += taken
+            if place < len(places):
+                start, end = places[place]
+                record = chunk.data[start:end]
+                lines = chunk.layout.splittable
+                yield self._dialect.line(record) if lines else self._dialect.prefixed(record), identity
+                place += 1
+
+    def _in_blocks(self, chunk: Chunk) -> Iterator[tuple[DtsRecord | Diagnostic, bytes | None]]:
+        try:
+            header = read_header(chunk.data)
+            born = self._dialect.born(header)
+            for _, _, count, block in split_blocks(chunk.data, header, chunk.layout.max_record):
+                if isinstance(block, CorruptContainerError):
+                    raise block
+                yield from self._in_block(block, count, born)
+        except (CorruptContainerError, MalformedRecordError) as error:
+            yield Diagnostic("GG313", str(error)), None
+
+    def _in_block(self, block: bytes, count: int, born: bool) -> Iterator[tuple[DtsRecord, bytes | None]]:
+        """Raises: CorruptContainerError or MalformedRecordError for damaged records."""
+        place = 0
+        while count:
+            taken, place, identity = self._scan.scan(block, place, count, born, self.ordinal)
+            self.ordinal += taken
+            count -= taken
+            if count:
+                record, place = self._dialect.records.record(block, place, born)
+                yield record, identity
+                count -= 1
+        if place != len(block):
+            raise CorruptContainerError(TOO_LONG)
+
+
 class DtsReader(DialectReader):
     """Reader that passes regular records to the kernel, if there is one."""
 
@@ -589,61 +666,12 @@ class DtsReader(DialectReader):
         if self._scan is None:
             yield from super().decode_chunk(chunk)
             return
-        if chunk.layout.splittable or chunk.spans is not None:
-            yield from self._records(chunk, self._scan)
-        else:
-            yield from self._block(chunk, self._scan)
+        odd = OddRecords(self._dialect, self._scan, self.ordinal)
+        for self.ordinal, record, identity in odd.of(chunk):
+            yield from self._take_odd(record, identity)
+        self.ordinal = odd.ordinal
         for operation, count in self._scan.counted():
             self.others[other(operation)] += count
-
-    def _records(self, chunk: Chunk, scan: Scan) -> Iterator[Event]:
-        """Yield the events of records in spans of a chunk."""
-        places = self.spans(chunk)
-        data, spans, prefix = chunk.data, places, dts_files.PREFIX_BYTES
-        if chunk.layout.splittable:
-            data, spans = dts_files.line_datums(data, places)
-            prefix = 0
-        flat = array("q", chain.from_iterable(spans))
-        place = 0
-        while place < len(places):
-            taken, identity = scan.scan_spans(data, flat, place, prefix, self.ordinal)
-            self.ordinal += taken
-            place += taken
-            if place < len(places):
-                start, end = places[place]
-                record = chunk.data[start:end]
-                decoded = self._dialect.line(record) if chunk.layout.splittable else self._dialect.prefixed(record)
-                yield from self._take_odd(decoded, identity)
-                place += 1
-
-    def _block(self, chunk: Chunk, scan: Scan) -> Iterator[Event]:
-        """Yield the events of records in a container's block."""
-        try:
-            header = read_header(chunk.data)
-            born = self._dialect.born(header)
-            for _, _, count, block in split_blocks(chunk.data, header, chunk.layout.max_record):
-                if isinstance(block, CorruptContainerError):
-                    raise block
-                yield from self._following(block, count, born, scan)
-        except (CorruptContainerError, MalformedRecordError) as error:
-            yield from self.take_in_one(Diagnostic("GG313", str(error)))
-
-    def _following(self, block: bytes, count: int, born: bool, scan: Scan) -> Iterator[Event]:
-        """Yield the events of consecutive records.
-
-        Raises: CorruptContainerError or MalformedRecordError if they are damaged.
-        """
-        place = 0
-        while count:
-            taken, place, identity = scan.scan(block, place, count, born, self.ordinal)
-            self.ordinal += taken
-            count -= taken
-            if count:
-                record, place = self._dialect.records.record(block, place, born)
-                yield from self._take_odd(record, identity)
-                count -= 1
-        if place != len(block):
-            raise CorruptContainerError(TOO_LONG)
 
     def _take_odd(self, record: DtsRecord | Diagnostic, identity: bytes | None) -> Iterator[Event]:
         """Yield the events of a record that the kernel did not take, and bind its identity for the next ones."""
@@ -698,7 +726,45 @@ class DtsReader(DialectReader):
 
 
 class DtsDiscovery(DialectDiscovery):
+    """Discovery that has the kernel pass over records which show nothing new."""
+
     dialect = Dts
+    _dialect: Dts
+
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        super().__init__(catalog, every_shape, source)
+        self._kernel = make_scan(Projection(row_only=True))
+        self._bound: dict[str, tuple[RecordSchema, tuple[Kind, ...]]] = {}  # by table
+
+    def read(self, chunk: Chunk) -> None:
+        if self._kernel is None:
+            super().read(chunk)
+            return
+        undescribed: dict[str, list[Any]] = {}
+        for index, record, identity in OddRecords(self._dialect, self._kernel, 0).of(chunk):
+            meaning = next(classify_records(self._dialect, [record]))
+            for item in meaning if isinstance(meaning, list) else ():
+                self._take_in(chunk, index, item, undescribed)
+                if isinstance(item, Change) and item.record_schema is not None:
+                    self._pass_over(identity, item.table, item.record_schema)
+        self._look_at_all(undescribed)
+        for table in self._bound:
+            self._kernel.drop(table)
+
+    def _pass_over(self, identity: bytes | None, name: str, record_schema: RecordSchema) -> None:
+        """Pass over later records with this identity, if they have the latest definition of the table, and their values
+        cannot show more.
+        """
+        assert self._kernel is not None
+        table = self._dialect.table_of(record_schema)
+        kinds = table.kinds_of_values()
+        self._kernel.drop(name)
+        if self._is_new(record_schema.table) or kinds is None or identity is None:
+            self._kernel.forget(name)
+            self._bound.pop(name, None)
+        elif self._bound.get(name) != (record_schema, kinds):
+            self._bound[name] = record_schema, kinds
+            self._kernel.bind(identity, record_schema.table, table.names, kinds, table.digits)
 
 
 READ_SIDES = {"dts_avro": ReadSupport(DtsReader, DtsDiscovery)}

@@ -1,0 +1,62 @@
+"""Definitions are the same whether the kernel passes over records or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from contract.dts import file, integer, record, text, value
+from dialects import discover, read
+from hypothesis import given
+from hypothesis import strategies as st
+from scanners import without_kernels
+from strategies import examples
+
+from ggfmt.formats.dts.decode import Decoder
+
+NUMBERS = st.sampled_from([253, 252, 8, 4000])  # a text, bytes, an integer, and one that nobody knows
+VALUES = st.sampled_from(
+    [
+        None,
+        text(b"a"),
+        text("é".encode()),
+        text(b"\xff", ""),
+        integer("1"),
+        value("BinaryObject", type="x", value=b"\xff"),
+    ]
+)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> list[dict[str, Any]]:
+    tables = [draw(st.fixed_dictionaries({"x": NUMBERS, "y": NUMBERS})) for _ in range(draw(st.integers(1, 2)))]
+    return [
+        record("INSERT", None, [draw(VALUES), draw(VALUES)], draw(st.sampled_from(tables)), "MySQL")
+        for _ in range(draw(st.integers(1, 10)))
+    ]
+
+
+@given(records())
+@examples(200)
+def test_definitions_and_operations_are_those_of_the_exact_reader(items: list[dict[str, Any]]) -> None:
+    data = file(*items)
+    found, operations = discover("dts_avro", data), read("dts_avro", data)
+    with without_kernels():
+        expected, exact = discover("dts_avro", data), read("dts_avro", data)
+    assert (found.tables, found.events) == (expected.tables, expected.events)
+    assert (operations.plain, operations.reasons) == (exact.plain, exact.reasons)
+
+
+def test_few_records_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[int] = []
+    own = Decoder.record
+
+    def counted(self: Decoder, data: bytes, place: int, born: bool) -> Any:
+        decoded.append(place)
+        return own(self, data, place, born)
+
+    monkeypatch.setattr(Decoder, "record", counted)
+    items = [record("INSERT", None, [integer(str(n)), text(b"a")], {"x": 8, "y": 253}, "MySQL") for n in range(100)]
+    discover("dts_avro", file(*items))
+    assert 0 < len(decoded) < 10
+    assert len(read("dts_avro", file(*items)).plain) == 100
