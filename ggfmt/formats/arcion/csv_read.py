@@ -17,14 +17,15 @@ from urllib.parse import unquote
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout, Source
+from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport, Source
 from ggfmt.formats.arcion import BACKSLASH, FILE, LAST_FIELDS, REALTIME, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, check_op, check_states, images_of
 from ggfmt.formats.json.cut import BOM
 from ggfmt.formats.json.values import invalid_utf8
 from ggfmt.formats.records.dialect import Change, Meaning
+from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError
-from ggfmt.formats.records.reader import dialect_input
+from ggfmt.formats.records.reader import DialectReader
 from ggfmt.options.value_types import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
@@ -221,10 +222,7 @@ class ArcionCsv(ArcionDialect):
         problem = record.layout.problem
         if problem is not None:
             raise RecordError(problem.code, problem.message, problem.help)
-        table = self._tables.get(record.file)
-        if table is None:
-            table = self._tables[record.file] = self._table(record.file)
-        names = keys_of(table, self.options.columns) or record.layout.names
+        table, names = self.described_by(record.file, record.layout)
         if names is None:
             help = "give `columns`, or `includeHeader`, with `--input-option`"
             raise RecordError("GG205", "the columns of the table are not known", help, table)
@@ -247,6 +245,13 @@ class ArcionCsv(ArcionDialect):
         new = {name: value for name, value, state in zip(names, fields[::3], states, strict=True) if state in NEW}
         old = {name: value for name, value, state in zip(names, fields[1::3], states, strict=True) if state in OLD}
         return (self.change(table, op, images_of(op, old, new), cursor, counts, record_schema),)
+
+    def described_by(self, file: str, layout: CsvLayout) -> tuple[str, tuple[str, ...] | None]:
+        """The table of a file, and its columns, None if they are not known; RecordError if the file names no table."""
+        table = self._tables.get(file)
+        if table is None:
+            table = self._tables[file] = self._table(file)
+        return table, keys_of(table, self.options.columns) or layout.names
 
     def _values(self, record: Row, table: str) -> list[str | None]:
         """The texts of the fields, None for NULL."""
@@ -272,4 +277,29 @@ class ArcionCsv(ArcionDialect):
             return name
 
 
-READ_SIDES = {"arcion_csv": dialect_input(ArcionCsv)}
+class ArcionCsvReader(DialectReader):
+    dialect = ArcionCsv
+
+
+class ArcionCsvDiscovery(DialectDiscovery):
+    """All rows of a file have one definition: it is in the first row that can be read."""
+
+    dialect = ArcionCsv
+    _dialect: ArcionCsv
+
+    def read(self, chunk: Chunk) -> None:
+        if not self._is_known(chunk):
+            super().read(chunk)
+
+    def _is_known(self, chunk: Chunk) -> bool:
+        assert isinstance(chunk.layout, CsvLayout)
+        try:
+            table, names = self._dialect.described_by(chunk.file, chunk.layout)
+        except RecordError:
+            return False
+        if names is None or table not in self._declared:
+            return False
+        return not self._is_new(self._dialect.describe(table, names).table)
+
+
+READ_SIDES = {"arcion_csv": ReadSupport(ArcionCsvReader, ArcionCsvDiscovery)}

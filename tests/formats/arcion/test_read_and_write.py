@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from contract.arcion import CURSOR, GOOD, NONE, message, name
-from dialects import DATA, layout_of, lines, read, told, written
+from dialects import DATA, chunk_bytes, discover, layout_of, lines, read, told, written
 from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, output_files, run_ggfmt
 from strategies import Changes, make_batch
@@ -478,6 +478,25 @@ def test_the_rows_of_the_documentation_are_read() -> None:
 
 
 # Runs
+
+
+def test_the_definition_is_that_of_the_first_row_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_rows: list[str] = []
+    own = csv_read.ArcionCsv.changes
+
+    def counted(self: csv_read.ArcionCsv, record: csv_read.Row) -> Any:
+        read_rows.append(record.text)
+        return own(self, record)
+
+    monkeypatch.setattr(csv_read.ArcionCsv, "changes", counted)
+    source = told("arcion_csv", tableName="T", includeHeader="true", mode="snapshot")
+    data = b"id,n\n" + b"only one field\n" * 50 + b"1,2\n" * 1000
+    with chunk_bytes(100):
+        found = discover("arcion_csv", data, source)
+    assert 50 < len(read_rows) < 200
+    read_rows.clear()
+    assert discover("arcion_csv", data, source) == found
+    assert len(read_rows) == 1050
 
 
 def test_a_run_writes_csv_that_a_run_reads(tmp_path: Path) -> None:
