@@ -161,14 +161,21 @@ const char *json_bracketed(const char *at, const char *end) {
 int is_utf8(const char *from, const char *to) {
     const unsigned char *at = (const unsigned char *)from, *end = (const unsigned char *)to;
     while (at < end) {
+        uint64_t words[4];
+        for (; (size_t)(end - at) >= sizeof words; at += sizeof words) {
+            memcpy(words, at, sizeof words);
+            if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
+                break;
+        }
         if (end - at >= 8) {
-            uint64_t block;
-            memcpy(&block, at, 8);
-            if (!(block & 0x8080808080808080u)) {
+            memcpy(words, at, 8);
+            if (!(words[0] & 0x8080808080808080u)) {
                 at += 8;
                 continue;
             }
         }
+        if (at == end)
+            break;
         unsigned char c = *at++;
         if (c < 0x80)
             continue;

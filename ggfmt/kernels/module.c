@@ -18,6 +18,8 @@ PyObject *kernel_count(PyObject *module, PyObject *args);
 PyObject *kernel_occurrences(PyObject *module, PyObject *args);
 PyObject *kernel_envelopes(PyObject *module, PyObject *args);
 PyObject *kernel_differ(PyObject *module, PyObject *args);
+PyObject *kernel_csv_rows(PyObject *module, PyObject *args);
+PyObject *kernel_csv_to_json(PyObject *module, PyObject *args);
 
 enum { KEPT_BYTES = 256 << 20, GROWTH_BYTES = 16 << 20 };
 
@@ -39,6 +41,8 @@ static PyMethodDef functions[] = {
     {"count", kernel_count, METH_VARARGS, "count(texts, parts, wholes) -> how many values hold each part, and are each whole"},
     {"occurrences", kernel_occurrences, METH_VARARGS, "occurrences(data, text) -> how often a text stands in data"},
     {"envelopes", kernel_envelopes, METH_VARARGS, "envelopes(data, place, most) -> spans of envelopes of Qlik Replicate"},
+    {"csv_rows", kernel_csv_rows, METH_VARARGS, "csv_rows(data, place, more, most, delimiter, quote, backslash) -> (spans, place)"},
+    {"csv_to_json", kernel_csv_to_json, METH_VARARGS, "csv_to_json(...) -> (text, ends) of rows; see csv_rows.c"},
     {"seed_hashes", kernel_seed_hashes, METH_O, "seed_hashes(seed): of all hashes, before the first of them"},
     {"hash_work", kernel_hash_work, METH_NOARGS, "hash_work() -> how many places of hash tables were looked at so far"},
     {"keep_memory", kernel_keep_memory, METH_NOARGS, "keep_memory(): keep memory that is freed, for this process"},

@@ -10,6 +10,7 @@ index into environments of their own. The table is Markdown on standard output; 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
@@ -21,15 +22,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from comparison.machine import machine, versions
 from comparison.measured import Failed
 from comparison.running import Bench, Run, variables
-from comparison.table import NOTES, Results, brief, figures, head, rows
+from comparison.table import NOTES, Results, brief, each, figures, head, median, rows
 from comparison.workloads import OWN, PEERS, WORKLOADS, Workload
 
 
-def turns(bench: Bench, workload: Workload, rounds: int, programs: set[str]) -> dict[tuple[str, str], list[Run] | str]:
-    """All rounds of a workload; a side that fails is not tried again."""
+def turns(
+    bench: Bench, workload: Workload, rounds: int, programs: set[str], chosen: set[str]
+) -> dict[tuple[str, str], list[Run] | str]:
+    """All rounds of a workload, with the sides of these names or all; a side that fails is not tried again."""
     results: dict[tuple[str, str], list[Run] | str] = {}
     for number in range(rounds):
         for side in workload.sides:
+            if chosen and side.name not in chosen:
+                continue
             runs = results.setdefault((workload.name, side.name), []) if side.program in programs else "left out"
             if isinstance(runs, str):
                 continue
@@ -41,6 +46,12 @@ def turns(bench: Bench, workload: Workload, rounds: int, programs: set[str]) -> 
                 results[workload.name, side.name] = told = str(error)
             print(f"round {number + 1}, {workload.name}, {side.name}: {told}", file=sys.stderr, flush=True)
     return results
+
+
+def reading_costs(results: Results) -> dict[str, float]:
+    """Microseconds of computing that an operation takes to be read, by format: medians."""
+    found = {side: runs for (workload, side), runs in results.items() if workload == "reading"}
+    return {side: round(median(each(runs, "cpu")) * 1e6, 2) for side, runs in found.items() if isinstance(runs, list)}
 
 
 def elsewhere(results: Results) -> str:
@@ -57,6 +68,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="runs of each side (default 3)")
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), help="default: all")
     parser.add_argument("--peer", nargs="*", choices=PEERS, default=list(PEERS), help="default: all")
+    sides = sorted({side.name for workload in WORKLOADS.values() for side in workload.sides})
+    parser.add_argument(
+        "--side", nargs="+", choices=sides, default=[], metavar="NAME", help="default: all of a workload"
+    )
+    parser.add_argument("--record", type=Path, help="write what reading costs, for the page on speed, to this file")
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)), help="default: all that there are")
     parser.add_argument("--work", type=Path, help="where data and outputs are made (default: a temporary directory)")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ggfmt-bench"
@@ -75,13 +91,16 @@ def main() -> None:
         results: dict[tuple[str, str], list[Run] | str] = {}
         print(head(), flush=True)
         for name in given.workload:
-            found = turns(bench, WORKLOADS[name], given.rounds, {*given.peer, *OWN})
+            found = turns(bench, WORKLOADS[name], given.rounds, {*given.peer, *OWN}, {*given.side})
             results |= found
             print(rows(WORKLOADS[name], found), flush=True)
         print(f"\n{brief(results)}\n\n{figures(results)}\n")
         print(f"{machine(given.cores)}; {elsewhere(results)}. {given.megabytes:,} MB, {given.rounds} rounds.\n")
         print(f"{versions(bench.interpreters, base)}.")
         print("\n".join(f"\n{note}" for note in NOTES))
+        if given.record is not None:
+            record = {"machine": machine(given.cores), "rounds": given.rounds, "microseconds": reading_costs(results)}
+            given.record.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

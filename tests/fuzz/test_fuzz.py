@@ -6,7 +6,7 @@ import random
 
 import pytest
 from dialects import read
-from scanners import UNSCANNED, operations_taken, without_kernels
+from scanners import operations_taken, without_kernels
 
 from fuzz import (
     CORPUS,
@@ -48,7 +48,7 @@ def test_seeds_reach_the_scanner_of_their_format(name: str) -> None:
     with operations_taken() as taken:
         for source in sources(name):
             read(name, data, source, trusted=definitions(name))
-    assert (taken.operations > 0) is (name not in UNSCANNED)
+    assert taken.operations > 0
     with without_kernels(), operations_taken() as taken:
         for source in sources(name):
             read(name, data, source, trusted=definitions(name))

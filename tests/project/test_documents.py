@@ -102,7 +102,6 @@ def test_generated_parts_are_fresh() -> None:
         ("options.md", "charsets", "refusal", lambda name: None if name == "UTF-8" else "why"),
         ("options.md", "charsets", "can_decode", lambda name: True),
         ("metadata.md", "template-formats", "FORMATS", {"xml": FORMATS["xml"]}),
-        ("speed.md", "unscanned", "FORMATS", {"json": FORMATS["json"]}),
         ("limits.md", "unsplit", "FORMATS", {"json": FORMATS["json"]}),
     ],
 )

@@ -13,10 +13,6 @@ from unittest.mock import patch
 from ggfmt import kernels
 from ggfmt.formats.records.scanner import ScannedBatch
 
-# Formats that are read without a scanner.
-UNSCANNED = frozenset({"arcion_csv"})
-
-
 _NOTHING = object()
 
 

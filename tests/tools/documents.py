@@ -52,7 +52,6 @@ from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.container_files import WITHOUT_EFFECT
 from ggfmt.formats.goldengate.metacolumns import KEYWORDS
-from ggfmt.formats.records.reader import DialectReader
 from ggfmt.frames.column_types import RULES
 from ggfmt.frames.write import OPTIONS
 from ggfmt.java.charsets import aliases, can_decode, refusal
@@ -483,15 +482,13 @@ def _template_formats(_: str) -> str:
     return f"Formats with templates: {_named(has[True])}.\n\nFormats without: {_named(has[False])}.\n"
 
 
-def _unscanned(_: str) -> str:
-    """Formats whose readers have no kernel."""
-    found = []
-    for name, format in FORMATS.items():
-        reader = format.read_support.reader if format.reads is not None else None
-        if reader is not None and issubclass(reader, DialectReader):
-            own = reader.decode_chunk is not DialectReader.decode_chunk
-            found += [] if own or reader.dialect.scanned else [name]
-    return f"No kernel reads {_named(found)}.\n"
+def _reading(_: str) -> str:
+    """What reading costs, as `tests/bench/compare.py --workload reading --record` has measured it."""
+    record = json.loads((ROOT / "tests" / "bench" / "reading.json").read_text(encoding="utf-8"))
+    costs = record["microseconds"]
+    rows = [(f"`{name}`", f"{cost:.2f}", f"{cost / costs['json']:.1f}") for name, cost in costs.items()]
+    table = _table(("Format", "Microseconds of computing an operation", "Times those of `json`"), rows)
+    return f"{table}\n{record['machine']}; medians of {record['rounds']} rounds.\n"
 
 
 def _unsplit(_: str) -> str:
@@ -562,6 +559,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "messages": _messages,
     "options": _options,
     "output": _output,
+    "reading": _reading,
     "refused-formats": _refused_formats,
     "required": _required,
     "releases": _releases,
@@ -576,7 +574,6 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "without-effect": _without_effect,
     "types": _types,
     "row-types": _row_types,
-    "unscanned": _unscanned,
     "unsplit": _unsplit,
     "writing": _writing,
 }

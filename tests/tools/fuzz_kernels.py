@@ -185,9 +185,8 @@ def _makers() -> Sequence[str]:
 
 def _scanned_formats() -> Sequence[str]:
     from fuzz import PROPERTIES, TARGETS
-    from scanners import UNSCANNED
 
-    return [name for name in TARGETS if name != PROPERTIES and name not in UNSCANNED]
+    return [name for name in TARGETS if name != PROPERTIES]
 
 
 @dataclass(frozen=True)

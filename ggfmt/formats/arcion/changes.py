@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Annotated, ClassVar
 
+import msgspec
 import pyarrow as pa
+from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, with_nulls
+from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.arcion.cursor import place_of
-from ggfmt.formats.records.dialect import Change, Dialect, RecordSchema
+from ggfmt.formats.records import roles
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, RecordSchema
 from ggfmt.formats.records.problems import MAX_SHOWN, RecordError, missing_member_error, no_op
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, TableDef
 
 OPS = ("I", "U", "D")
 STATES = frozenset("0123")
+CURSOR_IN_TEXT, COUNTS_IN_TEXT = "cursor in text", "counts in text"
 NEW, OLD = frozenset("13"), frozenset("23")
 
 Texts = Mapping[str, str | None]
@@ -49,10 +56,23 @@ def _present(image: Image, rows: int) -> list[pa.BooleanArray]:
     return [and_present(exists, column) for column in image.columns]
 
 
+class ScannedCursor(msgspec.Struct, gc=False):
+    """A cursor as the scanner takes it; the exact reader has `cursor.place_of`.
+
+    A cursor without a position is itself the position: it is odd.
+    """
+
+    timestamp: Annotated[int | None, roles.slot()] = None
+    log: Annotated[Raw, roles.slot()] = ABSENT
+    position: Annotated[Raw, roles.slot(roles.ANY & ~roles.NULL, required=True)] = ABSENT
+
+
 class ArcionDialect(Dialect):
     """Changes from images in which a state says of each column where it has a value."""
 
     ordered = False
+    scanned = True
+    ops: ClassVar[roles.Ops] = {name: name for name in OPS}
 
     def describe(self, table: str, names: tuple[str, ...]) -> RecordSchema:
         """The definition of a table with these columns."""
@@ -69,6 +89,11 @@ class ArcionDialect(Dialect):
     ) -> Change:
         micros, position, tokens = place_of(cursor, counts)
         return Change(table, op, micros, position, *images, tokens if self.with_tokens else {}, record_schema)
+
+    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
+        log, position = scanned.values("log"), scanned.values("position")
+        in_log = pc.binary_join_element_wise(log, position, ":")
+        return scale_numbers(scanned.values("timestamp"), 1000), pc.coalesce(in_log, position)
 
 
 def check_op(op: str | None, table: str) -> str:

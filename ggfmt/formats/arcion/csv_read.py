@@ -2,30 +2,51 @@
 
 A quoted field is a text whatever it holds: `NULL` without quotes is NULL, and `"NULL"` is a text. A line without
 anything is a row of a table with one column, and counted as a blank line in all others.
+
+One kernel makes JSON of rows, for the native scanner. A row that is not regular becomes invalid JSON, so that the exact
+reader takes it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, NamedTuple
+from typing import Annotated, Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
+
+import msgspec
+from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport, Source
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Source, Spans
 from ggfmt.formats.arcion import BACKSLASH, FILE, LAST_FIELDS, REALTIME, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
-from ggfmt.formats.arcion.changes import NEW, OLD, ArcionDialect, check_op, check_states, images_of
+from ggfmt.formats.arcion.changes import (
+    COUNTS_IN_TEXT,
+    CURSOR_IN_TEXT,
+    NEW,
+    OLD,
+    ArcionDialect,
+    ScannedCursor,
+    check_op,
+    check_states,
+    images_of,
+)
 from ggfmt.formats.json.cut import BOM
 from ggfmt.formats.json.values import invalid_utf8
-from ggfmt.formats.records.dialect import Change, Meaning
+from ggfmt.formats.records import roles
+from ggfmt.formats.records.dialect import ABSENT, Change, Examination, Meaning, classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import DialectReader
+from ggfmt.formats.records.scanner import NOT_NAMED, is_plain, places_of
+from ggfmt.kernels import native
+from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
@@ -131,16 +152,28 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
         source.grow()
         while True:
             data, more = source.buffer, not source.ended
-            records = list(_records(data, 0, layout, more))
-            cut = records[-1][2] if records else 0
-            if records:
-                spans = tuple((start, end) for start, end, _ in records)
+            spans, cut = _spans(data, layout, more)
+            if cut:
                 yield Chunk(file, source.offset, data[:cut], layout, spans, last=not more)
             source.drop(cut)
             if len(source.buffer) <= layout.max_record:
                 break
             yield source.pass_record(b"\n")
             source.drop(1)
+
+
+def _spans(data: bytes, layout: CsvLayout, more: bool) -> tuple[Spans, int]:
+    """Return start and end of every record, and where the one after them starts; `more` as in `_records`."""
+    spans, cut = Spans(), 0
+    if native is not None:
+        delimiter = layout.delimiter.decode()
+        places, cut = native.csv_rows(data, 0, more, layout.max_record, delimiter, layout.quote, layout.backslash)
+        spans.add_all(places)
+        return spans, cut
+    for start, end, following in _records(data, 0, layout, more):
+        spans.add(start, end)
+        cut = following
+    return spans, cut
 
 
 def _records(data: bytes, start: int, layout: CsvLayout, more: bool) -> Iterator[tuple[int, int, int]]:
@@ -188,10 +221,33 @@ class Row(NamedTuple):
     text: str
 
 
+class ScannedRow(msgspec.Struct, gc=False):
+    """The members of the JSON that the kernel makes of a row.
+
+    form    the number of the table, its columns and their order
+    states  the states of all columns; absent in a snapshot
+    """
+
+    form: Annotated[str, roles.identity()]
+    states: Annotated[str | None, roles.identity()] = None
+    opType: Annotated[str | None, roles.op()] = None
+    cursor: Annotated[
+        Raw, roles.enter(ScannedCursor, required=False, others=roles.Token(0), in_text=CURSOR_IN_TEXT)
+    ] = ABSENT
+    operationcount: Annotated[Raw, roles.enter(required=False, others=roles.Token(1), in_text=COUNTS_IN_TEXT)] = ABSENT
+    before: Annotated[Raw, roles.before()] = ABSENT
+    after: Annotated[Raw, roles.after()] = ABSENT
+
+
+_ODD = b"?"  # what the kernel writes for a row that the exact reader has to take
+
+
 class ArcionCsv(ArcionDialect):
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._tables: dict[str, str] = {}
+        self._forms: dict[tuple[str, tuple[str, ...]], int] = {}
+        self._states: dict[str, int] = {}  # of the columns of the last change
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -242,9 +298,63 @@ class ArcionCsv(ArcionDialect):
         states = fields[2::3]
         op = check_op(op, table)
         check_states(set(states), table)
+        self._states = {name: int(state or 0) for name, state in zip(names, states, strict=True)}
         new = {name: value for name, value, state in zip(names, fields[::3], states, strict=True) if state in NEW}
         old = {name: value for name, value, state in zip(names, fields[1::3], states, strict=True) if state in OLD}
         return (self.change(table, op, images_of(op, old, new), cursor, counts, record_schema),)
+
+    def first_grammar(self) -> roles.Grammar:
+        return self.make_grammar(ScannedRow, (CURSOR_IN_TEXT, COUNTS_IN_TEXT), ())
+
+    def grammar(self, record: Row) -> roles.Grammar:
+        return self.first_grammar()
+
+    def states(self, record: Row, table: TableDef) -> bytes | None:
+        if self.options.mode == SNAPSHOT:
+            return None
+        return bytes(self._states.get(name, NOT_NAMED) for name in table.column_names)
+
+    def common_tokens(self, table: TableDef) -> Mapping[str, str]:
+        return {"snapshot": "true"} if self.options.mode == SNAPSHOT else {}
+
+    def as_json(self, chunk: Chunk) -> Chunk:
+        """Make a chunk of JSON records; a row that only the exact reader can take becomes invalid JSON."""
+        layout, places = chunk.layout, places_of(self.spans(chunk))
+        assert isinstance(layout, CsvLayout)
+        spans = Spans()
+        named = None if layout.problem is not None else self._form(chunk)
+        if named is None:
+            rows = len(places) // 2
+            spans.follow(0, array("q", range(len(_ODD), (rows + 1) * len(_ODD), len(_ODD))))
+            return replace(chunk, data=_ODD * rows, spans=spans)
+        number, names = named
+        data, ends = native.csv_to_json(
+            chunk.data,
+            places,
+            layout.delimiter.decode(),
+            layout.quote,
+            layout.backslash,
+            self.options.null_literal.encode(),
+            names,
+            self.options.mode != SNAPSHOT,
+            b'{"form":"%d"' % number,
+        )
+        spans.follow(0, array("q", memoryview(ends).cast("q")))
+        return replace(chunk, data=data, spans=spans)
+
+    def _form(self, chunk: Chunk) -> tuple[int, tuple[bytes, ...]] | None:
+        """Return the number of the table and columns of a chunk, and the columns as members of JSON; None if they are
+        not known, or not as the scanner takes them.
+        """
+        assert isinstance(chunk.layout, CsvLayout)
+        try:
+            table, names = self.described_by(chunk.file, chunk.layout)
+        except RecordError:
+            return None
+        if names is None or len(set(names)) < len(names) or not all(map(is_plain, names)):
+            return None
+        number = self._forms.setdefault((table, names), len(self._forms))
+        return number, tuple(b'"%s":' % name.encode("utf-8", "surrogatepass") for name in names)
 
     def described_by(self, file: str, layout: CsvLayout) -> tuple[str, tuple[str, ...] | None]:
         """The table of a file, and its columns, None if they are not known; RecordError if the file names no table."""
@@ -278,13 +388,28 @@ class ArcionCsv(ArcionDialect):
 
 
 class ArcionCsvReader(DialectReader):
+    """Has one kernel make JSON of rows, and another take that."""
+
     dialect = ArcionCsv
+    _dialect: ArcionCsv
+
+    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
+        self._taken = chunk, self.ordinal
+        scanned = self.scanner is not None and not self._pause
+        yield from super().decode_chunk(self._dialect.as_json(chunk) if scanned else chunk)
+
+    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
+        chunk, first = self._taken
+        span = self.spans(chunk)[self.ordinal - first]
+        (record,) = self._dialect.decoded(replace(chunk, spans=[span]))
+        return record, next(classify_records(self._dialect, [record]))
 
 
 class ArcionCsvDiscovery(DialectDiscovery):
     """All rows of a file have one definition: it is in the first row that can be read."""
 
     dialect = ArcionCsv
+    reads_text = False
     _dialect: ArcionCsv
 
     def read(self, chunk: Chunk) -> None:

@@ -11,15 +11,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.timestamps import scale_numbers
-from ggfmt.formats.arcion.changes import NEW, OLD, OPS, ArcionDialect, Texts, check_op, check_states, images_of
+from ggfmt.formats.arcion.changes import (
+    COUNTS_IN_TEXT,
+    CURSOR_IN_TEXT,
+    NEW,
+    OLD,
+    ArcionDialect,
+    ScannedCursor,
+    Texts,
+    check_op,
+    check_states,
+    images_of,
+)
 from ggfmt.formats.json.values import raw_text, raw_texts
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, non_null
@@ -32,7 +42,6 @@ from ggfmt.model.table import TableDef, join_name
 
 _texts = msgspec.json.Decoder(dict[str, str | None]).decode
 _NULL = pa.scalar(None, pa.string())
-_CURSOR_IN_TEXT, _COUNTS_IN_TEXT = "cursor in text", "counts in text"
 
 
 class Namespace(msgspec.Struct, gc=False):
@@ -47,17 +56,6 @@ class TableName(msgspec.Struct, gc=False):
     hash: Annotated[Raw, roles.skip()] = ABSENT
 
 
-class ScannedCursor(msgspec.Struct, gc=False):
-    """A cursor as the scanner takes it; the exact reader has `cursor.place_of`.
-
-    A cursor without a position is itself the position: it is odd.
-    """
-
-    timestamp: Annotated[int | None, roles.slot()] = None
-    log: Annotated[Raw, roles.slot()] = ABSENT
-    position: Annotated[Raw, roles.slot(roles.ANY & ~roles.NULL, required=True)] = ABSENT
-
-
 class ArcionRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
     """The known members of a message.
 
@@ -68,20 +66,18 @@ class ArcionRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
     tableName: Annotated[TableName | None, roles.enter()] = None
     opType: Annotated[str | None, roles.op()] = None
     cursor: Annotated[
-        Raw, roles.enter(ScannedCursor, required=False, others=roles.Token(0), in_text=_CURSOR_IN_TEXT)
+        Raw, roles.enter(ScannedCursor, required=False, others=roles.Token(0), in_text=CURSOR_IN_TEXT)
     ] = ABSENT
     before: Annotated[Raw, roles.before()] = ABSENT
     after: Annotated[Raw, roles.after()] = ABSENT
     exists: Annotated[dict[str, str | int | None] | None, roles.identity()] = None
-    operationcount: Annotated[Raw, roles.enter(required=False, others=roles.Token(1), in_text=_COUNTS_IN_TEXT)] = ABSENT
+    operationcount: Annotated[Raw, roles.enter(required=False, others=roles.Token(1), in_text=COUNTS_IN_TEXT)] = ABSENT
     payload: Annotated[Raw, roles.skip()] = ABSENT
     raw: Raw = ABSENT
 
 
 class Arcion(ArcionDialect):
     record = ArcionRecord
-    scanned = True
-    ops: ClassVar[roles.Ops] = {name: name for name in OPS}
 
     @cached_property
     def decoder(self) -> Any:
@@ -119,7 +115,7 @@ class Arcion(ArcionDialect):
     def grammar(self, record: ArcionRecord) -> roles.Grammar | None:
         if record.tableName is None:
             return None
-        in_text = ((_CURSOR_IN_TEXT, record.cursor), (_COUNTS_IN_TEXT, record.operationcount))
+        in_text = ((CURSOR_IN_TEXT, record.cursor), (COUNTS_IN_TEXT, record.operationcount))
         return self.declared_grammar(*(condition for condition, value in in_text if not _is_object(value)))
 
     def states(self, record: ArcionRecord, table: TableDef) -> bytes | None:
@@ -127,11 +123,6 @@ class Arcion(ArcionDialect):
         if states is None:
             return None
         return bytes(int(states[name] or 0) if name in states else NOT_NAMED for name in table.column_names)
-
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        log, position = scanned.values("log"), scanned.values("position")
-        in_log = pc.binary_join_element_wise(log, position, ":")
-        return scale_numbers(scanned.values("timestamp"), 1000), pc.coalesce(in_log, position)
 
     def decode_scanned(self, scanned: ScannedBatch) -> ScannedBatch:
         null = self.options.null_literal

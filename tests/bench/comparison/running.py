@@ -13,6 +13,7 @@ from pathlib import Path
 
 from environments import FLINK, NotInstalled, environment
 from places import ROOT, TESTS
+from round_trips import WRITTEN
 
 from comparison.data import SHAPES, Data
 from comparison.measured import Failed, Measure, measure
@@ -135,8 +136,10 @@ class Bench:
     def _command(self, workload: Workload, side: Side, data: Data, cores: int) -> list[str]:
         name = side.data or workload.data
         if side.program == "reading":
-            given = self.store.handler_file(name), self.store.definitions(name), data.directory
-            return [sys.executable, str(SIDES / "in_reader.py"), name, *map(str, given)]
+            format = self.store.format(name)
+            handler = self.store.handler_file(name) if format in WRITTEN else "-"
+            given = handler, self.store.definitions(name), data.directory
+            return [sys.executable, str(SIDES / "in_reader.py"), format, *map(str, given)]
         if side.program == "ggfmt":
             return [sys.executable, str(SIDES / "in_ggfmt.py"), *self._words(workload, side, data, cores)]
         shape = SHAPES[self.store.shape(name)]

@@ -5,17 +5,34 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from round_trips import handler
+import msgspec
+from round_trips import WRITTEN, handler
 
 from comparison.data import SHAPES, Data, definition_files, make
 from comparison.measured import Failed, reason
 
 MOMENT = "2024-06-02T22:15:00.447000"
 _BASE = "orders"  # what is written in other formats
-_SETTINGS = {"envelope": ("schemasEnable=true",)}
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A format that data are written in, with its settings; `shape` is what is written."""
+
+    format: str
+    settings: tuple[str, ...] = ()
+    shape: str = _BASE
+
+
+# Data that are not named for their format.
+_FORMS = {
+    "envelope": _Form("debezium_json", ("schemasEnable=true",)),
+    "qlik_avro of tables": _Form("qlik_avro", shape="tables"),
+}
+_DMS_OPERATIONS = {"I": "insert", "U": "update", "D": "delete"}
 
 
 class Store:
@@ -29,13 +46,21 @@ class Store:
 
     def shape(self, name: str) -> str:
         """Which of the SHAPES some data has, whatever it is written in."""
-        return name if name in SHAPES else _BASE
+        return name if name in SHAPES else self._form(name).shape
+
+    def format(self, name: str) -> str:
+        """The format of some data."""
+        return self._form(name).format
+
+    @staticmethod
+    def _form(name: str) -> _Form:
+        return _FORMS.get(name, _Form("json" if name in SHAPES else name))
 
     def data(self, name: str, megabytes: int) -> Data:
         """Some data, of so many megabytes before it is written in another format. Failed if it cannot be made."""
         if (name, megabytes) not in self._made:
             directory = self._directory / f"{name}-{megabytes}"
-            make_it = make if name in SHAPES else self._written
+            make_it = make if name in SHAPES else self._written if self.format(name) in WRITTEN else self._dms
             print(f"making {megabytes:,} MB of {name}", file=sys.stderr, flush=True)
             self._made[name, megabytes] = make_it(directory, name, megabytes * 10**6)
         return self._made[name, megabytes]
@@ -48,17 +73,16 @@ class Store:
         """The handler that data in a format of its own was written with."""
         path = self._directory / f"{name}.properties"
         if not path.exists():
-            format = "debezium_json" if name == "envelope" else name
-            settings = _SETTINGS.get(name, ())
-            lines = ["gg.handlerlist=h", *handler(format, self._directory / "dirdef", *settings)]
+            form = self._form(name)
+            lines = ["gg.handlerlist=h", *handler(form.format, self._directory / "dirdef", *form.settings)]
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return path
 
     def _written(self, directory: Path, name: str, size: int) -> Data:
-        base = self.data(_BASE, size // 10**6)
+        base = self.data(self.shape(name), size // 10**6)
         output = directory.with_name(f"{directory.name}-output")
         command = [sys.executable, "-m", "ggfmt", "--log-level", "error", "run", str(base.directory), "-o", str(output)]
-        command += ["-c", str(self.handler_file(name)), "--definitions", str(self.definitions(_BASE))]
+        command += ["-c", str(self.handler_file(name)), "--definitions", str(self.definitions(name))]
         command += ["--current-timestamp", MOMENT, "--master", self._master]
         done = subprocess.run(command, env=self._environment, capture_output=True, text=True)
         if done.returncode:
@@ -67,3 +91,31 @@ class Store:
         shutil.rmtree(output)
         found = replace(base, directory=directory)
         return replace(found, size=sum(path.stat().st_size for path in found.files))
+
+    def _dms(self, directory: Path, name: str, size: int) -> Data:
+        """The records of AWS DMS, which ggfmt does not write."""
+        base = self.data(self.shape(name), size // 10**6)
+        directory.mkdir()
+        for path in base.files:
+            with path.open("rb") as lines, (directory / path.name).open("wb") as file:
+                file.writelines(map(_dms_record, lines))
+        found = replace(base, directory=directory)
+        return replace(found, size=sum(path.stat().st_size for path in found.files))
+
+
+def _dms_record(line: bytes) -> bytes:
+    record = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    schema, table = msgspec.json.decode(record["table"]).split(".")
+    metadata = {
+        "timestamp": msgspec.json.decode(record["op_ts"]).replace(" ", "T") + "Z",
+        "record-type": "data",
+        "operation": _DMS_OPERATIONS[msgspec.json.decode(record["op_type"])],
+        "partition-key-type": "schema-table",
+        "schema-name": schema,
+        "table-name": table,
+        "stream-position": msgspec.json.decode(record["pos"]),
+    }
+    made: dict[str, object] = {"data": record.get("after", record.get("before")), "metadata": metadata}
+    if "after" in record and "before" in record:
+        made["before-image"] = record["before"]
+    return msgspec.json.encode(made) + b"\n"

@@ -9,6 +9,7 @@ from round_trips import READ
 
 Work = Literal["delimited", "json", "avro"]
 PEERS = ("spark", "flink", "duckdb", "polars", "fastavro", "msgspec")
+IN_TURNS = ", 200 tables in turns"  # at the end of the names of sides that read these
 OWN = ("ggfmt", "reading", "command", "session")  # programs that are run whatever peers are asked for
 
 
@@ -34,7 +35,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Workload:
-    """`data` is one of data.SHAPES, a format that these are written in, or `envelope`: Debezium's JSON with schemas.
+    """`data` is one of data.SHAPES, a format that these are written in, or a name that `store.py` knows.
 
     `part` is how much of the megabytes asked for is made, before it is written in another format; at most `megabytes`.
     """
@@ -123,7 +124,16 @@ WORKLOADS = {
             "Reading alone, one process",
             "json",
             "json",
-            tuple(Side(name, "reading", data=name, cores=1) for name in sorted(READ, key=lambda name: name != "json")),
+            tuple(
+                Side(title, "reading", data=name, cores=1)
+                for title, name in (
+                    *((name, name) for name in sorted(READ, key=lambda name: name != "json")),
+                    ("dms_json", "dms_json"),
+                    ("debezium_json with schemas", "envelope"),
+                    (f"json{IN_TURNS}", "tables"),
+                    (f"qlik_avro{IN_TURNS}", "qlik_avro of tables"),
+                )
+            ),
             part=0.1,
         ),
         Workload("small", "54 MB, JSON to JSON", "orders", "json", (GGFMT, SPARK, DUCKDB, POLARS), megabytes=54),

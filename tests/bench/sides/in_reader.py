@@ -1,6 +1,7 @@
 """ggfmt's reader of a format, in this process, over files whose tables are described: operations in columns, no more.
 
-usage: in_reader.py FORMAT HANDLER_FILE DEFINITIONS DIRECTORY; HANDLER_FILE is the one that the files were written with.
+usage: in_reader.py FORMAT HANDLER_FILE DEFINITIONS DIRECTORY; HANDLER_FILE is the one that the files were written with,
+or `-` for the defaults of the format.
 
 The first file is read once before, so that modules are loaded. Prints how many operations there were.
 """
@@ -14,8 +15,10 @@ from dataclasses import replace
 
 from told import work
 
+from ggfmt import kernels
 from ggfmt.config.handlers import read_configuration
 from ggfmt.definitions import load_definitions
+from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.api.reading import Event, Reject
 from ggfmt.model.change import ChangeBatch
@@ -50,7 +53,9 @@ def operations(events: Iterable[Event]) -> int:
 
 
 def main(name: str, handler: str, definitions: str, directory: str) -> None:
-    _, source = source_of_handler(read_configuration([handler]))
+    source = WriterSettings(FORMATS[name].options())
+    if handler != "-":
+        _, source = source_of_handler(read_configuration([handler]))
     catalog = Catalog(load_definitions([definitions]))
     request = ScanRequest([directory], name, source)
     scan = Scan(request, request.list())
@@ -60,7 +65,8 @@ def main(name: str, handler: str, definitions: str, directory: str) -> None:
     except Undescribed:
         found = find_definitions(name, catalog, scan.splits(1), InProcess(), None, source)
         catalog, source = catalog.with_tables(found.tables), replace(source, facts=found.facts)
-    gc.disable()  # as tasks do
+    gc.disable()  # as tasks do, and their processes
+    kernels.keep_memory()
     with work():
         count = read(name, inputs, catalog, source)
     print(count)
