@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 
 MASTER_VARIABLE = "GGFMT_MASTER"
-FILE_NAME = "ggfmt.toml"
-KEYS = {"master": "the Spark master, as for `--master`"}
 
 
 @dataclass(frozen=True)
@@ -49,18 +48,20 @@ def _of_user(environment: Mapping[str, str]) -> Path:
 
 
 def _parsed(path: Path, text: str) -> dict[str, str]:
-    """Return the values of a file by key. Raises: UsageError GG525."""
+    """Return the settings of runs in a file, by key. Raises: UsageError GG525."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        found: dict[str, str] = tomllib.loads(text)
+        every = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(_finding(path, f"it is not TOML: {error}")) from None
+    found: dict[str, str] = {key: value for key, value in every.items() if key not in OF_LINTER}
     for key, value in found.items():
-        if key not in KEYS:
-            help = suggestion(key, KEYS) or f"it may have {', '.join(f'`{known}`' for known in KEYS)}"
+        if key not in OF_RUNS:
+            known = (*OF_RUNS, *OF_LINTER)
+            help = suggestion(key, known) or f"it may have {', '.join(f'`{name}`' for name in known)}"
             raise UsageError(_finding(path, f"`{key}` is unknown", help))
         if not isinstance(value, str) or not value:
             raise UsageError(_finding(path, f"`{key}` is not a text", f'write it as `{key} = "none"`'))

@@ -37,6 +37,8 @@ def test_the_variable_the_directory_and_the_user_come_in_this_order(
     assert default_master() == Default("none[3]", str(tmp_path / "config" / "ggfmt" / "ggfmt.toml"))
     Path("ggfmt.toml").write_text('master = "none[2]"\n')
     assert default_master() == Default("none[2]", "ggfmt.toml")
+    Path("ggfmt.toml").write_text('ignore = ["GG121"]\nmaster = "none[2]"\n')  # with a setting of the linter
+    assert default_master() == Default("none[2]", "ggfmt.toml")
     monkeypatch.setenv("GGFMT_MASTER", "local[1]")
     assert default_master() == Default("local[1]", "GGFMT_MASTER")
 

@@ -16,9 +16,10 @@ from typing import Any
 
 from ggfmt.config.ci_server import in_ci
 from ggfmt.config.lint.reading import ALL, FileIgnores, Rules, unknown
+from ggfmt.config.settings_file import FILE_NAME, OF_RUNS
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 
-_OWN_FILE, _SHARED_FILE = "ggfmt.toml", "pyproject.toml"
+_SHARED_FILE = "pyproject.toml"
 _TABLE = re.compile(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*\"?ggfmt\"?[ \t]*[\].]", re.MULTILINE)
 _PLACE = re.compile(r" \(at line ([0-9]+), column ([0-9]+)\)$")
 
@@ -103,7 +104,7 @@ def command_line(
 
 def _read(directory: str) -> Choice | None:
     """Return the settings in a directory itself; None if it has none."""
-    for name in (_OWN_FILE, _SHARED_FILE):
+    for name in (FILE_NAME, _SHARED_FILE):
         path = os.path.join(directory, name)
         if not os.path.isfile(path):
             continue
@@ -111,8 +112,10 @@ def _read(directory: str) -> Choice | None:
             with open(path, "rb") as stream:
                 content = stream.read()
             # A file of another program is not parsed: it may even be invalid.
-            if name == _OWN_FILE or _TABLE.search(content):
-                return _SettingsParser(path, content.decode("utf-8-sig")).choice(name == _SHARED_FILE)
+            if name == FILE_NAME or _TABLE.search(content):
+                choice = _SettingsParser(path, content.decode("utf-8-sig")).choice(name == _SHARED_FILE)
+                if choice is not None:
+                    return choice
         except OSError as error:
             raise UsageError(Diagnostic("GG133", f"the file cannot be read: {error.strerror}", Span(path))) from None
         except UnicodeDecodeError:
@@ -128,7 +131,8 @@ class _SettingsParser:
         self.text = text
         self.problems: list[Diagnostic] = []
 
-    def choice(self, shared: bool) -> Choice:
+    def choice(self, shared: bool) -> Choice | None:
+        """Return the settings; None if the file has those of runs alone. `shared`: they are in a table of the file."""
         table: Any = self._parsed()
         for name in ("tool", "ggfmt") if shared else ():
             table = table.get(name, {}) if isinstance(table, dict) else {}
@@ -142,6 +146,11 @@ class _SettingsParser:
             "per-file-ignores": self._by_file,
             "machine": self._switch,
         }
+        if not shared:
+            of_runs = table.keys() & OF_RUNS
+            table = {name: value for name, value in table.items() if name not in of_runs}
+            if of_runs and not table:
+                return None
         values = {}
         for name, value in table.items():
             read = known.get(name)
@@ -155,18 +164,22 @@ class _SettingsParser:
         return Choice(**values)
 
     def _parsed(self) -> Mapping[str, Any]:
-        if sys.version_info >= (3, 11):
-            import tomllib
-
-            try:
-                return tomllib.loads(self.text)
-            except tomllib.TOMLDecodeError as error:
-                match = _PLACE.search(str(error))
-                span = Span(self.path, *(map(int, match.groups()) if match else ()))
-                reason = _PLACE.sub("", str(error))
-                raise UsageError(Diagnostic("GG133", f"the file is not TOML: {reason}", span)) from None
-        help = "use Python 3.11 or newer, or `--isolated` with the settings as options"
-        raise UsageError(Diagnostic("GG133", "settings in TOML need Python 3.11 or newer", Span(self.path), help))
+        try:
+            if sys.version_info >= (3, 11):
+                import tomllib
+            else:
+                import tomli as tomllib
+        except ImportError:
+            help = "install `tomli`, use Python 3.11 or newer, or `--isolated` with the settings as options"
+            message = "settings in TOML need Python 3.11 or newer, or the package `tomli`"
+            raise UsageError(Diagnostic("GG133", message, Span(self.path), help)) from None
+        try:
+            return tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            match = _PLACE.search(str(error))
+            span = Span(self.path, *(map(int, match.groups()) if match else ()))
+            reason = _PLACE.sub("", str(error))
+            raise UsageError(Diagnostic("GG133", f"the file is not TOML: {reason}", span)) from None
 
     def _codes(self, name: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(code, str) for code in value):

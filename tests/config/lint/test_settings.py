@@ -288,14 +288,30 @@ def test_a_python_that_cannot_read_toml_says_so_where_there_are_settings(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 14))
+    monkeypatch.setitem(sys.modules, "tomli", None)
     write(here / "a.properties", FILE)
     write(here / "pyproject.toml", "[tool.ruff]\n")
     assert codes("a.properties") == ALL
     write(here / "pyproject.toml", "[tool.ggfmt]\n")
     assert problems("a.properties") == [
-        "pyproject.toml: error[GG133] settings in TOML need Python 3.11 or newer;"
-        " use Python 3.11 or newer, or `--isolated` with the settings as options"
+        "pyproject.toml: error[GG133] settings in TOML need Python 3.11 or newer, or the package `tomli`;"
+        " install `tomli`, use Python 3.11 or newer, or `--isolated` with the settings as options"
     ]
+
+
+def test_settings_of_runs_are_for_runs(here: Path) -> None:
+    """They are no settings of the linter, so that those of a `pyproject.toml` beside them count."""
+    write(here / "a.properties", FILE)
+    write(here / "pyproject.toml", '[tool.ggfmt]\nselect = ["GG103"]')
+    only = codes("a.properties")
+    assert only != ALL
+    write(here / "ggfmt.toml", 'master = "none"')
+    assert codes("a.properties") == only
+    write(here / "ggfmt.toml", 'master = "none"\nselect = ["ALL"]')
+    assert codes("a.properties") == ALL
+    write(here / "pyproject.toml", '[tool.ggfmt]\nmaster = "none"')
+    (here / "ggfmt.toml").unlink()
+    assert "`master` is not a setting of the linter" in problems("a.properties")[0]
 
 
 @pytest.mark.parametrize(
