@@ -31,7 +31,7 @@ def read(
     *,
     ops: Iterable[str] | None = None,
     schema: str | StructType | None = None,
-    split_size: int | None = None,
+    split_size: int | str | None = None,
     discover: bool | None = None,
     **input_options: PropertyValue,
 ) -> DataFrame:
@@ -45,7 +45,7 @@ def read(
     - `ops`: only these operation types, such as `["I", "U"]`.
     - `schema`: only these columns, of the frame and in its structs. A column of a table may have another type, such as
       `string` or `timestamp`.
-    - `split_size`: bytes that a task reads; the frame is the same for every size.
+    - `split_size`: bytes that a task reads, or a text such as `64m`; the frame is the same for every size.
     - `discover`: infer the tables from the data first, in tasks. Default: if there are no definitions.
     - `input_options`: properties of the input format (`ggfmt options FORMAT`), such as those with which it was written.
 
@@ -71,7 +71,7 @@ def scan(
     *,
     ops: Iterable[str] | None = None,
     schema: str | pa.Schema | StructType | None = None,
-    split_size: int | None = None,
+    split_size: int | str | None = None,
     discover: bool | None = None,
     **input_options: PropertyValue,
 ) -> pa.RecordBatchReader:
@@ -80,7 +80,7 @@ def scan(
     The arguments and the columns are those of `read`, with two differences:
 
     - `schema`: texts as for `read`, such as `seq bigint, after struct<ID: string>`, or a schema of Arrow.
-    - `split_size`: bytes that a process reads while it infers tables.
+    - `split_size`: bytes that a process reads while it infers tables, or a text such as `64m`.
 
     ggfmt lists and inspects the files now, and infers tables on all cores if it has to. The reader then reads the files
     one after the other as batches are taken from it, once, and keeps no more than some batches in memory. Operations of
@@ -116,12 +116,12 @@ def make_request(
     table: str | None,
     definitions: Path | Sequence[Path],
     ops: Iterable[str] | None,
-    split_size: int | None,
+    split_size: int | str | None,
     discover: bool | None,
     input_options: Mapping[str, PropertyValue],
 ) -> Request:
     """Return the request of a function's arguments. Raises: UsageError for values of wrong types."""
-    from ggfmt.frames.plan import Request
+    from ggfmt.frames.plan import Request, parse_size
     from ggfmt.options.property_values import property_text
 
     return Request(
@@ -131,6 +131,6 @@ def make_request(
         None if ops is None else frozenset(ops),
         as_paths(definitions),
         {name: property_text(name, value) for name, value in input_options.items()},
-        split_size,
+        None if split_size is None else parse_size("split_size", str(split_size)),
         discover=discover,
     )

@@ -92,8 +92,8 @@ def parse_request(options: Mapping[str, str]) -> Request:
         ops_of(own["ops"]),
         tuple(filter(None, (own["definitions"] or "").split(","))),
         given,
-        None if own["splitSize"] is None else _size("splitSize", own["splitSize"]),
-        MAX_RECORD_BYTES if own["maxRecord"] is None else _size("maxRecord", own["maxRecord"]),
+        None if own["splitSize"] is None else parse_size("splitSize", own["splitSize"]),
+        MAX_RECORD_BYTES if own["maxRecord"] is None else parse_size("maxRecord", own["maxRecord"]),
         None if own["discover"] is None else _flag("discover", own["discover"]),
         _flag("allowEmpty", own["allowEmpty"] or "false"),
         _seconds("settle", own["settle"] or "60"),
@@ -105,7 +105,8 @@ def ops_of(text: str | None) -> frozenset[str] | None:
     return None if not text else frozenset(op.strip() for op in text.split(","))
 
 
-def _size(name: str, text: str) -> int:
+def parse_size(name: str, text: str) -> int:
+    """Return the bytes in a text such as `64m`; UsageError for any other."""
     try:
         return Size().parse(text)
     except InvalidValueError as error:

@@ -160,3 +160,14 @@ def test_no_module_has_the_name_of_a_function() -> None:
     """An import of one would put it in the place of the function."""
     assert set(ggfmt.__all__) & {path.stem for path in (ROOT / "ggfmt").iterdir()} == set()
     assert pickle.loads(pickle.dumps(ggfmt.scan)) is ggfmt.scan
+
+
+@pytest.mark.parametrize("size", [-1, 0, "abc"])
+def test_a_size_that_is_none_is_refused(size: Any) -> None:
+    """A negative one read without an end."""
+    with pytest.raises(ggfmt.UsageError, match=r"GG531.*`split_size` cannot be"):
+        ggfmt.scan(ROOT / "samples" / "tcustord.json", split_size=size)
+
+
+def test_a_size_may_be_a_text() -> None:
+    assert ggfmt.scan(ROOT / "samples" / "tcustord.json", split_size="1k").read_all().num_rows == 14
