@@ -126,10 +126,10 @@ def test_pieces_nested_deeper_than_the_kernel_goes() -> None:
 
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
 def test_texts_of_a_type_that_the_kernel_does_not_take(kind: pa.DataType) -> None:
-    texts: Any = pa.array(["7", None, "a"]).cast(kind)
+    texts: Any = pa.array(["7", None, "a"], kind)  # a cast to views in Arrow 18 makes an array that crashes its export
     assert not all_match(texts, TextPattern.JSON_NUMBER)
-    assert differ(texts, texts).to_pylist() == [False, False, False]
-    if kind != pa.string_view():
+    if kind != pa.string_view():  # which Arrow 18 compares and casts by no function
+        assert differ(texts, texts).to_pylist() == [False, False, False]
         assert count_texts(texts.cast(pa.string()), ("a",), ("7",)) == (1, 1)
         assert join([Text(texts.cast(pa.string()), null="-"), "."]).to_pylist() == ["7.", "-.", "a."]
 
