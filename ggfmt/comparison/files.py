@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as parquet
 
+from ggfmt.arrow.parquet_files import read_batches
 from ggfmt.columnar.json_rows import JsonLineError, JsonRow, json_column, read_json_rows
 from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.comparison.values import as_json, stored, stored_type
@@ -100,11 +101,7 @@ class ParquetFile(TableFile):
             return distinct((field.name, stored_type(field.type)) for field in self._parquet(stream).schema_arrow)
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
-        opened = self._parquet(stream)
-        about = opened.metadata
-        size = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
-        rows = min(max(_BATCH_BYTES * about.num_rows // max(size, 1), 1), BATCH_ROWS)
-        for batch in opened.iter_batches(rows, columns=list(names)):
+        for batch in read_batches(self._parquet(stream), _BATCH_BYTES, BATCH_ROWS, names):
             yield [stored(batch.column(name)) for name in names]
 
     def _parquet(self, stream: BinaryIO) -> parquet.ParquetFile:

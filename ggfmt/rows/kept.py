@@ -22,6 +22,7 @@ import pyarrow.parquet as parquet
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values, nulls
+from ggfmt.arrow.parquet_files import read_whole
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
@@ -250,7 +251,7 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
     columns: set[str] = set()
     for location in locations:
         with location.open_file() as stream:
-            read = parquet.ParquetFile(stream).read()
+            read = read_whole(parquet.ParquetFile(stream))
         for batch in read.combine_chunks().to_batches():
             staged = _as_staged(batch, table, schema)
             links += _links(staged, batch[_COMPONENT])
@@ -272,7 +273,7 @@ def load_free_keys(locations: Sequence[Location]) -> pa.UInt64Array:
     parts: list[pa.Array[Any]] = [pa.array([], pa.uint64())]
     for location in locations:
         with location.open_file() as stream:
-            parts += parquet.ParquetFile(stream).read()["hash"].chunks
+            parts += read_whole(parquet.ParquetFile(stream))["hash"].chunks
     return narrow(pa.concat_arrays(parts), pa.UInt64Array)
 
 

@@ -20,6 +20,7 @@ import pyarrow.parquet as parquet
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
+from ggfmt.arrow.parquet_files import read_batches
 from ggfmt.columnar.json_rows import JsonLineError, JsonRow, json_column, read_json_rows
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
@@ -126,11 +127,8 @@ class _ParquetReader(RowReader):
     def batches(self, stream: pa.NativeFile) -> Iterator[pa.RecordBatch]:
         file = parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us")
         normalizer = _Normalizer(self, file.schema_arrow)
-        about = file.metadata
-        size = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
-        rows = min(max(_BATCH_BYTES * about.num_rows // max(size, 1), 1), _BATCH_ROWS)
         yield normalizer.empty()
-        for batch in file.iter_batches(rows):
+        for batch in read_batches(file, _BATCH_BYTES, _BATCH_ROWS):
             yield normalizer.batch(batch)
 
 

@@ -17,7 +17,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTED = [
-    *("tests/columnar", "tests/kernels", "tests/reading", "tests/commands", "tests/model", "tests/formats/records"),
+    *(
+        "tests/arrow",
+        "tests/columnar",
+        "tests/kernels",
+        "tests/reading",
+        "tests/commands",
+        "tests/model",
+        "tests/formats/records",
+    ),
     *(f"tests/formats/goldengate/{name}" for name in ("avro", "delimited", "json", "kafkaconnect", "streams", "xml")),
     *("tests/spark/test_runs.py", "tests/rows/test_known_rows.py"),
     *("tests/rows/test_command.py", "tests/end_to_end/test_runs_without_spark.py"),
