@@ -13,7 +13,7 @@ from ggfmt.arrow.parquet_files import read_batches, read_whole
 def file_of(*tables: pa.Table) -> parquet.ParquetFile:
     """A file with a row group for each table."""
     stream = io.BytesIO()
-    with parquet.ParquetWriter(stream, pa.schema([("a", pa.int64()), ("b", pa.string())])) as writer:
+    with parquet.ParquetWriter(stream, pa.schema({"a": pa.int64(), "b": pa.string()})) as writer:
         for table in tables:
             writer.write_table(table)
     return parquet.ParquetFile(io.BytesIO(stream.getvalue()))
