@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -13,7 +14,8 @@ from ggfmt.arrow.parquet_files import read_batches, read_whole
 def file_of(*tables: pa.Table) -> parquet.ParquetFile:
     """A file with a row group for each table."""
     stream = io.BytesIO()
-    with parquet.ParquetWriter(stream, pa.schema({"a": pa.int64(), "b": pa.string()})) as writer:
+    fields: list[pa.Field[Any]] = [pa.field("a", pa.int64()), pa.field("b", pa.string())]
+    with parquet.ParquetWriter(stream, pa.schema(fields)) as writer:
         for table in tables:
             writer.write_table(table)
     return parquet.ParquetFile(io.BytesIO(stream.getvalue()))

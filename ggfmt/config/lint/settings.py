@@ -174,12 +174,13 @@ class _SettingsParser:
             message = "settings in TOML need Python 3.11 or newer, or the package `tomli`"
             raise UsageError(Diagnostic("GG133", message, Span(self.path), help)) from None
         try:
-            return tomllib.loads(self.text)
+            parsed: Mapping[str, Any] = tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
             match = _PLACE.search(str(error))
             span = Span(self.path, *(map(int, match.groups()) if match else ()))
             reason = _PLACE.sub("", str(error))
             raise UsageError(Diagnostic("GG133", f"the file is not TOML: {reason}", span)) from None
+        return parsed
 
     def _codes(self, name: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(code, str) for code in value):
