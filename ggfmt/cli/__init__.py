@@ -75,6 +75,7 @@ for command in (
 typer_commands.register(app, reference.formats, bare=True)
 typer_commands.register(app, data_commands.doctor, bare=True)
 typer_commands.register(app, reference.docs, bare=True)
+typer_commands.register(app, reference.samples, bare=True)
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:

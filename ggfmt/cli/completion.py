@@ -15,7 +15,7 @@ PROGRAM = "ggfmt"
 VARIABLE = "_GGFMT_COMPLETE"
 _SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 _MASTERS = {
-    "local[*]": "This machine, with as many tasks at once as it has CPUs.",
+    "local[*]": "This machine, with one parallel task per CPU.",
     "local[1]": "This machine, with one task at a time.",
     "spark://": "A standalone cluster: spark://HOST:PORT.",
     "yarn": "The cluster of HADOOP_CONF_DIR.",

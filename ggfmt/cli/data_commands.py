@@ -164,7 +164,7 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, op
 
     `ggfmt consolidate changes/ -o out --history --key 'S.ORDERS=ID'`
 
-    What cannot be decided is in `out/_unresolved`.
+    ggfmt writes unresolved rows to `out/_unresolved`.
     """
     from ggfmt.render.progress import progress_bar
 
@@ -235,8 +235,8 @@ def compare(
 
     `ggfmt compare out dump --csv-option b.dialect=mysql --output-format github`
 
-    Ends with 0 if both have the same rows, with 1 if not, with 2 if there is nothing to compare, with 3 if a file
-    cannot be read.
+    Exit code 0: both have the same rows. Exit code 1: the rows differ. Exit code 2: there is nothing to compare.
+    Exit code 3: a file cannot be read.
     """
     from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
     from ggfmt.render.diagnostics import write_text
@@ -288,7 +288,7 @@ def report(
     ] = None,
     run: Annotated[
         str | None,
-        Option(metavar="RUN", help="The id of a run, or the start of it; by default the last one."),
+        Option(metavar="RUN", help="The id of a run or its first characters. Default: the last run."),
     ] = None,
 ) -> None:
     """Show what a run did, from its manifest.

@@ -217,3 +217,36 @@ def init(
     except OSError as error:
         message = f"the file cannot be written: {error.strerror}"
         raise UsageError(Diagnostic("GG506", message, Span(str(output)))) from None
+
+
+def samples(
+    output: Annotated[
+        Path, Option("-o", "--output", metavar="DIR", panel="Output", help="Write the files to this directory.")
+    ] = Path("samples"),
+) -> None:
+    """Write the sample files that the documents use.
+
+    `ggfmt samples`
+
+    `ggfmt samples -o /tmp/samples`
+    """
+    from ggfmt.docs import sample_files
+
+    written = 0
+    for name, content in sample_files().items():
+        file = output / name
+        try:
+            if file.exists() and file.read_bytes() == content:
+                continue
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("xb") as stream:
+                stream.write(content)
+        except FileExistsError:
+            message = "the file exists, with other content than the sample"
+            help = "name another directory with `-o`, or remove the file"
+            raise UsageError(Diagnostic("GG501", message, Span(str(file)), help)) from None
+        except OSError as error:
+            message = f"the file cannot be written: {error.strerror}"
+            raise UsageError(Diagnostic("GG506", message, Span(str(file)))) from None
+        written += 1
+    typer.echo(f"{written} file{'s' * (written != 1)} written to {output}")

@@ -139,8 +139,8 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> list[
     if to is None:
         return []
     if config:
-        message = f"the format `{to}` makes a handler of its own beside those of a handler file"
-        raise argument_error(message, "give the format in the handler file, or leave the file out")
+        message = f"the format `{to}` and a handler file both define handlers: give only one of them"
+        raise argument_error(message, "set the format in the handler file, or leave out the handler file")
     from ggfmt.config.handler_file import CONVERTED, converted_lines, handler_lines
     from ggfmt.formats import FORMATS
 

@@ -28,10 +28,11 @@ class CompareRequest:
     a: Annotated[
         Path,
         Argument(
-            metavar="A", help="A directory of tables or of files of one, a file, or `postgresql://USER@HOST/DATABASE`."
+            metavar="A",
+            help="A directory of tables, a directory of one table, a file, or `postgresql://USER@HOST/DATABASE`.",
         ),
     ]
-    b: Annotated[Path, Argument(metavar="B", help="The same, for example a dump of the database.")]
+    b: Annotated[Path, Argument(metavar="B", help="The other side, for example an export of the database.")]
     key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, options.KEY] = None
     table: Annotated[str | None, options.TABLE] = None
     ignore_columns: Annotated[
@@ -40,16 +41,17 @@ class CompareRequest:
             "--ignore-column",
             metavar="COLUMN",
             panel="Checks",
-            help="A column that is not compared.",
+            help="Do not compare this column.",
         ),
         OldName("ignore"),
     ] = None
     csv_options: Annotated[
-        Properties, Option("--csv-option", metavar="NAME=VALUE", help="How CSV is written; `b.null=\\\\N` of one side.")
+        Properties,
+        Option("--csv-option", metavar="NAME=VALUE", help="An option for CSV files; `b.null=\\\\N`: for one side."),
     ] = None
     as_: Annotated[
         Literal["values", "text"],
-        Option("--as", panel="Checks", help="Compare what values mean, or the characters of their texts."),
+        Option("--as", panel="Checks", help="Compare the meaning of values, or their exact text."),
     ] = "values"
     examples: Annotated[int, Option(metavar="N", min=0, help="How many rows of each kind to show for a table.")] = 5
 

@@ -42,36 +42,41 @@ class ConsolidateRequest:
 
     inputs: Annotated[Path | Sequence[Path], options.INPUTS, OldName("paths")]
     output: Annotated[
-        Path, Option("-o", "--output", metavar="DIR", panel="Output", help="Where to write: a directory by table.")
+        Path,
+        Option(
+            "-o", "--output", metavar="DIR", panel="Output", help="The output directory, with one directory per table."
+        ),
     ]
     to: Annotated[RowFormat, Option(panel="Handlers", help="The format of files, or of the tables of a lakehouse.")] = (
         "parquet"
     )
-    as_of: Annotated[
-        Moment, Option(metavar="MOMENT", help="A time or a position: what came after it does not count.")
+    as_of: Annotated[Moment, Option(metavar="TIME", help="Ignore operations after this time or position.")] = None
+    since: Annotated[
+        Moment, Option(metavar="TIME", help="With `--changes`: only changes after this time or position.")
     ] = None
-    since: Annotated[Moment, Option(metavar="MOMENT", help="With `--changes`: those after this moment.")] = None
-    history: Annotated[bool, Option(help="Every version of each row.")] = False
-    changes: Annotated[bool, Option(help="Net changes: one insert, update or delete for each key.")] = False
+    history: Annotated[bool, Option(help="Write every version of each row.")] = False
+    changes: Annotated[bool, Option(help="Write net changes: one insert, update or delete for each key.")] = False
     base: Annotated[
         Path | None,
-        Option(metavar="DIR", help="The rows from before: an earlier result, or a directory by table."),
+        Option(metavar="DIR", help="A base snapshot: an earlier result, or an export with one directory per table."),
     ] = None
     checkpoint: Annotated[Path | None, options.CHECKPOINT] = None
     settle: Annotated[float | None, options.SETTLE] = None
     keep: Annotated[
         str | Sequence[str] | None,
-        Option(metavar="STATES", multiple=False, help="Other rows, too: `deleted`, `unresolved`, with a mark."),
+        Option(
+            metavar="STATES", multiple=False, help="Also write rows that are `deleted` or `unresolved`, with a mark."
+        ),
     ] = None
     key: Annotated[str | Sequence[str] | Mapping[str, Sequence[str]] | None, options.KEY, OldName("primary_keys")] = (
         None
     )
-    order: Annotated[RowOrder, Option(help="What orders operations.")] = "auto"
+    order: Annotated[RowOrder, Option(help="How to order operations.")] = "auto"
     types: Annotated[
         Mapping[str, str] | Sequence[str] | None,
         Option("--type", metavar="TABLE.COLUMN=TYPE", help="The type of columns, such as `*.PRICE=string`."),
     ] = None
-    strict: Annotated[bool, Option(panel="Checks", help="Stop if an operation cannot be decided.")] = False
+    strict: Annotated[bool, Option(panel="Checks", help="Stop if a row is unresolved.")] = False
     mode: Annotated[RowMode, options.MODE] = "error"
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     input_config: Annotated[Path | None, options.INPUT_CONFIG] = None
@@ -108,12 +113,12 @@ class ConsolidateRequest:
     ] = None
     partition_by: Annotated[
         str | None,
-        Option(metavar="COLUMNS", help="Divide tables by columns: `REGION`, or `S.A=REGION;S.B=DAY`."),
+        Option(metavar="COLUMNS", help="Partition tables by columns: `REGION`, or `S.A=REGION;S.B=DAY`."),
         After("sort_by"),
     ] = None
     file_size: Annotated[
         int | str | None,
-        Option(metavar="BYTES", help="About how large a file of rows is, such as `64m`."),
+        Option(metavar="BYTES", help="The approximate size of each file of rows, such as `64m`."),
         After("sort_by"),
     ] = None
     starts_empty: Annotated[
@@ -121,7 +126,7 @@ class ConsolidateRequest:
     ] = False
     on_unfit: Annotated[
         OnUnfit,
-        Option(panel="Checks", help="What to do about a value that the type of its column does not have."),
+        Option(panel="Checks", help="What to do with a value that does not fit the type of its column."),
         After("strict"),
     ] = "error"
     drop_columns: Annotated[

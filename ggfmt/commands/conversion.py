@@ -101,7 +101,7 @@ class ConvertRequest:
             "--output",
             metavar="DIR",
             panel="Output",
-            help="Where to write; default: the handler's `rootFilePath`. `-`: to standard output.",
+            help="The output directory; default: the handler's `rootFilePath`. `-`: standard output.",
         ),
     ] = None
     to: Annotated[str | None, options.TO] = None
@@ -115,7 +115,7 @@ class ConvertRequest:
     on_reject: Annotated[OnReject, options.ON_REJECT] = "abend"
     strict: Annotated[
         bool,
-        Option(panel="Output", help="Stop where a handler cannot show a value as it is."),
+        Option(panel="Output", help="Stop if a handler cannot write a value without loss."),
         OldName("strict_fidelity"),
     ] = False
     allow_empty: Annotated[bool, options.ALLOW_EMPTY] = False
@@ -136,7 +136,7 @@ class ConvertRequest:
     split_size: Annotated[int | str | None, options.SPLIT_SIZE] = None
     max_record: Annotated[int | str | None, options.MAX_RECORD] = None
     dry_run: Annotated[
-        bool, Option(panel="Output", help="Check all, show what the run would do, and write nothing.")
+        bool, Option(panel="Output", help="Check everything, show what the run would do, and write nothing.")
     ] = False
     remote: Annotated[str | None, options.REMOTE, After("master")] = None
     event_handlers: Annotated[

@@ -95,7 +95,9 @@ class SchemaRequest:
     settings: Annotated[Properties, options.SETTINGS] = None
     handlers: Annotated[str | Sequence[str] | None, options.HANDLERS] = None
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
-    kind: Annotated[SchemaKind | None, Option(help="Default: what each handler's format has."), After("output")] = None
+    kind: Annotated[
+        SchemaKind | None, Option(help="The kind of schema. Default: that of each handler's format."), After("output")
+    ] = None
     _: KW_ONLY
     input_config: Annotated[Path | None, options.INPUT_CONFIG, After("input_format")] = None
     input_options: Annotated[Properties, options.INPUT_OPTIONS, After("input_config")] = None
@@ -134,7 +136,7 @@ class LintRequest:
         Argument(
             metavar="FILE",
             required=True,
-            help="Handler files, directories of them, globs, or `-` for standard input.",
+            help="Handler files, directories with handler files, globs, or `-` for standard input.",
         ),
     ] = None
     text: Annotated[str | bytes | None, PythonOnly()] = None

@@ -16,16 +16,20 @@ SETTINGS = Option(
     metavar="KEY=VALUE",
     panel="Handlers",
     complete="settings",
-    help="A property, as a line of the handler file would give it.",
+    help="Set a property, as a line of the handler file does.",
 )
 TO = Option(
     metavar="FORMAT",
     panel="Handlers",
     complete="written_formats",
-    help="A handler of this format, as `ggfmt init FORMAT` proposes it; instead of `-c`.",
+    help="Use the handler that `ggfmt init FORMAT` creates, instead of `-c`.",
 )
 HANDLERS = Option(
-    "--handler", metavar="NAME", panel="Handlers", complete="handlers", help="Only this one of `gg.handlerlist`."
+    "--handler",
+    metavar="NAME",
+    panel="Handlers",
+    complete="handlers",
+    help="Use only this handler of `gg.handlerlist`.",
 )
 DEFINITIONS = Option(metavar="FILE", file=True, panel="Input", help="Table definitions: DEFGEN, JSON schema or .avsc.")
 INPUT_FORMAT = Option(metavar="ID", panel="Input", complete="input_formats", help="`auto`, or the id of a format.")
@@ -36,39 +40,39 @@ INPUT_OPTIONS = Option(
     "--input-option",
     metavar="NAME=VALUE",
     panel="Input",
-    help="A property of the input's format, as it was written.",
+    help="A property of the format that the input was written with.",
 )
-ALLOW_EMPTY = Option(panel="Input", help="Also run where there is no input file.")
+ALLOW_EMPTY = Option(panel="Input", help="Also run if there is no input file.")
 CHECKPOINT = Option(
     metavar="DIR",
     panel="Input",
-    help="Read what no earlier run with this DIR has read, and add it to the output.",
+    help="Read only input that no earlier run with this DIR has read; add to the output.",
 )
 SETTLE = Option(
     metavar="SECONDS",
     min=0,
     panel="Input",
-    help="With `--checkpoint`: leave files that were just written to, and those behind them, for later.",
+    help="With `--checkpoint`: skip files that were just written to, and all files after them.",
 )
 CURRENT_TIMESTAMP = Option(
-    metavar="TS", panel="Handlers", help="One `current_ts` for all, so that a run can be repeated."
+    metavar="TS", panel="Handlers", help="Use one `current_ts` for all messages, so that a run is repeatable."
 )
-MODE = Option(panel="Output", help="What to do with output that exists.")
+MODE = Option(panel="Output", help="What to do with existing output.")
 TABLES = Option(
     "--table",
     metavar="PATTERN",
     panel="Input",
-    help="Only tables of such names: `ORDERS`, `GG.*`; may be repeated.",
+    help="Only tables of such names: `ORDERS`, `GG.*`.",
 )
-EXCLUDE = Option(metavar="PATTERN", panel="Input", help="Leave out tables of such names; may be repeated.")
+EXCLUDE = Option(metavar="PATTERN", panel="Input", help="Leave out tables of such names.")
 ON_REJECT = Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")
 KEY = Option(metavar="KEY", multiple=False, help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`.")
 TABLE = Option(metavar="NAME", panel="Display", help="Only this table, in full or by the last part of its name.")
 
-REMOTE = Option(metavar="URL", panel="Spark", help="A Spark Connect server, `sc://HOST:PORT`, in place of a master.")
+REMOTE = Option(metavar="URL", panel="Spark", help="A Spark Connect server, `sc://HOST:PORT`, instead of a master.")
 SPARK_CONF = Option(metavar="KEY=VALUE", panel="Spark", help="A Spark property.")
 JAVA_HOME = Option(metavar="DIR", panel="Spark", help="The Java to run Spark on.")
-SPLIT_SIZE = Option(metavar="BYTES", panel="Spark", help="Input a task reads, for example `64m`.")
+SPLIT_SIZE = Option(metavar="BYTES", panel="Spark", help="The input size of one task, for example `64m`.")
 MAX_RECORD = Option(metavar="BYTES", panel="Spark", help="The longest record; default: `64m`.")
 
 PROGRESS = Option("--progress/--no-progress", panel="Logging", help="Show a progress bar. Default: only on a terminal.")

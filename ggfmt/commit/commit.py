@@ -46,7 +46,7 @@ MODES = {
 
 _STOPPED = "a signal stopped it"
 LINK_MESSAGE = "the output directory holds a symbolic link, which ggfmt does not follow"
-LINK_HELP = "put a directory in its place, or give the directory that it leads to as an output directory of its own"
+LINK_HELP = "put a directory in its place, or give the directory that it leads to as a separate output directory"
 
 log = logging.getLogger("ggfmt")
 
@@ -211,7 +211,7 @@ class Participant:
         if journal is not None and journal.run == run:
             return first, journal, place
         if not first.store.exists(f"{COMMITS}/{run}.json"):
-            message = f"the run {run} may have been committed, and `{first.root.shown}` has no trace of it"
+            message = f"the run {run} may have been committed, but `{first.root.shown}` has no record of the run"
             help = (
                 "if that directory was moved, move it back; if its output is given up, remove "
                 f"`{self.store.shown(POINTER)}` and run again with the same inputs"
@@ -423,7 +423,7 @@ def _check_names(store: Store, targets: Sequence[str]) -> None:
     one_case = store.local and knows_no_case(store)
     for target in targets:
         if not is_below(target):
-            raise _target_error(store, target, "a file would lie outside of its directory")
+            raise _target_error(store, target, "a file would be outside of its directory")
         long = next((part for part in target.split("/") if len(part.encode()) > FILE_NAME_BYTES), None)
         if long is not None:
             raise _target_error(store, target, f"a name has {len(long.encode())} bytes, more than a file system takes")

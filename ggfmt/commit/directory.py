@@ -39,7 +39,7 @@ class OutputDirectory(Participant):
         for handler in handlers:
             self._refuse_link(handler)
             if self.store.exists(f"{handler}/{METADATA_DIRECTORY}"):
-                what = "the directory of the handler is an output directory of its own"
+                what = "the directory of the handler is a separate output directory"
                 raise existing_output_error(
                     self.store, what, handler, "give another output directory, or call the handler otherwise"
                 )

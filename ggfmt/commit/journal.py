@@ -142,8 +142,8 @@ def damaged(store: Store, name: str, what: str) -> Abend:
 
 
 _UNDECIDED = (
-    "an earlier run was cut off as it committed: see whether its files are in place or still in `_ggfmt/staging`; then "
-    "remove this file, and run again with what is missing"
+    "find the files of the interrupted run, in place or in `_ggfmt/staging`; then remove this file, and run again with "
+    "the inputs of missing files"
 )
 _HELP = {JOURNAL: _UNDECIDED, POINTER: _UNDECIDED}
 
@@ -227,10 +227,10 @@ def check_done(journal: Journal, stores: Sequence[Store], staged: Sequence[dict[
 
 def _not_as_listed(store: Store, name: str, what: str) -> Abend:
     help = (
-        "put the file back where it was, and the directory too if it was moved; or give up what is missing of that "
-        "run: remove `_ggfmt/journal.json` and `_ggfmt/pointer.json`, and run again with its inputs"
+        "put the file or its moved directory back; to give up the missing files, remove `_ggfmt/journal.json` and "
+        "`_ggfmt/pointer.json`, and run again with the same inputs"
     )
-    message = f"a file of a run that is to be committed {what}"
+    message = f"a file of an interrupted commit {what}"
     return Abend(Diagnostic("GG509", message, Span(file=store.shown(name)), help))
 
 

@@ -27,7 +27,7 @@ _MARK = re.compile(r"(?:^|(?<=\s))(?:(?:#+|//+|--+)(?=\s)|(?<=\s)(?:#|//(?!\w[\w
 _LOG_PATTERN = re.compile(r"%[-.0-9]*[a-zA-Z]")
 _SWALLOWED_KEY = re.compile(r"gg\.[A-Za-z]+[\w.]*(?=\s*=)")
 
-_OWN_LINE = "put it on a line of its own that starts with `#`"
+_OWN_LINE = "put it on a separate line that starts with `#`"
 
 _IGNORE = re.compile(r"[#!]+\s*ggfmt\s*:\s*ignore\b", re.IGNORECASE)
 _IGNORED = re.compile(r"[\s,:]*(GG[0-9]+)\b", re.IGNORECASE)
@@ -217,7 +217,7 @@ def misread_wrapper(entry: Entry, kind: ValueType[Any]) -> Diagnostic | None:
         message = f"`{entry.key}` has a wrapper that is not `CDATA[...]`"
         return _misread(entry, message, closed[1] if closed else inner)
     if "]" in inner:
-        message = f"`{entry.key}` has text behind the `]` of its `CDATA[...]`"
+        message = f"`{entry.key}` has text after the `]` of its `CDATA[...]`"
         return Diagnostic("GG115", message, entry.value_span, "end the value with the `]`")
     return _misread(entry, f"`{entry.key}` does not close its `CDATA[`", inner)
 

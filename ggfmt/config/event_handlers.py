@@ -24,7 +24,7 @@ class Work(str, Enum):
 
     CONVERT = "converts the file"
     COPY = "puts the file where the event handler's templates say, below the output directory or in the store"
-    NONE = "does nothing: the files stay as the handler before it leaves them"
+    NONE = "does nothing: ggfmt keeps the files"
 
 
 @dataclass(frozen=True)

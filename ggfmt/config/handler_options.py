@@ -63,7 +63,9 @@ class HandlerOptions(Options):
     root_file_path: str | None = option(Path(), None, "Write the output to this directory, unless `-o` names another.")
     file_suffix: str = option(NamePart(), ".txt", "End the name of every output file with this.")
     partition_by_table: bool = option(
-        Bool(), True, "Write every table to files of its own, else all to the same files in the order of the input."
+        Bool(),
+        True,
+        "Write each table to separate files. If `false`, write all to the same files, in the order of the input.",
     )
     max_file_size: int = option(Size(), 1 << 30, "Start a new file before one grows beyond this size.")
     schema_file_path: str | None = option(
@@ -83,7 +85,7 @@ class HandlerOptions(Options):
     file_name_mapping_template: NameTemplate | None = option(
         FileNameTemplate(),
         None,
-        "Name files by this template; the number of each stands before the last suffix.",
+        "Name files by this template. ggfmt adds the number of the file before the last suffix.",
         since="12.3",
         example="${fullyQualifiedTableName}_${currentTimestamp}.json",
     )
@@ -94,13 +96,13 @@ class HandlerOptions(Options):
     finalize_action: str = option(
         Choice(dict(zip(FINALIZE, _FINALIZE_WORDS, strict=True))),
         "none",
-        "Choose what becomes of each file when the event handlers have had it.",
+        "Choose what to do with each file after its event handlers.",
         since="12.3.2",
     )
     file_rename_mapping_template: NameTemplate | None = option(
         FileNameTemplate(),
         None,
-        "Name files anew by this template, with `finalizeAction=rename` or `move-rename`.",
+        "Rename files by this template, with `finalizeAction=rename` or `move-rename`.",
         since="12.3.2",
         example="${fullyQualifiedTableName}_${operationCount}.avro",
     )
@@ -112,7 +114,10 @@ class HandlerOptions(Options):
         example="done/${fullyQualifiedTableName}",
     )
     compression_codec: str = option(
-        Choice(CODECS), "null", "Compress the blocks of Avro object container files by this.", aliases=("avroCodec",)
+        Choice(CODECS),
+        "null",
+        "Compress the blocks of Avro object container files with this codec.",
+        aliases=("avroCodec",),
     )
     partitioner: Keys = ()  # from the properties `partitioner.<TABLE>`, which have no fixed name
 
@@ -130,24 +135,24 @@ class RunOptions(Options):
     compatibility: str = option(
         ReleaseChoice({name: release.doc for name, release in RELEASES.items()}),
         DEFAULT_RELEASE,
-        "Follow this release of GoldenGate for Big Data in what messages are. Without it, ggfmt takes the first "
+        "Write messages like this release of GoldenGate for Big Data. Without it, ggfmt uses the first "
         "release that has all properties of the file.",
     )
     truncates: str = option(
         Choice(
             {
-                WRITE: "messages as the format has them; where it has no form for one, each is a reject",
-                LEAVE_OUT: "nothing: they are left out, and counted",
-                REJECT: "each is a reject",
+                WRITE: "write messages in the format; if the format has no truncates, reject them",
+                LEAVE_OUT: "leave them out, and count them",
+                REJECT: "reject them",
             }
         ),
         WRITE,
-        "Choose what truncates become, which many readers of messages stop at.",
+        "Choose how to write truncates. Many readers of messages stop at a truncate.",
     )
     uncovered: str = option(
-        Choice({REFUSE: "write no messages", IGNORE: "write messages as if the property were not there"}),
+        Choice({REFUSE: "write no messages", IGNORE: "write messages as if the property were absent"}),
         REFUSE,
-        "Choose what to do if a property of GoldenGate that ggfmt does not do would make other messages.",
+        "Choose what to do if a GoldenGate property that ggfmt does not support would change messages.",
     )
     target_format: str | None = option(
         Text(),
@@ -163,13 +168,11 @@ class RunOptions(Options):
         example="${optype[op_type]},${position[pos]}",
         name="target.template",
     )
-    group_name: str | None = option(
-        Text(), None, "Take this for the name of the Replicat group, which templates may write.", example="rep1"
-    )
+    group_name: str | None = option(Text(), None, "Use this name of the Replicat group in templates.", example="rep1")
     variables: tuple[tuple[str, str], ...] = option(
         Pairs(),
         (),
-        "Take these for the variables that templates write: of GoldenGate, of the operating system, of the JVM.",
+        "Use these variables in templates: of GoldenGate, of the operating system, of the JVM.",
         example="OGG_HOME=/ogg,SITE=A",
     )
 
@@ -293,7 +296,7 @@ def shared_names(handler: HandlerOptions) -> LayoutProblem | None:
 def absolute_paths(handler: HandlerOptions) -> Iterator[LayoutProblem]:
     """Yield problems of absolute paths: they belong to the machine that GoldenGate runs on."""
     help = "write a path without a `/` in front, if the file is for ggfmt alone"
-    message = "is a path from the root of a file system: ggfmt takes it as one below its output"
+    message = "is an absolute path: ggfmt uses it as a path below the output directory"
     template = handler.path_mapping_template
     if template is not None and template.is_absolute:
         yield LayoutProblem(PATH, message, help)

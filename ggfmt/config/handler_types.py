@@ -26,7 +26,7 @@ class Formats(str, Enum):
 
     DEFAULT = "chooses a formatter; without it, messages are delimited text"
     GIVEN = "chooses a formatter; what messages are without it is not known, or depends on other properties"
-    OWN = "has no effect: the handler makes its messages without a formatter, in a format of its own that ggfmt writes"
+    OWN = "has no effect: the handler makes its messages without a formatter, in a fixed format that ggfmt writes"
     NONE = "has no effect: the handler makes its messages without a formatter"
 
 

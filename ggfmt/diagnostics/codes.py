@@ -52,9 +52,8 @@ __all__ = ["CODES", "Code", "Severity"]
 CODES_OF_COMPARISON: dict[str, Code] = {
     "GG580": error(
         "an invalid comparison request",
-        "`ggfmt compare` does not know the table, the key, the ignored column or the option for CSV files that you "
-        "gave; or columns without names are compared with a different number of columns. Correct the option that the "
-        "message names.",
+        "`ggfmt compare` does not know the table, the key, the ignored column or the option for CSV files. Or columns "
+        "without names are compared with a different number of columns. Correct the option that the message names.",
     ),
     "GG581": error(
         "a path without tables",
@@ -64,13 +63,13 @@ CODES_OF_COMPARISON: dict[str, Code] = {
     ),
     "GG582": error(
         "an unreadable file of rows",
-        "The file is damaged, has another format than its name says, does not fit the options for CSV files, or has "
-        "columns of other types than the other files of its table.",
+        "The file is damaged, or its format is not that of its name. Or it does not fit the options for CSV files. Or "
+        "its columns have other types than the other files of its table.",
     ),
     "GG583": error(
         "different rows",
-        "The comparison found rows that only the first side has (missing), rows that only the second side has (extra), "
-        "or rows with the same key and different values (different).",
+        "The comparison found rows that are only on the first side (missing) or only on the second side (extra). Or "
+        "it found rows with the same key and different values (different).",
     ),
     "GG584": error(
         "a table on one side only",
@@ -164,7 +163,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
     ),
     "GG113": warning(
         "text that looks like a comment",
-        "A comment is a line of its own that starts with `#` or `!`. `--`, `//` and `;` do not start a comment. A "
+        "A comment is a separate line that starts with `#` or `!`. `--`, `//` and `;` do not start a comment. A "
         "comment cannot follow a value on its line, nor a line that ends with a backslash. Otherwise the text is part "
         "of the key or of the value.",
     ),
@@ -180,8 +179,8 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
     ),
     "GG116": warning(
         "ambiguous delimiters",
-        "Two delimiters of a message are equal, or a delimiter is part of another delimiter or of the text for a NULL "
-        "or a missing column. No reader can split such a message.",
+        "Two delimiters of a message are equal, or one contains the other. Or a delimiter is part of the text for a "
+        "NULL or a missing column. No reader can split such a message.",
     ),
     "GG117": warning(
         "a delimiter of several characters",
@@ -215,14 +214,13 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
     ),
     "GG123": warning(
         "an unknown handler type",
-        "ggfmt does not know the `type` as one of GoldenGate's, and it is not the name of a Java class, which contains "
-        "a dot. ggfmt accepts the properties of all types.",
+        "ggfmt does not know the `type`. It is not a type of GoldenGate, and not the name of a Java class, which "
+        "contains a dot. ggfmt accepts the properties of all types.",
     ),
     "GG124": note(
         "a skipped handler",
-        "Handlers of this type make their messages, or the rows of a database, without a formatter, or their output "
-        "without a `format` is unknown. ggfmt has no messages for this handler. It runs the other handlers of the "
-        "file.",
+        "Handlers of this type make messages or rows of a database without a formatter, or their default output is "
+        "unknown. ggfmt has no messages for this handler. It runs the other handlers of the file.",
     ),
     "GG125": note(
         "a property that is not known for the type",
@@ -233,7 +231,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "messages that would differ",
         "GoldenGate has the property, and it changes GoldenGate's messages. ggfmt does not support it, and by default "
         "writes no messages that differ. To write them as if the property were absent, set `ggfmt.uncovered=ignore`. "
-        "`validate-config` warns of it, because GoldenGate takes the file.",
+        "`validate-config` only warns, because GoldenGate takes the file.",
     ),
     "GG128": note(
         "a repeated property",
@@ -296,9 +294,9 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
     ),
     "GG140": warning(
         "properties of different releases",
-        "No release of GoldenGate has all properties of the file: one came with a later release than the last one that "
-        "has another. ggfmt follows the newest sign. Remove what the file's release does not have, or name the release "
-        "with `ggfmt.compatibility`.",
+        "No release of GoldenGate has all properties of the file. One property came with a release that no longer has "
+        "another one. ggfmt follows the newest sign. Remove what the file's release does not have, or name the "
+        "release with `ggfmt.compatibility`.",
     ),
     "GG141": error(
         "settings that GoldenGate refuses",
@@ -307,7 +305,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
     ),
     "GG142": warning(
         "a value with an unwanted effect",
-        "GoldenGate takes the value, and it does not do what it seems to: for example, counts in "
+        "GoldenGate accepts the value, but the value does not do what it seems to do. For example, counts in "
         "`fileNameMappingTemplate` are always 0, and a `*.jar` in a class path names no file.",
     ),
     "GG143": error(
@@ -322,15 +320,15 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "so. Comments do not matter.",
     ),
     "GG145": note(
-        "an event handler that ggfmt does not carry out",
-        "The event handler loads files into a database, or starts a program. ggfmt leaves the files as the handler "
-        "before it leaves them.",
+        "an event handler that ggfmt does not run",
+        "The event handler loads files into a database, or starts a program. ggfmt keeps the files as the previous "
+        "handler wrote them.",
     ),
     "GG146": error(
         "handlers that a target makes itself",
-        "With `gg.target`, GoldenGate makes the File Writer and its event handlers itself. What the files of the "
-        "staging area hold is not known for every target and release. To have them written, set `ggfmt.target.format` "
-        "to their format, and `ggfmt.target.template` to their metadata. `validate-config` warns of it, because "
+        "With `gg.target`, GoldenGate makes the File Writer and its event handlers itself. For some targets and "
+        "releases, the content of the staging files is unknown. To write these files, set `ggfmt.target.format` to "
+        "their format, and `ggfmt.target.template` to their metadata. `validate-config` only warns, because "
         "GoldenGate takes the file.",
     ),
 }
@@ -379,7 +377,7 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG211": warning(
         "a key column that the table lacks",
-        "The messages name a primary key column that the table does not have, not even with another case. ggfmt leaves "
+        "The messages name a primary key column that the table does not have, also if case is ignored. ggfmt leaves "
         "the column out of the key.",
     ),
     "GG212": error(
@@ -434,8 +432,8 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG307": error(
         "images that contradict the operation type",
-        "The operation has an image that its type excludes, or lacks one: for example, an insert has a before image, "
-        "or a delete has an after image.",
+        "The operation has an image that its type excludes, or lacks a required one. For example, an insert has a "
+        "before image, or a delete has an after image.",
     ),
     "GG308": error(
         "a member of the wrong type",
@@ -507,8 +505,8 @@ _DECLARED: dict[str, Code] = {
     # Formatting
     "GG401": error(
         "a value that does not have its column's type",
-        "The definition declares the column as a number or a boolean and the value is not, or the value exceeds the "
-        "range of the type that the format uses for the column.",
+        "The definition declares the column as a number or a boolean, and the value has another type. Or the value "
+        "exceeds the range of the type that the format uses for the column.",
     ),
     "GG402": error(
         "a primary key update",
@@ -529,8 +527,8 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG406": warning(
         "values that the format does not distinguish",
-        "The output represents a missing column, a NULL or a text in the same way as another of these; or a before "
-        "image without a change in the same way as no before image. A reader of the output cannot distinguish them.",
+        "The output represents two of these in the same way: a missing column, a NULL, and a text. Or it represents a "
+        "before image without a change as no before image. A reader of the output cannot distinguish them.",
     ),
     "GG407": error(
         "a forbidden loss",
@@ -673,8 +671,7 @@ _DECLARED: dict[str, Code] = {
     "GG530": error(
         "a value that does not fit its DataFrame column",
         "In a DataFrame of one table, columns have the types of the table definition, and ggfmt does not change "
-        "values: a number with too many digits, or text in a number column, fails the query. To read any value, "
-        "declare the column as `string` in your own schema.",
+        "values. A number with too many digits, or text in a number column, fails the query.",
     ),
     "GG531": error(
         "an invalid DataFrame request",
@@ -716,9 +713,9 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG551": error(
         "an invalid consolidation request",
-        "The request does not fit the table. Examples: a point in time that is neither a timestamp nor a position like "
-        "those of the operations; an order that the operations do not have; a key with unknown columns; row versions "
-        "for rows without an identity.",
+        "The request does not fit the table. For example, a point in time is neither a timestamp nor a position of the "
+        "operations' kind, or the operations do not have the order. A key may have unknown columns, or row versions "
+        "may be requested for rows without an identity.",
     ),
     "GG552": error(
         "a table without a key",
@@ -727,15 +724,14 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG553": error(
         "a table that another program has written to",
-        "A Delta or Iceberg table is not as the last run of this output has left it: another program has changed its "
-        "rows or columns, or has made the table. To go on with the rows as they are now, give "
-        "`--on-foreign-commit accept`. To go back, restore the version that the manifest names.",
+        "A Delta or Iceberg table changed after the last run of this output. Another program has changed its rows or "
+        "columns, or has created the table.",
     ),
     "GG554": error(
         "a column or table that the format cannot hold",
-        "The table of the lakehouse cannot have the column, its name, or its new type; or the table has a feature that "
-        "ggfmt does not write. ggfmt finds out before it writes anything. Choose the type with `--type`, rename the "
-        "column in the definitions, or consolidate into another output.",
+        "The table of the lakehouse cannot have the column, its name, or its new type. Or the table has a feature "
+        "that ggfmt does not write. ggfmt finds out before it writes anything. Choose the type with `--type`, rename "
+        "the column in the definitions, or consolidate into another output.",
     ),
     "GG555": error(
         "a library that is not installed",

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.pages import page_of
 
 # The exit codes of all commands, by number; the documents generate their table from here.
 
@@ -118,6 +119,11 @@ class Diagnostic:
     @property
     def severity(self) -> Severity:
         return self.level or CODES[self.code].severity
+
+    @property
+    def page(self) -> str:
+        """The topic of the page that leads on from it."""
+        return page_of(self.code)
 
     def at(self, **place: object) -> Diagnostic:
         """Return the same finding with more of its place (keyword arguments of `Span`)."""

@@ -1,8 +1,9 @@
 """The documents: pages in Markdown beside this module, by topic, and the words that name a part of one.
 
-A topic is the name of a page without `.md`. A heading that starts with a code, or with a word in backticks, makes that
-a topic too. It names the section below it; on a page of formats, whose sections depend on each other, it names the
-page.
+A page is of one kind, and its folder is that kind: a tutorial, a how-to guide, a reference, an explanation, or a page
+for contributors. A topic is the name of a page without `.md`. A heading that starts with a code, or with a word in
+backticks, makes that a topic too. It names the section below it; on a page of formats, whose sections depend on each
+other, it names the page.
 """
 
 from __future__ import annotations
@@ -13,54 +14,101 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-_MARKER = re.compile(r"^<!-- /?generated.*? -->\n+", re.MULTILINE)
+# What makes parts of a page, and what tests and tools read in it: no reader sees these lines.
+_COMMENT = re.compile(r"^<!-- .*? -->\n+", re.MULTILINE)
 _FENCE = re.compile(r"^```")
 _HEADING = re.compile(r"(#+) (.+)")
 _NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
+_SENTENCE_END = re.compile(r"(?<=[.?]) ")
 
-# Pages in the order of a reader's questions; other pages, and those of formats, follow.
-_ORDER = (
-    *(
+# The table of contents: pages in the order of a reader's questions. `zensical.toml` is made from it.
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Start": ("first-run", "install"),
+    "How to convert": (
+        "write-a-handler-file",
+        "check-handler-files",
+        "check-in-ci",
+        "preview-messages",
+        "make-schemas",
+        "read-kafka-dumps",
+        "handle-bad-records",
+        "run-every-day",
+        "replay-a-day",
+        "send-to-kafka",
+        "test-a-consumer",
+        "upgrade",
+        "troubleshoot",
+    ),
+    "How to load": (
+        "consolidate-rows",
+        "compare-rows",
+        "load-parquet",
+        "load-delta",
+        "load-iceberg",
+        "load-snowflake",
+        "load-a-database",
+    ),
+    "How to run": (
+        "run-on-a-cluster",
+        "run-on-emr",
+        "run-on-databricks",
+        "run-on-kubernetes",
+        "use-python",
+        "use-dataframes",
+        "use-spark-connect",
+        "monitor-runs",
+    ),
+    "Reference": (
+        "commands",
+        "python",
+        "dataframes",
         "options",
         "eventhandlers",
         "metadata",
+        "checking",
         "input",
         "output",
-        "repeated",
-        "dataframes",
+        "checkpoints",
         "consolidation",
         "types",
-        *("delta", "iceberg", "parquet", "lakehouse"),
+        "lakehouse",
         "comparing",
         "formats",
-        "fidelity",
         "consumers",
-        "preview",
-        "comparing",
-        "checking",
-    ),
-    *(
-        "schemas",
-        "python",
-        "deployment",
-        "spark",
-        "doctor",
-        "speed",
-        "promises",
-        "assumptions",
-        "limits",
-        "security",
-        "commands",
         "codes",
-        "development",
+        "doctor",
+        "limits",
+        "glossary",
     ),
-    *("vocabulary", "extending"),
-)
+    "Explanation": (
+        "how-a-run-works",
+        "guarantees",
+        "fidelity",
+        "row-identity",
+        "spark",
+        "speed",
+        "security",
+    ),
+    "Contribute": ("development", "architecture", "extending", "promises"),
+}
+
+# Topics of earlier releases, and the pages that have their content now.
+_FORMER = {
+    "assumptions": "limits",
+    "delta": "load-delta",
+    "deployment": "install",
+    "iceberg": "load-iceberg",
+    "parquet": "load-parquet",
+    "preview": "preview-messages",
+    "repeated": "checkpoints",
+    "schemas": "make-schemas",
+    "vocabulary": "glossary",
+}
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: `path` is relative to the directory of the documents, `text` is without the marks of generated parts."""
+    """A page: `path` is relative to the directory of the documents, `text` is without comments."""
 
     topic: str
     path: str
@@ -72,9 +120,14 @@ class Page:
 
     @property
     def summary(self) -> str:
-        """The first sentence below the title."""
+        """The first sentence below the title: the question that the page answers."""
         paragraph = " ".join(self.text.split("\n\n")[1].split())
-        return re.split(r"(?<=\.) ", paragraph)[0]
+        return _SENTENCE_END.split(paragraph)[0]
+
+    @property
+    def is_of_formats(self) -> bool:
+        """Whether it is the page of a system's formats."""
+        return self.path.startswith("reference/formats/")
 
     def sections(self) -> Iterator[tuple[str, str]]:
         """Yield the headings with their texts: from a heading to the next one of its level or a higher one."""
@@ -102,15 +155,16 @@ def _headings(lines: list[str]) -> Iterator[tuple[int, int]]:
 
 @cache
 def pages() -> dict[str, Page]:
-    """Return all pages by their topics, those of formats last."""
+    """Return all pages by their topics, in the order of the table of contents; those of formats last."""
     root = Path(__file__).parent
-    general = sorted(_pages(root, ""), key=lambda page: (*_ORDER, page.topic).index(page.topic))
-    return {page.topic: page for page in (*general, *_pages(root / "formats", "formats/"))}
+    found = {file.stem: file for file in sorted(root.rglob("*.md"))}
+    listed = [topic for topics in SECTIONS.values() for topic in topics]
+    of_formats = [topic for topic, file in found.items() if file.parent.name == "formats"]
+    return {topic: _page(found[topic], root) for topic in (*listed, *of_formats)}
 
 
-def _pages(directory: Path, prefix: str) -> Iterator[Page]:
-    for file in sorted(directory.glob("*.md")):
-        yield Page(file.stem, prefix + file.name, _MARKER.sub("", file.read_text(encoding="utf-8")))
+def _page(file: Path, root: Path) -> Page:
+    return Page(file.stem, file.relative_to(root).as_posix(), _COMMENT.sub("", file.read_text(encoding="utf-8")))
 
 
 @cache
@@ -121,8 +175,9 @@ def aliases() -> dict[str, tuple[Page, str]]:
         for heading, text in page.sections():
             match = _NAMED.match(heading)
             if match:
-                whole = page.path.startswith("formats/")
-                named.setdefault(match[1] or match[2], (page, page.text if whole else text))
+                named.setdefault(match[1] or match[2], (page, page.text if page.is_of_formats else text))
+    for former, topic in _FORMER.items():
+        named[former] = (pages()[topic], pages()[topic].text)
     return named
 
 
@@ -148,3 +203,10 @@ def find(word: str) -> str | None:
     texts = {topic.lower(): page.text for topic, page in pages().items()}
     texts = {name.lower(): text for name, (_, text) in aliases().items()} | texts
     return texts.get(word.lower())
+
+
+def sample_files() -> dict[str, bytes]:
+    """Return the files that the pages use, by their paths below `samples/`: from the package, or from a checkout."""
+    package = Path(__file__).parents[1]
+    root = next(path for path in (package / "samples", package.parent / "samples") if path.is_dir())
+    return {file.relative_to(root).as_posix(): file.read_bytes() for file in sorted(root.rglob("*.*"))}

@@ -234,8 +234,8 @@ def _obstacle(java: Java) -> tuple[str, str]:
         return "this user has no home directory", _ELSEWHERE
     if not can_have_archive(java):
         return (
-            "this Java lacks the archive of its own classes that one builds on",
-            "name a whole Java with `--java-home`, for example of `apt-get install openjdk-17-jre-headless`",
+            "this Java lacks its default class archive, which the archive for Spark extends",
+            "name a complete Java with `--java-home`, for example from `apt-get install openjdk-17-jre-headless`",
         )
     return "the files of Java or Spark cannot be read", "check who may read them"
 

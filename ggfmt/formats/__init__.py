@@ -29,7 +29,7 @@ light: it loads neither Arrow nor decoders.
     FORMATS = (
         Format(
             name="toy_lines",
-            doc="Toy lines: one line an operation, with the columns of one image by name.",
+            doc="Toy lines: one line per operation, with the columns of one image by name.",
             options=ToyOptions,
             writes="ggfmt.formats.toy_lines.write",
             reads="ggfmt.formats.toy_lines.read",

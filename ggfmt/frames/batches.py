@@ -185,7 +185,7 @@ class _Frames:
                 yield from events
         except SplitBoundaryError:
             assert source.input is not None
-            reason = "a record of the file lies where it was to be cut"
+            reason = "a record of the file crosses a split boundary"
             found = _undefined(reason, Span(file=source.input.file.shown))
             raise FrameBoundaryError(source.input.index, found) from None
 

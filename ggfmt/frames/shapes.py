@@ -130,7 +130,7 @@ class _DdlParser:
         if end:
             self._need(end)
         elif self._tokens:
-            raise DdlError(f"it has `{self._tokens[-1]}` behind the type of `{found[-1].name}`")
+            raise DdlError(f"it has `{self._tokens[-1]}` after the type of `{found[-1].name}`")
         return found
 
     def _type(self) -> pa.DataType:
@@ -238,7 +238,7 @@ def _problems(schema: pa.Schema) -> Iterator[Diagnostic]:
         if name not in legal:
             near = suggestion(name, legal - set(schema.names))
             help = near or f"leave it out, as by `frame.drop({name!r})`"
-            yield _misshaped(f"the frame has a column `{name}`, which is none of an operation", help)
+            yield _misshaped(f"the frame has a column `{name}`, which operations do not have", help)
         elif schema.names.count(name) > 1:
             yield _misshaped(f"the frame has the column `{name}` twice")
         elif name not in (*IMAGES, *MISSING.values()):
@@ -261,8 +261,8 @@ def _problems(schema: pa.Schema) -> Iterator[Diagnostic]:
         yield _misshaped("two fields of `after` have the same name")
     for field in fields:
         if not is_scalar(field.type):
-            help = "make a text of it, or a number, a boolean, a date or a time"
-            yield _misshaped(f"`after.{field.name}` is of the type {field.type}, which no message has", help)
+            help = "cast it to a text, a number, a boolean, a date or a time"
+            yield _misshaped(f"`after.{field.name}` is of the type {field.type}, which messages cannot contain", help)
 
 
 _HEAD_TYPES = {field.name: field.type for field in HEAD}

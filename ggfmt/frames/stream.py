@@ -225,7 +225,7 @@ def stat_input(path: str) -> InputFile:
     try:
         return stat_file(Location.of(path), path)
     except FileNotFoundError:
-        problem = "the file is gone, and the stream has not read all of it"
+        problem = "the file is gone before the stream has read it completely"
         raise Abend(Diagnostic("GG533", problem, Span(file=path), _CHANGED_HELP)) from None
     except (OSError, pa.ArrowException) as error:
         raise Abend(unreadable(path, error)) from None

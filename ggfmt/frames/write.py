@@ -55,10 +55,10 @@ FRAME = "dataframe"  # the input format in a manifest
 
 OPTIONS = {
     "path": "the output directory; without it, each handler's `rootFilePath`",
-    "config": "handler files, divided by commas",
+    "config": "handler files, separated by commas",
     "settings": "properties, a line each, as a handler file has them; they come after those of `config`",
-    "handlers": "the names of the handlers to write for, divided by commas; all without it",
-    "definitions": "files and directories of table definitions, divided by commas",
+    "handlers": "the names of the handlers to write for, separated by commas; all without it",
+    "definitions": "files and directories of table definitions, separated by commas",
     "columns": 'tables with the names of their columns, in JSON: `{"GG.T": ["ID", "NAME"]}`',
     "keyColumns": "the primary keys of tables without a definition: `ID` for all, or `S.ORDERS=ID;S.LINES=ID,LINE`",
     "mode": "`error`, `append` or `overwrite`, as `ggfmt run --mode` has them",

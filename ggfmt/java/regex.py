@@ -294,7 +294,7 @@ class PatternCursor:
             mixed = nested and parts > 1
             if mixed and (operands or self.text.startswith("&&", self.at)):
                 text = self.text[start : self.at]
-                help = "put all of it into brackets of its own"
+                help = "put this part into separate brackets"
                 raise unsupported_error(f"`{visible(text)}` beside `&&`", _VERSIONS, help)
             if negated and nested:
                 raise unsupported_error("a class inside of `[^...]`", _VERSIONS, "negate the classes inside")

@@ -15,8 +15,8 @@ class Metadata(str, Enum):
     """The metadata of messages, if a handler has no `metaColumnsTemplate`."""
 
     FIXED = "metadata fields are fixed, and some can be switched off"
-    UNKNOWN = "what metadata are written without a `metaColumnsTemplate` is not known: ggfmt asks for one"
-    TEMPLATE = "there are no metadata fields but those of a `metaColumnsTemplate`"
+    UNKNOWN = "the metadata without a `metaColumnsTemplate` are unknown: ggfmt asks for a template"
+    TEMPLATE = "the only metadata fields are those of a `metaColumnsTemplate`"
 
 
 @dataclass(frozen=True)

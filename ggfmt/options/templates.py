@@ -30,7 +30,7 @@ TABLE_NAMES = ("fullyQualifiedTableName", "catalogName", "schemaName", "tableNam
 
 # Keywords of GoldenGate for which ggfmt has no value.
 UNKNOWN_VALUES = {
-    "custom": "stands for a Java class, which ggfmt cannot run",
+    "custom": "calls a Java class, which ggfmt cannot run",
     "env": "is a variable of the machine that GoldenGate runs on",
     "javaProp": "is a property of the Java process of GoldenGate",
     "static": "is not known well enough to ggfmt",

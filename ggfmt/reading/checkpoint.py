@@ -397,7 +397,7 @@ def _overlap(content: Content, seen: ProcessedInput, near: bool) -> str | None:
 def _changed(file: InputFile, seen: ProcessedInput, path: str, what: str, help: str) -> Diagnostic:
     name = "" if seen.path == path else f" as `{seen.path}`"
     if what == "may be a copy":
-        message = f"the input begins with what a committed run has read{name}: it may be a copy of it"
+        message = f"the input starts with data that a committed run has read{name}: it may be a copy"
         return Diagnostic("GG310", message, Span(file=file.shown), _COPY_HELP)
     sizes = f"{seen.size} bytes then, {file.size} bytes now"
     message = f"the input {what} since a committed run read it{name}: {sizes}"
@@ -405,14 +405,14 @@ def _changed(file: InputFile, seen: ProcessedInput, path: str, what: str, help: 
 
 
 _ALL_THE_SAME = (
-    "if all of it is new, read it once without `--checkpoint` (`ggfmt run` with `--mode append`) and move it away, or "
-    "begin again with another output and checkpoint"
+    "if the whole file is new, read it once without `--checkpoint` (`ggfmt run --mode append`) and move it away, or "
+    "start again with another output and checkpoint"
 )
 _GROWN_HELP = (
-    "what was added needs a file of its own; move this one out of the input, and let `--settle` wait longer for files "
+    "put added data into a separate file; move this file out of the input, and let `--settle` wait longer for files "
     "that grow"
 )
-_CHANGED_HELP = f"bring the file back as it was read; what was added needs a file of its own; {_ALL_THE_SAME}"
+_CHANGED_HELP = f"restore the file as it was read; put added data into a separate file; {_ALL_THE_SAME}"
 _COPY_HELP = f"keep one of the two in the input; {_ALL_THE_SAME}"
 
 
@@ -478,7 +478,7 @@ def open_checkpoint(
         raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), help))
     if checkpoint.root.canonical in {output.root.canonical for output in outputs}:
         message = "the checkpoint cannot be the output directory"
-        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), "give a directory of its own"))
+        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), "give another directory"))
     return checkpoint
 
 

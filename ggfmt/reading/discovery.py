@@ -43,7 +43,7 @@ def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None =
     discovered = find_definitions(job.input_format, catalog, cut, runner, tracker, job.source)
     log.log(
         cut.log_level,
-        "in the data: %s, %s",
+        "found %s and %s in the data",
         counted(len(discovered.tables), "table"),
         counted(len(discovered.events), "metadata change"),
     )
@@ -75,7 +75,7 @@ def discover_from_head(job: J, inputs: Sequence[PlannedInput]) -> J | None:
     discovered = side.discovery.settle(findings, job.catalog, False)
     if not discovered.tables or discovered.events or not (discovered.complete and discovered.sure) or discovered.facts:
         return None
-    log.info("in the first records: %s", counted(len(discovered.tables), "table"))
+    log.info("found %s in the first records", counted(len(discovered.tables), "table"))
     catalog = replace(job.catalog.with_tables(discovered.tables), provisional=True)
     return replace(job, catalog=catalog)
 

@@ -168,8 +168,8 @@ def stored_output_at(top: Location) -> CommittedOutput | None:
 def _check_ended(store: Store, shown: str) -> None:
     for name in (JOURNAL, POINTER):
         if store.exists(name):
-            help = "wait for the run that is at work; if there is none, run ggfmt to this output again, which ends it"
-            raise DiffersError(f"the commit of a run to `{shown}` is not ended", help)
+            help = "wait for the active run; if no run is active, run ggfmt with this output again to finish the commit"
+            raise DiffersError(f"the commit of a run to `{shown}` is not finished", help)
 
 
 def _check_whole(store: Store, contents: _Contents, names: Mapping[str, int], others: Sequence[str]) -> None:

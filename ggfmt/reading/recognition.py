@@ -29,10 +29,10 @@ READ = [name for name, format in FORMATS.items() if format.reads is not None]
 _UNPACK = "unpack it, and give the files that are in it"
 _EXPORT = "export its rows as changes in a format that `ggfmt formats` lists; a table has no operations"
 _TRAIL = (
-    "the layout of trails is not public: let a Replicat of GoldenGate for Big Data write it out, for example by its "
-    "File Writer handler in `json`, and give that to ggfmt"
+    "let a Replicat of GoldenGate for Big Data write the trail as `json`, for example with a File Writer handler, and "
+    "give those files"
 )
-_AGAIN = "give its name the ending `%s`; where it has one, it was compressed twice"
+_AGAIN = "give its name the ending `%s`; if it has that ending, it was compressed twice"
 
 # The header record of a trail begins with `F`, and in it the first token of the first group is this signature: dumps of
 # headers by Logdump show it, as http://oracle-help.com/goldengate/logdump-utility-in-golden-gate/ does.

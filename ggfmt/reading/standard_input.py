@@ -41,7 +41,7 @@ def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -
     if inputs.count(ARGUMENT) > 1:
         message, help = "`-` is given twice, and standard input can be read once", "leave out one of them"
     elif ARGUMENT in inputs and checkpoint is not None:
-        message = "`--checkpoint` remembers files, and standard input is none"
+        message = "`--checkpoint` remembers files, but standard input is not a file"
         help = "leave out `--checkpoint`, or write the input to a file"
     else:
         return
@@ -86,7 +86,7 @@ def _kept(held: ExitStack) -> _SpooledInput:
 
 
 def _cannot_keep(path: Path | None, error: OSError) -> Abend:
-    help = "export TMPDIR with a directory that has room for all of it"
+    help = "export TMPDIR with a directory that has room for the whole input"
     place = "a temporary file" if path is None else f"`{path.parent}`"
     message = f"standard input cannot be kept in {place}: {error.strerror or error}"
     return Abend(Diagnostic("GG518", message, Span(file=SHOWN), help))

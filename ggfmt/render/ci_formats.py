@@ -14,6 +14,7 @@ from ggfmt import docs
 from ggfmt.config.lint.files import relative_name
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.diagnostics.pages import page_of
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics import diagnostics_text, escape_surrogates, finding_names
 from ggfmt.version import VERSION
@@ -164,12 +165,13 @@ def _rule(name: str) -> dict[str, Any]:
     code = CODES[name]
     words = [word for word in code.title.split() if word not in ("a", "an")]
     page = docs.address("codes", name.lower())
+    more = f"`ggfmt docs {name}` shows an example, `ggfmt docs {page_of(name)}` what to do."
     return {
         "id": name,
         "name": "".join(word[:1].upper() + word[1:] for word in words if word.isalnum()),
         "shortDescription": {"text": code.title},
         "fullDescription": {"text": code.explanation},
-        "help": {"text": f"{code.explanation} `ggfmt docs {name}` shows an example.", "markdown": docs.find(name)},
+        "help": {"text": f"{code.explanation} {more}", "markdown": docs.find(name)},
         **({} if page is None else {"helpUri": page}),
         "defaultConfiguration": {"level": code.severity.value},
     }

@@ -57,14 +57,18 @@ def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO) -> None:
-    """Write the findings to a stream; in color and cut to its width if it is a terminal."""
+    """Write the findings to a stream, and the pages that lead on from them; in color and cut to its width if it is a
+    terminal.
+    """
+    diagnostics = list(diagnostics)
+    pages = "".join(f"page: ggfmt docs {topic}\n" for topic in dict.fromkeys(it.page for it in diagnostics))
     if not stream.isatty():
-        write_text(diagnostics_text(diagnostics), stream)
+        write_text(diagnostics_text(diagnostics) + pages, stream)
         return
     from rich.console import Console
 
     console = Console(file=stream)
-    console.print(diagnostics_rich(diagnostics, console.width), soft_wrap=True, end="")
+    console.print(diagnostics_rich(diagnostics, console.width).append(pages), soft_wrap=True, end="")
 
 
 def write_text(text: str, stream: TextIO) -> None:
@@ -154,6 +158,7 @@ def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         described["help"] = diagnostic.help
     if diagnostic.fix is not None:
         described["fix"] = diagnostic.fix
+    described["page"] = diagnostic.page
     return {name: escape_surrogates(value) for name, value in (described | place).items()}
 
 

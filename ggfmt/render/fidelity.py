@@ -31,28 +31,25 @@ LETTERS = {
 _OF_FORMATS = """\
 ## What each format keeps
 
-Whether a reader of the messages gets something back: `kept`, `in part` or `lost`, with the settings that this depends
-on and what is read instead. Microseconds are those of the operation's time. Order is that of the operations of one
-transaction, over all its tables, as far as positions show it.
+The table shows what a reader gets back: `kept`, `in part` or `lost`, with the settings that decide. Microseconds are
+those of the operation time. Order is the order of operations in a transaction, across tables, as far as positions show
+it.
 """
 _OF_PAIRS = """\
-## What is left after two formats
+## What two formats keep together
 
-The format that is read is in the rows, the one that is written in the columns, by the number of its row. The letters
-are {letters}: a capital letter is kept, a small one is kept in part, a dot is lost, under the settings that keep the
-most. Keys and types from `--definitions` are not counted.
+Rows are the format that ggfmt reads. Columns are the format that it writes, by the number of its row.
+
+{letters}
+
+A capital letter means kept, a small letter kept in part, and a dot lost, with the best settings. Keys and types from
+`--definitions` do not count.
 """
 
 
 def loss_list(name: str) -> str:
     """Return the losses of a format, one sentence a line."""
     return "".join(f"* {loss.text}\n" for loss in FORMATS[name].losses)
-
-
-def loss_table() -> str:
-    """Return the losses of each format, in sentences."""
-    rows = [(f"`{format.name}`", " ".join(loss.text for loss in format.losses)) for format in _written()]
-    return _table(("Format", "What its messages do not show"), rows)
 
 
 def format_table() -> str:
@@ -77,7 +74,9 @@ def pair_table() -> str:
 
 def matrix_part() -> str:
     """Return both tables as a part of a page, with an explanation."""
-    letters = ", ".join(f"`{letter}` {aspect.value}" for aspect, letter in LETTERS.items())
+    letters = _table(
+        ("Letter", "Meaning"), [(f"`{letter}`", aspect.value) for aspect, letter in LETTERS.items()]
+    ).rstrip()
     return f"{_OF_FORMATS}\n{format_table()}\n{_OF_PAIRS.format(letters=letters)}\n{pair_table()}"
 
 

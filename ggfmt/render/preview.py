@@ -76,7 +76,7 @@ def _preview(preview: Preview) -> Iterator[_Part]:
     if preview.strays:
         if sections:
             yield "\n", "value"
-        yield "Records of no table above that cannot be read\n", "heading"
+        yield "Unreadable records of other tables\n", "heading"
         yield from preview.strays
         yield from _more(preview.more_strays)
     elif not sections:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.config import symbols
+from ggfmt.diagnostics.pages import page_of
 from ggfmt.formats import FORMATS
 from ggfmt.options.reference import as_dict, default_words, releases, table_cells
 from ggfmt.options.releases import RELEASES
@@ -236,12 +237,13 @@ def _code(word: symbols.CodeSymbol) -> Explanation:
         "explanation": code.explanation,
         "before": before,
         "after": after,
+        "page": page_of(word.name),
     }
     samples = (Sample("Before", tuple(before), "without"), Sample("After", tuple(after), "with"))
     return Explanation(
         f"{word.name}: {code.title}",
         (code.explanation,),
-        (("severity", (code.severity.value,)),),
+        (("severity", (code.severity.value,)), ("page", (f"`ggfmt docs {page_of(word.name)}`",))),
         tuple(sample for sample in samples if sample.lines),
         data,
     )

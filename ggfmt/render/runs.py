@@ -89,7 +89,7 @@ def _about(file: object) -> str:
 
 def _tables(planned: DryRun) -> Iterator[str]:
     if planned.tables is None:
-        yield "Tables: not known before all records have been looked at; give `--definitions` to show them"
+        yield "Tables: unknown until ggfmt has read all records; give `--definitions` to show them"
     else:
         origin = "in the first records" if planned.found else "by definitions"
         yield f"Tables: {len(planned.tables):,} {origin}"
@@ -120,7 +120,7 @@ def _handler(planned: DryRun, target: HandlerOutput, replaced: Sequence[str], mo
 
 def _mode(mode: str, replaced: int) -> str:
     if mode == "append":
-        return "beside what is there"
+        return "beside the existing output"
     return f"in place of {counted(replaced, 'file')}" if replaced else "where there is no output yet"
 
 

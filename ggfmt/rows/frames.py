@@ -254,7 +254,7 @@ def _typed_base(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[A
         return column.cast(type)
     values, wrong = typed_values(as_strings(column), type)
     if wrong:
-        raise ValueError(f"`{name}` has a value in the base that is none of `{ddl_type(type)}`")
+        raise ValueError(f"`{name}` has a value in the base that is not of the type `{ddl_type(type)}`")
     return values
 
 

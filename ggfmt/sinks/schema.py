@@ -127,7 +127,9 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
     settings, make = request.settings, request.settings.write_support.ddl
     assert make is not None
     if request.location is None:
-        return Diagnostic("GG109", "the handler has no `rootFilePath`, where its tables would lie", help="set it")
+        return Diagnostic(
+            "GG109", "the handler has no `rootFilePath`, which is the location of its tables", help="set it"
+        )
     location = without_credentials(_location(request.location, safe_name(table.full_name)))
     text = make(table, settings.options, settings.context, location)
     return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)

@@ -164,8 +164,8 @@ def _new_context() -> SparkContext:
 def _inherited(what: str) -> Abend:
     message = f"{GATEWAY} names the Spark of another process, which {what}"
     help = (
-        "what `spark-submit` starts leaves it to the programs that it starts in turn: call ggfmt in the first of them, "
-        f"or unset {GATEWAY} for a Spark of its own"
+        "a program of `spark-submit` passes the variable on to its child processes; call ggfmt in that program, "
+        f"or unset {GATEWAY} to start a separate Spark"
     )
     return Abend(Diagnostic("GG521", message, help=help))
 

@@ -27,7 +27,7 @@ class Feature:
 
 
 RUNS = Feature("runs", (3, 5), "`ggfmt run`, `ggfmt consolidate`, `ggfmt.convert`, `ggfmt.consolidate`, `spark-submit`")
-FRAMES = Feature("data frames", (4, 0), '`ggfmt.read`, `current`, `history`, `changes`, `register`, `format("ggfmt")`')
+FRAMES = Feature("DataFrames", (4, 0), '`ggfmt.read`, `current`, `history`, `changes`, `register`, `format("ggfmt")`')
 STREAMS = Feature("streams", (4, 2), "`readStream`")
 FEATURES = (RUNS, FRAMES, STREAMS)
 

@@ -127,8 +127,8 @@ class Jobs(ABC):
         tasks = self._tasks(name)
         if tasks is not None and not (tasks.active or tasks.completed):
             log.warning(
-                "Spark has not started a task for %.0f seconds: no executor starts, or none has the memory and "
-                "cores that are asked for; Ctrl-C ends the run%s",
+                "Spark has not started a task for %.0f seconds: no executor has the requested cores and memory. "
+                "Press Ctrl-C to stop%s",
                 _START_SECONDS,
                 "" if self._log is None else f", and Spark's log is {self._log}",
             )

@@ -87,7 +87,7 @@ def _refuse(settings: target.SparkSettings, existing: target.Existing) -> None:
         message = f"`{option}` cannot change {existing.name}, which the run takes"
         help = f"leave out `{option}`, or stop that session first"
         if isinstance(existing, target.SubmittedSpark):
-            help = f"give it to `spark-submit`, or unset {target.GATEWAY} for a Spark of its own"
+            help = f"give it to `spark-submit`, or unset {target.GATEWAY} to start a separate Spark"
         raise UsageError(Diagnostic("GG520", message, help=help))
 
 

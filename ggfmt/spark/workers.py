@@ -163,7 +163,7 @@ class Worker:
     """A Python worker: its version, its executable, a digest and the place of its copy of this package, and what it
     lacks.
 
-    Native kernels are not part of the digest: a worker without them has the same results.
+    Native kernels and documents are not part of the digest: a worker without them has the same results.
     """
 
     version: str
@@ -199,7 +199,7 @@ def examiner() -> Callable[[], Examined]:
             files = {}
         digest = hashlib.sha256()
         for name in sorted(files):
-            if not name.endswith((".so", ".pyd")):
+            if not name.endswith((".so", ".pyd", ".md", ".svg")):
                 digest.update(name.encode() + b"\0" + hashlib.sha256(files[name]).digest())
         spec = importlib.util.find_spec("ggfmt")
         return (
@@ -251,7 +251,7 @@ def _log_workers(workers: Sequence[Worker]) -> None:
         message = f"the Python of the workers, {pythons}, lacks {' and '.join(lacks)}"
         help = (
             f"install {' '.join(lacks)} for it, or set PYSPARK_PYTHON, before Spark starts, to a Python that has them;"
-            " `ggfmt docs spark` has more ways"
+            " `ggfmt docs run-on-a-cluster` has more ways"
         )
         raise Abend(Diagnostic("GG522", message, help=help))
     lacking = f", without {' and '.join(lacks)}, which some formats need" if lacks else ""

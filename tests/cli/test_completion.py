@@ -55,7 +55,7 @@ def test_masters() -> None:
 
 
 def test_pages_for_docs_and_formats_for_init() -> None:
-    assert offered("docs", "com") == ["comparing", "commands"]
+    assert offered("docs", "com") == ["compare-rows", "commands", "comparing"]
     assert offered("docs", "GG20") == [code for code in CODES if code.startswith("GG20")]
     assert offered("docs", "canal") == ["canal", "canal_json"]
     assert offered("init", "") == [name for name, format in FORMATS.items() if format.writes is not None]

@@ -25,8 +25,8 @@ from ggfmt.spark.installations import find_java
 PROGRAM: Any = typer.main.get_command(app)
 COMMANDS: dict[str, Any] = dict(PROGRAM.commands)
 HANDLER_FILES = {"json.properties", "avro.properties", "debezium.properties"}
-GENERIC = {"changes/", "changes.json", "out", "schemas", "dirdef", ".", *HANDLER_FILES}
-BARE = {"formats", "docs", "doctor"}  # commands that need nothing
+GENERIC = {"changes/", "changes.json", "out", "schemas", "dirdef", ".", "samples", "/tmp/samples", *HANDLER_FILES}
+BARE = {"formats", "docs", "doctor", "samples"}  # commands that need nothing
 FILES = ("inputs", "files", "config", "definitions", "input_config", "output", "handler_files", "paths")
 
 
@@ -81,14 +81,15 @@ def test_the_calls_of_a_help_can_be_made_one_after_the_other(tmp_path: Path, mon
     (tmp_path / "changes").mkdir()
     for place in ("changes.json", "changes/part.json"):
         write_lines(tmp_path / place, [operation(number, "GG.ORDERS") for number in range(3)])
-    for name in ("run", "preview", "schema", "validate-config"):
+    for name in ("run", "preview", "schema", "validate-config", "samples"):
         for call in CALLS[name]:
-            arguments = shlex.split(call.partition(" | ")[0])[1:]
+            arguments = shlex.split(call.partition(" | ")[0].replace("/tmp/", f"{tmp_path}/tmp/"))[1:]
             if arguments[0] == "run":
                 shutil.rmtree("out", ignore_errors=True)
             elif arguments[0] == "init":
                 Path(arguments[-1]).unlink(missing_ok=True)
             assert main(arguments) == 0, call
+    assert Path("samples/tcustord.json").read_bytes() == Path("tmp/samples/tcustord.json").read_bytes()
 
 
 @pytest.mark.parametrize("columns", [60, 80])

@@ -67,7 +67,7 @@ def test_a_finding_in_json_has_its_members(called: Called) -> None:
     del line["ts"]
     assert line == {
         "level": "error", "message": "there is no such input", "code": "GG310", "help": "check the path",
-        "file": "gone.json",
+        "page": "input", "file": "gone.json",
     }  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def test_a_mistake_beside_a_missing_file_is_told_too(called: Called) -> None:
 def test_inputs_are_checked_before_the_configuration_is_told(called: Called) -> None:
     assert called("run", "gone.json", "--to", "json", "-o", "out", *NONE) == (
         2,
-        "gone.json: error[GG310] there is no such input\n  help: check the path\n",
+        "gone.json: error[GG310] there is no such input\n  help: check the path\npage: ggfmt docs input\n",
     )
 
 
@@ -139,8 +139,12 @@ def test_a_plan_that_cannot_be_printed_is_no_defect(called: Called, monkeypatch:
     monkeypatch.setattr(sys, "stdout", None)
     code, told_instead = called(*told)
     assert code == 3
-    assert told_instead.endswith("error[GG506] standard output cannot be written: it is closed\n")
+    assert told_instead.endswith(
+        "error[GG506] standard output cannot be written: it is closed\npage: ggfmt docs output\n"
+    )
     monkeypatch.setattr(sys, "stdout", open("/dev/full", "w"))  # noqa: SIM115
     code, told_instead = called(*told)
     assert code == 3
-    assert told_instead.endswith("error[GG506] standard output cannot be written: no space left on device\n")
+    assert told_instead.endswith(
+        "error[GG506] standard output cannot be written: no space left on device\npage: ggfmt docs output\n"
+    )

@@ -51,6 +51,7 @@ def test_check_is_silent_while_nothing_changed_and_tells_the_difference_by_lines
         "  help: write it anew with `ggfmt schema -o`",
         "schemas/GG.ARTIKEL.schema.json: error[GG209] the schema cannot be read: No such file or directory",
         "  help: write it anew with `ggfmt schema -o`",
+        "page: ggfmt docs make-schemas",
     ]
     assert changed.read_bytes() == before
 

@@ -55,6 +55,7 @@ def test_diagnostics_have_colour_on_a_terminal_only(tmp_path: Path) -> None:
         "  3 | gg.handler.d.format.includeOpType=perhaps\n"
         "    |                                   ^^^^^^^\n"
         "  help: legal values are `true`, `false`\n"
+        "page: ggfmt docs check-handler-files\n"
     )
 
 

@@ -54,6 +54,7 @@ b.properties:5:19: error[GG103] `gg.handler.a.mode` cannot be `ops`
     |                   ^^^
   help: legal values are `tx`, `op`; did you mean `op`?
 """
+PAGE = "page: ggfmt docs check-handler-files\n"
 
 
 def process(cwd: Path, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -95,13 +96,13 @@ def test_standard_input_is_a_file_too(here: Path) -> None:
     write(here / "a.properties", RENAMED)
     code, out, err = checked("-", "a.properties", "-", given=WRONG.encode())
     assert (code, err) == (1, "2 files: 1 error, 1 warning\n")
-    assert out.decode() == ERROR_TEXT.replace("b.properties", "<stdin>") + WARNING_TEXT
+    assert out.decode() == ERROR_TEXT.replace("b.properties", "<stdin>") + WARNING_TEXT + PAGE
 
 
 def test_the_formats_of_one_finding(here: Path) -> None:
     write(here / "b.properties", WRONG)
     told = {name: checked("b.properties", output_format=name)[1].decode() for name in FORMATS}
-    assert told["text"] == ERROR_TEXT
+    assert told["text"] == ERROR_TEXT + PAGE
     assert [(one["code"], one["line"], one["column"]) for one in json.loads(told["json"])] == [("GG103", 5, 19)]
     assert told["github"] == (
         "::error file=b.properties,line=5,endLine=5,col=19,endColumn=21,title=GG103::"
@@ -164,6 +165,7 @@ def test_missing_files_are_told_all_at_once_before_anything_else(here: Path) -> 
         f"empty: error[GG100] the directory has no handler file\n{told}"
         f"producers: error[GG100] the directory has no handler file\n{told}"
         "c/*.properties: error[GG100] the pattern fits no file\n"
+        f"{PAGE}"
     )
 
 
@@ -231,12 +233,12 @@ def test_the_release_of_each_file_is_said(here: Path) -> None:
     write(here / "d.properties", "gg.handlerlist=h\ngg.handler.h.format=json\n")
     write(here / "e.properties", "gg.handlerlist=h\ngg.handler.h.format=canal_json\n")
     told = process(here, "*.properties").stderr.decode().splitlines()
-    later = "release 12.3.2.1 or later, since line 2 has the type `filewriter`; no later sign: 12.3.2.1"
-    change = "is assumed; set `ggfmt.compatibility` to change that"
+    later = "release 12.3.2.1 or later, because line 2 has the type `filewriter`; ggfmt assumes 12.3.2.1"
+    change = "set `ggfmt.compatibility` to change that"
     assert [line for line in told if RELEASES.match(f"{line}\n")] == [
-        f"b.properties: {later} {change}",
-        "c.properties: release 21.1, by `ggfmt.compatibility` in line 3",
-        f"d.properties: no property shows a release: 12.2.0.1 {change}",
+        f"b.properties: {later}; {change}",
+        "c.properties: release 21.1, set by `ggfmt.compatibility` in line 3",
+        f"d.properties: no property shows a release: ggfmt assumes 12.2.0.1; {change}",
     ]
 
 
@@ -266,7 +268,8 @@ def test_a_file_that_is_run_keeps_its_errors(here: Path) -> None:
 def test_a_directory_with_a_file_in_utf_16_tells_of_it(here: Path) -> None:
     write(here / "conf" / "a.properties", GOOD.encode("utf-16"))
     code, out, _ = checked("conf")
-    assert (code, out) == (1, b"conf/a.properties: error[GG100] the file is UTF-16\n  help: save it as UTF-8\n")
+    assert code == 1
+    assert out.decode() == f"conf/a.properties: error[GG100] the file is UTF-16\n  help: save it as UTF-8\n{PAGE}"
 
 
 def test_globs(here: Path) -> None:
@@ -288,7 +291,7 @@ def test_a_file_is_checked_once_by_its_first_name(here: Path) -> None:
     (here / "link.properties").symlink_to("conf/a.properties")
     code, out, err = checked("link.properties", "conf/a.properties", "./conf//a.properties", "conf", "conf/*", "conf/")
     assert (code, err) == (1, "1 file: 1 error\n")
-    assert out.decode() == ERROR_TEXT.replace("b.properties", "link.properties")
+    assert out.decode() == ERROR_TEXT.replace("b.properties", "link.properties") + PAGE
 
 
 def test_a_link_to_nothing_is_told(here: Path) -> None:
@@ -497,7 +500,7 @@ def test_diff_writes_nothing_and_leaves_standard_output_to_the_patch(here: Path)
         "-gg.handler.a.format.iso8601Forma=true\n\\ No newline at end of file\n"
         "+gg.handler.a.format.iso8601Format=true\n\\ No newline at end of file\n"
     )
-    assert err == WARNING_TEXT.replace("a.prop", "./a.prop", 1) + "1 file: 1 warning\n"
+    assert err == WARNING_TEXT.replace("a.prop", "./a.prop", 1) + PAGE + "1 file: 1 warning\n"
     assert file.read_text() == RENAMED[:-1]
     assert checked("a.properties", diff=True, strict=True)[0] == 1
     code, both, err = checked("./a.properties", fix=True, diff=True, strict=True)
@@ -529,6 +532,8 @@ def test_what_cannot_be_written_is_told(here: Path, locked: str) -> None:
     assert out.decode() == (
         "conf/a.properties: error[GG506] the file cannot be written: Permission denied\n"
         + WARNING_TEXT.replace("a.prop", "conf/a.prop", 1)
+        + "page: ggfmt docs output\n"
+        + PAGE
     )
     assert err == "fixed 1 key in b.properties\n2 files: 1 error, 1 warning\n"
     assert file.read_text() == RENAMED

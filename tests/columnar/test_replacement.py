@@ -803,7 +803,7 @@ def test_schemas_of_unusable_names_are_errors() -> None:
 
 
 def test_the_example_of_the_documents() -> None:
-    page = (ROOT / "ggfmt" / "docs" / "options.md").read_text(encoding="utf-8")
+    page = (ROOT / "ggfmt" / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
     block = page.split("## Search and replacement\n", 1)[1].split("```properties\n", 1)[1].split("```", 1)[0]
     found = configured(*block.splitlines())
     assert found.diagnostics == ()

@@ -31,7 +31,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 def told(capsys: pytest.CaptureFixture[str], code: int, *arguments: str) -> list[str]:
     assert cli.main(["-q", *arguments]) == code
-    return capsys.readouterr().err.splitlines()
+    *lines, page = capsys.readouterr().err.splitlines()
+    assert page == "page: ggfmt docs output"
+    return lines
 
 
 @pytest.fixture

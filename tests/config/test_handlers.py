@@ -290,7 +290,7 @@ def test_other_names_of_a_property(read: Read, rest: str) -> None:
         (
             "gg.handler.name.format.prettyPrint=true",
             "`gg.handler.name.format.prettyPrint` is never applied: it belongs to no listed handler;"
-            " `name` stands for the name of a handler: write `gg.handler.k.format.prettyPrint`",
+            " `name` is a placeholder for the name of a handler: write `gg.handler.k.format.prettyPrint`",
         ),
         ("gg.k.mode=op", "`gg.k.mode` is not a property that ggfmt knows; did you mean `gg.handler.k.mode`?"),
         ("gg.handler.k=json", "`gg.handler.k` is not a property that ggfmt knows; did you mean `gg.handler.k.format`?"),

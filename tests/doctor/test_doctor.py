@@ -304,13 +304,15 @@ def test_output_on_a_full_disk_is_an_error_of_one_line(arguments: tuple[str, ...
     with open("/dev/full", "wb") as full:
         ended = subprocess.run([*DOCTOR, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 3
-    assert ended.stderr == "error[GG506] standard output cannot be written: no space left on device\n"
+    assert ended.stderr == (
+        "error[GG506] standard output cannot be written: no space left on device\npage: ggfmt docs output\n"
+    )
 
 
 def test_without_an_output() -> None:
     ended = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *DOCTOR], stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 3
-    assert ended.stderr == "error[GG506] standard output cannot be written: it is closed\n"
+    assert ended.stderr == ("error[GG506] standard output cannot be written: it is closed\npage: ggfmt docs output\n")
 
 
 def test_in_a_poor_locale() -> None:

@@ -67,7 +67,7 @@ def test_the_manifest_says_which_columns_lost_what_and_how_often(lossy: Path, tm
             "table": "GG.TCUSTORD",
             "column": "NAME",
             "values": 1,
-            "what": "equal to the text that stands for a NULL, which will be read back as one",
+            "what": "equal to the text for a NULL, which will be read back as a NULL",
         },
         {
             "loss": "delimiter_inside",

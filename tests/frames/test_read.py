@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -396,23 +395,3 @@ def test_the_package_is_light() -> None:
     program = "import sys, ggfmt.frames; print(*{name.partition('.')[0] for name in sys.modules})"
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert set(ended.stdout.split()) & {"pyspark", "py4j", "pyarrow"} == set()
-
-
-@pytest.mark.spark
-def test_the_examples_of_the_page_run(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "changes").mkdir()
-    write_story(tmp_path / "changes" / "story.json", STORY)
-    write_as(tmp_path / "changes" / "story.json", "json", tmp_path / "out", "generateSchema=true")
-    (tmp_path / "out" / "dirdef").rename(tmp_path / "dirdef")
-    page = (Path(frames.__file__).parents[1] / "docs" / "dataframes.md").read_text(encoding="utf-8")
-    reading = page.partition("\n## Writing\n")[0]
-    examples = re.findall(r"^```python\n(.*?)^```", reading, re.MULTILINE | re.DOTALL)
-    assert len(examples) == 6
-    names: dict[str, Any] = {"spark": spark}
-    for example in examples:
-        here = re.sub(r'"(changes/|dirdef/|state|operations)"', rf'"{tmp_path}/\1"', example)  # Spark started elsewhere
-        exec(here, names)
-    assert "+-----" in capsys.readouterr().out
-    assert names["orders"].count() == names["changes"].isStreaming * len(STORY)
-    assert names["inserts"].count() == sum(item.op == "I" for item in STORY)
-    assert spark.read.parquet(str(tmp_path / "operations")).count() == len(STORY)

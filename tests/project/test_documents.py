@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -34,21 +32,17 @@ from ggfmt.diagnostics.diagnostic import (
     MissingFileError,
     UsageError,
 )
+from ggfmt.diagnostics.pages import page_of
 from ggfmt.formats import FORMATS
-from ggfmt.reading.runner import InProcess
-from ggfmt.sinks.messages.run import execute
 
 PAGES = {name: file.read_text(encoding="utf-8") for name, file in documents.documents().items()}
 README = PAGES["README.md"]
-ALL = "".join(PAGES.values())
 SAMPLE = ROOT / "samples" / "tcustord.json"
-MAX_OF_README = 15_000  # characters: it is to be read in one go
+MAX_OF_GUIDE = 80  # lines
+LONG_GUIDES = {"install"}  # it is a reference for all platforms, too
+MAX_OF_QUESTION = 110  # characters
+MAX_OF_README = 10_000  # bytes: it is to be read in one go
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
-FAILING = {  # what is shown because it fails
-    "validate-config samples/mistakes.properties": 1,
-    "run samples/tcustord.json -c samples/mistakes.properties -o out": 1,
-    "compare samples/rows.csv samples/dump.csv --key ID": 1,
-}
 PROGRAM: Any = typer.main.get_command(app)
 OPTIONS = {  # of each command, without old names
     name: {
@@ -59,27 +53,18 @@ OPTIONS = {  # of each command, without old names
     }
     for name, command in PROGRAM.commands.items()
 }
-BLOCKS = [
-    pytest.param(block, id=f"{name}-{number}")
-    for name, text in PAGES.items()
-    for number, block in enumerate(documents.shell_blocks(text))
-    if documents.ggfmt_commands(block)
-]
+
+
+def without_output(text: str) -> str:
+    """A page without what commands print, and without examples of mistakes."""
+    return re.sub(r"```(?:text|diff)\n.*?```", "", text, flags=re.DOTALL)
 
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current directory, with what comes with ggfmt, and inputs of some formats as commands name them."""
+    """The current directory, with what comes with ggfmt."""
     for name in ("samples", "conf"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    lines = SAMPLE.read_bytes().splitlines(keepends=True)
-    (tmp_path / "changes").mkdir()
-    (tmp_path / "changes" / "tc000000000.json").write_bytes(b"".join(lines[:6]))
-    (tmp_path / "changes" / "tc000000001.json.gz").write_bytes(gzip.compress(b"".join(lines[6:])))
-    (tmp_path / "text").mkdir()
-    shown = documents.blocks(ALL)["messages delimitedtext"].split("```")[1].removeprefix("text\n")
-    (tmp_path / "text" / "orders.txt").write_text(shown, encoding="utf-8")
-    execute(documents._settings("avro_op_ocf", str(tmp_path / "avro")), InProcess)
     monkeypatch.chdir(tmp_path)
     with documents.without_spark():
         yield tmp_path
@@ -95,14 +80,14 @@ def test_generated_parts_are_fresh() -> None:
 @pytest.mark.parametrize(
     ("page", "title", "name", "value"),
     [
-        ("doctor.md", "doctor", "VERSION", "99.0"),
-        ("doctor.md", "doctor", "OLDEST_JAVA", 99),
-        ("limits.md", "refused-formats", "ADAPTER_FORMATS", ("csv",)),
-        ("limits.md", "refused-formats", "GOLDENGATE_FORMATS", ()),
-        ("options.md", "charsets", "refusal", lambda name: None if name == "UTF-8" else "why"),
-        ("options.md", "charsets", "can_decode", lambda name: True),
-        ("metadata.md", "template-formats", "FORMATS", {"xml": FORMATS["xml"]}),
-        ("limits.md", "unsplit", "FORMATS", {"json": FORMATS["json"]}),
+        ("reference/doctor.md", "doctor", "VERSION", "99.0"),
+        ("reference/doctor.md", "doctor", "OLDEST_JAVA", 99),
+        ("reference/limits.md", "refused-formats", "ADAPTER_FORMATS", ("csv",)),
+        ("reference/limits.md", "refused-formats", "GOLDENGATE_FORMATS", ()),
+        ("reference/options.md", "charsets", "refusal", lambda name: None if name == "UTF-8" else "why"),
+        ("reference/options.md", "charsets", "can_decode", lambda name: True),
+        ("reference/metadata.md", "template-formats", "FORMATS", {"xml": FORMATS["xml"]}),
+        ("reference/limits.md", "unsplit", "FORMATS", {"json": FORMATS["json"]}),
     ],
 )
 def test_facts_of_pages_follow_the_declarations(
@@ -116,7 +101,7 @@ def test_facts_of_pages_follow_the_declarations(
 
 def test_formats_that_pages_call_refused_are_refused(tmp_path: Path) -> None:
     """And no page says so of one that ggfmt writes."""
-    body = documents.blocks(PAGES["ggfmt/docs/limits.md"])["refused-formats"]
+    body = documents.blocks(PAGES["ggfmt/docs/reference/limits.md"])["refused-formats"]
     refused = re.findall(r"`(\w+)`", body)
     assert refused
     for name in refused:
@@ -149,7 +134,7 @@ def test_every_format_has_its_options_losses_and_messages_on_its_page() -> None:
         page, text = docs.aliases()[name]
         titles = documents.blocks(PAGES[f"ggfmt/docs/{page.path}"])
         assert text == page.text
-        assert page.path.startswith("formats/")
+        assert page.is_of_formats
         assert f"options {name}" in titles
         shown = name.removesuffix("_ocf")
         of_written = {f"losses {name}", f"messages {documents._SHOWN_AS.get(shown, shown)}"}
@@ -174,7 +159,8 @@ def test_every_code_has_an_anchor(code: str) -> None:
     text = docs.find(code)
     assert text is not None
     assert text.startswith(f"### {code}\n")
-    assert CODES[code].explanation in text
+    assert documents.brief(CODES[code].explanation) in text
+    assert docs.pages()[page_of(code)].title in text
     assert len(re.findall("^### ", text, re.MULTILINE)) == 1
 
 
@@ -194,17 +180,20 @@ def test_every_link_leads_to_a_file_and_an_anchor(name: str) -> None:
             continue
         path, _, anchor = target.partition("#")
         file = here.parent / path if path else here
+        if file.suffix == ".svg":
+            assert file.is_file(), target
+            continue
         assert file.is_file(), target
         assert not anchor or anchor in _anchors(file), target
 
 
 def test_a_link_that_leads_nowhere_would_be_seen() -> None:
-    assert "gg205" in _anchors(documents.DOCS / "codes.md")
-    assert "handler-properties-of-every-handler" in _anchors(documents.DOCS / "options.md")
-    assert "gg999" not in _anchors(documents.DOCS / "codes.md")
+    assert "gg205" in _anchors(documents.DOCS / "reference" / "codes.md")
+    assert "handler-properties-of-every-handler" in _anchors(documents.DOCS / "reference" / "options.md")
+    assert "gg999" not in _anchors(documents.DOCS / "reference" / "codes.md")
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "README.md"])
+@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("ggfmt/")])
 def test_pages_stand_alone_in_the_package(name: str) -> None:
     """They are shipped without the project around them: links stay between them."""
     for target in re.findall(r"\]\(([^):]+)\)", PAGES[name]):
@@ -212,15 +201,15 @@ def test_pages_stand_alone_in_the_package(name: str) -> None:
 
 
 def test_every_file_named_exists() -> None:
-    words = re.findall(r"[\w./-]+", re.sub(r"```text\n.*?```", "", ALL, flags=re.DOTALL))
+    words = re.findall(r"[\w./@-]+", "".join(map(without_output, PAGES.values())))  # `@ggfmt/` is a stage of Snowflake
     ours = {word.rstrip(".") for word in words if re.match(r"(samples|conf|tests|ggfmt|\.ci)/", word)}
     assert {"samples/tcustord.json", "conf/json.properties", ".ci/run"} <= ours
-    assert [name for name in sorted(ours) if not (ROOT / name).exists()] == []
+    made = {"conf/orders.properties"}  # by commands of the pages that name it
+    assert {name for name in ours if not (ROOT / name).exists()} == made
 
 
 def test_every_command_and_option_that_is_named_exists() -> None:
-    prose = re.sub(r"```text\n.*?```", "", ALL, flags=re.DOTALL)
-    named = set(re.findall(r"`ggfmt ([a-z][a-z-]+)", prose))
+    named = set(re.findall(r"`ggfmt ([a-z][a-z-]+)", "".join(map(without_output, PAGES.values()))))
     assert {"run", "docs", "init", "validate-config"} <= named <= OPTIONS.keys()
     common = {"--help", "--version", "--log-level", "--log-format", "--install-completion", "--show-completion"}
     foreign = {
@@ -232,15 +221,25 @@ def test_every_command_and_option_that_is_named_exists() -> None:
         "--environments",
         "--screenshots",
         "--conf",
+        "--side",
+        "--record",
         "--files",
         "--py-files",
-    }  # of pytest, of tests/ and of spark-submit
-    assert set(re.findall(r"`(--[a-z][a-z-]+)", prose)) <= set().union(*OPTIONS.values(), common, foreign)
+        "--goldengate",
+        "--no-deps",
+        "--force-reinstall",
+    }  # of pytest, of tests/, of spark-submit and of pip
+    known = set().union(*OPTIONS.values(), common, foreign)
+    named_of = {name: set(re.findall(r"`(--[a-z][a-z-]+)", without_output(text))) for name, text in PAGES.items()}
+    unknown = {name: options - known for name, options in named_of.items() if options - known}
+    old = {"--primary-keys", "--strict-fidelity", "--json"}  # in the table of old names
+    assert unknown == {"ggfmt/docs/how-to/upgrade.md": old}
 
 
 def test_the_names_of_the_developers_documents_are_those_of_the_code() -> None:
     code = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "ggfmt").rglob("*.py"))
-    prose = "".join(PAGES[f"ggfmt/docs/{name}.md"] for name in ("vocabulary", "development", "extending"))
+    names = ("reference/glossary", *(f"contribute/{name}" for name in docs.SECTIONS["Contribute"]))
+    prose = "".join(PAGES[f"ggfmt/docs/{name}.md"] for name in names)
     named = set(re.findall(r"`([A-Z][a-z]+[A-Z]\w+|[A-Z]+_[A-Z]+)`", prose))
     assert {"SchemaChange", "WriteSupport", "WRITE_SIDES"} <= named
     assert [name for name in sorted(named) if not re.search(rf"^(?:class )?{name}\b", code, re.MULTILINE)] == []
@@ -253,7 +252,7 @@ def test_the_names_of_the_developers_documents_are_those_of_the_code() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len(README) <= MAX_OF_README
+    assert len(README.encode()) <= MAX_OF_README
 
 
 def test_the_readme_opens_with_setting_up_and_testing() -> None:
@@ -264,17 +263,37 @@ def test_the_readme_opens_with_setting_up_and_testing() -> None:
     assert second == ".venv/bin/pip install -q -e '.[java,test]' && .venv/bin/python -m pytest\n"
 
 
-def test_the_readme_leads_to_every_page() -> None:
-    linked = set(re.findall(r"\]\(ggfmt/docs/([\w/]+\.md)", README))
-    assert linked == {page.path for page in docs.pages().values() if "/" not in page.path}
-    formats = set(re.findall(r"\]\((formats/\w+\.md)", PAGES["ggfmt/docs/formats.md"]))
-    assert formats == {page.path for page in docs.pages().values() if "/" in page.path}
+def test_every_page_is_in_the_table_of_contents() -> None:
+    listed = [topic for topics in docs.SECTIONS.values() for topic in topics]
+    files = {path.stem: path for path in documents.DOCS.rglob("*.md")}
+    assert len(listed) == len(set(listed)) and len(files) == len(list(documents.DOCS.rglob("*.md")))
+    of_formats = {topic for topic, page in docs.pages().items() if page.is_of_formats}
+    assert {*listed, *of_formats} == files.keys()
+    formats = set(re.findall(r"\]\(formats/(\w+)\.md", PAGES["ggfmt/docs/reference/formats.md"]))
+    assert formats == of_formats
+
+
+KINDS = {"tutorial", "how-to", "reference", "explanation", "contribute"}
+
+
+@pytest.mark.parametrize("topic", docs.pages())
+def test_a_page_has_the_form_of_its_kind(topic: str) -> None:
+    page = docs.pages()[topic]
+    assert page.path.split("/")[0] in KINDS
+    assert page.summary.endswith("?"), "a page begins with the question that it answers"
+    assert len(page.summary) <= MAX_OF_QUESTION, page.summary
+    if page.path.startswith("how-to/") and topic not in LONG_GUIDES:
+        assert page.text.count("\n") <= MAX_OF_GUIDE
+
+
+def test_every_code_has_a_page() -> None:
+    assert [code for code in CODES if page_of(code) not in docs.pages()] == []
 
 
 def test_the_exit_codes_have_one_table() -> None:
     tables = [name for name, text in PAGES.items() if "\n| Code | Meaning |\n" in text]
-    assert tables == ["ggfmt/docs/output.md"]
-    assert "ggfmt/docs/output.md#exit-codes" in README
+    assert tables == ["ggfmt/docs/reference/output.md"]
+    assert "ggfmt/docs/reference/output.md#exit-codes" in README
     errors = {kind.exit_code for kind in (ConfigurationError, MissingFileError, UsageError, Abend, CommittedWithErrors)}
     signals = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE, signal.SIGTERM)}
     assert errors | signals | {0, 4} == set(EXIT_CODES)
@@ -292,42 +311,7 @@ def test_the_first_command_runs(checkout: Path) -> None:
     written = [line for file in sorted((checkout / "out" / "json").rglob("*.json")) for line in file.open("rb")]
     assert len(written) == 14
     assert {path.name for path in (checkout / "out").iterdir()} == {"_SUCCESS", "_ggfmt", "dirdef", "json"}
-    assert sorted(path.name for path in checkout.iterdir()) == ["avro", "changes", "conf", "out", "samples", "text"]
-
-
-# What pages show
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_every_command_of_a_page_runs(block: str, checkout: Path) -> None:
-    for arguments in documents.ggfmt_commands(block):
-        if arguments[0] == "consolidate":  # of tables that have keys; see `rows/test_command.py`
-            continue
-        code, output = documents.called(arguments)
-        assert code == FAILING.get(shlex.join(arguments), 0), f"ggfmt {shlex.join(arguments)}\n{output}"
-
-
-def test_every_example_for_programs_runs(checkout: Path) -> None:
-    """One after the other, as in a notebook."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGES["ggfmt/docs/python.md"], re.DOTALL)
-    assert len(blocks) == 6
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(block, names)
-    assert (checkout / "out" / "rows").is_dir()
-
-
-def test_the_findings_shown_are_the_findings_printed(tmp_path: Path) -> None:
-    page = PAGES["ggfmt/docs/checking.md"]
-    file, shown = (re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("properties", "text"))
-    assert file is not None
-    assert shown is not None
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "json.properties").write_text(file[1], encoding="utf-8")
-    program = [sys.executable, "-m", "ggfmt", "validate-config", "conf/json.properties"]
-    ended = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
-    assert ended.stdout == shown[1]
-    assert all(line in page for line in ended.stderr.splitlines())
+    assert sorted(path.name for path in checkout.iterdir()) == ["conf", "out", "samples"]
 
 
 def test_what_ci_needs_is_there() -> None:

@@ -185,7 +185,7 @@ print(json.dumps([content(Path(name), "h").decode() for name in ("one", "two")])
 @pytest.fixture
 def toy_rows(monkeypatch: pytest.MonkeyPatch) -> str:
     """The dialect of the page `extending`, as a format."""
-    page = (ROOT / "ggfmt/docs/extending.md").read_text(encoding="utf-8")
+    page = (ROOT / "ggfmt/docs/contribute/extending.md").read_text(encoding="utf-8")
     code = next(
         block for block in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE) if "ToyRow" in block
     )

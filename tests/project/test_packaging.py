@@ -106,7 +106,8 @@ def test_links_of_the_package_page_lead_to_pages() -> None:
     address = "https://example.org/ggfmt"
     targets = re.findall(r"\]\(([^)]+)\)", package_page(f"{address}/"))
     ours = [target.removeprefix(f"{address}/") for target in targets if target.startswith(f"{address}/")]
-    assert len(ours) == README.count("](ggfmt/docs/") > 30
+    assert len(ours) == len(re.findall(r"\]\(ggfmt/docs/[\w/-]+\.md", README)) > 20
+    assert "![" not in package_page(address), "a picture of the repository is on no package page"
     assert [target for target in ours if not (ROOT / "ggfmt" / "docs" / target.partition("#")[0]).is_file()] == []
     assert [target for target in targets if not target.startswith("https://")] == []
 
@@ -114,10 +115,10 @@ def test_links_of_the_package_page_lead_to_pages() -> None:
 def test_without_an_address_the_package_page_names_commands() -> None:
     page = package_page(None)
     assert [target for target in re.findall(r"\]\(([^)]+)\)", page) if not target.startswith("https://")] == []
-    named = set(re.findall(r"`ggfmt docs (\w+)`", page)) - {"TOPIC", "GG205", "canal_json"}
-    assert named == {name for name, found in docs.pages().items() if "/" not in found.path}
-    assert "More: `ggfmt docs preview`." in page
-    assert "| Rows from changes (`ggfmt docs consolidation`) |" in page
+    named = set(re.findall(r"\(`ggfmt docs ([\w-]+)`\)", page))
+    assert named <= docs.pages().keys()
+    assert len(named) > 20
+    assert "First run (`ggfmt docs first-run`)" in page
 
 
 def test_a_build_makes_the_package_page_and_removes_kernels_of_one_python(tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ def test_outputs_in_a_store(
     with fs.open_output_stream("chained/a b/y1/_ggfmt/journal.json") as stream:
         stream.write(b"{}")
     for given in (top, f"{top}/j", f"{top}/j/*/*/*"):
-        assert "the commit of a run to `s3://chained/a b/y1` is not ended" in refused(given)
+        assert "the commit of a run to `s3://chained/a b/y1` is not finished" in refused(given)
 
 
 def test_what_may_not_be_read_above_an_input_does_not_matter(

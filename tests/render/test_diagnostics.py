@@ -68,6 +68,7 @@ HOSTILE = Diagnostic(
     "a\r\n##[error]b",
     "\ud83d\x07",
 )
+PAGE = "page: ggfmt docs check-handler-files\n"  # that of the first findings above
 
 # Names of files are bytes, of which those that are no text become halves of surrogate pairs.
 FILES = st.binary(min_size=1, max_size=8).map(os.fsdecode)
@@ -221,15 +222,16 @@ def test_colour_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     file, terminal = Stream("utf-8", False), Stream("utf-8", True)
     print_diagnostics([ERROR], file)
     print_diagnostics([ERROR], terminal)
-    assert file.content() == diagnostics_text([ERROR])
+    assert file.content() == diagnostics_text([ERROR]) + PAGE
     assert "\x1b[1;31merror[GG103]\x1b[0m" in terminal.content()
-    assert terminal.content().count("\n") == 4
+    assert terminal.content().endswith(f"\n{PAGE}")
+    assert terminal.content().count("\n") == 5
 
 
 def test_an_encoding_that_lacks_a_character() -> None:
     stream = Stream("ascii", False)
     print_diagnostics([Diagnostic("GG101", "`密`")], stream)
-    assert stream.content() == "warning[GG101] `\\u5bc6`\n"
+    assert stream.content() == f"warning[GG101] `\\u5bc6`\n{PAGE}"
 
 
 def test_a_narrow_terminal_gets_shorter_source_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +241,7 @@ def test_a_narrow_terminal_gets_shorter_source_lines(monkeypatch: pytest.MonkeyP
     terminal = Stream("utf-8", True)
     print_diagnostics([Diagnostic("GG103", "x", Span("f", 7, 101, 4, "a" * 100 + "HERE" + "b" * 100))], terminal)
     assert re.sub("\x1b\\[1?m|\x1b\\[0m", "", terminal.content()) == (
-        "f:7:101: error[GG103] x\n  7 | ..." + "a" * 14 + "HERE" + "b" * 10 + "...\n    | " + " " * 17 + "^^^^\n"
+        "f:7:101: error[GG103] x\n  7 | ..." + "a" * 14 + "HERE" + "b" * 10 + "...\n    | " + " " * 17 + "^^^^\n" + PAGE
     )
 
 
@@ -275,13 +277,14 @@ def test_json() -> None:
             "severity": "error",
             "message": ERROR.message,
             "help": ERROR.help,
+            "page": "check-handler-files",
             "file": "conf/json.properties",
             "line": 7,
             "column": 38,
             "length": 10,
             "source": "gg.handler.k.format.pkUpdateHandling=del-insert",
         },
-        {"code": "GG301", "severity": "error", "message": "x", "file": "f", "offset": 7},
+        {"code": "GG301", "severity": "error", "message": "x", "page": "handle-bad-records", "file": "f", "offset": 7},
     ]
     assert json.loads(diagnostics_json([])) == []
     assert json.loads(diagnostics_json([RENAMED]))[0]["fix"] == "gg.handler.k.mode"
@@ -291,6 +294,7 @@ def test_json() -> None:
         "message": "50%\n::error::`]]>\x1b[31m\\ud800`",
         "help": "a\r\n##[error]b",
         "fix": "\\ud83d\x07",
+        "page": "check-handler-files",
         "file": "%a,b:c\n",
         "line": 1,
         "column": 2,
@@ -409,7 +413,8 @@ def test_the_rules_of_sarif_are_the_codes() -> None:
         "shortDescription": {"text": CODES["GG103"].title},
         "fullDescription": {"text": CODES["GG103"].explanation},
         "help": {
-            "text": f"{CODES['GG103'].explanation} `ggfmt docs GG103` shows an example.",
+            "text": f"{CODES['GG103'].explanation} `ggfmt docs GG103` shows an example, "
+            "`ggfmt docs check-handler-files` what to do.",
             "markdown": docs.find("GG103"),
         },
         "defaultConfiguration": {"level": "error"},

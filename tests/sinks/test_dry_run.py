@@ -77,7 +77,7 @@ def test_what_is_replaced_is_counted_and_stays(planned: Planned, tmp_path: Path)
     code, plan, _ = planned(*told, "--mode", "overwrite")
     assert (code, "/out/j, in place of 2 files\n" in plan) == (0, True)
     code, plan, _ = planned(*told, "--mode", "append")
-    assert (code, "/out/j, beside what is there\n" in plan) == (0, True)
+    assert (code, "/out/j, beside the existing output\n" in plan) == (0, True)
     code, plan, errors = planned(*told)
     assert (code, plan) == (2, "")
     assert "error[GG501] the output directory already holds output" in errors

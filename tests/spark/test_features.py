@@ -16,7 +16,7 @@ from ggfmt.spark.jvm import _own_defaults
 
 
 def test_what_a_spark_lacks() -> None:
-    assert lacking("3.5.9") == "no data frames (Spark 4.0), no streams (Spark 4.2)"
+    assert lacking("3.5.9") == "no DataFrames (Spark 4.0), no streams (Spark 4.2)"
     assert lacking("4.0.1") == "no streams (Spark 4.2)"
     assert lacking("4.2.0") == lacking("5.0.0") == lacking("of a vendor") == ""
 
@@ -25,7 +25,7 @@ def test_what_a_spark_lacks() -> None:
 def test_data_frames_ask_for_a_later_spark(function: str) -> None:
     spark: Any = SimpleNamespace(version="3.5.9")
     table = {} if function == "read" else {"table": "GG.T"}
-    with pytest.raises(UsageError, match=r"this is Spark 3\.5\.9, and data frames need Spark 4\.0") as refused:
+    with pytest.raises(UsageError, match=r"this is Spark 3\.5\.9, and DataFrames need Spark 4\.0") as refused:
         getattr(ggfmt, function)(spark, "changes", **table)
     assert refused.value.diagnostics[0].code == "GG531"
     with pytest.raises(UsageError, match="GG531"):

@@ -10,17 +10,18 @@ A generated part stands between `<!-- generated: KIND SUBJECT -->` and `<!-- /ge
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import inspect
 import io
 import json
 import logging
-import os
+import posixpath
 import re
 import shlex
-import shutil
 import sys
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -43,8 +44,9 @@ from ggfmt.config.handler_file import handler_file
 from ggfmt.config.handler_types import COMMON, HANDLER_TYPES, Formats, PropertySet
 from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
-from ggfmt.diagnostics.codes import CODES
+from ggfmt.diagnostics.codes import CODES, Code
 from ggfmt.diagnostics.diagnostic import EXIT_CODES, GgfmtError
+from ggfmt.diagnostics.pages import page_of
 from ggfmt.doctor.finding import Finding, State
 from ggfmt.formats import FORMATS
 from ggfmt.formats.dts.schema import record_schema
@@ -64,7 +66,7 @@ from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.render.diagnostics import diagnostics_text
 from ggfmt.render.doctor import findings_text
-from ggfmt.render.fidelity import loss_list, loss_table, matrix_part
+from ggfmt.render.fidelity import loss_list, matrix_part
 from ggfmt.sinks.messages.preparation import make_targets
 from ggfmt.sinks.messages.report import field_summary
 from ggfmt.sinks.messages.run import RunSettings, execute
@@ -95,7 +97,7 @@ _NO_OTHER_FILES = {
 
 def documents() -> dict[str, Path]:
     """All files that are documents, by what they are called relative to the project."""
-    files = [README, *sorted(DOCS.rglob("*.md"))]
+    files = [README, ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
     return {str(file.relative_to(ROOT)): file for file in files}
 
 
@@ -213,14 +215,32 @@ def _commands(_: str) -> str:
     return "\n".join(parts)
 
 
+def brief(explanation: str, limit: int = 30) -> str:
+    """Return the first sentences of an explanation, up to this number of words; at least one."""
+    first, *others = re.split(r"(?<=[.?]) (?=[A-Z`])", explanation)
+    for sentence in others:
+        if len(f"{first} {sentence}".split()) > limit:
+            break
+        first += f" {sentence}"
+    return first
+
+
 def _codes(_: str) -> str:
+    """Each code with one line and an example; `ggfmt explain` has the whole explanation."""
     parts = []
     for name, code in CODES.items():
-        title = code.title[0].upper() + code.title[1:]
-        parts.append(f"### {name}\n\n**{title}** ({code.severity.value}). {code.explanation}\n")
-        for label, lines in (("Before", code.before), ("After", code.after)):
-            parts.append(f"{label}:\n\n```text\n{lines}\n```\n")
+        title, page = code.title[0].upper() + code.title[1:], docs.pages()[page_of(name)]
+        link = f"[{page.title}]({posixpath.relpath(page.path, 'reference')})"
+        parts.append(f"### {name}\n\n**{title}** ({code.severity.value}). {brief(code.explanation)} {link}\n")
+        parts.append(f"```diff\n{''.join(_corrected(code))}```\n")
     return "\n".join(parts)
+
+
+def _corrected(code: Code) -> Iterator[str]:
+    """Yield the lines of an example before and after it is corrected, as `diff` shows them."""
+    for line in difflib.ndiff(code.before.splitlines(), code.after.splitlines()):
+        if line[0] != "?":
+            yield f"{line[0]}{line[2:]}".rstrip() + "\n"
 
 
 def _settings(subject: str, output: str) -> RunSettings:
@@ -252,12 +272,6 @@ def _messages(subject: str) -> str:
         return f"```text\n{shown.rstrip()}\n```\n"
 
 
-def _excerpt(subject: str) -> str:
-    """The first two messages, cut to the width of a page."""
-    lines = [line if len(line) <= 120 else f"{line[:117]}..." for line in _messages(subject).splitlines()]
-    return "\n".join((*lines[:3], "...", "```")) + "\n"
-
-
 def _decoded(file: Path, settings: RunSettings) -> str:
     (handler,) = (target.settings for target in make_targets(settings))
     assert settings.definitions is not None
@@ -285,20 +299,15 @@ def _dts_records(file: Path) -> str:
 
 def _steps(_: str) -> str:
     rows = "".join(f"| `{step}` | {what} |\n" for step, what in STEPS.items())
-    return f"| Step | What it is |\n| --- | --- |\n{rows}"
+    return f"| Step | Meaning |\n| --- | --- |\n{rows}"
 
 
 def _exit_codes(_: str) -> str:
-    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in EXIT_CODES.items())
-    return f"| Code | Meaning |\n| --- | --- |\n{rows}"
+    return _table(("Code", "Meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])
 
 
 def _losses(subject: str) -> str:
     return loss_list(subject)
-
-
-def _fidelity(_: str) -> str:
-    return loss_table()
 
 
 def _matrix(_: str) -> str:
@@ -313,7 +322,7 @@ def _formats(subject: str) -> str:
         abilities = (("yes" if part is not None else "") for part in (format.reads, format.writes))
         link = f"[`{name}`]({subject}{page.path.rpartition('/')[2]})"
         rows.append((link, *abilities, format.schema_kind or "", format.doc))
-    return _table(("Format", "Read", "Written", "Schemas", "What it is"), rows)
+    return _table(("Format", "Read", "Written", "Schemas", "Description"), rows)
 
 
 def _types(_: str) -> str:
@@ -384,18 +393,8 @@ def _keywords(_: str) -> str:
         doc = keyword.doc + (f"; the argument is {keyword.argument}" if keyword.argument else "")
         doc += f". Refused: {keyword.refused}" if keyword.refused else ""
         tokens = ", ".join(f"`{name}`" for name in keyword.tokens)
-        rows.append((f"`{form}`", _sentence(doc), tokens, "remembered" if keyword.assumed else "seen"))
+        rows.append((f"`{form}`", _sentence(doc), tokens, "assumed" if keyword.assumed else "documented"))
     return _table(("Item", "Value", "From the tokens", "Known"), rows)
-
-
-def _topics(_: str) -> str:
-    """All pages but those of single formats, with links from the project's directory."""
-    rows = [
-        (f"[{page.title}](ggfmt/docs/{page.path})", page.summary)
-        for page in docs.pages().values()
-        if "/" not in page.path
-    ]
-    return _table(("Page", "What it tells"), rows)
 
 
 def _about(subject: str) -> str:
@@ -403,28 +402,6 @@ def _about(subject: str) -> str:
     text = inspect.getdoc(importlib.import_module(f"ggfmt.formats.{subject}"))
     assert text is not None
     return text.partition("\n\n")[2] + "\n"
-
-
-def _output(subject: str) -> str:
-    """A command and some lines of what it prints: `[:7] preview samples/tcustord.json ...`."""
-    which, _, command = subject.partition(" ")
-    first, last = (int(number) if number else None for number in which.strip("[]").split(":"))
-    before = Path.cwd()
-    with tempfile.TemporaryDirectory() as directory:
-        for name in ("samples", "conf"):
-            shutil.copytree(ROOT / name, Path(directory) / name)
-        os.chdir(directory)
-        try:
-            _, text = called(shlex.split(command))
-        finally:
-            os.chdir(before)
-    text = re.sub(r"(?m)^[0-9:]{8} (?=[A-Z]+ )", "18:30:51 ", text)  # what differs from run to run
-    text = text.replace(os.path.realpath(directory), "/data")
-    text = re.sub(r"in [0-9.]+ s, [0-9,]+ operations/s", "in 4.2 s, 3 operations/s", text)
-    lines = text.splitlines()
-    shown = lines[slice(first, last)]
-    shown = ["..."] * bool(first) + shown + ["..."] * bool(last)
-    return f"```bash\nggfmt {command}\n```\n\n```text\n{chr(10).join(shown)}\n```\n"
 
 
 def _summary(_: str) -> str:
@@ -435,7 +412,7 @@ def _summary(_: str) -> str:
 
 
 def _writing(_: str) -> str:
-    return _table(("Option", "What it is"), [(f"`{name}`", text) for name, text in OPTIONS.items()])
+    return _table(("Option", "Meaning"), [(f"`{name}`", text) for name, text in OPTIONS.items()])
 
 
 def _spark_features(subject: str) -> str:
@@ -450,13 +427,13 @@ def _required(subject: str) -> str:
     assert listed is not None
     found = re.findall(r'^ *"([^"]+)"', listed[1], re.M)
     words = " ".join(f"'{entry}'" for entry in found if not entry.startswith("pyspark") and ";" not in entry)
-    return f"```bash\npip install --no-deps ggfmt\npip install {words}\n```"
+    return f"```bash\npip install {words}\n```\n"
 
 
 def _kernels(subject: str) -> str:
     """What it costs to have no kernels."""
     assert subject == "cost"
-    return f"Without native kernels, {COST}. All results are the same."
+    return "\n".join(textwrap.wrap(f"Without native kernels, {COST}. All results are the same.", 118)) + "\n"
 
 
 def _named(names: Sequence[str]) -> str:
@@ -505,16 +482,21 @@ def _unsplit(_: str) -> str:
             request = ScanRequest([str(file)], name, source)
             (planned,) = Scan(request, request.list()).inputs
             found += [] if planned.layout.splittable else [name]
-    return f"One task reads a whole file of {_named(found)}.\n"
+    return f"One task reads each file of these formats: {_named(found)}.\n"
 
 
 def _charsets(_: str) -> str:
     refused = [name for name in aliases() if refusal(name)]
     unread = [name for name in aliases() if name not in refused and not can_decode(name)]
     return (
-        f"ggfmt refuses the charsets {_named(refused)}.\n\nggfmt writes these charsets, but does not read them: "
-        f"{_named(unread)}.\n"
+        f"ggfmt refuses these charsets:\n\n{_listed(refused)}\n\n"
+        f"ggfmt writes these charsets, but does not read them:\n\n{_listed(unread)}\n"
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Show names in a table of one cell."""
+    return _table(("Charsets",), [(_named(names),)]).rstrip()
 
 
 def _doctor(_: str) -> str:
@@ -548,9 +530,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "codes": _codes,
     "commands": _commands,
     "doctor": _doctor,
-    "excerpt": _excerpt,
     "exit-codes": _exit_codes,
-    "fidelity": _fidelity,
     "formats": _formats,
     "losses": _losses,
     "matrix": _matrix,
@@ -558,7 +538,6 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "keywords": _keywords,
     "messages": _messages,
     "options": _options,
-    "output": _output,
     "reading": _reading,
     "refused-formats": _refused_formats,
     "required": _required,
@@ -567,7 +546,6 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "steps": _steps,
     "summary": _summary,
     "template-formats": _template_formats,
-    "topics": _topics,
     "properties": _properties,
     "event-handlers": _event_handlers,
     "targets": _targets,

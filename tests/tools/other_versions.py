@@ -30,7 +30,7 @@ TESTED = [
     *("tests/spark/test_runs.py", "tests/rows/test_known_rows.py"),
     *("tests/rows/test_command.py", "tests/end_to_end/test_runs_without_spark.py"),
 ]
-EXAMPLES = "tests/project/test_python_examples.py"
+PAGES = "tests/project/test_pages.py"
 # What tests need besides; numpy, since Arrow 18 has no limit that says with which it works.
 WITH = [
     "pytest>=8",
@@ -67,7 +67,7 @@ def main(kind: str, directory: str, arguments: list[str]) -> int:
     python = str(Path(directory) / "bin" / "python")
     subprocess.run([python, "-m", "pip", "install", "-q", *requirements(kind)], check=True)
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "-e", str(ROOT)], check=True)
-    calls = [arguments] if arguments else [["-n", "2", *TESTED], ["-m", "long", "-n", "1", EXAMPLES]]
+    calls = [arguments] if arguments else [["-n", "2", *TESTED], ["-m", "long", "-n", "1", PAGES]]
     return max(subprocess.run([python, "-m", "pytest", "-q", *call], cwd=ROOT).returncode for call in calls)
 
 

@@ -9,12 +9,10 @@ is 1 if one failed. This is no part of the standard tests, as a browser is none 
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +20,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from browsers import SCROLL_WIDTH, WORST_CONTRAST, browser_arguments, chromium, opened, run_checks
+from playwright.sync_api import Browser, Page
 from reports import NAMES, changed, hostile_output, output
 
 from ggfmt.java.text import visible
@@ -55,20 +54,11 @@ class Pages:
 
     @contextmanager
     def window(self, name: str, width: int = 1280, scheme: Any = "light", script: bool = True) -> Iterator[Page]:
-        """A window with the page, from `file:`. It fails if the page asks for anything, or tells of an error."""
-        context = self.browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
-        )
-        told: list[str] = []
-        with context.new_page() as window:
-            window.on("request", lambda request: told.append(request.url))
-            window.on("console", lambda message: told.append(message.text))
-            window.on("pageerror", lambda error: told.append(str(error)))
-            window.on("dialog", lambda dialog: told.append(f"dialog {dialog.message}"))
-            window.goto(self.files[name].as_uri())
+        """Open the page from `file:`. Fails if the page asks for anything else, or has a message."""
+        address = self.files[name].as_uri()
+        with opened(self.browser, address, width, scheme, script) as (window, events):
             yield window
-            assert told == [self.files[name].as_uri()], told
-        context.close()
+            assert (events.requests, events.messages) == ([address], [])
 
 
 def _grow(document: dict[str, Any]) -> None:
@@ -86,9 +76,9 @@ def every_page_loads_nothing_and_fits_every_window(pages: Pages) -> None:
     for name in pages.files:
         for width in WIDTHS:
             with pages.window(name, width) as window:
-                assert window.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+                assert window.evaluate(SCROLL_WIDTH) <= width, (name, width)
                 window.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
-                assert window.evaluate("document.documentElement.scrollWidth") <= width, (name, width, "open")
+                assert window.evaluate(SCROLL_WIDTH) <= width, (name, width, "open")
 
 
 def one_plot_is_shown_and_its_columns_have_colours(pages: Pages) -> None:
@@ -139,26 +129,11 @@ def labels_of_axes_do_not_overlap(pages: Pages) -> None:
 
 
 def text_can_be_read_in_both_themes(pages: Pages) -> None:
-    """A contrast of 4.5 to 1, by the formula of WCAG 2."""
-    contrast = """found => {
-      const parts = text => text.match(/[\\d.]+/g).map(Number);
-      const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-        .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, v, n) => sum + v * [0.2126, 0.7152, 0.0722][n], 0);
-      const behind = each => { for (; each; each = each.parentElement) {
-        const colour = parts(getComputedStyle(each).backgroundColor);
-        if (colour[3] !== 0) return colour;
-      } };
-      return found.map(each => {
-        const style = getComputedStyle(each), svg = each instanceof SVGElement;
-        const [a, b] = [light(parts(svg ? style.fill : style.color)), light(behind(each))];
-        return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), each.textContent.slice(0, 40)];
-      }).sort((one, other) => one[0] - other[0])[0];
-    }"""
+    """The least contrast that WCAG 2 allows is 4.5 to 1."""
     for scheme in ("light", "dark"):
         with pages.window("usual", scheme=scheme) as window:
             words = "h1, h2, h3, p, dt, dd, b, th, td, caption, summary, code, span, svg.wide text, .badge, footer p"
-            worst, text = window.eval_on_selector_all(words, contrast)
+            worst, text = window.eval_on_selector_all(words, WORST_CONTRAST)
             assert worst >= 4.5, (scheme, worst, text)
 
 
@@ -260,26 +235,13 @@ def take_pictures(pages: Pages, directory: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--chromium", type=Path, help="the browser to start; by default the one of playwright")
-    parser.add_argument("--screenshots", type=Path, metavar="DIRECTORY", help="keep pictures of the pages there")
-    given = parser.parse_args()
+    given = browser_arguments(__doc__).parse_args()
     logging.getLogger("ggfmt").addHandler(logging.NullHandler())
-    failed = 0
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(executable_path=given.chromium, args=["--no-sandbox"])
+    with chromium(given.chromium) as browser, tempfile.TemporaryDirectory() as folder:
         pages = Pages(browser, Path(folder))
-        for check in CHECKS:
-            try:
-                check(pages)
-                print(f"ok      {check.__name__}")
-            except Exception as error:
-                failed += 1
-                line = traceback.extract_tb(error.__traceback__)[1].lineno
-                print(f"FAILED  {check.__name__}, line {line}: {error}")
+        failed = run_checks(CHECKS, pages)
         if given.screenshots is not None:
             take_pictures(pages, given.screenshots)
-        browser.close()
     return 1 if failed else 0
 
 

@@ -117,7 +117,7 @@ class HandlerBuilder:
                 message = (
                     f"`{entry.key}` has no effect: a handler of the type `{of_type.handler_type}` has no formatter"
                 )
-                self._report("GG110", message, entry.key_span, f"what is written is `{of_type.name}`")
+                self._report("GG110", message, entry.key_span, f"remove it; the handler writes `{of_type.name}`")
 
     def _has_formatter(self, format_given: bool) -> bool:
         """Return whether a formatter makes the messages, and ggfmt knows which one."""
@@ -137,13 +137,13 @@ class HandlerBuilder:
         if not self.is_left_out:
             return
         if self.type is not None and self.type.own.find("format") is not None:
-            message = f"handlers of the type `{shown}` make messages of their own, which ggfmt does not write"
+            message = f"handlers of the type `{shown}` make messages in their own format, which ggfmt does not write"
             help = f"`ggfmt run` leaves `{self.name}` out"
         elif self.type is not None and self.type.formats is handler_types.Formats.NONE:
             message = f"handlers of the type `{shown}` have no formatter"
             help = f"`ggfmt run` leaves `{self.name}` out" + ("; its `format` has no effect" if format_given else "")
         else:
-            message = f"what a handler of the type `{shown}` writes without a `format` is not known"
+            message = f"the output of a handler of the type `{shown}` without a `format` is unknown"
             help = f"`ggfmt run` leaves `{self.name}` out; if it has a format, add `gg.handler.{self.name}.format`"
         self._report(LEFT_OUT, message, span, help)
 

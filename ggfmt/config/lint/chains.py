@@ -154,8 +154,8 @@ class EventHandlers:
             if block.type.work is Work.CONVERT:
                 converted = block.type.name
             if block.type.work is Work.NONE:
-                message = f"ggfmt does not carry out event handlers of the type `{block.type.name}`"
-                help = "the files stay as the handler before it leaves them"
+                message = f"ggfmt does not run event handlers of the type `{block.type.name}`"
+                help = "the files stay as the previous handler wrote them"
                 self._report("GG145", message, block.given["type"].value_span, help)
             found.append(_configured(block, block.type))
             entry = block.next

@@ -296,9 +296,9 @@ def placeholders(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
         at = entry.source.find(found[0], entry.value_column - 1)
         if at >= 0:
             span = replace(span, column=at + 1, length=len(found[0]))
-        what = "a placeholder" if entry.secret else f"`{visible(found[0])}`"
-        message = f"the value of `{entry.key}` has {what} in it, which stands for something else"
-        yield Diagnostic("GG129", message, span, "write what is meant")
+        what = "a placeholder" if entry.secret else f"the placeholder `{visible(found[0])}`"
+        message = f"the value of `{entry.key}` contains {what} instead of a real value"
+        yield Diagnostic("GG129", message, span, "replace the placeholder with the real value")
     yield from _event_handlers(entries)
 
 
@@ -309,8 +309,8 @@ def _event_handlers(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
     for entry, match in below:
         if not is_placeholder(match[1]) or match[1] in called or not others:
             continue
-        help = f"`{match[1]}` stands for the name of an event handler: write "
-        help += f"`gg.eventhandler.{others[0]}.{match[2]}`" if len(others) == 1 else "one that is there"
+        help = f"`{match[1]}` is a placeholder for the name of an event handler: write "
+        help += f"`gg.eventhandler.{others[0]}.{match[2]}`" if len(others) == 1 else "the name of one in this file"
         yield Diagnostic(
             "GG101", f"`{entry.key}` is never applied: it belongs to no event handler", entry.key_span, help
         )
@@ -378,7 +378,7 @@ class ConfigurationParser:
         if release is not None and is_later(release, LAST_OF_SEVERAL_HANDLERS) and len(listed) > 1:
             message = f"GoldenGate {manual_name(release)} runs one handler, and {len(listed)} are listed"
             place = list(listed.values())[1]
-            help = "give each handler a file and a Replicat of its own; ggfmt runs them all"
+            help = "give each handler a separate handler file and Replicat; ggfmt runs all handlers of this file"
             self._findings.append(Diagnostic("GG141", message, place, help, level=Severity.WARNING))
         self._findings += check_class_path(self._entries)
         self._findings += check_mark(self._marked)
@@ -639,9 +639,9 @@ class ConfigurationParser:
         near = None if off else nearest_handler(key.handler, listed)
         rewrite = None
         if is_placeholder(key.handler):
-            help = f"`{key.handler}` stands for the name of a handler: "
+            help = f"`{key.handler}` is a placeholder for the name of a handler: "
             if len(listed) > 1:
-                help += "write one that is listed"
+                help += "write the name of a listed one"
             else:
                 meant = f"gg.handler.{next(iter(listed))}.{key.rest}"
                 help += f"write `{meant}`"

@@ -74,7 +74,7 @@ class ReleaseFinding:
 def given_release(release: str, entry: Entry) -> ReleaseFinding:
     """Return the release that `ggfmt.compatibility` names."""
     where = "`--set`" if entry.file == SETTINGS else f"line {entry.line}"
-    return ReleaseFinding(release, f"release {manual_name(release)}, by `ggfmt.compatibility` in {where}", True)
+    return ReleaseFinding(release, f"release {manual_name(release)}, set by `ggfmt.compatibility` in {where}", True)
 
 
 def found_release(signs: Sequence[Sign]) -> ReleaseFinding:
@@ -91,19 +91,19 @@ def found_release(signs: Sequence[Sign]) -> ReleaseFinding:
     if newest is not None and newest.first == FIRST_RELEASE:
         newest = None
     chosen = (find_release(newest.first) if newest else None) or DEFAULT_RELEASE
-    assumed = f"{manual_name(chosen)} is assumed; {_CHANGE}"
+    assumed = f"ggfmt assumes {manual_name(chosen)}; {_CHANGE}"
     contradiction = None
     if newest is not None and oldest is not None and oldest.last is not None:
         if is_later(newest.first, oldest.last):
             contradiction = newest, oldest
         range = f"release {manual_name(newest.first)} to {manual_name(oldest.last)}"
         range = f"release {manual_name(newest.first)}" if newest.first == oldest.last or contradiction else range
-        reason = f"{range}, since {newest.where(several)} and {oldest.where(several)}; {assumed}"
+        reason = f"{range}, because {newest.where(several)} and {oldest.where(several)}; {assumed}"
     elif newest is not None:
-        since = f"release {manual_name(newest.first)} or later, since {newest.where(several)}"
-        reason = f"{since}; no later sign: {assumed}"
+        since = f"release {manual_name(newest.first)} or later, because {newest.where(several)}"
+        reason = f"{since}; {assumed}"
     elif oldest is not None and oldest.last is not None:
-        reason = f"release {manual_name(oldest.last)} or earlier, since {oldest.where(several)}; {assumed}"
+        reason = f"release {manual_name(oldest.last)} or earlier, because {oldest.where(several)}; {assumed}"
     else:
         reason = f"no property shows a release: {assumed}"
     return ReleaseFinding(chosen, reason, contradiction=contradiction)

@@ -233,7 +233,7 @@ BEFORE_NOT_SHOWN = Loss(
 BEFORE_OVERLAID = Loss(
     "before_overlaid",
     (Aspect.MISSING, Aspect.BEFORE),
-    "A column that the before image of an update lacks, and its after image has, is read as unchanged.",
+    "A column that is only in the after image of an update is read as unchanged.",
     "of before images, the value of the after image",
     part=True,
     note="missing from the before image, which will be read back as unchanged",
@@ -241,7 +241,7 @@ BEFORE_OVERLAID = Loss(
 UNCHANGED_BEFORE_AS_NONE = Loss(
     "unchanged_before_as_none",
     (Aspect.BEFORE,),
-    "A before image of an update in which no column differs from the after image is read as none.",
+    "If no column of a before image differs from the after image, the update is read without a before image.",
     "no before image where nothing changed",
     part=True,
     note="in a before image without a change, which will be read back as no before image",
@@ -249,21 +249,21 @@ UNCHANGED_BEFORE_AS_NONE = Loss(
 NO_BEFORE_AS_EMPTY = Loss(
     "no_before_as_empty",
     (Aspect.BEFORE,),
-    "An update without a before image is read as one whose before image has no columns.",
+    "An update without a before image is read as an update whose before image has no columns.",
     "a before image without columns",
     part=True,
 )
 EMPTY_BEFORE_AS_NONE = Loss(
     "empty_before_as_none",
     (Aspect.BEFORE,),
-    "A before image of an update that has no columns is read as none.",
+    "A before image without columns is read as no before image.",
     "no before image",
     part=True,
 )
 BEFORE_MISSING_AS_NULL = Loss(
     "before_missing_as_null",
     (Aspect.MISSING, Aspect.BEFORE),
-    "A column that only the before image of an update lacks is read as NULL.",
+    "A column that is missing only from the before image of an update is read as NULL.",
     "of before images, NULL where the after image has the column",
     part=True,
     note="missing from the before image, which will be read back as NULL",
@@ -271,7 +271,7 @@ BEFORE_MISSING_AS_NULL = Loss(
 BEFORE_NULL_AS_MISSING = Loss(
     "before_null_as_missing",
     (Aspect.NULL, Aspect.BEFORE),
-    "A NULL of the before image of an update is read as missing where the after image lacks the column.",
+    "A NULL in the before image of an update is read as missing if the after image lacks the column.",
     "of before images, missing where the after image lacks the column",
     part=True,
     note="NULL in the before image, which will be read back as missing",
@@ -279,8 +279,8 @@ BEFORE_NULL_AS_MISSING = Loss(
 AFTER_CHANGES_ONLY = Loss(
     "after_changes_only",
     (Aspect.MISSING,),
-    "Of an update that has a before image, what did not change is left out of the after image, so that it is read back "
-    "whole with `completeAfter` alone; a column that only the before image has is then read as unchanged.",
+    "If an update has a before image, the after image contains only the changed columns. `completeAfter` restores the "
+    "others, and reads a column that is only in the before image as unchanged.",
     "of after images, missing looks like unchanged",
     part=True,
     note="missing from the after image, which `completeAfter` will read back as unchanged",
@@ -291,27 +291,27 @@ AFTER_CHANGES_ONLY = Loss(
 DIGITS_OF_DOUBLE = Loss(
     "digits_of_double",
     (Aspect.DIGITS,),
-    "A number{detail} is a double: digits beyond its precision, and trailing zeros, are not kept.",
+    "A number{detail} becomes a double. Digits beyond its precision and trailing zeros are lost.",
     "as the double is written: 17520.00 as 17520.0",
 )
 NUMBER_SPELLING = Loss(
     "number_spelling",
     (Aspect.TEXTS,),
-    "A number that JSON would write otherwise is read back as JSON writes it.",
+    "A number is read back in the notation of JSON.",
     "as JSON writes it",
     part=True,
 )
 SCALE_OF_COLUMN = Loss(
     "scale_of_column",
     (Aspect.DIGITS,),
-    "A decimal has the digits of its column's scale.",
+    "A decimal is read back with the scale of its column.",
     "as many digits as the scale of the column",
     part=True,
 )
 TIME_CUT = Loss(
     "time_cut",
     (Aspect.TIMES,),
-    "A time in a column has {unit}: what follows them is cut off.",
+    "A time in a column is cut off after the {unit}.",
     "{unit}",
     part=True,
     note="with a finer time than {than}, which was cut off",
@@ -327,29 +327,29 @@ ZONE_CUT = Loss(
 TIME_FILLED = Loss(
     "time_filled",
     (Aspect.TIMES,),
-    "A time in a column is read back with the digits of {unit}{detail}.",
+    "A time in a column is read back in {unit}{detail}.",
     "the digits of {unit}",
     part=True,
 )
 TIME_SPELLING = Loss(
     "time_spelling",
     (Aspect.TIMES,),
-    "A time is read back as ISO 8601 writes it, with `T` and `Z`.",
+    "A time is read back in the format of ISO 8601, with `T` and `Z`.",
     "with `T` and `Z`",
     part=True,
 )
 TEXT_AS_STATE = Loss(
     "text_as_state",
     (Aspect.TEXTS,),
-    "A value equal to the text that stands for {detail} is read as that.",
+    "A value that equals the text for {detail} is read as {detail}.",
     "{detail}",
     part=True,
-    note="equal to the text that stands for {state}, which will be read back as one",
+    note="equal to the text for {state}, which will be read back as {state}",
 )
 PLACEHOLDER_AS_MISSING = Loss(
     "placeholder_as_missing",
     (Aspect.TEXTS,),
-    "A text that is the placeholder is read as a missing column.",
+    "A text that equals the placeholder is read as a missing column.",
     "missing",
     part=True,
     note="the placeholder of unavailable values, which will be read back as missing",
@@ -357,7 +357,7 @@ PLACEHOLDER_AS_MISSING = Loss(
 DELIMITER_INSIDE = Loss(
     "delimiter_inside",
     (Aspect.TEXTS,),
-    "A value that holds a delimiter is read as more fields or lines.",
+    "A value that contains a delimiter is read as several fields or lines.",
     "more fields or lines",
     part=True,
     note="with the {delimiter} delimiter inside, which will be read back wrong",
@@ -366,7 +366,7 @@ DELIMITER_INSIDE = Loss(
 NESTED_AS_TEXT = Loss(
     "nested_as_text",
     (Aspect.TEXTS,),
-    "A JSON object or array is a text.",
+    "A JSON object or array becomes a text.",
     "a text of JSON",
     part=True,
     note="an object or array of JSON, which will be read back as a text",
@@ -374,7 +374,7 @@ NESTED_AS_TEXT = Loss(
 CHARACTER_REPLACED = Loss(
     "character_replaced",
     (Aspect.TEXTS,),
-    "A character that the encoding does not have is written as `?`.",
+    "A character that the encoding does not support is written as `?`.",
     "`?`",
     part=True,
     note="that the encoding does not have",  # counts characters per handler, where text is encoded
@@ -384,7 +384,7 @@ CHARACTER_REPLACED = Loss(
 # Metadata of operations
 
 TIME_DIGITS = Loss(
-    "time_digits", (Aspect.MICROSECONDS,), "The time of the operation has {unit}.", "the time has {unit}"
+    "time_digits", (Aspect.MICROSECONDS,), "The time of the operation is written in {unit}.", "the time has {unit}"
 )
 TIME_NOT_SHOWN = Loss("time_not_shown", (Aspect.MICROSECONDS,), "The time of the operation is not shown.", "no time")
 POSITION_NOT_SHOWN = Loss(
@@ -393,22 +393,22 @@ POSITION_NOT_SHOWN = Loss(
 POSITION_WHOLE_NUMBER = Loss(
     "position_whole_number",
     (Aspect.POSITION, Aspect.ORDER),
-    "A position that is no whole number is not shown, nor are its leading zeros.",
+    "A position is shown only if it is a whole number, and without leading zeros.",
     "whole numbers, without leading zeros",
     part=True,
 )
 POSITION_BY_GTID = Loss(
     "position_by_gtid",
     (Aspect.POSITION, Aspect.ORDER),
-    "A position is shown as `gtid`, unless a token of this name is shown there. An operation without one has its token "
-    "`id` as its position.",
+    "The position is shown as `gtid`, unless the operation has a token `gtid`. Without a `gtid`, the token `id` is "
+    "read as the position.",
     "not beside another token `gtid`",
     part=True,
 )
 NOTHING_FOR_ZERO = Loss(
     "nothing_for_zero",
     (Aspect.ABSENCE,),
-    "A time at the start of 1970 is read as none.",
+    "The time 0, the start of 1970, is read as no time.",
     "no time",
     part=True,
 )
@@ -423,7 +423,7 @@ TOKENS_BY_NAME = Loss(
 TOKENS_WHOLE_NUMBERS = Loss(
     "tokens_whole_numbers",
     (Aspect.TOKENS,),
-    "Tokens other than {names} are not shown unless they are whole numbers.",
+    "Tokens other than {names} are shown only if they are whole numbers.",
     "those with a place of their own, and whole numbers",
     part=True,
 )
@@ -437,7 +437,7 @@ TOKENS_RESERVED = Loss(
 TOKEN_DELIMITERS = Loss(
     "token_delimiters",
     (Aspect.TOKENS,),
-    "A token that holds a delimiter of tokens is read as other tokens.",
+    "A token that contains a delimiter of tokens is read as several tokens.",
     "not with a delimiter inside",
     part=True,
 )
@@ -456,7 +456,7 @@ TYPES_NOT_SHOWN = Loss("types_not_shown", (Aspect.TYPES,), "The types of columns
 TYPES_BY_VALUE = Loss(
     "types_by_value",
     (Aspect.TYPES,),
-    "Types of columns are not shown, only whether values are numbers, booleans or texts.",
+    "The types of columns are not shown. A reader sees only numbers, booleans and texts.",
     "number, boolean or text",
     part=True,
 )
@@ -470,7 +470,7 @@ TYPES_BY_ENCODING = Loss(
 TYPES_NEAREST = Loss(
     "types_nearest",
     (Aspect.TYPES,),
-    "A type that {system} does not have is read as the one nearest to it{detail}.",
+    "A type that {system} does not have is read as the nearest type of {system}{detail}.",
     "the nearest that {system} has",
     part=True,
 )
@@ -486,22 +486,22 @@ CATALOG_NOT_SHOWN = Loss(
 TRUNCATE_REFUSED = Loss(
     "truncate_refused",
     (Aspect.TRUNCATE, Aspect.KINDS),
-    "A truncate{detail} has no form: it is a reject, which `--on-reject quarantine` sets aside.",
+    "The format cannot show a truncate{detail}. ggfmt rejects it; `--on-reject quarantine` sets it aside.",
     "a reject{detail}",
 )
 INSERTS_ONLY = Loss(
     "inserts_only",
     (Aspect.TRUNCATE, Aspect.KINDS),
-    "Operations other than inserts have no form: they are rejects, which `--on-reject quarantine` sets aside.",
+    "Only inserts can be shown. ggfmt rejects other operations; `--on-reject quarantine` sets them aside.",
     "a reject",
 )
 KEY_UPDATE_REFUSED = Loss(
-    "key_update_refused", (Aspect.KINDS,), "An update of the primary key is a reject.", "a reject", part=True
+    "key_update_refused", (Aspect.KINDS,), "An update of the primary key is rejected.", "a reject", part=True
 )
 KEY_UPDATE_SPLIT = Loss(
     "key_update_split",
     (Aspect.KINDS,),
-    "An update of the primary key is a delete and an insert.",
+    "An update of the primary key becomes a delete and an insert.",
     "a delete and an insert",
     part=True,
 )

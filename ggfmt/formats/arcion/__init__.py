@@ -1,16 +1,17 @@
-"""Arcion's internal change format, as it lies in object stores: `arcion_json` and `arcion_csv`.
+"""Arcion's internal change format, as it is stored in object stores: `arcion_json` and `arcion_csv`.
 
-* A change has old and new values of every column, and for each column a number from 0 to 3: its first bit says that
-  the new value is one of the change, its second bit that the old one is. What is not of the change is written as NULL
-  is: as a word.
-* All values are texts; messages have neither types nor keys.
+* A change has the old and the new value of every column, and a number from 0 to 3 per column. Bit 0 (value 1) means
+  that the change contains the new value. Bit 1 (value 2) means that it contains the old value. Other values are
+  written like NULL, as a word.
+* All values are texts. Messages contain neither types nor keys.
 * `cursor` is a JSON object in a text: the time of the change in milliseconds since 1970, the place in the log, and
-  more; `operationcount` is another, with running counts.
-* A row in CSV has, for X columns, X times new value, old value and number, and then the type of the operation, cursor
-  and counts; in a snapshot it has the X values alone. CSV does not name its table, nor, without a header, its columns.
-* Kafka's NATIVE messages are as those in JSON, with `cursor` as an object and images of what there is, without numbers.
-  In snapshots they are rows alone, as objects of columns: inserts of the table that the option `table` names.
-* Kafka's JSON messages are Debezium's (`debezium_json`), but that an image that is not there may be an empty object.
+  more. `operationcount` is another one, with running counts.
+* A CSV row of a table with X columns has X times new value, old value and number. Then follow the operation type, the
+  cursor and the counts. In a snapshot, a row has only the X values.
+* CSV does not contain the table name. Without a header, it does not contain the column names either.
+* Kafka's NATIVE messages are like the JSON messages, but `cursor` is an object, and images have only the existing
+  values, without numbers. In snapshots, messages are bare rows: inserts of the table in the option `table`.
+* Kafka's JSON messages are Debezium's (`debezium_json`), but an absent image can be an empty object.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class ArcionJsonOptions(DialectOptions):
     schema_filler: str = option(
         Text(), "", "The schema name for tables without a schema, such as `default_schema`; table names omit it."
     )
-    table: str = option(Text(), "", "For reading: the table of the rows of a NATIVE snapshot, which name none.")
+    table: str = option(Text(), "", "For reading: the table of the rows of a NATIVE snapshot, which do not name it.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 
@@ -89,18 +90,20 @@ class ArcionCsvOptions(DialectOptions):
     mode: str = option(
         Choice(
             {
-                REALTIME: "rows are changes, with three fields a column and three more",
-                SNAPSHOT: "rows are inserts, with one field a column",
+                REALTIME: "changes: three fields per column, then three more fields",
+                SNAPSHOT: "inserts: one field per column",
             }
         ),
         REALTIME,
-        "What a row is.",
+        "What rows are.",
     )
-    table_name: str = option(Text(), "", "The full name of the table of all files. Default: by the path of each file.")
+    table_name: str = option(
+        Text(), "", "The full name of the table of all files. Default: from the path of each file."
+    )
     table_from: str = option(
-        Choice({DIRECTORY: "the directory that holds the file", FILE: "the file, less its suffixes"}),
+        Choice({DIRECTORY: "the directory of the file", FILE: "the file name without its suffixes"}),
         DIRECTORY,
-        "What has the name of the table in the path of a file.",
+        "The part of a file's path that is the table name.",
     )
     columns: tuple[tuple[str, tuple[str, ...]], ...] = option(
         TableColumns(),
@@ -108,15 +111,15 @@ class ArcionCsvOptions(DialectOptions):
         "The columns of tables in the order of the fields, for reading files without a header.",
         example="GG.TCUSTORD=CUST_CODE,PRODUCT,AMOUNT",
     )
-    include_header: bool = option(Bool(), False, "Files start with the names of the fields.")
-    delimiter: str = option(FieldDelimiter(), ",", "Stands between fields.")
+    include_header: bool = option(Bool(), False, "Start each file with a header line: the names of the fields.")
+    delimiter: str = option(FieldDelimiter(), ",", "The character between fields.")
     quote: str = option(
-        Choice({'"': "the double quote", "'": "the single quote"}), '"', "Stands around fields that need it."
+        Choice({'"': "the double quote", "'": "the single quote"}), '"', "The character around fields that need quotes."
     )
     escape: str = option(
-        Choice({DOUBLED: "it is doubled", BACKSLASH: "a backslash is before it, and before a backslash"}),
+        Choice({DOUBLED: "a doubled quote", BACKSLASH: "a backslash before each quote and each backslash"}),
         DOUBLED,
-        "How a quote is written in a quoted field.",
+        "How to write a quote in a quoted field.",
     )
     null_literal: str = option(NullWord(), "NULL", "The text for NULL and for a missing value, without quotes.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
@@ -126,9 +129,7 @@ _COMMON = (
     losses.NESTED_AS_TEXT,
     losses.EMPTY_BEFORE_AS_NONE,
     losses.TIME_DIGITS.to(3),
-    losses.TOKENS_RESERVED.named("timestamp", "log", "position").saying(
-        ": the cursor has the time and position by these names"
-    ),
+    losses.TOKENS_RESERVED.named("timestamp", "log", "position").saying(", because the cursor uses these names"),
     losses.KEYS_NOT_SHOWN,
     losses.TYPES_NOT_SHOWN,
     losses.TRUNCATE_REFUSED,

@@ -151,7 +151,7 @@ def read_header(data: bytes) -> Header:
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
     if codec not in UNPACK:
-        raise CorruptContainerError(f"the codec `{codec}` is none of {', '.join(f'`{known}`' for known in UNPACK)}")
+        raise CorruptContainerError(f"the codec `{codec}` is not one of {', '.join(f'`{known}`' for known in UNPACK)}")
     text = metadata.get("avro.schema", b"")
     if sum(map(text.count, (b",", b"[", b"{"))) > MAX_SCHEMA_PARTS:
         raise CorruptContainerError(f"the schema in the header has more than {MAX_SCHEMA_PARTS:,} parts")

@@ -1,14 +1,14 @@
 """Canal's JSON (the flat messages of Alibaba Canal, and those of DTS in this format): `canal_json`.
 
-* A message has rows of one table: `data` has their after images, of a DELETE their before images; `old` has of each
-  row of an UPDATE the columns that changed, as they were before. What is not in `old` did not change.
-* All values are texts or null; bytes are ISO-8859-1 texts. `mysqlType` and `sqlType` give the types of columns, by
-  name: their order means nothing (TiCDC's is random). Columns are in the order of the first row of a table, and a
-  definition that was given goes before that.
-* Times are milliseconds since 1970: `es` of the change, `ts` of the message.
-* DTS wrote a DELETE's rows in `old`, and no `data`, before 2022-03-20.
-* TiCDC adds `_tidb`. Its `commitTs` is a token, and its watermarks are counted. A message whose row was too large, so
-  that it has the key alone (`onlyHandleKey`) or is in a file elsewhere (`claimCheckLocation`), is a reject.
+* A message has rows of one table. `data` has their after images, or the before images of a DELETE. For each row of an
+  UPDATE, `old` has the previous values of the changed columns. A column that is not in `old` did not change.
+* All values are texts or null. Bytes are ISO-8859-1 texts.
+* `mysqlType` and `sqlType` contain the types of columns by name. Their order has no meaning (TiCDC's is random): the
+  order of columns is that of the first row of a table, or that of `--definitions`.
+* `es` is the time of the change and `ts` the time of the message, in milliseconds since 1970.
+* DTS wrote the rows of a DELETE in `old`, without `data`, before 2022-03-20.
+* TiCDC adds `_tidb`. ggfmt reads `commitTs` as a token and counts watermarks. ggfmt rejects a message that has only
+  the key (`onlyHandleKey`), or whose row is in another file (`claimCheckLocation`), because the row was too large.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class CanalOptions(DialectOptions):
     delete_rows: str = option(
         Choice(
             {
-                DELETE_IN_DATA: "as Canal does",
-                DELETE_IN_OLD: "as DTS did before 2022-03-20; `data` is left out",
+                DELETE_IN_DATA: "like Canal",
+                DELETE_IN_OLD: "as DTS did before 2022-03-20, without `data`",
             }
         ),
         DELETE_IN_DATA,
-        "Where a DELETE has its rows.",
+        "The member with the rows of a DELETE.",
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
-    batch_size: int = option(Int(1), 1, "Put up to this many operations of one type in a message.")
+    batch_size: int = option(Int(1), 1, "The maximum number of operations of one type in a message.")
 
 
 FORMATS = (

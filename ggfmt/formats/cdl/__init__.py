@@ -1,13 +1,13 @@
 """Huawei's CDL JSON (MapReduce Service): `cdl_json`.
 
-* A message has `schema`, by Kafka Connect, and `payload`; the payload's `message_version` is `1.0`, or `2.0` for the
-  flavour of Debezium, which is read too.
-* `data` is the after image and `before` the before image; each is null if the operation has none. Messages do not
-  distinguish a missing column from NULL.
-* Decimal numbers are texts. Time stamps are milliseconds since 1970, or texts.
-* `unique` has the key columns, with their new values. The transaction has properties, which are whole numbers: `lsn`
-  is the position, `txId` the number of the transaction.
-* Version 1.0 does not name the database. `HEARTBEAT_IDENTIFIER` does not make a message a heartbeat.
+* A message has a Kafka Connect `schema` and a `payload`. `message_version` in the payload is `1.0`, or `2.0` for the
+  Debezium variant. ggfmt reads both and writes 1.0.
+* `data` is the after image and `before` the before image. Each is null if the operation does not have it. A missing
+  column looks like NULL.
+* Decimals are texts. Time stamps are milliseconds since 1970, or texts.
+* `unique` has the key columns with their new values.
+* The transaction has properties, which are whole numbers: `lsn` is the position, `txId` the number of the transaction.
+* Version 1.0 does not contain the database. `HEARTBEAT_IDENTIFIER` does not make a message a heartbeat.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ MILLIS, TEXT = "millis", "text"
 @dataclass(frozen=True)
 class CdlOptions(DialectOptions):
     database_name: str = option(
-        Text(), "", "For reading: the database, where messages do not name it; the first part of table names."
+        Text(), "", "For reading: the database of messages without a database, as the first part of table names."
     )
-    data_store: str = option(Text(), "", "The kind of database, such as `ORACLE`, if no token `DATA_STORE` has it.")
+    data_store: str = option(Text(), "", "The kind of database, such as `ORACLE`, without a token `DATA_STORE`.")
     timestamps: str = option(
         Choice({MILLIS: "as milliseconds since 1970", TEXT: "as texts, which keep all digits and zones"}),
         MILLIS,
-        "How values of time stamp columns are written.",
+        "How to write the values of time stamp columns.",
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
@@ -58,7 +58,7 @@ FORMATS = (
             losses.POSITION_WHOLE_NUMBER,
             losses.TOKENS_WHOLE_NUMBERS.named("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type"),
             losses.TYPES_NEAREST.has("CDL").saying(
-                ": dates, times of day and intervals are texts, other numbers decimals"
+                ". Dates, times of day and intervals are read as texts, other numbers as decimals"
             ),
             losses.SIZES_NOT_SHOWN,
             losses.CATALOG_NOT_SHOWN,

@@ -112,7 +112,7 @@ def _read(schema: Schema, known: dict[str, dict[str, Any]], space: str) -> dict[
         full_name = schema if "." in schema or not space else f"{space}.{schema}"
         found = known.get(full_name) or known.get(schema)
         if found is None:
-            raise ValueError("a name that stands for nothing")
+            raise ValueError("it uses an undefined type name")
         return {**found, "optional": False}
     if not isinstance(schema, dict):
         raise ValueError("neither a name nor an object")

@@ -1,16 +1,17 @@
 """Debezium's change events, in JSON as Connect's JsonConverter makes it, and in Avro: `debezium_json`, `debezium_avro`.
 
-* A record is an envelope (`before`, `after`, `source`, `op`), alone or as the `payload` beside its `schema`. Or it is
-  only the row, flattened by ExtractNewRecordState, with members such as `__op` beside the columns. One file may mix
+* A record is an envelope (`before`, `after`, `source`, `op`), alone or as the `payload` next to its `schema`. Or a
+  record is a row that ExtractNewRecordState flattened, with members such as `__op` next to the columns. A file can mix
   them.
-* The `schema` has the types and the encoding of values: decimals are Base64 of a number without its scale, dates and
-  times are numbers of days, milliseconds, microseconds or nanoseconds. Without a schema, options decide.
+* The `schema` has the types and the encoding of values. Decimals are Base64 of the unscaled number. Dates and times
+  are numbers of days, milliseconds, microseconds or nanoseconds. Without a schema, options set the encoding.
 * `source` has the table, the position and the time of the change. Its members depend on the connector.
-* There is no state "missing". Debezium has only a placeholder for values that the database did not send (PostgreSQL's
+* Debezium has no state "missing". It only has a placeholder for values that the database did not send (PostgreSQL's
   TOAST, LOBs). In its output, ggfmt omits a missing column or writes the placeholder.
-* In Avro, records are in object container files, or follow the number of their schema (Confluent's framing). The
-  schemas are those of Connect in Avro. Every record has all columns, so a missing one is null or the placeholder.
-* ggfmt adds the members `source.position` and `source.tokens`, for values without a place in Debezium's source block.
+* In Avro, records are in object container files, or each follows its schema id (Confluent's framing). Every record has
+  all columns, so a missing column is null or the placeholder.
+* ggfmt adds the members `source.position` and `source.tokens` for values that have no member in Debezium's source
+  block.
 """
 
 from __future__ import annotations
@@ -82,108 +83,108 @@ class EventOptions(DialectOptions):
     table_name: str = option(
         Choice(
             {
-                IN_SCHEMA: "its schema and name; of MySQL and others without schemas its database and name. The "
-                "database of others is the token `db`",
-                IN_CATALOG: "its database, schema and name",
+                IN_SCHEMA: "schema and name; if the database has no schemas (MySQL), database and name; the database "
+                "of others becomes the token `db`",
+                IN_CATALOG: "database, schema and name",
             }
         ),
         IN_SCHEMA,
-        "For reading: what the name of a table is made of.",
+        "For reading: the parts of a table name.",
     )
-    table: str = option(Text(), "", "For reading: the table of records that name none.")
+    table: str = option(Text(), "", "For reading: the table of records that do not name their table.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
     before_image: str = option(
         Choice(
             {
-                FULL: "of the whole row",
-                KEYS: "of the primary key, as in PostgreSQL's default replica identity; all other columns are missing",
+                FULL: "all columns",
+                KEYS: "only the primary key, as in PostgreSQL's default replica identity; other columns are missing",
             }
         ),
         FULL,
-        "For reading: of which columns `before` has values.",
+        "For reading: the columns that have values in `before`.",
     )
     flattened_prefix: str = option(
-        Text(), "__", "For reading: what the names of members start with that ExtractNewRecordState adds to a row."
+        Text(), "__", "For reading: the prefix of the members that ExtractNewRecordState adds to a row."
     )
     flattened_op: str = option(
         Choice(
             {
-                REFUSE: "it is a reject",
-                INSERT: "an insert",
-                UPDATE: "an update",
+                REFUSE: "reject it",
+                INSERT: "as an insert",
+                UPDATE: "as an update",
             }
         ),
         REFUSE,
-        "For reading: what a flattened row without an operation is.",
+        "For reading: how to read a flattened row without an operation type.",
     )
     unavailable_value_placeholder: str = option(
         Placeholder(),
         PLACEHOLDER,
-        "The placeholder of a value that the database did not send; `hex:` may start its bytes.",
+        "The placeholder for a value that the database did not send. `hex:` starts a placeholder of bytes.",
     )
     decimal_handling_mode: str = option(
         Choice(
             {
-                STRING: "texts, with all their digits",
-                PRECISE: "Base64, with the digits of the column's scale; without a scale, with a scale of its own",
-                DOUBLE: "JSON numbers, with all their digits",
+                STRING: "texts with all digits",
+                PRECISE: "Base64 with the scale of the column, or with a scale per value",
+                DOUBLE: "JSON numbers with all digits",
             }
         ),
         STRING,
-        "How decimals are written.",
+        "How to write decimals.",
     )
     time_precision_mode: str = option(
         Choice(
             {
-                TEXT: "texts as they are",
-                ADAPTIVE_TIME_MICROS: "days for a DATE, microseconds for a TIME; for a TIMESTAMP milliseconds, "
-                "microseconds or nanoseconds by its scale",
+                TEXT: "texts, unchanged",
+                ADAPTIVE_TIME_MICROS: "days for DATE, microseconds for TIME; for TIMESTAMP milliseconds, "
+                "microseconds or nanoseconds, by its scale",
                 CONNECT: "days and milliseconds",
-                ISO_STRING: "texts as in ISO 8601, ending in `Z`",
+                ISO_STRING: "texts in ISO 8601, with `Z`",
             }
         ),
         TEXT,
-        "How dates and times are written.",
+        "How to write dates and times.",
     )
     missing: str = option(
         Choice(
             {
                 OMITTED: "nothing in JSON, null in Avro",
-                AS_PLACEHOLDER: "the placeholder, if its type is a text or bytes; others as by `omitted`",
+                AS_PLACEHOLDER: "the placeholder in columns of text or bytes; other columns as with `omitted`",
             }
         ),
         OMITTED,
-        "What is written for a missing column.",
+        "How to write a missing column.",
     )
     topic_prefix: str = option(
         Text(),
         OWN,
-        "The logical name of the source, if no token `name` has it, and the first part of schema names.",
+        "The logical name of the source for operations without a token `name`, and the first part of schema names.",
     )
 
 
 @dataclass(frozen=True)
 class DebeziumOptions(EventOptions):
     decimal_format: str = option(
-        Choice({TEXT: "they are texts of numbers", BASE64: "they are Base64; `--definitions` must give the scale"}),
+        Choice({TEXT: "decimal digits", BASE64: "Base64; `--definitions` must have the scale"}),
         TEXT,
-        "For reading records without a schema: what JSON strings in columns of numbers are.",
+        "For reading records without a schema: the meaning of JSON strings in number columns.",
     )
     time_precision: str = option(
         Choice(
             {
-                TEXT: "there are none: dates and times are texts",
-                ADAPTIVE: "days, and milliseconds, microseconds or nanoseconds by the scale of the column",
-                ADAPTIVE_TIME_MICROS: "as `adaptive`, but a TIME has microseconds",
+                TEXT: "dates and times are texts, not numbers",
+                ADAPTIVE: "days; milliseconds, microseconds or nanoseconds, by the scale of the column",
+                ADAPTIVE_TIME_MICROS: "like `adaptive`, but microseconds for TIME",
                 CONNECT: "days and milliseconds",
                 MICROS: "days and microseconds",
                 NANOS: "days and nanoseconds",
             }
         ),
         TEXT,
-        "For reading records without a schema: what JSON numbers in columns of dates and times are.",
+        "For reading records without a schema: the unit of JSON numbers in date and time columns.",
     )
-    schemas_enable: bool = option(Bool(), False, "Write the schema of each message beside it.")
+    schemas_enable: bool = option(Bool(), False, "Write a schema with each message.")
 
 
 @dataclass(frozen=True)
@@ -191,23 +192,23 @@ class DebeziumAvroOptions(EventOptions):
     file_framing: str = option(
         Choice(
             {
-                CONTAINER: "object container files, as sinks of Connect write them",
-                CONFLUENT: "each message behind a zero byte and the number of its schema, one after the other",
+                CONTAINER: "Avro object container files, like the sinks of Kafka Connect",
+                CONFLUENT: "before each message, a zero byte and its schema id",
             }
         ),
         CONTAINER,
-        "How to arrange messages in output files; for input files, ggfmt detects it by the first bytes.",
+        "The framing of messages in output files. ggfmt detects the framing of input files.",
     )
     schema_registry_directory: str = option(
         Text(),
         "",
-        "A local directory with the schemas that Confluent's framing names, each as `<id>.avsc`.",
+        "A local directory with the schemas for Confluent's framing, each as `<id>.avsc`.",
         example="./avsc",
     )
     schema_ids: tuple[tuple[str, str], ...] = option(
         SchemaIds(),
         (),
-        "For writing Confluent's framing: the numbers of the schemas of tables that the directory does not have.",
+        "For writing Confluent's framing: the schema ids of tables whose schemas are not in the directory.",
         example="GG.TCUSTORD=7",
     )
 
@@ -217,9 +218,9 @@ class DebeziumAvroOptions(EventOptions):
         return DebeziumOptions(**shared, schemas_enable=True)
 
 
-_FINER = "; a finer one is a reject"
+_FINER = ". ggfmt rejects a finer time"
 
-_OF_FLOATS = losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction")
+_OF_FLOATS = losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" of a floating-point type")
 _WITHOUT_PLACEHOLDER = (kind for kind in Kind if kind not in (Kind.STRING, Kind.INTERVAL, Kind.BINARY))
 
 FORMATS = (
@@ -249,7 +250,7 @@ FORMATS = (
             losses.TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
             losses.TIME_SPELLING.when(f"timePrecisionMode={ISO_STRING}").except_when("schemasEnable=true"),
             losses.TOKENS_NOT_SHOWN.partly()
-            .saying(" that a source block has no member for")
+            .saying(" without a member in the source block")
             .except_when("includeTokens=true"),
             losses.KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
             losses.TYPES_BY_VALUE.except_when("schemasEnable=true"),
@@ -257,12 +258,12 @@ FORMATS = (
                 f"decimalHandlingMode={PRECISE}"
             ),
             *(
-                losses.TYPES_BY_ENCODING.saying("A time without a scale is read with that of its unit.").when(
+                losses.TYPES_BY_ENCODING.saying("A time without a scale is read with the scale of its unit.").when(
                     f"timePrecisionMode={mode}"
                 )
                 for mode in (ADAPTIVE_TIME_MICROS, CONNECT)
             ),
-            losses.CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
+            losses.CATALOG_NOT_SHOWN.saying(", unless the reader sets `tableName=full`"),
         ),
         times_in_utc=True,
     ),
@@ -295,12 +296,12 @@ FORMATS = (
                 f"decimalHandlingMode={PRECISE}"
             ),
             *(
-                losses.TYPES_BY_ENCODING.saying("A time without a scale is read with that of its unit.").when(
+                losses.TYPES_BY_ENCODING.saying("A time without a scale is read with the scale of its unit.").when(
                     f"timePrecisionMode={mode}"
                 )
                 for mode in (ADAPTIVE_TIME_MICROS, CONNECT)
             ),
-            losses.CATALOG_NOT_SHOWN.saying(" to a reader unless `tableName=full` says so"),
+            losses.CATALOG_NOT_SHOWN.saying(", unless the reader sets `tableName=full`"),
         ),
         times_in_utc=True,
     ),

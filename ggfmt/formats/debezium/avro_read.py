@@ -219,7 +219,7 @@ class DebeziumAvro(Debezium):
         except MemoryError:
             raise
         except Exception as error:  # a schema can be wrong in more ways than its parser declares
-            reason = f"the schema is none of Connect: {str(error)[:80] or type(error).__name__}"
+            reason = f"the schema is not a Kafka Connect schema: {str(error)[:80] or type(error).__name__}"
         return Diagnostic("GG313", reason, help="give the schema that the messages were written with")
 
 

@@ -1,15 +1,16 @@
 """AWS DMS's JSON for Kinesis and Kafka: `dms_json`. It is read; ggfmt does not write it.
 
-* A record has the row in `data` and all else in `metadata`: of an insert and an update it is the row after, of a delete
-  the row before. Operations are `load`, `insert`, `update` and `delete`; the description has `create` and `read` too.
-* NULL and empty columns are left out, unless `IncludeNullAndEmpty` is set.
-* Values of an update before it are in a member of their own (`BeforeImageSettings`), which is called `before-image` in
-  the description, or in columns whose names start with `BI_` (`add-before-image-columns`). Which columns they are
-  depends on the settings and the database: others are missing.
-* The time is `commit-timestamp` (`IncludeTransactionDetails`), or else `timestamp`, which is when DMS made the record;
-  the position is `stream-position`. Other members of `metadata` are tokens.
-* A record of the type `control` describes a table: with `table-def` (`IncludeControlDetails`) it is a definition, a
-  `truncate-table` is a truncate, and others are counted.
+* A record has the row in `data` and the rest in `metadata`. For an insert or update, the row is the after image. For a
+  delete, it is the before image.
+* Operations are `load`, `insert`, `update` and `delete`, and in the AWS documentation also `create` and `read`.
+* DMS omits NULL and empty columns unless `IncludeNullAndEmpty` is set.
+* The previous values of an update are in their own member (`BeforeImageSettings`), in the AWS documentation
+  `before-image`. Or they are in columns with the prefix `BI_` (`add-before-image-columns`). The settings and the
+  database decide which columns have previous values. Other columns are missing.
+* The time is `commit-timestamp` (`IncludeTransactionDetails`), or else `timestamp`, the time when DMS made the record.
+  The position is `stream-position`. Other members of `metadata` are tokens.
+* A record of the type `control` describes a table. With `table-def` (`IncludeControlDetails`), it defines the table. A
+  `truncate-table` is a truncate. ggfmt counts other control records.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from ggfmt.options.value_types import Text
 @dataclass(frozen=True)
 class DmsOptions(DialectOptions):
     before_image: str = option(
-        Text(), "before-image", "For reading: the member with values before an update, as `FieldName` calls it."
+        Text(), "before-image", "For reading: the member with values before an update: `FieldName` in DMS."
     )
     before_prefix: str = option(
         Text(),
         "BI_",
-        "For reading: what the names of columns start with that have values before an update; empty if none do.",
+        "For reading: the name prefix of columns with values before an update. If empty, no column has one.",
     )
     absent_means: str = absent_means_option()
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()

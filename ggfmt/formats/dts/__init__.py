@@ -1,26 +1,24 @@
 """DTS's Avro (Alibaba's Data Transmission Service, and change tracking by it): `dts_avro`.
 
-* A record is one datum of the Avro schema `com.alibaba.dts.formats.avro.Record`, without header, schema or length.
-  There are two versions of the schema, with and without `bornTimestamp` as the last field; both are read.
-* `fields` has the columns with the numbers of their types, which are those of the source (`source.sourceType`):
-  MySQL's, Oracle's, PostgreSQL's. `beforeImages` and `afterImages` have the values by place. NULL is null (or
-  `EmptyObject.NULL`), `EmptyObject.NONE` is missing, and an image that is null or empty is none.
-* The type number determines the kind of a column. If it leaves open whether the column holds texts or bytes, or if the
-  numbers of a source are unknown, the values determine the kind: bytes win over texts. Each value contains its
-  precision and scale, which may differ from value to value; ggfmt ignores them, so that they never change a definition.
-* Texts have a charset by MySQL's name; `latin1` is Windows code page 1252. The model has bytes as Base64. The fraction
-  of a second in `millis` has six digits, from Oracle nine. Seconds since 1970 become UTC.
-* The operation INIT is a row of the initial load: an insert with the token `snapshot`. TRUNCATE is the text of a DDL.
-  ggfmt counts other statements, and marks such as BEGIN and HEARTBEAT, by kind.
-* `PRIMARY` in the tag `pk_uk_info` contains the key; ggfmt ignores its unique keys. The other tags are tokens. So are
-  these members of the record if they are not empty: `id`, `version`, `safeSourcePosition`, `sourceTxid`,
-  `source.sourceType`, `source.version`, `processTimestamps`, `bornTimestamp`. A tag with one of these names becomes the
-  token `tags.` and its name.
-* DTS writes a dot in a name as `\\u002E`; ggfmt keeps it.
-
-DTS defines no framing for files, so ggfmt has the option `fileFraming`. A reader detects the framing by the first
-bytes. A writer puts the length before each record by default: it adds four bytes, needs no schema, supports both
-versions record by record, and lets files be joined; a damaged record does not hide the records after it.
+* A record is one datum of the Avro schema `com.alibaba.dts.formats.avro.Record`, without header, schema or length. The
+  schema has two versions: with and without `bornTimestamp` as the last field. ggfmt reads both.
+* `fields` has the columns with their type numbers, which are those of the source (`source.sourceType`): MySQL, Oracle
+  or PostgreSQL. `beforeImages` and `afterImages` have the values in this order. NULL is null or `EmptyObject.NULL`.
+  `EmptyObject.NONE` is missing. A null or empty image means that there is no image.
+* The type number determines the kind of a column. If the number is ambiguous (texts or bytes) or unknown, the values
+  determine the kind, and bytes win over texts. ggfmt ignores the precision and scale of single values, so they never
+  change a definition.
+* Texts have a charset by MySQL's name; `latin1` is Windows code page 1252. ggfmt reads bytes as Base64. The fraction
+  of a second in `millis` has six digits, or nine from Oracle. Seconds since 1970 are read in UTC.
+* INIT is a row of the initial load: an insert with the token `snapshot`. TRUNCATE is the text of a DDL. ggfmt counts
+  other statements, and marks such as BEGIN and HEARTBEAT, by kind.
+* `PRIMARY` in the tag `pk_uk_info` contains the key. ggfmt ignores its unique keys. Other tags are tokens. So are
+  these members if they are not empty: `id`, `version`, `safeSourcePosition`, `sourceTxid`, `source.sourceType`,
+  `source.version`, `processTimestamps`, `bornTimestamp`. A tag with one of these names becomes the token `tags.NAME`.
+* DTS writes a dot in a name as `\\u002E`. ggfmt keeps it.
+* DTS defines no framing for files. The option `fileFraming` sets it for the output, and a reader detects it by the
+  first bytes. The default, the length before each record, has four advantages. It needs no schema, and it supports
+  both versions of the schema. You can concatenate files. A damaged record does not affect the records after it.
 """
 
 from __future__ import annotations
@@ -46,30 +44,30 @@ class DtsOptions(DialectOptions):
     file_framing: str = option(
         Choice(
             {
-                LENGTH_PREFIXED: "its length in bytes stands before each record: four bytes, the highest first",
-                CONTAINER: "object container files of Avro",
-                BASE64: "each record is a line of Base64",
+                LENGTH_PREFIXED: "before each record, its length in bytes as a big-endian number of four bytes",
+                CONTAINER: "Avro object container files",
+                BASE64: "one line of Base64 per record",
             }
         ),
         LENGTH_PREFIXED,
-        "How to arrange records in output files; for input files, ggfmt detects it by the first bytes.",
+        "The framing of records in output files. ggfmt detects the framing of input files.",
     )
     source_type: str = option(
         Choice(
             {
-                MYSQL: "types by MySQL's numbers; fractions of a second have six digits",
-                ORACLE: "types by Oracle's numbers; fractions of a second have nine digits",
-                POSTGRESQL: "types by PostgreSQL's OIDs; fractions of a second have six digits",
+                MYSQL: "type numbers of MySQL, six fraction digits of a second",
+                ORACLE: "type numbers of Oracle, nine fraction digits of a second",
+                POSTGRESQL: "type OIDs of PostgreSQL, six fraction digits of a second",
             }
         ),
         MYSQL,
-        "The type of the source in records that are written.",
+        "For writing: the kind of source database.",
     )
     source_version: str = option(
-        Text(), "", "The version of the source in records that are written without a token `source.version`."
+        Text(), "", "For writing: the source version of operations without a token `source.version`."
     )
     born_timestamp: bool = option(
-        Bool(), True, "Write the newer version of the schema, with `bornTimestamp`: the token of this name, or 0."
+        Bool(), True, "Write the newer schema version, with `bornTimestamp`: the token of this name, or 0."
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
@@ -92,20 +90,20 @@ FORMATS = (
         marks=(b"\0", b"Obj\x01", *_in_base64(KEYS_TAG.encode())),
         losses=(
             losses.NESTED_AS_TEXT,
-            losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
+            losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" of a floating-point type").partly(),
             *(loss.to(6).except_when(f"sourceType={ORACLE}") for loss in (losses.TIME_CUT, losses.TIME_FILLED)),
             *(loss.to(9).when(f"sourceType={ORACLE}") for loss in (losses.TIME_CUT, losses.TIME_FILLED)),
             losses.TIME_DIGITS.to(0),
             losses.NOTHING_FOR_ZERO,
             losses.TOKENS_RESERVED.named("source.sourceType", KEYS_TAG).saying(
-                ": the options and the key say what they are"
+                ", because the options and the key set them"
             ),
             losses.TYPES_NEAREST.has("the source").saying(
-                ": a boolean of MySQL or Oracle is 1 or 0, a time or an interval of Oracle a text, "
-                "a date of Oracle has a time"
+                ". A boolean is 1 or 0 in MySQL and Oracle. Times and intervals are texts in Oracle, "
+                "and its dates have a time"
             ),
             losses.SIZES_NOT_SHOWN,
-            losses.TRUNCATE_REFUSED.partly().saying(" of a table whose name has one part"),
+            losses.TRUNCATE_REFUSED.partly().saying(" of a table with a one-part name"),
         ),
         times_in_utc=True,
     ),

@@ -474,7 +474,7 @@ def other(operation: str) -> str:
 
 TOO_LONG = "bytes follow the records of a block"
 _HELP = (
-    "a file has records of DTS, each behind its length in four bytes, or as Base64 in a line, or in Avro's containers"
+    "give DTS records with a four-byte length before each record, as a line of Base64 each, or in Avro container files"
 )
 
 

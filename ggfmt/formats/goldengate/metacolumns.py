@@ -49,7 +49,7 @@ class Keyword:
 
 _KEYWORDS = (
     Keyword(ALL_TOKENS, "Tokens", "all tokens of the operation, whether or not the handler has `includeTokens`"),
-    Keyword("token", "Token", "one token, empty if there is none", "the name of the token", assumed=True),
+    Keyword("token", "Token", "one token, empty if the token is missing", "the name of the token", assumed=True),
     Keyword("env", "Variable", "a variable of GoldenGate, from `ggfmt.variables`", "its name", assumed=True),
     Keyword(
         "sys",
@@ -153,7 +153,7 @@ class Template(ValueType[tuple[MetaColumn, ...]]):
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             item = str(columns[len(names) - 1 - names[::-1].index(twice)])
-            help = "give each field a name of its own: `${keyword[name]}`"
+            help = "give each field a different name: `${keyword[name]}`"
             raise InvalidValueError(f"has the field `{twice}` twice", help, item)
         return columns
 

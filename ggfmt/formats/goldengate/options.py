@@ -12,7 +12,7 @@ ABEND, UPDATE, DELETE_INSERT = "abend", "update", "delete-insert"
 PK_UPDATE_HANDLING = Choice(
     {
         ABEND: "stop the run",
-        UPDATE: "write it as any other update",
+        UPDATE: "write an update",
         DELETE_INSERT: "write a delete of the before image and an insert of the after image",
     }
 )
@@ -32,13 +32,13 @@ def op_key_option(kind: str, default: str) -> str:
 def iso8601_option(until: str | None = "19.1") -> bool:
     """Return the option for the form of the current time stamp, which ended with the fixed metadata. The manual
     misprints its name."""
-    doc = "Write a `T` between date and time of the current time stamp, else a blank."
+    doc = "Write a `T` between the date and the time of the current time stamp. If false: a blank."
     return option(Bool(), True, doc, until=until, aliases=("iso8601Forma",))
 
 
 def pk_update_option() -> str:
     """Return the option for primary key updates in row formats. The manual misprints its name."""
-    doc = "What becomes of an update that changes the primary key."
+    doc = "How to handle an update that changes the primary key."
     return option(PK_UPDATE_HANDLING, ABEND, doc, aliases=("pkUpdateHandlingformat.pkUpdateHandling",))
 
 

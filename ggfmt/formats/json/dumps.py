@@ -47,7 +47,7 @@ _LINE = re.compile(
     re.DOTALL,
 )
 _KCAT_START = re.compile(rb'\s*\{"topic":"(?:[^"\\]|\\.)*","partition":[0-9]+,"offset":[0-9]+,')
-_TEXTS_ONLY = "dump it with a consumer that makes JSON of it, or read the files of a sink"
+_TEXTS_ONLY = "dump the topic with a consumer that converts messages to JSON, or read the files of a sink"
 _LOSES = "`kcat -J` loses the bytes of such messages"
 
 # Keys before a TAB, as `kafka-console-consumer` prints them. A key is one JSON value that is not a change record (a
@@ -353,7 +353,7 @@ def _of_kcat(line: KcatLine) -> KafkaMessage | Diagnostic:
     payload = bytes(line.payload)
     if payload[:1] not in (b'"', b"n"):
         reason = f"`payload` is {json_kind(payload)} and not a text: `kcat` made it of Avro, and its types are lost"
-        return Diagnostic("GG321", reason, help="dump the topic with a consumer that makes plain JSON of it")
+        return Diagnostic("GG321", reason, help="dump the topic with a consumer that writes plain JSON")
     return _message(payload, bytes(line.key), line.topic, line.partition, line.offset)
 
 
@@ -408,7 +408,7 @@ def _of_line(line: bytes) -> KafkaMessage | Diagnostic:
     if key is None and partition is None and offset is None and parts.start(4) == 0:
         return Diagnostic("GG320", "the line is no message: it has no key, a TAB and a value")
     if key is not None and not is_key(key):
-        help = "write each record into a line of its own, without a TAB between records"
-        return Diagnostic("GG320", "the line is no message: what stands before its TAB has a change record", help=help)
+        help = "write each record on a separate line, without a TAB between records"
+        return Diagnostic("GG320", "the line is no message: it has a change record before its TAB", help=help)
     where = (None if number is None else int(number) for number in (partition, offset))
     return KafkaMessage(value or _NO_JSON, None if key == b"null" else key, None, *where)

@@ -48,7 +48,7 @@ def invalid_utf8(record: bytes) -> Diagnostic:
     try:
         record.decode()
     except UnicodeDecodeError as error:
-        reason = f"the record is not UTF-8: byte {record[error.start]:#04x} at byte {error.start} of it"
+        reason = f"the record is not UTF-8: byte {record[error.start]:#04x} at byte {error.start} of the record"
         return Diagnostic("GG303", reason, help="convert the file to UTF-8")
     raise ValueError("the record is UTF-8")
 
@@ -68,13 +68,14 @@ def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic:
         column = len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
         return Diagnostic(
             "GG301",
-            f"the record is not JSON: {error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at byte {column} of it",
+            f"the record is not JSON: {error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} "
+            f"at byte {column} of the record",
         )
     except ValueError:
         pass
     # What Python reads and msgspec does not: NaN and infinities, and one half of a surrogate pair.
     if "truncated" in reason or "surrogate" in reason:
-        return Diagnostic("GG301", "the record is not JSON: an escape stands for one half of a surrogate pair")
+        return Diagnostic("GG301", "the record is not JSON: an escape is one half of a surrogate pair")
     return Diagnostic("GG301", f"the record is not JSON: {reason.removeprefix('JSON is malformed: ')}")
 
 

@@ -1,18 +1,19 @@
 """Maxwell's JSON (Zendesk's Maxwell's daemon): `maxwell_json`.
 
-* A message is one row: `data` is the row after the change, of a delete the row that is gone; `old` has the columns of
-  an update that changed, as they were before. If `old` has a column, what is not in `old` did not change. An update
-  without `old`, or with an empty one, is read as an update without a before image: Maxwell does not say whether nothing
-  changed or nothing is known. Every update that is written has an `old`, for readers that cannot do without.
-* Values are JSON numbers and texts, a SET is an array, a JSON column lies in the row as it is, bytes are Base64. The
-  only statements have the types of columns (`table-create`, `table-alter`); Maxwell writes them if asked to.
-* `ts` is in seconds since 1970 for rows and in milliseconds for statements.
-* All rows of a transaction have its `xid`; the last has `commit`, the others may have `xoffset`.
-* With Maxwell's `output_nulls=false` a column of `data` that is NULL is left out. `old` keeps its nulls.
+* A message is one row. `data` is the row after the change, or the deleted row. In an update, `old` has the previous
+  values of the changed columns. A column that is not in `old` did not change.
+* ggfmt reads an update with an empty `old`, or without `old`, as an update without a before image. Maxwell does not
+  show whether nothing changed or nothing is known. ggfmt writes `old` in every update, because some readers require
+  it.
+* Values are JSON numbers and texts. A SET is an array, a JSON column is nested JSON, bytes are Base64. Only the
+  statements `table-create` and `table-alter` contain the types of columns. Maxwell writes them only if you configure
+  it.
+* `ts` is in seconds since 1970 for rows, and in milliseconds for statements.
+* All rows of a transaction have its `xid`. The last row has `commit`, the others can have `xoffset`.
+* With Maxwell's `output_nulls=false`, `data` omits NULL columns. `old` keeps them.
 * Rows of a bootstrap are inserts of the type `bootstrap-insert`.
-* Maxwell drops truncates, so that its messages have no form for one.
-
-Written, booleans are JSON booleans, which MySQL does not have.
+* Maxwell drops truncates, so its messages cannot show one.
+* ggfmt writes booleans as JSON booleans, which MySQL does not have.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ COMMIT, SNAPSHOT = "commit", "snapshot"
 
 @dataclass(frozen=True)
 class MaxwellOptions(DialectOptions):
-    output_nulls: bool = option(Bool(), True, "Write columns of `data` that are NULL; false leaves them out.")
+    output_nulls: bool = option(Bool(), True, "Write columns of `data` that are NULL. If false: omit them.")
     absent_means: str = absent_means_option()
     output_position: bool = option(Bool(), True, "Write the `position` of an operation.")
     output_primary_keys: bool = option(Bool(), False, "Write the values of the primary key as `primary_key`.")
@@ -53,7 +54,7 @@ class MaxwellOptions(DialectOptions):
 FORMATS = (
     Format(
         name="maxwell_json",
-        doc="Maxwell: JSON, one row a message with what changed of it.",
+        doc="Maxwell: JSON, one row per message with the changed columns.",
         options=MaxwellOptions,
         writes="ggfmt.formats.maxwell.write",
         reads="ggfmt.formats.maxwell.read",
@@ -68,11 +69,11 @@ FORMATS = (
             losses.BEFORE_OVERLAID,
             losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE),
             losses.TIME_DIGITS.to(0),
-            losses.POSITION_NOT_SHOWN.saying(", but for a token `gtid`, which is then read as it").when(
+            losses.POSITION_NOT_SHOWN.saying(". If there is a token `gtid`, it is read as the position").when(
                 "outputPosition=false"
             ),
             losses.TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS, COMMIT, SNAPSHOT).saying(
-                ", nor those of a number that are none, nor an `xoffset` beside a `commit`"
+                ". Number tokens must contain numbers. `xoffset` is not shown next to `commit`"
             ),
             losses.KEYS_NOT_SHOWN.when("outputPrimaryKeyColumns=false"),
             losses.TYPES_BY_VALUE,

@@ -1,21 +1,20 @@
 """Qlik Replicate's messages (formerly Attunity): `qlik_json` and `qlik_avro`.
 
-* A message lies in an envelope of six members: `magic` (`atMSG`), `type`, `headers`, `messageSchemaId`,
-  `messageSchema` and `message`. Of the type `MD` it describes a table, of the type `DT` it is a change. In JSON the
-  `message` is an object; in Avro it is bytes, which are Avro themselves, of the schema that `messageSchema` holds or
-  that the metadata message with this id holds as `dataSchema`. A change in JSON may come without its envelope.
-* A change does not name its table: it has the id of the metadata message that describes it, which may stand behind it
-  or in another file.
-* `data` is the row after the change, of a DELETE the row that is gone; `beforeData` is the row before an UPDATE.
-* A mask is one big-endian number: the bit `ordinal - 1` belongs to the column. A column whose bit is not set in
-  `columnMask` is missing from the message, where its value is null; `changeMask` shows which columns changed.
-* A REFRESH is a row of a full load: it has neither a time nor a position.
-* Bytes are hexadecimal digits in JSON. Times are UTC, with milliseconds.
+* A message is in an envelope of six members: `magic` (`atMSG`), `type`, `headers`, `messageSchemaId`, `messageSchema`
+  and `message`. The type `MD` is a metadata message, which describes a table. The type `DT` is a change.
+* In JSON, `message` is an object. A change in JSON can come without its envelope.
+* In Avro, `message` is bytes, and these are Avro too. Their schema is in `messageSchema`, or in the `dataSchema` of
+  the metadata message with this id.
+* A change does not contain its table name. It has the id of its metadata message, which can come later, or in another
+  file.
+* `data` is the row after the change, or the deleted row. `beforeData` is the row before an UPDATE.
+* A mask is one big-endian number. The bit `ordinal - 1` belongs to the column. If the bit of a column is not set in
+  `columnMask`, the column is missing, and its value is null. `changeMask` shows the changed columns.
+* A REFRESH is a row of a full load. It has neither a time nor a position.
+* In JSON, bytes are hexadecimal digits. Times are UTC, with milliseconds.
 * A file in Avro has one envelope after the other, with nothing or line ends between them.
-
-Written, every file starts with the metadata message of its table. Where a file holds several definitions (all tables in
-the same files, or no new file for a changed definition), the metadata message of each stands once, before its first
-change.
+* In the output, every file starts with the metadata message of its table. If a file contains several definitions, the
+  metadata message of each comes once, before its first change.
 """
 
 from __future__ import annotations
@@ -38,19 +37,19 @@ class QlikOptions(DialectOptions):
     position: str = option(
         Choice(
             {
-                STREAM_POSITION: "the place in the log of the source; the change sequence is a token",
-                CHANGE_SEQUENCE: "the number that orders the changes of a task; the stream position is a token",
+                STREAM_POSITION: "the place in the log of the source",
+                CHANGE_SEQUENCE: "the number that orders the changes of a task",
             }
         ),
         STREAM_POSITION,
-        "Which of the headers is the position of an operation; the other is a token of its own name.",
+        "The header that is the position of an operation. The other header becomes a token.",
     )
     table_name: str = option(
-        Text(), "", "The table, such as `S.ORDERS`, of changes that are read without their metadata message."
+        Text(), "", "For reading: the table, such as `S.ORDERS`, of changes without their metadata message."
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
-    server: str = option(Text(), "", "The name of the server in the metadata messages that are written.")
-    task: str = option(Text(), "", "The name of the task in the metadata messages that are written.")
+    server: str = option(Text(), "", "For writing: the name of the server in metadata messages.")
+    task: str = option(Text(), "", "For writing: the name of the task in metadata messages.")
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ _LOSSES = (
     losses.BEFORE_NULL_AS_MISSING,
     losses.TIME_DIGITS.to(3),
     losses.TOKENS_BY_NAME.named(CHANGE_SEQUENCE, *TOKENS, "snapshot").saying(
-        f"; with `position={CHANGE_SEQUENCE}`, `{STREAM_POSITION}` is one of them in its place"
+        f". With `position={CHANGE_SEQUENCE}`, `{STREAM_POSITION}` replaces `{CHANGE_SEQUENCE}`"
     ),
     losses.TYPES_NEAREST.has("Qlik Replicate"),
     losses.CATALOG_NOT_SHOWN,
@@ -101,7 +100,7 @@ FORMATS = (
         marks=(b"atMSG\x04",),
         losses=(
             *_LOSSES,
-            losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" with a binary fraction").partly(),
+            losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" of a floating-point type").partly(),
             losses.NUMBER_SPELLING.of(Kind.INTEGER),
         ),
         times_in_utc=True,

@@ -405,7 +405,7 @@ class QlikAvro(Qlik):
             try:
                 envelope, place = read_envelope(chunk.data[start:end], 0)
                 if place != end - start:
-                    raise EnvelopeError("bytes follow the message that are none")
+                    raise EnvelopeError("extra bytes follow the message")
                 yield envelope
             except Truncated:
                 if chunk.last and end == len(chunk.data):
@@ -527,9 +527,9 @@ class QlikAvro(Qlik):
         try:
             message: Any = fastavro.schemaless_reader(stream, plan.decode, None)
         except _DECODE_ERRORS:
-            raise RecordError("GG313", "the message is none of its schema") from None
+            raise RecordError("GG313", "the message does not fit its schema") from None
         if stream.tell() != len(envelope.message) or not isinstance(message, dict):
-            raise RecordError("GG313", "the message is none of its schema")
+            raise RecordError("GG313", "the message does not fit its schema")
         return message
 
     def _plan(self, text: str, rows: bool) -> Plan:

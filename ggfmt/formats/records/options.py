@@ -21,12 +21,12 @@ def absent_means_option() -> str:
     return option(
         Choice(
             {
-                ABSENT_MISSING: "it is missing",
-                ABSENT_NULL: "it is NULL: who wrote the messages left NULL out of whole rows",
+                ABSENT_MISSING: "as missing",
+                ABSENT_NULL: "as NULL, because the writer of the messages omits NULL from whole rows",
             }
         ),
         ABSENT_MISSING,
-        "For reading: what a column is that a row does not show.",
+        "For reading: how to read a column that a row does not contain.",
     )
 
 

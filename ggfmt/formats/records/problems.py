@@ -92,8 +92,8 @@ def unknown_column(what: str, table: str, column: str, position: str | None = No
     `given`: the definition comes from the user, not from the data.
     """
     help = (
-        "correct the definition, or leave it out of `--definitions` to have it discovered; if the column is metadata "
-        "of the message, give the handler file of its writer by `--input-config`"
+        "correct the definition, or leave it out of `--definitions` so that ggfmt infers it; for a metadata column, "
+        "give the writer's handler file with `--input-config`"
     )
     if not given:
         help = "the definition comes from an earlier record: read also the record that adds the column"

@@ -1,14 +1,14 @@
 """SharePlex's JSON (Quest SharePlex, and Alibaba's DTS in this format): `shareplex_json`.
 
-* A message is one operation: `meta` describes it, `data` has the row of an insert or of a delete, and of an update the
-  columns that changed; `key` is the row before the update, in spite of its name.
-* Of `meta` only `op` is sure to be there; which others are is a matter of how SharePlex is set up. A message may lack
-  the name of its table.
-* Operations are `ins`, `upd` and `del` in messages that are known, and `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`,
-  `DROP COLUMN`, `UPDATE BEFORE` and `UPDATE AFTER` by the description; the forms of the last four are not. A truncate
-  is taken to have no row; statements are counted; the halves of an update are refused unless `updateHalves` says what
-  they are, because nothing shows for sure which two belong together.
-* Values are texts or null; messages have neither types nor the primary key.
+* A message is one operation. `meta` describes it. `data` has the row of an insert or delete, or the changed columns of
+  an update. `key` is the row before the update, in spite of its name.
+* Only `op` is always in `meta`. The configuration of SharePlex decides on the other members. A message can lack its
+  table name.
+* Known messages have the operations `ins`, `upd` and `del`. The documentation lists `INSERT`, `UPDATE`, `DELETE`,
+  `TRUNCATE`, `DROP COLUMN`, `UPDATE BEFORE` and `UPDATE AFTER`, but does not show the form of the last four.
+* ggfmt assumes that a truncate has no row, and counts statements. It rejects the two halves of an update unless
+  `updateHalves` says how to read them, because nothing shows which two belong together.
+* Values are texts or null. Messages contain neither types nor the primary key.
 * `time` and `posttime` are UTC, with or without a `Z`.
 """
 
@@ -33,24 +33,24 @@ TEXT_TOKENS = ("rowid", "trans", "idx", "posttime")
 
 @dataclass(frozen=True)
 class SharePlexOptions(DialectOptions):
-    table_name: str = option(Text(), "", "The table, such as `S.ORDERS`, of messages that are read without a name.")
+    table_name: str = option(Text(), "", "For reading: the table, such as `S.ORDERS`, of messages without a name.")
     complete_after: bool = option(
-        Bool(), False, "For reading: take columns of an update that are in `key` alone into the after image."
+        Bool(), False, "For reading: add the columns of an update that are only in `key` to the after image."
     )
     update_halves: str = option(
         Choice(
             {
-                REFUSE: "they are rejects",
-                AFTER: "an `UPDATE AFTER` is an update without a before image; an `UPDATE BEFORE` is counted",
+                REFUSE: "reject them",
+                AFTER: "read `UPDATE AFTER` as an update without a before image; count `UPDATE BEFORE`",
             }
         ),
         REFUSE,
-        "For reading: what the two halves of an update are, where they are messages of their own.",
+        "For reading: how to read updates that arrive as two messages.",
     )
     update_data: str = option(
-        Choice({CHANGED: "what changed, as SharePlex does", ALL: "all of the after image"}),
+        Choice({CHANGED: "the changed columns, like SharePlex", ALL: "all columns of the after image"}),
         CHANGED,
-        "For writing: which columns of an update `data` has, where there is a before image.",
+        "For writing: the columns in `data` of an update that has a before image.",
     )
     op_names: str = option(
         Choice(
@@ -62,14 +62,14 @@ class SharePlexOptions(DialectOptions):
         SHORT,
         "For writing: the names of operations.",
     )
-    utc_suffix: bool = option(Bool(), False, "Write a `Z` behind `time`.")
+    utc_suffix: bool = option(Bool(), False, "Write a `Z` after `time`.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 
 FORMATS = (
     Format(
         name="shareplex_json",
-        doc="SharePlex, and DTS in SharePlex's format: JSON, one row a message with what changed of it.",
+        doc="SharePlex, and DTS in SharePlex's format: JSON, one row per message with the changed columns.",
         options=SharePlexOptions,
         writes="ggfmt.formats.shareplex.write",
         reads="ggfmt.formats.shareplex.read",

@@ -317,7 +317,7 @@ def _handler(run: ReportData, handler: str, totals: HandlerTotals) -> Markup:
     parts = [element("h3", name(handler)), facts(rows)]
     if totals.not_shown:
         items = [element("li", loss.what) for loss in totals.not_shown]
-        parts.append(foldable("What the format does not show", len(items), element("ul", *items)))
+        parts.append(foldable("Limits of the format", len(items), element("ul", *items)))
     return element("article", *parts)
 
 
@@ -335,7 +335,7 @@ def time_spent(run: ReportData) -> Markup | None:
         "Where the time went",
         table(columns, rows, "Seconds by step", "bars short"),
         element("p", note, class_="note"),
-        foldable("What the steps are", len(meanings), facts(meanings)),
+        foldable("Meaning of the steps", len(meanings), facts(meanings)),
     )
 
 
@@ -444,8 +444,10 @@ def write_page(run: PastRun, file: Path) -> None:
     """
     root = Location.of(run.root)
     if root.is_local and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root.path)):
-        message = "the page would lie within the output directory"
-        raise UsageError(Diagnostic("GG563", message, Span(file=str(file)), "give a file outside of it"))
+        message = "the page would be within the output directory"
+        raise UsageError(
+            Diagnostic("GG563", message, Span(file=str(file)), "give a file outside of the output directory")
+        )
     content = page(run).encode()
     try:
         if file.exists() and not file.is_file():  # such as `/dev/stdout`; a directory cannot be opened

@@ -17,7 +17,7 @@ _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 def check_root(root: Location) -> None:
     """Raises: UsageError GG554 for a path that libraries of lakehouses do not find again."""
     if "%" in root.path:
-        message = "a path with `%` is none for tables: libraries take it for an escape"
+        message = "the path of a table cannot contain `%`: libraries treat it as an escape"
         raise UsageError(Diagnostic("GG554", message, Span(file=root.shown), "give another output directory"))
 
 

@@ -67,7 +67,7 @@ def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Loca
     key = f"gg.eventhandler.{event.name}"
     problem = None
     if scheme is None:
-        problem = f"the handler file does not tell enough of the store of `{key}`, which is of the type `{event.type}`"
+        problem = f"the handler file does not fully define the store of `{key}`, which has the type `{event.type}`"
     elif scheme != "hdfs" and event.bucket is None:
         problem = f"`{key}` names no bucket"
     elif event.bucket is not None and (event.bucket.names_table or event.bucket.column_values):
@@ -241,7 +241,7 @@ def describe(output: HandlerOutput, config: HandlerConfig) -> Iterator[str]:
         stage = stages.get(event.name)
         what = f"event handler `{event.name}` ({event.type})"
         if stage is None:
-            yield f"{what} is not carried out: the files stay as they are before it"
+            yield f"{what} is not run: the files stay as they are before it"
         elif event.work is Work.CONVERT:
             yield f"{what} converts files" + ("" if stage.kept else ", which only the next event handler keeps")
         elif stage.root == output.root:

@@ -91,8 +91,8 @@ def _values(number: int, distinct: list[list[str]]) -> Partition:
 
 def too_many_partitions(table: str) -> Diagnostic:
     """GG515 for a table with a file for nearly every row."""
-    message = f"`partitioner` divides the table into more than {MAX_PARTITIONS:,} parts, each with files of its own"
-    return Diagnostic("GG515", message, Span(table=table), "choose columns of fewer values")
+    message = f"`partitioner` divides the table into more than {MAX_PARTITIONS:,} parts, each with separate files"
+    return Diagnostic("GG515", message, Span(table=table), "choose columns with fewer distinct values")
 
 
 @dataclass(frozen=True)

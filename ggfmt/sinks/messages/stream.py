@@ -108,7 +108,7 @@ def _write(files: Sequence[StagedFile], out: BinaryIO) -> int:
         raise
     except OSError as error:
         message = f"standard output cannot be written: {reason(error)}"
-        help = "what has arrived is not all of it: remove the cause and run again"
+        help = "the output is incomplete: remove the cause and run again"
         raise Abend(Diagnostic("GG519", message, Span(file=SHOWN), help)) from None
 
 

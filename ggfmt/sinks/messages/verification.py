@@ -23,7 +23,7 @@ from ggfmt.commit.versions import VERSIONS
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
 
 _RERUN_HELP = "restore it from a copy, or run again with `--mode overwrite`"
-_NEXT_RUN = "wait for the run that is at work; if there is none, the next run to this directory sees to it"
+_NEXT_RUN = "wait for the active run; if no run is active, the next run to this directory finishes or removes it"
 
 
 @dataclass
@@ -123,7 +123,7 @@ def _left_over(store: Store) -> Iterator[Diagnostic]:
     for directory in (STAGING, COMMITS):
         for name in store.names(directory):
             place = store.shown(f"{directory}/{name}")
-            yield Diagnostic("GG511", "a run is at work, or was cut off", Span(file=place), _NEXT_RUN)
+            yield Diagnostic("GG511", "a run is active, or was interrupted", Span(file=place), _NEXT_RUN)
 
 
 def _compare(

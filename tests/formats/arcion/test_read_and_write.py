@@ -251,7 +251,7 @@ def _options(texts: dict[str, str], format: str) -> Options:
 @pytest.mark.parametrize(
     ("format", "options", "counted"),
     [
-        ("arcion_json", {}, {("n", "equal to the text that stands for a NULL, which will be read back as one"): 1}),
+        ("arcion_json", {}, {("n", "equal to the text for a NULL, which will be read back as a NULL"): 1}),
         ("arcion_csv", {}, {}),
         ("arcion_csv", {"mode": "snapshot"}, {("id", "missing from the image, which will be read back as NULL"): 1}),
     ],
@@ -362,7 +362,7 @@ def test_the_table_is_named_by_the_path_or_the_option(file: str, options: Any, t
         (b"1,1,5,a,b,1,I,,", "GG308 `exists` of a column cannot be `5`"),
         (b"1,1,1,a,b,1,I,x,", "GG308 `cursor` is no JSON object in a text"),
         (b"1,1,1,a,b,2,I,,", "GG307 an insert has a before image"),
-        (b"\xff,1,1,a,b,1,I,,", "GG303 the record is not UTF-8: byte 0xff at byte 0 of it"),
+        (b"\xff,1,1,a,b,1,I,,", "GG303 the record is not UTF-8: byte 0xff at byte 0 of the record"),
     ],
 )
 def test_what_is_no_row_of_arcion_is_a_reject_with_its_reason(row: bytes, reason: str) -> None:

@@ -309,7 +309,7 @@ def test_values_that_hold_a_delimiter_are_counted_by_column(made: Changes, field
                     expected[LossNote("GG403", made.table.name, column, what, "delimiter_inside")] += 1
             for state, text in (("NULL", "NULL"), ("missing column", "")):
                 if value == text:
-                    what = f"equal to the text that stands for a {state}, which will be read back as one"
+                    what = f"equal to the text for a {state}, which will be read back as a {state}"
                     expected[LossNote("GG406", made.table.name, column, what, "text_as_state")] += 1
     assert formatter.notes == expected
 

@@ -206,8 +206,8 @@ def broken(schema: str, message: bytes = b"") -> tuple[bytes, str]:
             envelope("MD", b""),
             "GG313 a metadata message has no `messageSchema`, without which it cannot be decoded",
         ),
-        (envelope("DT", b"\x02"), "GG313 the message is none of its schema"),
-        (envelope("DT", change("INSERT", ROW) * 2), "GG313 the message is none of its schema"),
+        (envelope("DT", b"\x02"), "GG313 the message does not fit its schema"),
+        (envelope("DT", change("INSERT", ROW) * 2), "GG313 the message does not fit its schema"),
         (
             envelope("DT", b"", "other"),
             "GG205 no metadata message has the schema id `other`",

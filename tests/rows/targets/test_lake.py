@@ -240,7 +240,7 @@ def test_compare_reads_the_present_version_of_one_table(tmp_path: Path, to: str)
 @pytest.mark.parametrize("to", FORMATS)
 def test_a_path_that_libraries_do_not_find_again_is_refused(tmp_path: Path, to: str) -> None:
     add_changes(tmp_path, "1", ROWS)
-    with pytest.raises(UsageError, match=r"GG554.*a path with `%`"):
+    with pytest.raises(UsageError, match=r"GG554.*the path of a table cannot contain `%`"):
         consolidate(tmp_path, to, output=tmp_path / "a%20b")
 
 

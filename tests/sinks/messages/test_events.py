@@ -166,7 +166,7 @@ def test_a_store_is_written_where_it_is(
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (("gg.eventhandler.store.type=oci",), "does not tell enough of the store"),
+        (("gg.eventhandler.store.type=oci",), "does not fully define the store"),
         (("gg.eventhandler.store.bucketMappingTemplate=b-${tableName}",), "names a bucket for each table"),
         (("gg.eventhandler.store.type=abs",), "accountName` is missing"),
     ],
@@ -273,6 +273,6 @@ def test_the_manifest_says_which_release_messages_follow(source: Path) -> None:
     assert result.manifest is not None
     assert result.manifest["goldengate"] == {
         "release": "12.3.2.1",
-        "reason": "release 12.3.2.1 or later, since `--set` has the type `filewriter`; no later sign: 12.3.2.1 is "
-        "assumed; set `ggfmt.compatibility` to change that",
+        "reason": "release 12.3.2.1 or later, because `--set` has the type `filewriter`; ggfmt assumes 12.3.2.1; set "
+        "`ggfmt.compatibility` to change that",
     }

@@ -212,8 +212,7 @@ def test_values_that_cannot_be_told_apart_are_counted_once_a_column(
         run_ggfmt([source], tmp_path / "out", *PIPES, *avro)
     assert [record.getMessage().removeprefix("[GG406] handler ") for record in caplog.records] == [
         "a, table GG.TCUSTORD, column NAME: 1 value missing from the image, which will be read back as NULL",
-        "d, table GG.TCUSTORD, column NAME: 1 value equal to the text that stands for a NULL, "
-        "which will be read back as one",
-        "d, table GG.TCUSTORD, column NAME: 1 value equal to the text that stands for a missing column, "
-        "which will be read back as one",
+        "d, table GG.TCUSTORD, column NAME: 1 value equal to the text for a NULL, which will be read back as a NULL",
+        "d, table GG.TCUSTORD, column NAME: 1 value equal to the text for a missing column, "
+        "which will be read back as a missing column",
     ]

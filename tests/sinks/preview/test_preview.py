@@ -421,7 +421,7 @@ def test_records_that_cannot_be_read_are_told_and_counted(tmp_path: Path) -> Non
         *["error[GG301] the record is not JSON"] * 3,
         "... and 3 more records with such errors",
     ]
-    assert "\nRecords of no table above that cannot be read\n" in done.stdout
+    assert "\nUnreadable records of other tables\n" in done.stdout
     text = done.stdout
     assert text.index("Message 1") < text.index("GG307") < text.index("Message 2")
 
@@ -466,6 +466,7 @@ def test_a_table_is_chosen_in_full_or_by_its_last_part(tmp_path: Path) -> None:
         "error[GG315] `--table` names `X`, of which there is no operation\n"
         "  help: tables in the data are `S.T0`, `S.T1`, `S.T2`, `S.T3`, `S.T4`, `S.T5`, `S.T6`, `S.T7`, `S.T8`, `S.T9` "
         "and 2 more\n"
+        "page: ggfmt docs input\n"
     )
 
 

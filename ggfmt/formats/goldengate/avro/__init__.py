@@ -1,15 +1,17 @@
 """Avro, GoldenGate for Big Data 12.2, 6.4 to 6.6: `avro_row`, `avro_op`, `avro_row_ocf`, `avro_op_ocf`.
 
-* Row messages have one image: the after image of an insert or update, the before image of a delete. A missing column,
-  such as all columns of a truncate, is null, and looks like NULL unless the message has flags. Operation messages have
-  both images, and a flag for each column that says whether it is missing.
-* Metadata fields come first: those of a template, or the fixed ones, whose tokens are empty unless the handler
-  includes them.
-* A number is a double, or, by the types of release 12.3, a long if it is whole: then a text must be a long to Java's
-  `BigDecimal.longValueExact`. A number out of the range of its type cannot be written. By options it is an exact
-  decimal, or a string.
-* Messages are written one after the other, by default with nothing between them, or into object container files.
-* If Avro for Java refuses a name, or two fields would have the same name, the table cannot be written.
+* Row messages (`avro_row`, `avro_row_ocf`) have one image: the after image of an insert or update, the before image of
+  a delete. A missing column is null. It looks like NULL unless `includeIsMissingFields=true`. In a truncate, all
+  columns are missing.
+* Operation messages (`avro_op`, `avro_op_ocf`) have both images, and a flag for each column: true if it is missing.
+* The metadata fields come first: those of a template, or the fixed fields of the release. The fixed field for tokens
+  is empty unless `includeTokens=true`.
+* A number is a double. From release 12.3 on, a whole number is a long, by the rules of Java's
+  `BigDecimal.longValueExact`. Options can write exact decimals or strings instead. ggfmt rejects a number that is out
+  of the range of its type.
+* `avro_row` and `avro_op` write messages one after the other, by default with nothing between them. The other two
+  formats write object container files.
+* ggfmt rejects a table if Avro for Java does not accept a name, or if two fields would have the same name.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class AvroOptions(Options):
     delete_op_key: str = op_key_option("delete", "D")
     truncate_op_key: str = op_key_option("truncate", "T")
     encoding: str = option(
-        Charset(messages=False), "UTF-8", "The charset of schema files; messages and container files have none."
+        Charset(messages=False), "UTF-8", "The charset of schema files. Messages and container files do not use it."
     )
     treat_all_columns_as_strings: bool = option(
         Bool(), False, "Write every column as a string.", aliases=("treatAllColumnsAsString",)
@@ -59,27 +61,27 @@ class AvroOptions(Options):
     schema_directory: str = option(
         SchemaDirectory("generate_schema"),
         SCHEMA_DIRECTORY,
-        "Where schemas are written; a relative one is below the output.",
+        "The directory for schemas. A relative path is below the output directory.",
     )
-    version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
+    version_schemas: bool = option(Bool(), False, "Also write each schema to a file with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
     meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
     enable_decimal_logical_type: bool = option(
         Bool(),
         False,
-        "Write numbers that are neither machine integers nor floating as exact decimals, a logical type of bytes.",
+        "Write numbers that are neither integers nor floating-point exactly, with Avro's logical type decimal.",
         since="19.1",
     )
     oracle_number_scale: int = option(
         Int(0, 38),
         38,
-        "With decimals: how many digits a NUMBER without precision and scale has behind the point.",
+        "With decimals: the scale of a NUMBER without precision and scale.",
         since="19.1",
     )
     max_precision: int | None = option(
         Int(1),
         None,
-        "With decimals: the most digits that one has; more is a reject. Readers have limits: Spark's is 38.",
+        "With decimals: the maximum precision. ggfmt rejects values with more digits. Spark reads up to 38.",
         since="21",
         example="38",
     )
@@ -89,14 +91,14 @@ class AvroOptions(Options):
     map_large_numbers_as_strings: bool = option(
         Bool(),
         False,
-        "Write numbers that may have more digits than a long (18) or a double (15) always holds as strings; decimals "
-        "stay such.",
+        "Write numbers as strings if their type has more than 18 digits (long) or 15 digits (double). Decimals are "
+        "unchanged.",
         since="19.1",
     )
     enable_timestamp_logical_type: bool = option(
         Bool(),
         False,
-        "Write dates and times as microseconds since 1970 in UTC; `gg.format.timestamp` has the mask of their texts.",
+        "Write dates and times as microseconds since 1970 in UTC. `gg.format.timestamp` is the mask of the texts.",
         since="19.1",
     )
 
@@ -119,25 +121,25 @@ class AvroOpOptions(AvroOptions):
     line_delimiter: str = option(
         Delimiter(),
         "",
-        "Stands after each message, in UTF-8; without one, messages touch. A message may hold any delimiter.",
+        "The text after each message, in UTF-8. Messages can contain it. If empty, nothing separates messages.",
     )
     wrap_message_in_generic_avro_message: bool = option(
         Bool(),
         False,
-        "Write each message as the payload of another that names its table and its schema; see `generic_wrapper.avsc`.",
+        "Wrap each message in a message with its table and its schema, as `generic_wrapper.avsc` defines.",
         aliases=("wrapMessageInGenericAvroSchema",),
     )
     generic_wrapper_use_fingerprint: bool | None = option(
         Bool(),
         None,
-        "Name the schema in a wrapper by its fingerprint (`schema_fingerprint`), else by its hash (`schema_hash`); "
-        "without the property, the release decides: by its hash in 12.2, by its fingerprint from 12.3 on.",
+        "How a wrapper identifies the schema: true writes `schema_fingerprint`, false writes `schema_hash`. "
+        "If not set: the hash in release 12.2, the fingerprint in later releases.",
         since="12.3",
     )
 
 
 def _is_missing_option() -> bool:
-    doc = "Write behind each column a boolean `<COLUMN>_isMissing`, as `avro_op` always does."
+    doc = "Write a boolean `<COLUMN>_isMissing` after each column, as `avro_op` always does."
     return option(Bool(), False, doc, since="19.1")
 
 
@@ -167,7 +169,7 @@ _LOSSES = (
     losses.SCALE_OF_COLUMN.when("enableDecimalLogicalType=true"),
     losses.TIME_FILLED.to(6)
     .when("enableTimestampLogicalType=true")
-    .saying(", and one that does not fit the mask is a reject"),
+    .saying(". ggfmt rejects a time that does not match the mask"),
     NO_TIME,
     NO_POSITION,
     NO_TOKENS,
@@ -208,11 +210,11 @@ def _format(name: str, doc: str, options: type[AvroOptions], lost: tuple[losses.
 FORMATS = (
     _format(
         "avro_row",
-        "Avro: one record an operation, metadata fields and then the columns of one image.",
+        "Avro: one record per operation, metadata fields and then the columns of one image.",
         AvroRowOptions,
         _ROW_LOSSES,
     ),
-    _format("avro_op", "Avro: one record an operation, with its before and after images.", AvroOpOptions, _LOSSES),
+    _format("avro_op", "Avro: one record per operation, with its before and after images.", AvroOpOptions, _LOSSES),
     _format(
         "avro_row_ocf", "Avro object container files of the records of `avro_row`.", AvroRowOcfOptions, _ROW_LOSSES
     ),

@@ -456,7 +456,7 @@ class AvroStreamReader(AvroReader):
         except DECODE_ERRORS:
             return Diagnostic("GG313", "the bytes are no Avro message of a known table", help=_STREAM_HELP)
         if self._delimiter and stream.read(len(self._delimiter)) != self._delimiter:
-            return Diagnostic("GG313", "no `lineDelimiter` stands behind the message", help=_STREAM_HELP)
+            return Diagnostic("GG313", "no `lineDelimiter` follows the message", help=_STREAM_HELP)
         return plan, message
 
     def _name(self, stream: io.BytesIO, data: bytes) -> str | None:

@@ -100,7 +100,7 @@ def _decimal(source: SqlType, options: AvroOptions) -> ColumnType:
         precision = min(precision, options.max_precision)
         scale = min(scale, precision)
     schema = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
-    wanted = f"a number of at most {precision} digits, {scale} of them behind the point"
+    wanted = f"a number of at most {precision} digits, {scale} of them after the decimal point"
     return ColumnType(schema, optional_decimals(precision, scale), wanted)
 
 

@@ -139,7 +139,7 @@ class RecordColumns:
         stream = io.BytesIO(data)
         records: list[Any] = [fastavro.schemaless_reader(stream, self._parsed, None) for _ in range(count)]
         if stream.tell() != len(data):
-            raise ValueError("there are data behind the last record")
+            raise ValueError("data follows the last record")
         return [self._from_values(field, [record[field.name] for record in records]) for field in self._record.fields]
 
     def _from_values(self, field: Field, values: list[Any]) -> pa.Array[Any]:

@@ -115,7 +115,7 @@ class _Parser:
             field = self._scalar(name, kind) or (None if in_image else _collection(name, kind))
             if field is not None:
                 return field
-        raise conversion_error("the type of a field is none that ggfmt writes", self._table, name)
+        raise conversion_error("ggfmt cannot write a field of this type", self._table, name)
 
     def _scalar(self, name: str, kind: Schema) -> Field | None:
         if isinstance(kind, str):

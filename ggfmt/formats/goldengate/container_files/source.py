@@ -23,7 +23,7 @@ from ggfmt.formats.goldengate.container_files.fields import conversion_error, re
 RUN_BYTES = 1 << 20  # of records that are decoded at once
 MIN_GROUP_ROWS = 100  # as in parquet-mr, which looks at the size of a row group after so many records
 _MAX_BYTES = 1 << 30  # of a header and of a block; the texts of a column of Arrow have 2 GiB at most
-_HELP = "write the container file again; what was made of it is incomplete"
+_HELP = "write the container file again; the files converted from it are incomplete"
 
 
 class ContainerSource:

@@ -1,9 +1,11 @@
 """Delimited text: `delimitedtext` (GoldenGate for Big Data 12.2, 6.2) and `delimitedtext_op` (from 12.3.2 on).
 
-* `delimitedtext` has one image: the after image of an insert or update, the before image of a delete; all columns of a
-  truncate are missing. `delimitedtext_op` has both images; all columns of an absent image are missing.
-* Metadata fields come first, then the columns, separated by the field delimiter. A suppressed field leaves no gap.
-* Values are written raw: one that contains a delimiter will be read as more fields. Such values are counted.
+* `delimitedtext` writes one image: the after image of an insert or update, the before image of a delete. In a
+  truncate, all columns are missing.
+* `delimitedtext_op` writes both images. All columns of an absent image are missing.
+* The metadata fields come first, then the columns. The field delimiter separates them. A field that is switched off
+  leaves no gap.
+* ggfmt writes values raw. A value that contains a delimiter is read back as several fields. ggfmt counts such values.
 """
 
 from __future__ import annotations
@@ -50,45 +52,49 @@ class DelimitedOptions(Options):
 
     include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
     include_op_timestamp: bool = option(
-        Bool(), True, "Write the operation time stamp: when it was committed.", until="19.1"
+        Bool(), True, "Write the operation time stamp: when the source committed the operation.", until="19.1"
     )
     include_current_timestamp: bool = option(
-        Bool(), True, "Write the current time stamp: when the message was made.", until="19.1"
+        Bool(), True, "Write the current time stamp: when the message was written.", until="19.1"
     )
     include_op_type: bool = option(Bool(), True, "Write the operation type.", until="19.1")
     include_table_name: bool = option(Bool(), True, "Write the fully qualified table name.", until="19.1")
     include_position: bool = option(
-        Bool(), True, "Write the position in the trail; tokens come behind it.", until="19.1"
+        Bool(), True, "Write the position in the trail. Tokens follow the position.", until="19.1"
     )
     insert_op_key: str = op_key_option("insert", "I")
     update_op_key: str = op_key_option("update", "U")
     delete_op_key: str = op_key_option("delete", "D")
     truncate_op_key: str = op_key_option("truncate", "T")
     encoding: str = option(
-        Charset(), NATIVE, "The charset of the output; `native` is the charset of the machine that starts the run."
+        Charset(), NATIVE, "The charset of the output. `native`: the charset of the machine that starts the run."
     )
     field_delimiter: str = option(
-        Delimiter(single=True), "\x01", "Stands between fields. Values are written raw: take what they do not hold."
+        Delimiter(single=True),
+        "\x01",
+        "The text between fields. No value should contain it, because values are written raw.",
     )
-    line_delimiter: str = option(Delimiter(single=True, line=True), "\n", "Stands after each message.")
-    key_value_delimiter: str = option(Delimiter(tokens=True), "=", "Stands between the name and the value of a token.")
+    line_delimiter: str = option(Delimiter(single=True, line=True), "\n", "The text after each message.")
+    key_value_delimiter: str = option(
+        Delimiter(tokens=True), "=", "The text between the name and the value of a token."
+    )
     key_value_pair_delimiter: str = option(
-        Delimiter(tokens=True), ",", "Stands between tokens.", aliases=("kevValuePairDelimiter",)
+        Delimiter(tokens=True), ",", "The text between tokens.", aliases=("kevValuePairDelimiter",)
     )
-    null_value_representation: str = option(Representation(), "NULL", "Stands for a NULL.")
-    missing_value_representation: str = option(Representation(), "", "Stands for a column that is not in the image.")
+    null_value_representation: str = option(Representation(), "NULL", "The text for NULL.")
+    missing_value_representation: str = option(Representation(), "", "The text for a missing column.")
     iso8601_format: bool = iso8601_option()
     meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
     include_meta_column_names: bool = option(
         Bool(), False, "Write the name of each metadata column as a field before its value.", since="12.3.2"
     )
     wrap_strings_in_quotes: bool = option(
-        Bool(), False, "Put values of text in quotes, and double the quotes within.", since="12.3.2"
+        Bool(), False, "Put text values in quotes, and double the quotes inside them.", since="12.3.2"
     )
     disable_escaping: bool = option(
         Bool(),
         False,
-        "Have GoldenGate escape nothing. ggfmt writes values raw in any case: how GoldenGate escapes is not known.",
+        "No effect: ggfmt always writes values raw, because the escapes of GoldenGate are unknown.",
         since="19.1",
     )
 
@@ -121,7 +127,7 @@ class DelimitedOptions(Options):
 class DelimitedTextOptions(DelimitedOptions):
     pk_update_handling: str = pk_update_option()
     enable_field_descriptor_headers: bool = option(
-        Bool(), False, "Start each file with a line of the names of all fields.", since="19.1"
+        Bool(), False, "Start each file with a header line: the names of all fields.", since="19.1"
     )
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
@@ -144,7 +150,7 @@ class DelimitedTextOpOptions(DelimitedOptions):
 
 _LOSSES = (
     losses.NESTED_AS_TEXT,
-    losses.TEXT_AS_STATE.saying("NULL or for a missing column"),
+    losses.TEXT_AS_STATE.saying("NULL or a missing column"),
     losses.DELIMITER_INSIDE,
     losses.CHARACTER_REPLACED,
     NO_TIME.when("includeOpTimestamp=false"),
@@ -159,7 +165,7 @@ _LOSSES = (
 FORMATS = (
     Format(
         name="delimitedtext",
-        doc="Delimited text: one line an operation, metadata fields and then the columns of one image.",
+        doc="Delimited text: one line per operation, metadata fields and then the columns of one image.",
         options=DelimitedTextOptions,
         writes="ggfmt.formats.goldengate.delimited.write",
         reads="ggfmt.formats.goldengate.delimited.read",
@@ -171,7 +177,7 @@ FORMATS = (
     ),
     Format(
         name="delimitedtext_op",
-        doc="Delimited text: one line an operation, metadata fields and then each column before and after.",
+        doc="Delimited text: one line per operation, metadata fields and then each column before and after.",
         options=DelimitedTextOpOptions,
         writes="ggfmt.formats.goldengate.delimited.write",
         reads="ggfmt.formats.goldengate.delimited.read",

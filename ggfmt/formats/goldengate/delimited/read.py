@@ -177,7 +177,7 @@ def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
     while source.buffer:
         source.drop(len(source.buffer))
         source.grow()
-    help = "convert it to UTF-8, or give a larger `--max-record`: text of its encoding is read at once"
+    help = "convert it to UTF-8, or give a larger `--max-record`: a file of this encoding is read as a whole"
     long = source.long(0, head)
     assert long.problem is not None
     yield replace(long, problem=replace(long.problem, message=f"the file has {source.offset:,} bytes", help=help))
@@ -629,7 +629,7 @@ class DelimitedTextReader(PlacingReader):
             try:
                 texts.append(data.decode(codec))
             except UnicodeDecodeError as error:
-                place = f"byte {data[error.start]:#04x} at byte {error.start} of it"
+                place = f"byte {data[error.start]:#04x} at byte {error.start} of the line"
                 message = f"the line is not {self.source.options.encoding}: {place}"
                 yield self.reject(ordinal, Diagnostic("GG303", message, help=_ENCODING_HELP))
             else:

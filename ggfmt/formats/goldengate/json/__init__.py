@@ -1,11 +1,11 @@
 """JSON: `json` (GoldenGate for Big Data 12.2, 6.3) and `json_row` (from 12.3 on).
 
-* `json` has one object per operation: metadata, then the images `before` and `after`. An update has both, with `{}` for
-  a missing before image. An insert has no `before`, a delete no `after`, a truncate neither. `json_row` has the columns
-  of one image beside the metadata: the after image of an insert or update, the before image of a delete, none for a
-  truncate.
-* A missing column has no member; NULL is `null`; numbers keep the digits of the source.
-* Pretty print and schemas have the layout and the escapes of javax.json 1.0, which GoldenGate uses.
+* `json` writes one object per operation: first the metadata, then the images `before` and `after`. An update has both.
+  An insert has no `before`, a delete no `after`, a truncate neither.
+* `json_row` writes the columns of one image next to the metadata: the after image of an insert or update, the before
+  image of a delete. A truncate has only metadata.
+* A missing column has no member. NULL is `null`. Numbers keep the digits of the source.
+* Pretty print and schemas have the layout and the escapes of javax.json 1.0, the library of GoldenGate.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ class JsonRecordOptions(Options):
     delete_op_key: str = op_key_option("delete", "D")
     truncate_op_key: str = op_key_option("truncate", "T")
     pretty_print: bool = option(
-        Bool(), False, "Lay each message out over lines.", aliases=("prettyPrintformat.prettyPrint",)
+        Bool(), False, "Write each message over several lines, indented.", aliases=("prettyPrintformat.prettyPrint",)
     )
-    json_delimiter: str = option(Delimiter(), "", "Stands after each message; without one, messages touch.")
+    json_delimiter: str = option(Delimiter(), "", "The text after each message. If empty, nothing separates messages.")
     generate_schema: bool = option(Bool(), True, "Write a JSON schema for each table, `<table>.schema.json`.")
     schema_directory: str = option(
         SchemaDirectory("generate_schema"),
         SCHEMA_DIRECTORY,
-        "Where schemas are written; a relative one is below the output.",
+        "The directory for schemas. A relative path is below the output directory.",
     )
     treat_all_columns_as_strings: bool = option(
         Bool(), False, "Write every column as a string.", aliases=("treatAllColumnsAsString",)
     )
     encoding: str = option(Charset(), "UTF-8", "The charset of messages and schemas.")
-    version_schemas: bool = option(Bool(), False, "Keep a copy of every schema written, with a time stamp in its name.")
+    version_schemas: bool = option(Bool(), False, "Also write each schema to a file with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
     include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.", until="19.1")
     meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
@@ -74,7 +74,7 @@ class JsonRecordOptions(Options):
     omit_null_values_special_update_handling: bool = option(
         Bool(),
         False,
-        "With `omitNullValues`, write a NULL after an update all the same where the column was not NULL before.",
+        "With `omitNullValues`: in updates, keep NULL in `after` if the column was not NULL before.",
         since="21",
     )
 
@@ -94,14 +94,14 @@ class JsonOptions(JsonRecordOptions):
     flatten: bool = option(
         Bool(),
         False,
-        "Write the columns of both images beside the metadata, as `before.NAME` and `after.NAME`.",
+        "Write the columns of both images as members `before.NAME` and `after.NAME`, without nested objects.",
         since="12.3",
     )
     flatten_delimiter: str = option(
-        Text(), ".", "Stands between the name of an image and that of a column in a flattened message.", since="12.3"
+        Text(), ".", "The text between the names of the image and the column in a flattened message.", since="12.3"
     )
-    before_object_name: str = option(Text(), "before", "Call the before image by this.", since="12.3")
-    after_object_name: str = option(Text(), "after", "Call the after image by this.", since="12.3")
+    before_object_name: str = option(Text(), "before", "The name of the before image.", since="12.3")
+    after_object_name: str = option(Text(), "after", "The name of the after image.", since="12.3")
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ _LOSSES = (
 FORMATS = (
     Format(
         name="json",
-        doc="JSON: one object an operation, with its before and after images.",
+        doc="JSON: one object per operation, with its before and after images.",
         options=JsonOptions,
         writes="ggfmt.formats.goldengate.json.write",
         reads="ggfmt.formats.goldengate.json.read",
@@ -140,7 +140,7 @@ FORMATS = (
     ),
     Format(
         name="json_row",
-        doc="JSON: one object an operation, with the columns of one image beside its metadata.",
+        doc="JSON: one object per operation, with the columns of one image beside its metadata.",
         options=JsonRowOptions,
         writes="ggfmt.formats.goldengate.json.write",
         reads="ggfmt.formats.goldengate.json.read",

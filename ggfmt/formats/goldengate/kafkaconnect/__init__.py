@@ -1,15 +1,16 @@
 """The messages of GoldenGate's Kafka Connect handler in Kafka's JSON converter: `kafkaconnect_json`.
 
-* Handlers of `type=kafkaconnect` have no formatter, and write these messages without a `format`. The properties belong
-  to the handler: `gg.handler.<name>.messageFormatting` and so on. In GoldenGate, the file of the Kafka producer says
-  whether the converter writes schemas; ggfmt has the property `schemasEnable`.
-* A message is a Connect struct with all of its fields: an insert has a null `before`, a delete a null `after`, and a
-  missing column is null like NULL.
-* Operation messages have both images; row messages have the columns beside the metadata. Up to release 19.1 the
-  metadata fields are fixed. From 21 on, messages have only the fields of `metaColumnsTemplate`; without it, row
-  messages do not even contain their operation.
+* A handler of `type=kafkaconnect` has no formatter, and writes these messages without a `format`. The properties
+  belong to the handler: `gg.handler.<name>.messageFormatting` and so on.
+* In GoldenGate, the properties of the Kafka producer set whether the converter writes schemas. ggfmt has the property
+  `schemasEnable` instead.
+* A message is a Connect struct with all of its fields. An insert has a null `before`, a delete a null `after`. A
+  missing column is null, like NULL.
+* Operation messages have both images. Row messages have the columns next to the metadata.
+* Up to release 19.1, the metadata fields are fixed. From 21 on, messages have only the fields of
+  `metaColumnsTemplate`. Without a template, row messages do not even contain their operation type.
 * Whole numbers are int64, other numbers are doubles in Java's notation, and dates and times are texts. With logical
-  types, decimals are Base64 and times are milliseconds since 1970.
+  types, decimals are Base64, and times are milliseconds since 1970.
 * Each message is one line. ggfmt does not write the keys of Kafka messages.
 """
 
@@ -48,9 +49,9 @@ def _metadata_option(what: str, default: bool = True) -> bool:
 @dataclass(frozen=True)
 class KafkaConnectOptions(Options):
     message_formatting: str = option(
-        Choice({ROW: "the columns of one image, beside the metadata", OP: "both images, below `before` and `after`"}),
+        Choice({ROW: "the columns of one image, next to the metadata", OP: "both images, in `before` and `after`"}),
         ROW,
-        "How messages are modelled.",
+        "The structure of messages.",
     )
     insert_op_key: str = op_key_option("insert", "I")
     update_op_key: str = op_key_option("update", "U")
@@ -66,13 +67,13 @@ class KafkaConnectOptions(Options):
     iso8601_format: bool = option(
         Bool(),
         False,
-        "Write a `T` between date and time of the current time stamp, else a blank.",
+        "Write a `T` between the date and the time of the current time stamp. If false: a blank.",
         until=_LAST_FIXED,
     )
     meta_columns_template: tuple[MetaColumn, ...] | None = metacolumns.template_option()
     treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
     map_large_numbers_as_strings: bool = option(
-        Bool(), False, "Write numbers as strings whose type has more digits than a double or an int64."
+        Bool(), False, "Write numbers as strings if their type has more digits than a double or an int64."
     )
     enable_decimal_logical_type: bool = option(
         Bool(), False, "Write decimal numbers as Connect's Decimal, with the scale of their column."
@@ -89,25 +90,25 @@ class KafkaConnectOptions(Options):
         f"Write a field `<column>{MISSING_SUFFIX}` after each column: true if the column is missing, not NULL.",
     )
     enable_nonnullable: bool = option(
-        Bool(), False, "Write columns that cannot be NULL as such into schemas; a message that lacks one is a reject."
+        Bool(), False, "Mark columns that cannot be NULL as required in schemas. ggfmt rejects messages without them."
     )
     schema_namespace: str = option(
         Text(),
         "",
-        "The name of a schema less that of the table; without it, the full name of the table is the schema's.",
+        "The namespace of schema names. If empty, the schema name is the full table name.",
         example="com.example.company",
     )
     schemas_enable: bool = option(
         Bool(),
         True,
-        "Write the schema of each message beside it: `value.converter.schemas.enable` of the Kafka producer.",
+        "Write a schema with each message, like `value.converter.schemas.enable` of the Kafka producer.",
         since="",
     )
-    table: str = option(Text(), "", "For reading: the table of messages that name none.", since="")
+    table: str = option(Text(), "", "For reading: the table of messages that do not name their table.", since="")
     row_op: str = option(
-        Choice({REFUSE: "it is a reject", INSERT: "an insert", UPDATE: "an update"}),
+        Choice({REFUSE: "reject it", INSERT: "an insert", UPDATE: "an update"}),
         REFUSE,
-        "For reading: what a row without an operation is.",
+        "For reading: how to read a row without an operation type.",
         since="",
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()

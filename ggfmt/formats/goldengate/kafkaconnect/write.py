@@ -94,7 +94,7 @@ def _decimal(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
     scale = options.oracle_number_scale if type.kind is Kind.NUMBER or type.scale is None else type.scale
     schema = {"type": "bytes", "name": connect.DECIMAL, "version": 1, "parameters": {"scale": str(scale)}}
     values = json_text.json_texts(by_value(partial(encoded, scale=scale)))
-    return ColumnType(schema, values, f"a number of at most {scale} digits behind its point")
+    return ColumnType(schema, values, f"a number with at most {scale} digits after the decimal point")
 
 
 def by_number(text_of: Callable[[float], str]) -> json_text.Values:

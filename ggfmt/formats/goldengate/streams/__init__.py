@@ -1,15 +1,13 @@
 """GoldenGate Data Streams 26ai, the operation model of its JSON: `goldengate_streams_json`.
 
-* A record is one operation: `qual_table`, `op_type` as a word, `op_ts`, `pos`, optionally `xid` and others, and the
-  images `before` and `after`, which may have other names. A missing column has no member; NULL is `null`.
-* The stream describes itself: `OBJECT_METADATA` contains the columns of a table with their JSON types and is a schema
-  change. The reader counts JSON schemas, `STREAM_METADATA` and DDL.
-* A record may be the `data` of a CloudEvents envelope. A JSON array may contain several records.
-* An UPSERT is an insert or an update; only the consumer can decide. The option `upsert` sets how to read it.
-
-In the output, the object metadata of a table is at the start of each of its files. If a file contains several
-definitions (all tables in the same files, or no new file for a changed definition), each definition comes once, before
-its first operation.
+* A record is one operation: `qual_table`, `op_type` as a word, `op_ts`, `pos`, optional members such as `xid`, and the
+  images `before` and `after`. Options rename the images. A missing column has no member. NULL is `null`.
+* The stream describes its tables. An `OBJECT_METADATA` record contains the columns of a table with their JSON types,
+  and is a schema change. The reader counts JSON schemas, `STREAM_METADATA` and DDL.
+* A record can be the `data` of a CloudEvents envelope. A JSON array can contain several records.
+* An UPSERT is an insert or an update. Only the consumer can decide. The option `upsert` sets how to read it.
+* In the output, each file starts with the object metadata of its table. If a file contains several definitions, each
+  definition comes once, before its first operation.
 """
 
 from __future__ import annotations
@@ -68,9 +66,9 @@ class StreamsOptions(DialectOptions):
     delete_op_key: str = op_key_option("delete", "DELETE")
     truncate_op_key: str = op_key_option("truncate", "TRUNCATE")
     upsert: str = option(
-        Choice({REFUSE: "it is a reject", INSERT: "an insert", UPDATE: "an update"}),
+        Choice({REFUSE: "reject it", INSERT: "as an insert", UPDATE: "as an update"}),
         REFUSE,
-        "For reading: what an UPSERT is.",
+        "For reading: how to read an UPSERT.",
     )
     before_image_name: str = option(ImageName(other="after"), "before", "The name of the before image.")
     after_image_name: str = option(ImageName(other="before"), "after", "The name of the after image.")
@@ -79,7 +77,7 @@ class StreamsOptions(DialectOptions):
     treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
     omit_null_column_values: bool = option(Bool(), False, "Leave out columns that are NULL.")
     absent_means: str = absent_means_option()
-    delimiter: str = option(Delimiter(), "\n", "Stands after each record.")
+    delimiter: str = option(Delimiter(), "\n", "The text after each record.")
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 

@@ -1,9 +1,10 @@
 """XML, GoldenGate for Big Data 12.2, 6.7: `xml`.
 
-* Each operation is an `operation` element, with a `col` element for each column of the table, whatever the images hold.
-* A column that is in neither image has `<missing/>`; one that is in only one image has `missing='true'` in the other;
-  NULL has `isNull='true'`. Values are in CDATA sections.
-* ggfmt never changes a character that XML cannot represent: such an operation cannot be formatted.
+* Each operation is an `operation` element. It has a `col` element for each column of the table, even if both images
+  lack the column.
+* A column that is missing from both images has `<missing/>`. A column that is missing from one image has
+  `missing='true'` there. NULL has `isNull='true'`. Values are in CDATA sections.
+* ggfmt never replaces a character that XML cannot represent. It rejects the operation.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class XmlOptions(Options):
 FORMATS = (
     Format(
         name="xml",
-        doc="XML: one `operation` element an operation, with every column's state before and after.",
+        doc="XML: one `operation` element per operation, with every column's state before and after.",
         options=XmlOptions,
         writes="ggfmt.formats.goldengate.xml.write",
         reads="ggfmt.formats.goldengate.xml.read",

@@ -233,10 +233,10 @@ def test_decimals_come_back_with_the_digits_of_their_scale(name: str) -> None:
 @pytest.mark.parametrize(
     ("value", "more", "wanted"),
     [
-        ("1000000", {}, "a number of at most 9 digits, 3 of them behind the point"),
-        ("0.0001", {}, "a number of at most 9 digits, 3 of them behind the point"),
-        ("12.5", {"maxPrecision": "4"}, "a number of at most 4 digits, 3 of them behind the point"),
-        ("x", {}, "a number of at most 9 digits, 3 of them behind the point"),
+        ("1000000", {}, "a number of at most 9 digits, 3 of them after the decimal point"),
+        ("0.0001", {}, "a number of at most 9 digits, 3 of them after the decimal point"),
+        ("12.5", {"maxPrecision": "4"}, "a number of at most 4 digits, 3 of them after the decimal point"),
+        ("x", {}, "a number of at most 9 digits, 3 of them after the decimal point"),
     ],
 )
 def test_a_value_that_does_not_fit_is_a_reject(value: str, more: dict[str, str], wanted: str) -> None:

@@ -245,7 +245,7 @@ def test_the_message_names_table_and_column() -> None:
     source = io.BytesIO()
     fields = [{"name": "A", "type": "int"}]
     fastavro.writer(source, {"type": "record", "name": "T", "namespace": "S", "fields": fields}, [])
-    with pytest.raises(Abend, match=r"table S\.T, column A: .*GG217.*none that ggfmt writes"):
+    with pytest.raises(Abend, match=r"table S\.T, column A: .*GG217.*ggfmt cannot write a field of this type"):
         converted(source.getvalue())
 
 

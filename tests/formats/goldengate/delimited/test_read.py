@@ -41,7 +41,7 @@ def test_a_value_that_stands_for_null_and_missing_is_missing() -> None:
         (b"", "GG311 the line has 1 fields where there should be at least 5"),
         (b"X|GG.T|t|c|p|1|2", "GG304 the operation type cannot be `X`"),
         (b"I|GG.U|t|c|p|1|2", "GG205 the table `GG.U` has no definition"),
-        (b"I|GG.T|t|c|p|\xe4|2", "GG303 the line is not UTF-8: byte 0xe4 at byte 13 of it"),
+        (b"I|GG.T|t|c|p|\xe4|2", "GG303 the line is not UTF-8: byte 0xe4 at byte 13 of the line"),
     ],
 )
 def test_a_line_that_does_not_fit_is_a_reject_with_its_place(line: bytes, reason: str) -> None:

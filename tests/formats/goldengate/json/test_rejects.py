@@ -26,7 +26,7 @@ HERE = Span(table="S.T", position="8")
 
 
 def no_json(reason: str, offset: int) -> Diagnostic:
-    return Diagnostic("GG301", f"the record is not JSON: {reason} at byte {offset} of it")
+    return Diagnostic("GG301", f"the record is not JSON: {reason} at byte {offset} of the record")
 
 
 def no_name(name: str, reason: str) -> Diagnostic:
@@ -42,8 +42,8 @@ def lacks(image: str, column: str) -> Diagnostic:
         "GG204",
         f"the {image} image has a column that the definition of the table lacks",
         Span(table="S.T", field=column, position="8"),
-        "correct the definition, or leave it out of `--definitions` to have it discovered; if the column is metadata "
-        "of the message, give the handler file of its writer by `--input-config`",
+        "correct the definition, or leave it out of `--definitions` so that ggfmt infers it; for a metadata column, "
+        "give the writer's handler file with `--input-config`",
     )
 
 
@@ -51,7 +51,7 @@ def contradicts(reason: str) -> Diagnostic:
     return Diagnostic("GG307", reason, HERE)
 
 
-HALF = Diagnostic("GG301", "the record is not JSON: an escape stands for one half of a surrogate pair")
+HALF = Diagnostic("GG301", "the record is not JSON: an escape is one half of a surrogate pair")
 DEEP = Diagnostic("GG301", "the record is nested too deeply")
 NOT_UTF_8 = "convert the file to UTF-8"
 
@@ -75,15 +75,21 @@ BAD: dict[str, tuple[str | bytes, Diagnostic]] = {
     # Characters
     "invalid UTF-8": (
         HEAD.encode() + b',"after":{"NAME":"a\xffb"}}',
-        Diagnostic("GG303", f"the record is not UTF-8: byte 0xff at byte {len(HEAD) + 19} of it", help=NOT_UTF_8),
+        Diagnostic(
+            "GG303", f"the record is not UTF-8: byte 0xff at byte {len(HEAD) + 19} of the record", help=NOT_UTF_8
+        ),
     ),
     "invalid UTF-8 where nobody looks": (
         HEAD.encode() + b',"current_ts":"\xc3","after":{"ID":1}}',
-        Diagnostic("GG303", f"the record is not UTF-8: byte 0xc3 at byte {len(HEAD) + 15} of it", help=NOT_UTF_8),
+        Diagnostic(
+            "GG303", f"the record is not UTF-8: byte 0xc3 at byte {len(HEAD) + 15} of the record", help=NOT_UTF_8
+        ),
     ),
     "invalid UTF-8 in a number column": (
         HEAD.encode() + b',"after":{"ID":"\xed\xa0\x80"}}',
-        Diagnostic("GG303", f"the record is not UTF-8: byte 0xed at byte {len(HEAD) + 16} of it", help=NOT_UTF_8),
+        Diagnostic(
+            "GG303", f"the record is not UTF-8: byte 0xed at byte {len(HEAD) + 16} of the record", help=NOT_UTF_8
+        ),
     ),
     "half of a surrogate pair": (HEAD + ',"after":{"NAME":"\\ud83d"}}', HALF),
     "the other half": (HEAD + ',"after":{"NAME":"x\\ude00"}}', HALF),

@@ -1,0 +1,51 @@
+"""What a user reads is in plain English, as far as that can be measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import plain_english
+import pytest
+from plain_english import findings, sentences
+
+# How many findings a text may have. This list only shrinks: a number that is too high is an error, too.
+EXCEPTIONS = {
+    "module formats/avro/programs.py": 1,  # texts of exceptions that nothing shows
+    "module formats/json/dumps.py": 1,
+    "module formats/qlik/avro_read.py": 1,
+    "module java/regex.py": 1,  # names of categories
+}
+
+
+def test_texts_have_short_sentences_and_no_words_of_our_own() -> None:
+    found: dict[str, list[str]] = {}
+    for name, text in plain_english.texts():
+        found.setdefault(name, []).extend(findings(text))
+    counts = Counter({name: len(listed) for name, listed in found.items() if listed})
+    more = {name: found[name] for name, count in counts.items() if count > EXCEPTIONS.get(name, 0)}
+    assert more == {}
+    assert {name: count for name, count in EXCEPTIONS.items() if counts[name] < count} == {}, "shrink EXCEPTIONS"
+
+
+def test_all_texts_are_measured() -> None:
+    named = {name.partition(" ")[0] for name, _ in plain_english.texts()}
+    assert named == {"page", "README.md", "CONTRIBUTING.md", "command", "codes", "format", "module"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(["word"] * 26) + ".",
+        "The log tells of it.",
+        "`run` says so. What is read stands in the manifest.",
+        "* One.\n* A row stands for another.",
+    ],
+)
+def test_what_a_reader_stumbles_over_is_found(text: str) -> None:
+    assert list(findings(text))
+
+
+def test_blocks_tables_and_links_are_no_sentences() -> None:
+    text = "# What is a title\n\nA `b c d` [link to X](told.md).\n\n```text\ntold\n```\n\n| told | nobody |\n\n"
+    text += "End. ggfmt too.\n"
+    assert list(sentences(text)) == ["A X link to X.", "End.", "ggfmt too."]

@@ -1,0 +1,103 @@
+"""What a person reads of ggfmt, and what can be measured of its English: long sentences, and words of our own."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from places import ROOT
+
+from ggfmt import docs
+from ggfmt.cli import app
+from ggfmt.diagnostics.codes import CODES
+from ggfmt.formats import FORMATS
+
+MAX_WORDS = 25  # in a sentence
+MIN_WORDS = 4  # of a text in the code that may be a message
+# Words that are not those of the field, or send a reader to search for what they stand for.
+PRIVATE = re.compile(
+    r"\b(?:told|tells?|nobody|somebody|lies?|lying|behind|at once|of it|as one|is none|are none"
+    r"|stands? (?:in|for|behind)"
+    r"|is (?:said|meant) (?:of|by)|of its own|there is not|carr(?:y|ies|ied) out)\b"
+    r"|(?:^|[.:;] )What (?:is|are|was|has|a|the)\b",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"`+[^`]*`+")
+_LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+_BLOCKS = re.compile(r"^```.*?^```$|^\|[^\n]*$|^#[^\n]*$|^<!--[^\n]*-->$", re.DOTALL | re.MULTILINE)
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z`*\"(]|ggfmt)|\n\n+|\n(?=[*-] |[0-9]+\. )")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text in Markdown, without blocks of code, tables and headings; a word for each piece of
+    code.
+    """
+    for sentence in _SENTENCE.split(_LINK.sub(r"\1", _BLOCKS.sub("\n\n", text))):
+        plain = " ".join(_CODE.sub("X", sentence).replace("*", "").split())
+        if plain:
+            yield plain
+
+
+def findings(text: str) -> Iterator[str]:
+    """Yield what a reader stumbles over in a text."""
+    for sentence in sentences(text):
+        if len(sentence.split()) > MAX_WORDS:
+            yield f"{len(sentence.split())} words: {sentence}"
+        for match in PRIVATE.finditer(sentence):
+            yield f"`{match[0].strip('. ')}`: {sentence}"
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield all texts that a person reads, with what they are of: a page, a command, codes, a format, or a module."""
+    for topic, page in docs.pages().items():
+        yield f"page {topic}", page.text
+    for name in ("README.md", "CONTRIBUTING.md"):
+        yield name, (ROOT / name).read_text(encoding="utf-8")
+    yield from _help_texts()
+    for code in CODES.values():
+        yield "codes", f"{code.title}.\n\n{code.explanation}"
+    for format in FORMATS.values():
+        yield f"format {format.name}", format.doc
+        for spec in format.options.specs():
+            yield f"format {format.name}", spec.doc
+        for loss in format.losses:
+            yield f"format {format.name}", loss.text
+    for file in sorted({*(ROOT / "ggfmt").rglob("*.py")} - {ROOT / "ggfmt" / "diagnostics" / "codes.py"}):
+        for text in _messages(file):
+            yield f"module {file.relative_to(ROOT / 'ggfmt').as_posix()}", text
+
+
+def _help_texts() -> Iterator[tuple[str, str]]:
+    program: Any = typer.main.get_command(app)
+    for name, command in program.commands.items():
+        yield f"command {name}", command.help or ""
+        for option in command.params:
+            if not option.hidden:
+                yield f"command {name}", getattr(option, "help", None) or ""
+
+
+def _messages(file: Path) -> Iterator[str]:
+    """Yield the texts of a module that may be a message, with X for what is put into them: all of some words that are
+    not docstrings.
+    """
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    within = {id(value) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for value in ast.walk(node)}
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        text = _text(node)
+        if text is None or id(node) in docstrings or (id(node) in within and not isinstance(node, ast.JoinedStr)):
+            continue
+        if len(text.split()) >= MIN_WORDS and "\n" not in text:
+            yield text
+
+
+def _text(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.sub(r"%[-0-9.]*[sdrf]", "X", node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(value.value) if isinstance(value, ast.Constant) else "X" for value in node.values)
+    return None
