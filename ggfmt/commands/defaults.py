@@ -30,6 +30,8 @@ def default_master(environment: Mapping[str, str] = os.environ) -> Default | Non
     if named:
         return Default(named, MASTER_VARIABLE)
     for path in (Path(FILE_NAME), _of_user(environment)):
+        if path is None:
+            continue
         try:
             text = path.read_text("utf-8")
         except FileNotFoundError:
@@ -42,9 +44,13 @@ def default_master(environment: Mapping[str, str] = os.environ) -> Default | Non
     return None
 
 
-def _of_user(environment: Mapping[str, str]) -> Path:
+def _of_user(environment: Mapping[str, str]) -> Path | None:
+    """Return the file of the user; None if the user has no home directory, as in some containers."""
     home = environment.get("XDG_CONFIG_HOME")
-    return (Path(home) if home else Path.home() / ".config") / "ggfmt" / FILE_NAME
+    try:
+        return (Path(home) if home else Path.home() / ".config") / "ggfmt" / FILE_NAME
+    except RuntimeError:
+        return None
 
 
 def _parsed(path: Path, text: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STREAM = "-"
 log = logging.getLogger("ggfmt")
 
-_NONE = re.compile(r"none(?:\[\s*(\d+|\*)\s*\])?")
+_NONE = re.compile(r"none(?:\[\s*([0-9]+|\*)\s*\])?")
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ def choose_runner(
 
 def is_none(master: str) -> bool:
     """Return whether a master stands for this machine without Spark: `none`, or `none[...]`."""
-    return master == "none" or master.startswith("none[")
+    return master.strip().lower() == "none" or master.lstrip().lower().startswith("none[")
 
 
 def _without_spark(master: str) -> RunnerChoice:
-    found = _NONE.fullmatch(master)
-    if found is None or found[1] == "0":
+    found = _NONE.fullmatch(master.strip().lower())
+    if found is None or (found[1] not in (None, "*") and not int(found[1])):
         message = f"`{master}` has no number of processes"
         raise UsageError(Diagnostic("GG504", message, help="give `none[4]`, or `none` for one for each core"))
     processes = None if found[1] in (None, "*") else int(found[1])

@@ -74,7 +74,7 @@ class Worker:
                     _begin_fork(there, parent)
                 return
             code = (
-                f"import sys; sys.path[:] = {sys.path!r}; "
+                f"import sys; sys.path[:] = {[path for path in sys.path if isinstance(path, str)]!r}; "
                 f"from ggfmt.reading.processes import begin; begin({there.fileno()}, {parent})"
             )
             null = subprocess.DEVNULL
@@ -236,7 +236,9 @@ class InProcesses(InProcess):
 
     def __init__(self, processes: int | None = None) -> None:
         super().__init__()
-        self.parallelism = (processes or available_cores()) if os.name == "posix" else 1
+        # A program that is frozen, or has Python within, has no interpreter to start.
+        alone = os.name != "posix" or not sys.executable or getattr(sys, "frozen", False)
+        self.parallelism = 1 if alone else processes or available_cores()
         self._workers: list[Worker] = []
 
     def __enter__(self) -> InProcesses:
@@ -331,6 +333,8 @@ class InProcesses(InProcess):
                     with contextlib.suppress(OSError):  # then the worker that has died is not ready
                         self._workers[number] = Worker(fork=False)  # a fork beside a task may never get a lock
                     tasks.give_back(taken, ending)
+                except BaseException:  # it is among the failures of the tasks, and ends the run there
+                    return
         finally:
             tasks.lose_worker()
 
@@ -407,25 +411,38 @@ class _Tasks(Generic[T, R]):
             return None
 
     def settle(self, taken: _Taken[T], run: Callable[[], R]) -> None:
-        """Run a task and keep its result or its exception. Raises: WorkerGone if its process has ended."""
+        """Run a task and keep its result or its exception. Raises: WorkerGone if its process has ended; an interrupt or
+        an exit, which is kept too.
+        """
         try:
             result = run()
-            with self._lock():
-                self._done[taken.number] = result
-                if self._received is not None:
-                    self._received(result)
-                if self._progress is not None:
-                    self._progress(len(self._done), len(self._items))
         except WorkerGone:
             raise
-        except Exception as error:
-            with self._lock():
-                if _may_pass(error) and taken.before + 1 < MAX_ATTEMPTS:
-                    log.info("a task runs again: %s", error)
-                    self._again.append((taken.number, taken.before + 1))
-                else:
-                    self._failures[taken.number] = error
+        except BaseException as error:
+            self._fail(taken, error, may_pass=_may_pass(error))
+        else:
+            try:
+                with self._lock():
+                    self._done[taken.number] = result
+                    if self._received is not None:
+                        self._received(result)
+                    if self._progress is not None:
+                        self._progress(len(self._done), len(self._items))
+            except BaseException as error:  # of a callback: the task is done, and does not run again
+                self._fail(taken, error, may_pass=False)
         self._leave()
+
+    def _fail(self, taken: _Taken[T], error: BaseException, may_pass: bool) -> None:
+        """Let a task run again, or keep its exception. Raises an interrupt or an exit."""
+        with self._lock():
+            if may_pass and taken.before + 1 < MAX_ATTEMPTS:
+                log.info("a task runs again: %s", error)
+                self._again.append((taken.number, taken.before + 1))
+            else:
+                self._failures[taken.number] = error
+        if not isinstance(error, Exception):
+            self._leave()
+            raise error
 
     def give_back(self, taken: _Taken[T], ending: str) -> None:
         """Let a task run again whose process has ended."""
@@ -475,7 +492,7 @@ class _Tasks(Generic[T, R]):
         return [self._done[number] for number in range(len(self._items))]
 
 
-def _may_pass(error: Exception) -> bool:
+def _may_pass(error: BaseException) -> bool:
     """Return whether an exception may be none when the task runs again, as errors of stores are."""
     return isinstance(error, OSError) and error.errno not in _FOR_ALL
 

@@ -13,7 +13,7 @@ from ggfmt.comparison.rows import Example
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.render.ci_formats import diagnostics_github
-from ggfmt.render.diagnostics import diagnostics_json, escape_surrogates, print_diagnostics, write_text
+from ggfmt.render.diagnostics import diagnostics_json, escape_surrogates, page_lines, print_diagnostics, write_text
 
 if TYPE_CHECKING:
     from ggfmt.render.tables import FittedTable
@@ -119,17 +119,20 @@ def print_comparison(found: Comparison, stream: TextIO) -> None:
     from ggfmt.render.reference import print_rich
 
     print_rich(_summary(found), stream)
+    every: list[Diagnostic] = []
     for table in found.tables:
         findings = list(_of_table(found, table))
         if findings:
             write_text("\n", stream)
-            print_diagnostics(findings, stream)
+            print_diagnostics(findings, stream, with_pages=False)
+            every += findings
         lines = [*_column_lines(table), *(_line(example) for example in table.examples), *_respelled_lines(table)]
         write_text("".join(f"  {line}\n" for line in lines), stream)
     different = sum(not table.same for table in found.tables)
     tables = counted(len(found.tables), "table")
     result = "the same" if found.same else f"{different:,} of them not the same"
-    write_text(f"\n{tables}, {counted(found.equal, 'row')} equal: {result}\n", stream)
+    pages = page_lines(every)
+    write_text(f"\n{pages}{tables}, {counted(found.equal, 'row')} equal: {result}\n", stream)
 
 
 def _summary(found: Comparison) -> FittedTable:

@@ -56,12 +56,17 @@ def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
     return json.dumps([as_dict(diagnostic) for diagnostic in diagnostics], indent=2) + "\n"
 
 
-def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO) -> None:
-    """Write the findings to a stream, and the pages that lead on from them; in color and cut to its width if it is a
-    terminal.
+def page_lines(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return a line for each page that leads on from findings."""
+    return "".join(f"page: ggfmt docs {topic}\n" for topic in dict.fromkeys(it.page for it in diagnostics))
+
+
+def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO, with_pages: bool = True) -> None:
+    """Write the findings to a stream, and by default the pages that lead on from them; in color and cut to its width if
+    it is a terminal.
     """
     diagnostics = list(diagnostics)
-    pages = "".join(f"page: ggfmt docs {topic}\n" for topic in dict.fromkeys(it.page for it in diagnostics))
+    pages = page_lines(diagnostics) if with_pages else ""
     if not stream.isatty():
         write_text(diagnostics_text(diagnostics) + pages, stream)
         return

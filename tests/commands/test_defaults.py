@@ -94,3 +94,27 @@ def test_a_default_names_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choice.cluster == "spark://host:7077"
     assert runners.is_none("none[4]")
     assert not runners.is_none("nonesuch")
+
+
+def test_a_user_without_a_home_directory_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container with any user id."""
+
+    def none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setattr(Path, "home", none)
+    assert default_master() is None
+    Path("ggfmt.toml").write_text('master = "none"\n')
+    assert default_master() == Default("none", "ggfmt.toml")
+
+
+@pytest.mark.parametrize("master", ["NONE", " none ", "None[2]"])
+def test_case_and_blanks_of_none_do_not_matter(master: str) -> None:
+    assert isinstance(choose_runner(master, (), None).start, WithoutSpark)
+
+
+@pytest.mark.parametrize("master", ["none[00]", "none[\u0663]"])
+def test_a_number_of_processes_is_at_least_one(master: str) -> None:
+    with pytest.raises(UsageError, match="GG504"):
+        choose_runner(master, (), None)

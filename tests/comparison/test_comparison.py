@@ -853,12 +853,12 @@ def test_the_command(tmp_path: Path) -> None:
     assert code == 1
     assert text.splitlines()[3:] == [
         "table a: error[GG583] rows are not the same: 1 missing, 1 extra, 1 different in V (1); 1 equal",
-        "page: ggfmt docs comparing",
         "  *  V  1 row, such as ID='2'  '\\u001b[2Jä\\n::error::' | NULL",
         "  +  ID='4'  V='d'",
         "  -  ID='3'  V='c'",
         "  ~  ID='2'  V: '\\u001b[2Jä\\n::error::' | NULL",
         "",
+        "page: ggfmt docs comparing",
         "1 table, 1 row equal: 1 of them not the same",
     ]
     code, text = called(a, b, "--key", "ID", "--output-format", "json", "--examples", 1)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -205,3 +206,44 @@ def test_a_process_that_starts_late_is_not_waited_for(tmp_path: Path, monkeypatc
             assert not [thread for thread in threading.enumerate() if thread.name == "ggfmt-task"]
     assert time.monotonic() - began < 30
     assert _left() == set()
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit(7), KeyboardInterrupt("enough"), OSError(5, "of a callback"), ValueError("no")]
+)
+@pytest.mark.parametrize("callback", ["progress", "received"])
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_what_a_callback_raises_ends_the_run(callback: str, error: BaseException, elsewhere: bool) -> None:
+    """In whichever thread it is called, and without a second run of the task."""
+    called: list[bool] = []
+
+    def fails(*given: object) -> None:
+        if (threading.current_thread() is not threading.main_thread()) is elsewhere:
+            called.append(True)
+            raise error
+
+    callbacks: dict[str, Any] = {callback: fails}
+    with InProcesses(2) as runner, pytest.raises(type(error)) as raised:
+        runner.run(_slow, [*range(8)], **callbacks)
+    assert raised.value is error
+    assert called == [True]
+    assert _left() == set()
+
+
+def _slow(item: int, attempt: int) -> int:
+    time.sleep(0.1)
+    return item
+
+
+@pytest.mark.parametrize("executable", [None, ""])
+def test_a_program_without_an_interpreter_runs_tasks_itself(
+    executable: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", executable)
+    with InProcesses(4) as runner:
+        assert runner.run(_process, [0, 1, 2]) == [os.getpid()] * 3
+
+
+def test_a_frozen_program_does_not_start_itself_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert InProcesses(4).parallelism == 1
