@@ -16,7 +16,7 @@ from typing import Any
 
 from ggfmt.config.ci_server import in_ci
 from ggfmt.config.lint.reading import ALL, FileIgnores, Rules, unknown
-from ggfmt.config.settings_file import FILE_NAME, OF_RUNS
+from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 
 _SHARED_FILE = "pyproject.toml"
@@ -139,13 +139,8 @@ class _SettingsParser:
         if not isinstance(table, dict):
             self._report("tool.ggfmt", "is not a table")
             table = {}
-        known: dict[str, Callable[[str, Any], Any]] = {
-            "select": self._codes,
-            "ignore": self._codes,
-            "extend-ignore": self._codes,
-            "per-file-ignores": self._by_file,
-            "machine": self._switch,
-        }
+        readers = (self._codes, self._codes, self._codes, self._by_file, self._switch)
+        known: dict[str, Callable[[str, Any], Any]] = dict(zip(OF_LINTER, readers, strict=True))
         if not shared:
             of_runs = table.keys() & OF_RUNS
             table = {name: value for name, value in table.items() if name not in of_runs}
