@@ -19,6 +19,7 @@ _COMMENT = re.compile(r"^<!-- .*? -->\n+", re.MULTILINE)
 _FENCE = re.compile(r"^```")
 _HEADING = re.compile(r"(#+) (.+)")
 _NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
+_FORMATS = re.compile(r"`([\w-]+)`")  # in the titles of their pages
 _SENTENCE_END = re.compile(r"(?<=[.?]) ")
 
 # The table of contents: pages in the order of a reader's questions. `zensical.toml` is made from it.
@@ -175,7 +176,9 @@ def aliases() -> dict[str, tuple[Page, str]]:
         for heading, text in page.sections():
             match = _NAMED.match(heading)
             if match:
-                named.setdefault(match[1] or match[2], (page, page.text if page.is_of_formats else text))
+                named[match[1] or match[2]] = (page, text)
+        if page.is_of_formats:
+            named |= dict.fromkeys(_FORMATS.findall(page.title), (page, page.text))
     for former, topic in _FORMER.items():
         named[former] = (pages()[topic], pages()[topic].text)
     return named

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import Choice
 
@@ -59,7 +60,9 @@ def as_dict(spec: OptionSpec) -> dict[str, Any]:
 
 def releases(spec: OptionSpec) -> str:
     """Describe the releases of GoldenGate that have the option."""
-    return f"from {spec.since}" if spec.until is None else f"{spec.since} to {spec.until}"
+    if spec.until is not None:
+        return f"{spec.since} to {spec.until}"
+    return "all" if spec.since == FIRST_RELEASE else f"from {spec.since}"
 
 
 def default_words(spec: OptionSpec) -> str:
@@ -70,7 +73,11 @@ def default_words(spec: OptionSpec) -> str:
 
 
 def sentence(spec: OptionSpec) -> str:
-    """Return the description of the option, with the effect of each of its words."""
+    """Return the description of the option, with the effect of its words."""
     if not isinstance(spec.kind, Choice):
         return spec.doc
-    return f"{spec.doc} {'; '.join(f'`{word}`: {sentence}' for word, sentence in spec.kind.words.items())}."
+    meanings: dict[str, list[str]] = {}
+    for word, meaning in spec.kind.words.items():
+        meanings.setdefault(meaning, []).append(f"`{word}`")
+    words = (f"{', '.join(alike)}: {meaning}" for meaning, alike in meanings.items())
+    return f"{spec.doc} {'; '.join(words)}."

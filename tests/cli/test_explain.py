@@ -312,7 +312,7 @@ def test_a_property_in_full() -> None:
         "                `update`         write an update\n"
         "                `delete-insert`  write a delete of the before image and an insert of the after image\n"
         "  default       `abend`\n"
-        "  releases      from 12.2\n"
+        "  releases      all\n"
         "  also written  `pkUpdateHandlingformat.pkUpdateHandling`\n"
         "\n"
         "For example:\n"
@@ -338,7 +338,7 @@ def test_a_property_that_formats_differ_in() -> None:
         "If empty, nothing separates messages.\n"
         "  default       empty\n"
         "  legal values  any string\n"
-        "  releases      from 12.2"
+        "  releases      all"
     )
 
 

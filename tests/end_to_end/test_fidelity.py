@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from dialects import read
 from round_trips import (
-    READ,
     STORY_FORMAT,
     WHOLE_STORY,
     WRITTEN,
@@ -35,10 +34,9 @@ from ggfmt.config.handler_options import HandlerOptions
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api import losses as losses_module
-from ggfmt.formats.api.losses import LOSSES, MATRIX, Aspect, FidelityLevel, Loss, level
+from ggfmt.formats.api.losses import LOSSES, Aspect, FidelityLevel, Loss, level
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.reading.runner import InProcess
-from ggfmt.render.fidelity import LETTERS, format_table, in_letters, matrix_part, pair_table
 
 TEXT = (
     "gg.handler.d.format=delimitedtext",
@@ -208,7 +206,7 @@ def test_every_loss_is_one_that_some_format_has_and_named_as_it_is() -> None:
     assert {name.lower(): loss for name, loss in vars(losses_module).items() if isinstance(loss, Loss)} == LOSSES
 
 
-# What the fidelity matrix says is what comes back
+# What the fidelity table says is what comes back
 
 
 COLUMNS_OF_KINDS = (
@@ -240,7 +238,7 @@ BY_MASK = {"DATE": "2013-06-02 00:00:00.000000", "TIMESTAMP": "2013-06-02 22:14:
 
 
 @pytest.mark.parametrize(("name", "settings"), CONFIGURED)
-def test_the_matrix_says_what_a_reader_learns_of_a_table(name: str, settings: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_table_says_what_a_reader_learns_of_a_table(name: str, settings: tuple[str, ...], tmp_path: Path) -> None:
     named = ("tableName=GG.ORDERS",) if name == "arcion_csv" else ()  # the name of the file does not tell it here
     lines = handler(name, tmp_path / "dirdef", *settings, *named)
     values = VALUES_OF_KINDS | (BY_MASK if "enableTimestampLogicalType=true" in settings else {})
@@ -288,7 +286,7 @@ TRUNCATES = [transaction("GG.ORDERS", 7, "T", "20"), transaction("LONE", 8, "T",
 
 
 @pytest.mark.parametrize(("name", "settings"), CONFIGURED)
-def test_the_matrix_says_whether_transactions_are_in_order_and_truncates_are_there(
+def test_the_table_says_whether_transactions_are_in_order_and_truncates_are_there(
     name: str, settings: tuple[str, ...], tmp_path: Path
 ) -> None:
     story = write_story(tmp_path / "in.json", [*TRANSACTIONS[0], *TRANSACTIONS[1], *TRUNCATES])
@@ -362,18 +360,6 @@ def test_a_time_of_zero_is_none_to_dts(tmp_path: Path) -> None:
     folder, told = write_as(write_story(tmp_path / "in.json", [item]), "dts_avro", tmp_path / "out")
     (found,) = view(folder, tmp_path / "view", "dts_avro", told)
     assert (found.op_ts, found.pos) == (None, None)
-
-
-def test_the_tables_have_every_format_and_every_pair() -> None:
-    formats, pairs = format_table().splitlines(), pair_table().splitlines()
-    assert len(formats) == 2 + len(WRITTEN)
-    assert len(pairs) == 2 + len(READ)
-    assert {line.count(" | ") for line in formats} == {len(MATRIX)}
-    assert {line.count(" | ") for line in pairs[2:]} == {len(WRITTEN) + 1}
-    assert set(LETTERS) == set(MATRIX)
-    assert {*formats, *pairs} <= set(matrix_part().splitlines())
-    assert in_letters(FORMATS["json"], FORMATS["json"]) == "MNDUTPKyXO"
-    assert in_letters(FORMATS["canal_json"], FORMATS["avro_row"]) == "mND.tp..Xo"
 
 
 # How the input was written

@@ -244,12 +244,12 @@ def test_markdown_table() -> None:
     assert markdown_table(Sample) == (
         "| Property | Legal values | Default | Releases | Meaning |\n"
         "| --- | --- | --- | --- | --- |\n"
-        "| `prettyPrint` | `true`, `false` | `false` | from 12.2 | Lay it out. |\n"
+        "| `prettyPrint` | `true`, `false` | `false` | all | Lay it out. |\n"
         "| `iso8601Format` | `tx`, `delete-insert` | `tx` | 12.3.1 to 21 "
         "| Choose. `tx`: a transaction; `delete-insert`: two operations. |\n"
-        "| `delimiter` | any string | `\\|` | from 12.2 | Divide. |\n"
-        "| `root` | a path | none | from 12.2 | Go there. |\n"
-        "| `control` | any string | `CDATA[\\u0001]` | from 12.2 | Divide\tmore. |\n"
+        "| `delimiter` | any string | `\\|` | all | Divide. |\n"
+        "| `root` | a path | none | all | Go there. |\n"
+        "| `control` | any string | `CDATA[\\u0001]` | all | Divide\tmore. |\n"
     )
 
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -132,13 +132,45 @@ def test_a_stale_part_and_a_stale_handler_file_are_told(
 def test_every_format_has_its_options_losses_and_messages_on_its_page() -> None:
     for name in FORMATS:
         page, text = docs.aliases()[name]
-        titles = documents.blocks(PAGES[f"ggfmt/docs/{page.path}"])
+        titles = _subjects(documents.blocks(PAGES[f"ggfmt/docs/{page.path}"]))
         assert text == page.text
         assert page.is_of_formats
         assert f"options {name}" in titles
         shown = name.removesuffix("_ocf")
         of_written = {f"losses {name}", f"messages {documents._SHOWN_AS.get(shown, shown)}"}
-        assert name not in WRITTEN or of_written <= titles.keys()
+        assert name not in WRITTEN or of_written <= titles
+
+
+def _subjects(titles: Iterable[str]) -> set[str]:
+    """`options json json_row` is one for each of them."""
+    return {f"{kind} {name}" for kind, *names in map(str.split, titles) for name in names}
+
+
+def test_what_formats_share_is_on_their_page_once() -> None:
+    shared = documents.regenerated(
+        "<!-- generated: options json json_row -->\n<!-- /generated -->"
+        "<!-- generated: losses json json_row -->\n<!-- /generated -->"
+    )
+    assert shared.count("| `prettyPrint` | all |") == 1
+    assert "| `flatten` | `json` |" in shared
+    for name in ("json", "json_row"):
+        assert all(
+            f"| `{spec.name}` | all |" in shared or f"| `{spec.name}` | `{name}` |" in shared
+            for spec in FORMATS[name].options.specs()
+        )
+        assert all(
+            f"* {loss.text}\n" in shared or f"* `{name}`: {loss.text}\n" in shared for loss in FORMATS[name].losses
+        )
+
+
+def test_the_fidelity_table_has_every_format_and_what_two_keep() -> None:
+    lines = documents.regenerated("<!-- generated: fidelity -->\n<!-- /generated -->").splitlines()
+    named = [name for line in lines for name in re.findall(r"`(\w+)`", line)]
+    assert sorted(named) == sorted(WRITTEN)
+    assert "| `xml` | kept | kept | kept | kept | settings | kept | lost | lost | kept | kept |" in lines
+    apart = documents.regenerated("<!-- generated: no-tokens -->\n<!-- /generated -->")
+    assert "* `canal_json` and `qlik_json`, `qlik_avro`, `shareplex_json`\n" in apart
+    assert not re.search(r"`canal_json`.*`maxwell_json`", apart)
 
 
 COMMON = {"--log-level", "--log-format", "--verbose", "--quiet"}
@@ -149,7 +181,12 @@ def test_every_command_has_its_options_on_a_page() -> None:
     assert all(f"`{option}" in sections["## Options of all commands"] for option in COMMON)
     for name, options in OPTIONS.items():
         cells = re.findall(r"^\| (`.*?) \|", sections[f"## ggfmt {name}"], re.MULTILINE)
-        assert set(re.findall(r"`(--[a-z-]+)", "".join(cells))) == options - COMMON
+        (also,) = re.findall(r"^Also: (.*)", sections[f"## ggfmt {name}"], re.MULTILINE) or [""]
+        shared = set(re.findall(r"`(--[a-z-]+)", also))
+        own = set(re.findall(r"`(--[a-z-]+)", "".join(cells)))
+        assert own | shared == options - COMMON - {"--no-progress"}
+        assert not own & shared
+        assert all(f"`{option}" in sections["## Options of several commands"] for option in shared)
     assert "--master" in OPTIONS["run"]
 
 

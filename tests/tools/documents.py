@@ -14,6 +14,7 @@ import difflib
 import importlib
 import inspect
 import io
+import itertools
 import json
 import logging
 import posixpath
@@ -22,10 +23,10 @@ import shlex
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -49,6 +50,8 @@ from ggfmt.diagnostics.diagnostic import EXIT_CODES, GgfmtError
 from ggfmt.diagnostics.pages import page_of
 from ggfmt.doctor.finding import Finding, State
 from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.losses import MATRIX, Aspect, FidelityLevel, level, surviving_aspects, unavoidable_losses
 from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
@@ -58,7 +61,7 @@ from ggfmt.frames.column_types import RULES
 from ggfmt.frames.write import OPTIONS
 from ggfmt.java.charsets import aliases, can_decode, refusal
 from ggfmt.kernels import COST
-from ggfmt.options.reference import markdown_table
+from ggfmt.options.reference import markdown_table, table_cells
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, manual_name
 from ggfmt.reading.progress import STEPS
 from ggfmt.reading.recognition import source_of_handler
@@ -66,13 +69,14 @@ from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.render.diagnostics import diagnostics_text
 from ggfmt.render.doctor import findings_text
-from ggfmt.render.fidelity import loss_list, matrix_part
 from ggfmt.sinks.messages.preparation import make_targets
 from ggfmt.sinks.messages.report import field_summary
 from ggfmt.sinks.messages.run import RunSettings, execute
 from ggfmt.spark.features import FEATURES
 from ggfmt.spark.installations import OLDEST as OLDEST_JAVA
 from ggfmt.version import VERSION
+
+T = TypeVar("T")
 
 README = ROOT / "README.md"
 DOCS = ROOT / "ggfmt" / "docs"
@@ -199,23 +203,56 @@ def _table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _options(subject: str) -> str:
+    """The options of a set or of formats, as `json json_row`: what several formats share is there once."""
     sets = {"handler": HandlerOptions, "ggfmt": RunOptions}
-    return markdown_table(sets[subject] if subject in sets else FORMATS[subject].options)
+    if subject in sets:
+        return markdown_table(sets[subject])
+    names = subject.split()
+    tables = {name: table_cells(FORMATS[name].options) for name in names}
+    headings = next(iter(tables.values()))[0]
+    shared = _shared({name: rows for name, (_, rows) in tables.items()})
+    if all(having == names for having in shared.values()):
+        return _table(headings, list(shared))
+    rows = [(row[0], "all" if having == names else _named(having), *row[1:]) for row, having in shared.items()]
+    return _table((headings[0], "Formats", *headings[1:]), rows)
+
+
+def _shared(lists: Mapping[str, Sequence[T]]) -> dict[T, list[str]]:
+    """The items of all lists, each with the names of the lists that have it; an item of several is where the first has
+    it."""
+    found: dict[T, list[str]] = {}
+    for name, items in lists.items():
+        for item in items:
+            found.setdefault(item, []).append(name)
+    return found
 
 
 def _commands(_: str) -> str:
-    """A section for each command, in the order of `ggfmt --help`: what it does, and its options."""
-    parts = ["## Options of all commands\n", _table(("Option", "Meaning"), command_options("common"))]
-    for command in app.registered_commands:
-        assert command.callback is not None
-        name = command.callback.__name__
+    """A section for each command, in the order of `ggfmt --help`: what it does, and its options. Those that several
+    commands have in the same sense have a section of their own.
+    """
+    headings = ("Option", "Meaning")
+    commands = {command.callback.__name__: command for command in app.registered_commands if command.callback}
+    uses = _shared({name: command_options(name) for name in commands})
+    several = [option for option, names in uses.items() if len(names) > 1]
+    parts = ["## Options of all commands\n", _table(headings, command_options("common"))]
+    parts += ["## Options of several commands\n", _table(headings, several)]
+    for name, command in commands.items():
         parts.append(f"## ggfmt {name.replace('_', '-')}\n\n{command.short_help}\n")
-        options = command_options(name)
-        parts += [_table(("Option", "Meaning"), options)] if options else []
+        own = [option for option, names in uses.items() if names == [name]]
+        also = [option[0] for option in several if name in uses[option]]
+        parts += [_table(headings, own)] if own else []
+        parts += [f"Also: {', '.join(map(_without_value, also))}.\n"] if also else []
     return "\n".join(parts)
 
 
-def brief(explanation: str, limit: int = 30) -> str:
+def _without_value(names: str) -> str:
+    """The last name of an option, which is its long one, as `--config`; of a switch, the name that turns it on."""
+    long = [name for name in re.findall(r"(--[\w-]+)", names) if not name.startswith("--no-")]
+    return f"`{long[-1]}`"
+
+
+def brief(explanation: str, limit: int = 20) -> str:
     """Return the first sentences of an explanation, up to this number of words; at least one."""
     first, *others = re.split(r"(?<=[.?]) (?=[A-Z`])", explanation)
     for sentence in others:
@@ -237,9 +274,11 @@ def _codes(_: str) -> str:
 
 
 def _corrected(code: Code) -> Iterator[str]:
-    """Yield the lines of an example before and after it is corrected, as `diff` shows them."""
+    """Yield the lines of an example before and after it is corrected, as `diff` shows them. Without the list of
+    handlers, with which most examples start.
+    """
     for line in difflib.ndiff(code.before.splitlines(), code.after.splitlines()):
-        if line[0] != "?":
+        if line[0] != "?" and line != "  gg.handlerlist=out":
             yield f"{line[0]}{line[2:]}".rstrip() + "\n"
 
 
@@ -307,11 +346,42 @@ def _exit_codes(_: str) -> str:
 
 
 def _losses(subject: str) -> str:
-    return loss_list(subject)
+    """The losses of formats, as `json json_row`, a sentence a line; formats are named where not all have the loss."""
+    names = subject.split()
+    shared = _shared({name: [loss.text for loss in FORMATS[name].losses] for name in names})
+    lines = []
+    for text, having in shared.items():
+        lines.append(f"* {text}\n" if having == names else f"* {_named(having)}: {text}\n")
+    return "".join(lines)
 
 
-def _matrix(_: str) -> str:
-    return matrix_part()
+def _fidelity(_: str) -> str:
+    """How much of each aspect formats keep, in a row for those that keep the same."""
+    rows = [(format.name, tuple(_kept(format, aspect) for aspect in MATRIX)) for format in _written()]
+    return _table(("Format", *(aspect.value for aspect in MATRIX)), _grouped(rows))
+
+
+def _kept(format: Format, aspect: Aspect) -> str:
+    found = [loss for loss in format.losses if aspect in loss.aspects and not loss.is_of_templates]
+    left = level([loss for loss in found if not loss.depends], aspect)
+    if left is FidelityLevel.KEPT and any(loss.depends for loss in found):
+        return "settings"
+    return {FidelityLevel.KEPT: "kept", FidelityLevel.PART: "in part", FidelityLevel.LOST: "lost"}[left]
+
+
+def _no_tokens(_: str) -> str:
+    """Pairs of formats that each keep some tokens, and together none."""
+    apart: dict[str, list[str]] = {}
+    for first, second in itertools.combinations(_written(), 2):
+        losses = [unavoidable_losses(format) for format in (first, second)]
+        alone = [level(one, Aspect.TOKENS) for one in losses]
+        if FidelityLevel.LOST not in alone and not surviving_aspects(*losses)[Aspect.TOKENS]:
+            apart.setdefault(first.name, []).append(second.name)
+    return "".join(f"* `{first}` and {_named(others)}\n" for first, others in apart.items())
+
+
+def _written() -> list[Format]:
+    return [format for format in FORMATS.values() if format.writes is not None]
 
 
 def _formats(subject: str) -> str:
@@ -326,14 +396,24 @@ def _formats(subject: str) -> str:
 
 
 def _types(_: str) -> str:
+    pages = {
+        "filewriter": "[its list](eventhandlers.md#the-file-writer)",
+        "kafkaconnect": "[its list](formats/kafkaconnect.md#options)",
+    }
     rows = []
     for known in HANDLER_TYPES.values():
-        names = ", ".join(f"`{name}`" for name in known.own.all_names)
-        rows.append(
-            (f"`{known.name}`", _FORMAT_OF_TYPE[known.formats], names, "" if known.complete else "may have gaps")
-        )
-    table = _table(("Type", "`format`", "Properties of its own", "List"), rows)
-    return f"Every type has {', '.join(f'`{name}`' for name in COMMON.all_names)}.\n\n{table}"
+        names = pages.get(known.name) or _named(known.own.all_names)
+        rows.append((known.name, (_FORMAT_OF_TYPE[known.formats], names, "" if known.complete else "may have gaps")))
+    table = _table(("Type", "`format`", "Properties of its own", "List"), _grouped(rows))
+    return f"Every type has {_named(COMMON.all_names)}.\n\n{table}"
+
+
+def _grouped(rows: Iterable[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """Rows of a name and its cells, as one row for all names with the same cells."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, cells in rows:
+        names.setdefault(cells, []).append(name)
+    return [(_named(having), *cells) for cells, having in names.items()]
 
 
 def _properties(subject: str) -> str:
@@ -350,27 +430,26 @@ def _properties(subject: str) -> str:
         need = "yes" if item.required else ""
         reach = "from memory" if item.doubtful else " ".join(filter(None, (since, until)))
         rows.append((f"`{item.name}`", legal, item.default or "", need, reach))
-    return _table(("Property", "Legal values", "Default", "Required", "Releases"), rows)
+    headings = ("Property", "Legal values", "Default", "Required", "Releases")
+    filled = [place for place in range(len(headings)) if any(row[place] for row in rows)]
+    return _table(tuple(headings[place] for place in filled), [tuple(row[place] for place in filled) for row in rows])
 
 
 def _event_handlers(_: str) -> str:
     rows = []
     for known in EVENT_HANDLER_TYPES.values():
-        names = ", ".join(f"`{name}`" for name in known.own.all_names)
-        rows.append((f"`{known.name}`", f"from {manual_name(known.since)}", _sentence(known.work.value), names))
-    return _table(("Type", "Releases", "What ggfmt does", "Properties of its own"), rows)
+        work = _sentence(known.work.value)
+        rows.append((known.name, (f"from {manual_name(known.since)}", work, _named(known.own.all_names))))
+    return _table(("Type", "Releases", "What ggfmt does", "Properties of its own"), _grouped(rows))
 
 
 def _targets(_: str) -> str:
-    rows = [
-        (f"`{target.name}`", " → ".join(("File Writer", *target.chain)), _sentence(target.known))
-        for target in TARGETS.values()
-    ]
-    return _table(("`gg.target`", "Chain", "What is known"), rows)
+    rows = [(it.name, (" → ".join(("File Writer", *it.chain)), _sentence(it.known))) for it in TARGETS.values()]
+    return _table(("`gg.target`", "Chain", "What is known"), _grouped(rows))
 
 
 def _without_effect(_: str) -> str:
-    return _table(("Property", "Why"), [(f"`{name}`", _sentence(why)) for name, why in WITHOUT_EFFECT.items()])
+    return _table(("Property", "Why"), _grouped((name, (_sentence(why),)) for name, why in WITHOUT_EFFECT.items()))
 
 
 def _row_types(_: str) -> str:
@@ -378,8 +457,8 @@ def _row_types(_: str) -> str:
 
 
 def _releases(_: str) -> str:
-    rows = [(f"`{name}`", *map(_sentence, release.changes)) for name, release in RELEASES.items()]
-    return _table(("Release", "Columns", "Metadata", "Wrappers of Avro messages"), rows)
+    rows = [(name, tuple(map(_sentence, release.changes))) for name, release in RELEASES.items()]
+    return _table(("Release", "Columns", "Metadata", "Wrappers of Avro messages"), _grouped(rows))
 
 
 def _sentence(text: str) -> str:
@@ -533,7 +612,8 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "exit-codes": _exit_codes,
     "formats": _formats,
     "losses": _losses,
-    "matrix": _matrix,
+    "fidelity": _fidelity,
+    "no-tokens": _no_tokens,
     "kernels": _kernels,
     "keywords": _keywords,
     "messages": _messages,

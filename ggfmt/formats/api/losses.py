@@ -2,7 +2,7 @@
 
 Each loss is declared once here. A format's declaration lists its losses in the order in which they happen, restricted
 to the settings under which they happen, the tokens that survive, and so on. Documents, `ggfmt explain` and the fidelity
-matrix are made from these declarations.
+table are made from these declarations.
 
 A loss that happens to single values has a `note`. Writers count the values, the run logs a warning, the manifest lists
 them, and `--strict` forbids them.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Aspect(str, Enum):
-    """The parts of operations that can be lost. The first ten are the columns of the fidelity matrix."""
+    """The parts of operations that can be lost. The first ten are the columns of the fidelity table."""
 
     MISSING = "missing"
     NULL = "NULL"
@@ -72,7 +72,6 @@ class Loss:
     id         name of the loss in the manifest
     aspects    what the loss concerns
     sentence   description of the loss; `{detail}`, `{names}`, `{system}` and `{unit}` are filled in by the format
-    instead    what a reader gets instead, for a cell of the fidelity matrix
     part       the loss concerns only a part of the aspects
     note       for a loss that happens to values: the text after their number in a warning; `count` fills in the words
     code       code of that warning
@@ -89,7 +88,6 @@ class Loss:
     id: str
     aspects: tuple[Aspect, ...]
     sentence: str
-    instead: str
     part: bool = False
     note: str = ""
     code: str = "GG406"
@@ -181,10 +179,6 @@ class Loss:
         """Whether the loss depends on settings."""
         return bool(self.only or self.unless or self.lacking)
 
-    @property
-    def outcome(self) -> str:
-        return self._filled(self.instead)
-
     def _filled(self, pattern: str) -> str:
         return pattern.format(detail=self.detail, names=_names(self.names), system=self.system, unit=self.unit)
 
@@ -217,24 +211,19 @@ MISSING_AS_NULL = Loss(
     "missing_as_null",
     (Aspect.MISSING,),
     "A missing column{detail} looks like NULL.",
-    "NULL",
     note="missing from the image, which will be read back as NULL",
 )
 NULL_AS_MISSING = Loss(
     "null_as_missing",
     (Aspect.NULL,),
     "NULL{detail} looks like a missing column.",
-    "missing",
     note="NULL, which will be read back as missing",
 )
-BEFORE_NOT_SHOWN = Loss(
-    "before_not_shown", (Aspect.BEFORE,), "The before image of an update is not shown.", "no before image"
-)
+BEFORE_NOT_SHOWN = Loss("before_not_shown", (Aspect.BEFORE,), "The before image of an update is not shown.")
 BEFORE_OVERLAID = Loss(
     "before_overlaid",
     (Aspect.MISSING, Aspect.BEFORE),
     "A column that is only in the after image of an update is read as unchanged.",
-    "of before images, the value of the after image",
     part=True,
     note="missing from the before image, which will be read back as unchanged",
 )
@@ -242,7 +231,6 @@ UNCHANGED_BEFORE_AS_NONE = Loss(
     "unchanged_before_as_none",
     (Aspect.BEFORE,),
     "If no column of a before image differs from the after image, the update is read without a before image.",
-    "no before image where nothing changed",
     part=True,
     note="in a before image without a change, which will be read back as no before image",
 )
@@ -250,21 +238,18 @@ NO_BEFORE_AS_EMPTY = Loss(
     "no_before_as_empty",
     (Aspect.BEFORE,),
     "An update without a before image is read as an update whose before image has no columns.",
-    "a before image without columns",
     part=True,
 )
 EMPTY_BEFORE_AS_NONE = Loss(
     "empty_before_as_none",
     (Aspect.BEFORE,),
     "A before image without columns is read as no before image.",
-    "no before image",
     part=True,
 )
 BEFORE_MISSING_AS_NULL = Loss(
     "before_missing_as_null",
     (Aspect.MISSING, Aspect.BEFORE),
     "A column that is missing only from the before image of an update is read as NULL.",
-    "of before images, NULL where the after image has the column",
     part=True,
     note="missing from the before image, which will be read back as NULL",
 )
@@ -272,7 +257,6 @@ BEFORE_NULL_AS_MISSING = Loss(
     "before_null_as_missing",
     (Aspect.NULL, Aspect.BEFORE),
     "A NULL in the before image of an update is read as missing if the after image lacks the column.",
-    "of before images, missing where the after image lacks the column",
     part=True,
     note="NULL in the before image, which will be read back as missing",
 )
@@ -281,7 +265,6 @@ AFTER_CHANGES_ONLY = Loss(
     (Aspect.MISSING,),
     "If an update has a before image, the after image contains only the changed columns. `completeAfter` restores the "
     "others, and reads a column that is only in the before image as unchanged.",
-    "of after images, missing looks like unchanged",
     part=True,
     note="missing from the after image, which `completeAfter` will read back as unchanged",
 )
@@ -292,27 +275,23 @@ DIGITS_OF_DOUBLE = Loss(
     "digits_of_double",
     (Aspect.DIGITS,),
     "A number{detail} becomes a double. Digits beyond its precision and trailing zeros are lost.",
-    "as the double is written: 17520.00 as 17520.0",
 )
 NUMBER_SPELLING = Loss(
     "number_spelling",
     (Aspect.TEXTS,),
     "A number is read back in the notation of JSON.",
-    "as JSON writes it",
     part=True,
 )
 SCALE_OF_COLUMN = Loss(
     "scale_of_column",
     (Aspect.DIGITS,),
     "A decimal is read back with the scale of its column.",
-    "as many digits as the scale of the column",
     part=True,
 )
 TIME_CUT = Loss(
     "time_cut",
     (Aspect.TIMES,),
     "A time in a column is cut off after the {unit}.",
-    "{unit}",
     part=True,
     note="with a finer time than {than}, which was cut off",
 )
@@ -320,7 +299,6 @@ ZONE_CUT = Loss(
     "zone_cut",
     (Aspect.TIMES,),
     "A time stamp with a zone is read back in UTC, without its zone.",
-    "in UTC",
     part=True,
     note="with a zone, which will be read back in UTC without it",
 )
@@ -328,21 +306,18 @@ TIME_FILLED = Loss(
     "time_filled",
     (Aspect.TIMES,),
     "A time in a column is read back in {unit}{detail}.",
-    "the digits of {unit}",
     part=True,
 )
 TIME_SPELLING = Loss(
     "time_spelling",
     (Aspect.TIMES,),
     "A time is read back in the format of ISO 8601, with `T` and `Z`.",
-    "with `T` and `Z`",
     part=True,
 )
 TEXT_AS_STATE = Loss(
     "text_as_state",
     (Aspect.TEXTS,),
     "A value that equals the text for {detail} is read as {detail}.",
-    "{detail}",
     part=True,
     note="equal to the text for {state}, which will be read back as {state}",
 )
@@ -350,7 +325,6 @@ PLACEHOLDER_AS_MISSING = Loss(
     "placeholder_as_missing",
     (Aspect.TEXTS,),
     "A text that equals the placeholder is read as a missing column.",
-    "missing",
     part=True,
     note="the placeholder of unavailable values, which will be read back as missing",
 )
@@ -358,7 +332,6 @@ DELIMITER_INSIDE = Loss(
     "delimiter_inside",
     (Aspect.TEXTS,),
     "A value that contains a delimiter is read as several fields or lines.",
-    "more fields or lines",
     part=True,
     note="with the {delimiter} delimiter inside, which will be read back wrong",
     code="GG403",
@@ -367,7 +340,6 @@ NESTED_AS_TEXT = Loss(
     "nested_as_text",
     (Aspect.TEXTS,),
     "A JSON object or array becomes a text.",
-    "a text of JSON",
     part=True,
     note="an object or array of JSON, which will be read back as a text",
 )
@@ -375,7 +347,6 @@ CHARACTER_REPLACED = Loss(
     "character_replaced",
     (Aspect.TEXTS,),
     "A character that the encoding does not support is written as `?`.",
-    "`?`",
     part=True,
     note="that the encoding does not have",  # counts characters per handler, where text is encoded
     code="GG404",
@@ -383,18 +354,13 @@ CHARACTER_REPLACED = Loss(
 
 # Metadata of operations
 
-TIME_DIGITS = Loss(
-    "time_digits", (Aspect.MICROSECONDS,), "The time of the operation is written in {unit}.", "the time has {unit}"
-)
-TIME_NOT_SHOWN = Loss("time_not_shown", (Aspect.MICROSECONDS,), "The time of the operation is not shown.", "no time")
-POSITION_NOT_SHOWN = Loss(
-    "position_not_shown", (Aspect.POSITION, Aspect.ORDER), "The position is not shown{detail}.", "no position"
-)
+TIME_DIGITS = Loss("time_digits", (Aspect.MICROSECONDS,), "The time of the operation is written in {unit}.")
+TIME_NOT_SHOWN = Loss("time_not_shown", (Aspect.MICROSECONDS,), "The time of the operation is not shown.")
+POSITION_NOT_SHOWN = Loss("position_not_shown", (Aspect.POSITION, Aspect.ORDER), "The position is not shown{detail}.")
 POSITION_WHOLE_NUMBER = Loss(
     "position_whole_number",
     (Aspect.POSITION, Aspect.ORDER),
     "A position is shown only if it is a whole number, and without leading zeros.",
-    "whole numbers, without leading zeros",
     part=True,
 )
 POSITION_BY_GTID = Loss(
@@ -402,83 +368,71 @@ POSITION_BY_GTID = Loss(
     (Aspect.POSITION, Aspect.ORDER),
     "The position is shown as `gtid`, unless the operation has a token `gtid`. Without a `gtid`, the token `id` is "
     "read as the position.",
-    "not beside another token `gtid`",
     part=True,
 )
 NOTHING_FOR_ZERO = Loss(
     "nothing_for_zero",
     (Aspect.ABSENCE,),
     "The time 0, the start of 1970, is read as no time.",
-    "no time",
     part=True,
 )
-TOKENS_NOT_SHOWN = Loss("tokens_not_shown", (Aspect.TOKENS,), "Tokens{detail} are not shown.", "no tokens{detail}")
+TOKENS_NOT_SHOWN = Loss("tokens_not_shown", (Aspect.TOKENS,), "Tokens{detail} are not shown.")
 TOKENS_BY_NAME = Loss(
     "tokens_by_name",
     (Aspect.TOKENS,),
     "Tokens other than {names} are not shown{detail}.",
-    "those with a place of their own",
     part=True,
 )
 TOKENS_WHOLE_NUMBERS = Loss(
     "tokens_whole_numbers",
     (Aspect.TOKENS,),
     "Tokens other than {names} are shown only if they are whole numbers.",
-    "those with a place of their own, and whole numbers",
     part=True,
 )
 TOKENS_RESERVED = Loss(
     "tokens_reserved",
     (Aspect.TOKENS,),
     "Tokens named {names} are not shown{detail}.",
-    "all but {names}",
     part=True,
 )
 TOKEN_DELIMITERS = Loss(
     "token_delimiters",
     (Aspect.TOKENS,),
     "A token that contains a delimiter of tokens is read as several tokens.",
-    "not with a delimiter inside",
     part=True,
 )
 
 # Tables
 
-KEYS_NOT_SHOWN = Loss("keys_not_shown", (Aspect.KEYS,), "The primary key is not shown{detail}.", "no key")
+KEYS_NOT_SHOWN = Loss("keys_not_shown", (Aspect.KEYS,), "The primary key is not shown{detail}.")
 KEY_IN_TABLE_ORDER = Loss(
     "key_in_table_order",
     (Aspect.KEYS,),
     "The columns of a key are in the order of the table.",
-    "in the order of the table",
     part=True,
 )
-TYPES_NOT_SHOWN = Loss("types_not_shown", (Aspect.TYPES,), "The types of columns are not shown{detail}.", "texts")
+TYPES_NOT_SHOWN = Loss("types_not_shown", (Aspect.TYPES,), "The types of columns are not shown{detail}.")
 TYPES_BY_VALUE = Loss(
     "types_by_value",
     (Aspect.TYPES,),
     "The types of columns are not shown. A reader sees only numbers, booleans and texts.",
-    "number, boolean or text",
     part=True,
 )
 TYPES_BY_ENCODING = Loss(
     "types_by_encoding",
     (Aspect.TYPES,),
     "{detail}",
-    "the type that the values are written with",
     part=True,
 )
 TYPES_NEAREST = Loss(
     "types_nearest",
     (Aspect.TYPES,),
     "A type that {system} does not have is read as the nearest type of {system}{detail}.",
-    "the nearest that {system} has",
     part=True,
 )
-SIZES_NOT_SHOWN = Loss(
-    "sizes_not_shown", (Aspect.TYPES,), "Sizes of types are not shown{detail}.", "without sizes", part=True
-)
+SIZES_NOT_SHOWN = Loss("sizes_not_shown", (Aspect.TYPES,), "Sizes of types are not shown{detail}.", part=True)
 CATALOG_NOT_SHOWN = Loss(
-    "catalog_not_shown", (Aspect.NAMES,), "The catalog of a table name is not shown{detail}.", "no catalog", part=True
+    "catalog_not_shown", (Aspect.NAMES,), "The catalog of a table name is not shown{detail}.", part=True
 )
 
 # Kinds of operations
@@ -487,22 +441,17 @@ TRUNCATE_REFUSED = Loss(
     "truncate_refused",
     (Aspect.TRUNCATE, Aspect.KINDS),
     "The format cannot show a truncate{detail}. ggfmt rejects it; `--on-reject quarantine` sets it aside.",
-    "a reject{detail}",
 )
 INSERTS_ONLY = Loss(
     "inserts_only",
     (Aspect.TRUNCATE, Aspect.KINDS),
     "Only inserts can be shown. ggfmt rejects other operations; `--on-reject quarantine` sets them aside.",
-    "a reject",
 )
-KEY_UPDATE_REFUSED = Loss(
-    "key_update_refused", (Aspect.KINDS,), "An update of the primary key is rejected.", "a reject", part=True
-)
+KEY_UPDATE_REFUSED = Loss("key_update_refused", (Aspect.KINDS,), "An update of the primary key is rejected.", part=True)
 KEY_UPDATE_SPLIT = Loss(
     "key_update_split",
     (Aspect.KINDS,),
     "An update of the primary key becomes a delete and an insert.",
-    "a delete and an insert",
     part=True,
 )
 
@@ -524,31 +473,6 @@ def level(losses: Iterable[Loss], aspect: Aspect) -> FidelityLevel:
 def unavoidable_losses(format: Format) -> tuple[Loss, ...]:
     """Return the losses of a format that no setting avoids."""
     return tuple(loss for loss in format.losses if not loss.depends)
-
-
-def describe_fidelity(format: Format, aspect: Aspect) -> str:
-    """Describe how much of an aspect a format keeps, with its own metadata: `kept`, `in part` or `lost`, the settings
-    that matter, and what a reader gets instead."""
-    found = [loss for loss in format.losses if aspect in loss.aspects and not loss.is_of_templates]
-    always = [loss for loss in found if not loss.depends]
-    outcomes = "; ".join(dict.fromkeys(loss.outcome for loss in always))
-    left = level(always, aspect)
-    if left is FidelityLevel.LOST:
-        return f"lost: {outcomes}"
-    text = f"in part: {outcomes}" if left is FidelityLevel.PART else "kept"
-    depending = [loss for loss in found if loss.depends]
-    if left is FidelityLevel.KEPT and len(depending) == 1 and not depending[0].only:
-        return f"kept if {_listed(depending[0].unless, 'or')}, else: {depending[0].outcome}"
-    return "; ".join([text, *map(_depending, depending)])
-
-
-def _depending(loss: Loss) -> str:
-    under = []
-    if loss.only:
-        under.append(f"with {_listed(loss.only, 'and')}")
-    if loss.unless:
-        under.append(f"without {_listed(loss.unless, 'or')}")
-    return f"{', '.join(under)}: {loss.outcome}"
 
 
 def surviving_aspects(first: Iterable[Loss], second: Iterable[Loss]) -> dict[Aspect, FidelityLevel]:
