@@ -218,6 +218,11 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=avro_row_ocf", "eventHandler=pq", *_PARQUET, " gg.eventhandler.pq.compressionCodec=LZO"),
         _file("format=avro_row_ocf", "eventHandler=pq", *_PARQUET, " gg.eventhandler.pq.compressionCodec=SNAPPY"),
     ),
+    "GG218": (
+        "ggfmt run orders.json -c json.properties -o out",
+        "ggfmt run orders.json -c json.properties -o out --definitions S.ORDERS.avsc"
+        " --input-option decimalFormat=base64",
+    ),
     # Reading
     "GG301": _insert('"PRODUCT":CAR', '"PRODUCT":"CAR"'),
     "GG302": ('{"table":"GG.TCUSTORD","op_ty', '{"table":"GG.TCUSTORD","op_type":"T"}'),

@@ -404,6 +404,11 @@ _DECLARED: dict[str, Code] = {
         "`avro_row_ocf` and `avro_op_ocf`, and does not compress by LZO. ORC files have no decimals of more than 38 "
         "digits, and no times before 1970 with a fraction of a second.",
     ),
+    "GG218": warning(
+        "values whose encoding is unknown",
+        "Debezium encodes decimals, dates and times by their types, for example as Base64 or as a number of days. The "
+        "messages have no schema, and no definition has the types. So ggfmt reads the texts and numbers as they are.",
+    ),
     # Reading
     "GG301": error(
         "not JSON",

@@ -24,6 +24,7 @@ _PAGES = {
     "GG215": "avro",
     "GG216": "avro",
     "GG217": "eventhandlers",
+    "GG218": "debezium",
     "GG3": "handle-bad-records",
     "GG309": "input",
     "GG310": "input",

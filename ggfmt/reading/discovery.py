@@ -14,6 +14,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import DiscoveryResult, SplitBoundaryError
+from ggfmt.java.text import visible
 from ggfmt.model.table import Catalog
 from ggfmt.reading.files import defect
 from ggfmt.reading.progress import DISCOVERY, ProgressTracker
@@ -47,10 +48,23 @@ def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None =
         counted(len(discovered.tables), "table"),
         counted(len(discovered.events), "metadata change"),
     )
+    _warn_of_encoded_values(job, discovered)
     source = replace(job.source, facts=discovered.facts)
     return replace(
         job, catalog=catalog.with_tables(discovered.tables), events=discovered.events, settled=True, source=source
     )
+
+
+def _warn_of_encoded_values(job: ReadJob, discovered: DiscoveryResult) -> None:
+    """Log a warning if only values describe tables, and the source may encode values by their types (GG218)."""
+    discovery = FORMATS[job.input_format].read_support.by(job.source).discovery
+    caution = "" if discovery is None else discovery.caution(job.source)
+    described = {event.table.full_name for event in discovered.events}
+    names = [table.full_name for table in discovered.tables if table.full_name not in described]
+    names = [name for name in names if job.selection.selects(name)]
+    if caution and names:
+        shown = f"table {visible(names[0])}" if len(names) == 1 else f"{len(names)} tables, such as {visible(names[0])}"
+        log.warning("[GG218] %s: no schema and no definition: %s", shown, caution)
 
 
 def discover_from_head(job: J, inputs: Sequence[PlannedInput]) -> J | None:

@@ -435,6 +435,21 @@ def test_what_is_odd_about_operations(code: str) -> None:
         assert len(found.plain) == 1
 
 
+@pytest.mark.example("GG218")
+def test_values_without_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: None) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = {"connector": "postgresql", "schema": "S", "table": "ORDERS", "ts_ms": 1}
+    write_lines(tmp_path / "orders.json", [{"op": "c", "after": {"PRICE": "AdUG"}, "source": source}])
+    price = {"name": "PRICE", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}}
+    schema = {"type": "record", "namespace": "S", "name": "ORDERS", "fields": [price]}
+    Path("S.ORDERS.avsc").write_text(json.dumps(schema), encoding="utf-8")
+    CliRunner().invoke(app, ["init", "json", "-o", "json.properties"])
+    for text, expected, value in zip(EXAMPLES["GG218"], (True, False), ('"AdUG"', "1200.70"), strict=True):
+        result = CliRunner().invoke(app, [*shlex.split(text)[1:], "--master", "none", "--mode", "overwrite"])
+        assert ("[GG218] table S.ORDERS" in result.output) is expected
+        assert f'"PRICE":{value}'.encode() in content(tmp_path / "out", "json")
+
+
 @pytest.mark.example("GG502")
 def test_a_java_that_is_not_there() -> None:
     home = re.search("--java-home (.+)", EXAMPLES["GG502"][0])

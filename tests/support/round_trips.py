@@ -132,7 +132,7 @@ def _missing_as_null(loss: Loss, item: Operation) -> Operation:
         names = [name for name, kind in KINDS.items() if not loss.kinds or kind in loss.kinds]
         return None if image is None else {**dict.fromkeys(names), **image}
 
-    before = item.before if loss.detail and item.op == "U" else filled(item.before)
+    before = item.before if "whole row" in loss.detail and item.op == "U" else filled(item.before)
     return replace(item, before=before, after=filled(item.after))
 
 

@@ -24,6 +24,7 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -51,7 +52,7 @@ from ggfmt.diagnostics.pages import page_of
 from ggfmt.doctor.finding import Finding, State
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import MATRIX, Aspect, FidelityLevel, level, surviving_aspects, unavoidable_losses
+from ggfmt.formats.api.losses import MATRIX, Aspect, FidelityLevel, Loss, level, surviving_aspects, unavoidable_losses
 from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
@@ -348,11 +349,25 @@ def _exit_codes(_: str) -> str:
 def _losses(subject: str) -> str:
     """The losses of formats, as `json json_row`, a sentence a line; formats are named where not all have the loss."""
     names = subject.split()
-    shared = _shared({name: [loss.text for loss in FORMATS[name].losses] for name in names})
+    shared = _shared({name: _loss_texts(FORMATS[name].losses) for name in names})
     lines = []
     for text, having in shared.items():
         lines.append(f"* {text}\n" if having == names else f"* {_named(having)}: {text}\n")
     return "".join(lines)
+
+
+def _loss_texts(losses: Sequence[Loss]) -> list[str]:
+    """The sentences of losses; one that happens with a setting and unless it is set has no condition."""
+    plain = [replace(loss, only=(), unless=()).text for loss in losses]
+    shown = []
+    for place, loss in enumerate(losses):
+        either = [
+            other
+            for number, other in enumerate(losses)
+            if plain[number] == plain[place] and (other.only, other.unless) == (loss.unless, loss.only)
+        ]
+        shown.append(plain[place] if either else loss.text)
+    return list(dict.fromkeys(shown))
 
 
 def _fidelity(_: str) -> str:

@@ -279,7 +279,7 @@ DIGITS_OF_DOUBLE = Loss(
 NUMBER_SPELLING = Loss(
     "number_spelling",
     (Aspect.TEXTS,),
-    "A number is read back in the notation of JSON.",
+    "A number{detail} is read back in the notation of JSON.",
     part=True,
 )
 SCALE_OF_COLUMN = Loss(

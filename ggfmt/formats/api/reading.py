@@ -242,6 +242,11 @@ class Discovery(ABC):
         self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS
     ) -> None: ...
 
+    @classmethod
+    def caution(cls, source: WriterSettings) -> str:
+        """Return what a user should know about tables that only their values describe; empty if there is nothing."""
+        return ""
+
     @abstractmethod
     def read(self, chunk: Chunk) -> None: ...
 

@@ -243,8 +243,10 @@ FORMATS = (
         losses=(
             losses.NESTED_AS_TEXT.when("schemasEnable=true"),
             losses.PLACEHOLDER_AS_MISSING,
-            losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE),
-            losses.NUMBER_SPELLING.of(Kind.DECIMAL, Kind.NUMBER).when(f"decimalHandlingMode={DOUBLE}"),
+            losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE).saying(" other than a decimal"),
+            losses.NUMBER_SPELLING.of(Kind.DECIMAL, Kind.NUMBER)
+            .saying(" of a decimal type")
+            .when(f"decimalHandlingMode={DOUBLE}"),
             losses.SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
             losses.TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
             losses.TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
@@ -281,12 +283,17 @@ FORMATS = (
         losses=(
             losses.NESTED_AS_TEXT,
             losses.MISSING_AS_NULL.except_when(f"missing={AS_PLACEHOLDER}"),
-            losses.MISSING_AS_NULL.of(*_WITHOUT_PLACEHOLDER).partly().when(f"missing={AS_PLACEHOLDER}"),
+            losses.MISSING_AS_NULL.of(*_WITHOUT_PLACEHOLDER)
+            .partly()
+            .saying(" of a type other than text and bytes")
+            .when(f"missing={AS_PLACEHOLDER}"),
             losses.PLACEHOLDER_AS_MISSING,
-            losses.NUMBER_SPELLING.of(Kind.INTEGER),
+            losses.NUMBER_SPELLING.of(Kind.INTEGER).saying(" of an integer type"),
             _OF_FLOATS.partly().except_when(f"decimalHandlingMode={PRECISE}"),
             _OF_FLOATS.when(f"decimalHandlingMode={PRECISE}"),
-            losses.DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER).when(f"decimalHandlingMode={DOUBLE}"),
+            losses.DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER)
+            .saying(" of a decimal type")
+            .when(f"decimalHandlingMode={DOUBLE}"),
             losses.SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
             losses.TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
             losses.TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),

@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
-from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, DebeziumOptions
+from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, TEXT, DebeziumOptions
 from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
@@ -202,6 +202,18 @@ class Debezium(Dialect):
         self._schemas: dict[bytes, Schema] = {}
         self._latest: tuple[Raw, Schema] = (ABSENT, _NO_SCHEMA)
         self._names: dict[tuple[str | None, ...], str] = {}
+
+    @classmethod
+    def caution(cls, options: DebeziumOptions | None) -> str:
+        options = options or DebeziumOptions()
+        given = {"decimalFormat": options.decimal_format, "timePrecision": options.time_precision}
+        idle = [f"`{name}`" for name, value in given.items() if value != TEXT]
+        if idle:
+            return f"{' and '.join(idle)} cannot be applied, so values stay as they are. Pass `--definitions`"
+        return (
+            "decimals in Base64, and dates and times in numbers, stay as they are. Pass `--definitions`, and set "
+            "`decimalFormat` and `timePrecision`"
+        )
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:

@@ -301,6 +301,11 @@ class Dialect(ABC):
             self._latest_schemas[table] = parts, record_schema
         return record_schema
 
+    @classmethod
+    def caution(cls, options: Any) -> str:
+        """Return what a user should know about tables without a definition; empty if their values are plain."""
+        return ""
+
     @staticmethod
     @abstractmethod
     def sniff(members: dict[str, Any]) -> str | None:

@@ -91,6 +91,10 @@ class DialectDiscovery(Discovery):
         if self.dialect.scanned and self.reads_text:
             self._use_scanner(self._dialect.first_grammar() or NO_RECORDS)
 
+    @classmethod
+    def caution(cls, source: WriterSettings) -> str:
+        return cls.dialect.caution(source.options)
+
     def read(self, chunk: Chunk) -> None:
         has_keys = self.dialect.takes_message_keys and (chunk.wrapped is not None or bool(chunk.layout.keys))
         if self._scanner is None or self._pause or has_keys:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -13,10 +14,13 @@ from contract.debezium import MYSQL, ROW, ROW_FIELDS, SOURCE, event, field, tabl
 from debezium_rows import AT, NAME, TEXTS
 from dialects import discover, lines, read, told, transactions_of
 from oracle import PlainOperation
-from runs import content, run_ggfmt
+from runs import content, run_ggfmt, write_lines
 
 from ggfmt.formats.api.format import Projection
+from ggfmt.model.selection import TableSelection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.reading.runner import InProcess
+from ggfmt.reading.scan import Scan, ScanRequest
 
 TOKENS = {
     "connector": "postgresql", "name": "srv", "db": "shop", "sequence": '["10","11"]', "txId": "5", "lsn": "11",
@@ -526,3 +530,31 @@ def test_help_for_an_unknown_column_names_definitions_only_if_they_were_given(gi
     found = read("debezium_json", lines(*([] if given else [change]), _envelope({"id": 2, "x": 7})), trusted=trusted)
     assert found.reasons == ["GG204 an image has a column that the definition of the table lacks"]
     assert ("--definitions" in (found.rejects[0].diagnostic.help or "")) is given
+
+
+def test_values_without_types_are_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """GG218: without a schema and a definition, nothing shows that these are a decimal and a date."""
+    after = {"id": 1, "price": "AdUG", "day": 19723}
+    source = {"connector": "postgresql", "schema": "s", "table": "orders", "ts_ms": 1}
+    message = {"op": "c", "ts_ms": 2, "before": None, "after": after, "source": source}
+
+    def warned(records: Sequence[Any], options: Mapping[str, str] = MappingProxyType({}), **request: Any) -> list[str]:
+        file = write_lines(tmp_path / "in.json", records)
+        caplog.clear()
+        scan_request = ScanRequest([str(file)], NAME, told(NAME, **options), **request)
+        Scan(scan_request, scan_request.list()).discover(InProcess())
+        return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+    caplog.set_level("WARNING", "ggfmt")
+    assert warned([message]) == [
+        "[GG218] table s.orders: no schema and no definition: decimals in Base64, and dates and times in numbers, stay "
+        "as they are. Pass `--definitions`, and set `decimalFormat` and `timePrecision`"
+    ]
+    other = {**message, "source": {**source, "table": "lines"}}
+    (of_two,) = warned([other, message], {"decimalFormat": "base64"})
+    assert of_two == (
+        "[GG218] 2 tables, such as s.lines: no schema and no definition: `decimalFormat` cannot be applied, so "
+        "values stay as they are. Pass `--definitions`"
+    )
+    assert warned([wrapped(event("c", None, ROW))]) == []
+    assert warned([message], selection=TableSelection(exclude=("ORDERS",))) == []
