@@ -115,6 +115,8 @@ def validate_config(
     sys.stdout.flush()
     for line in releases:
         emit("info", line)
+    if (fix or diff) and not fixer.changed and not fixer.left and any(found.values()):
+        emit("info", "nothing was fixed: no finding has a fix that ggfmt can apply")
     for line in _closing(found, sources.passed_over, fixer.left):
         emit("info", line)
     severities = {finding.severity for findings in found.values() for finding in findings}
@@ -123,11 +125,15 @@ def validate_config(
 
 
 class _FixApplier:
-    """Writes or prints fixes, or both. `left`: the number of fixes that only `--unsafe-fixes` makes."""
+    """Writes or prints fixes, or both.
+
+    left     number of fixes that only `--unsafe-fixes` makes
+    changed  number of files with fixes that were written or printed
+    """
 
     def __init__(self, fix: bool, diff: bool, unsafe: bool, settings: Sequence[str]) -> None:
         self.fix, self.diff, self.unsafe, self.settings = fix, diff, unsafe, settings
-        self.left = 0
+        self.left = self.changed = 0
 
     def apply(self, source: HandlerFile, rules: Rules) -> Sequence[Diagnostic]:
         """Write or print the fixes of a file, and return the findings that are left."""
@@ -138,6 +144,7 @@ class _FixApplier:
 
         fixed_file = fix_file(source.content, source.name, rules, self.settings, self.unsafe)
         self.left += 0 if self.unsafe else sum(finding.rewrite is not None for finding in fixed_file.findings)
+        self.changed += fixed_file.content != source.content
         if self.diff:
             print_patch(patch(source.name, source.content, fixed_file.content), sys.stdout)
         if not self.fix or source.path is None:

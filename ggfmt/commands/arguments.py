@@ -14,6 +14,7 @@ from ggfmt.options.property_values import PropertyValue, property_text
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
+    from ggfmt.config.properties import ParsedProperties
     from ggfmt.formats.api.format import WriterSettings
     from ggfmt.model.selection import TableSelection
     from ggfmt.model.table import TableDef
@@ -131,21 +132,22 @@ def configuration(
     from ggfmt.config.handlers import read_configuration
 
     files = texts(config)
-    return read_configuration(files, [*_chosen_format(to, files, stream), *lines(settings)], words(handlers))
+    return read_configuration(files, lines(settings), words(handlers), _chosen_format(to, files, stream))
 
 
-def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> list[str]:
-    """The lines of a handler file with one handler of the format `to`."""
+def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> ParsedProperties | None:
+    """The entries of a handler file with one handler of the format `to`."""
     if to is None:
-        return []
+        return None
     if config:
         message = f"the format `{to}` and a handler file both define handlers: give only one of them"
         raise argument_error(message, "set the format in the handler file, or leave out the handler file")
     from ggfmt.config.handler_file import CONVERTED, converted_lines, handler_lines
+    from ggfmt.config.properties import CHOSEN, entries_from_settings
     from ggfmt.formats import FORMATS
 
     if to in CONVERTED:
-        return converted_lines(to)
+        return entries_from_settings(converted_lines(to), CHOSEN)
     format = FORMATS.get(to)
     if format is None or format.writes is None:
         written = [*(name for name, format in FORMATS.items() if format.writes is not None), *CONVERTED]
@@ -153,7 +155,8 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> list[
             filter(None, (f"formats are {', '.join(f'`{name}`' for name in written)}", suggestion(to, written)))
         )
         raise UsageError(Diagnostic("GG106", f"`{to}` is no format that is written", help=help))
-    return handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
+    made = handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
+    return entries_from_settings(made, CHOSEN)
 
 
 def input_settings(input_format: str, config: Path | None, options: Properties) -> tuple[str, WriterSettings]:

@@ -13,7 +13,7 @@ from ggfmt.config.handler_options import REFUSE, HandlerConfig, HandlerOptions, 
 from ggfmt.config.lint.assembly import LEFT_OUT
 from ggfmt.config.lint.reading import ConfigurationParser
 from ggfmt.config.lint.releases import ReleaseFinding
-from ggfmt.config.properties import SETTINGS, entries_from_settings, read_properties
+from ggfmt.config.properties import CHOSEN, SETTINGS, ParsedProperties, entries_from_settings, read_properties
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError
 from ggfmt.formats import FORMATS
@@ -40,9 +40,13 @@ class Configuration:
 
 
 def read_configuration(
-    paths: Sequence[str], settings: Sequence[str] = (), handlers: Sequence[str] = ()
+    paths: Sequence[str],
+    settings: Sequence[str] = (),
+    handlers: Sequence[str] = (),
+    made: ParsedProperties | None = None,
 ) -> Configuration:
-    """Return the handlers of properties files and `--set` settings; `handlers` selects some by name.
+    """Return the handlers of properties files and `--set` settings; `handlers` selects some by name. `made` are the
+    entries that `--to` makes, which settings override without a word.
 
     Later files and settings override earlier ones.
 
@@ -52,6 +56,8 @@ def read_configuration(
     that has messages.
     """
     sources = [(path, read_properties(path)) for path in reversed(dict.fromkeys(reversed(paths)))]
+    if made is not None:
+        sources.insert(0, (CHOSEN, made))
     if settings:
         sources.append((SETTINGS, entries_from_settings(settings)))
     reading = ConfigurationParser(sources, FORMATS)

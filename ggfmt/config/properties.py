@@ -30,7 +30,10 @@ from ggfmt.java.text import JAVA_BLANKS
 if TYPE_CHECKING:
     import javaproperties
 
+# Sources of entries that are not files.
 SETTINGS = "--set"
+CHOSEN = "--to"
+ARGUMENTS = (SETTINGS, CHOSEN)
 
 _BLANKS = " \t\f"
 _KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
@@ -151,8 +154,9 @@ def decode(content: bytes) -> DecodedText:
         return DecodedText(content.decode("iso-8859-1"), "iso-8859-1", mark)
 
 
-def entries_from_settings(settings: Sequence[str]) -> ParsedProperties:
-    """Return the entries of `--set KEY=VALUE` settings, by the rules of a properties file; the n-th one is line n.
+def entries_from_settings(settings: Sequence[str], source: str = SETTINGS) -> ParsedProperties:
+    """Return the entries of `--set KEY=VALUE` settings, by the rules of a properties file; the n-th one is line n of
+    `source`.
 
     A line break in a setting is part of its value. GG108 for a malformed escape, and for a setting that is not
     KEY=VALUE.
@@ -161,13 +165,13 @@ def entries_from_settings(settings: Sequence[str]) -> ParsedProperties:
     diagnostics: list[Diagnostic] = []
     for number, setting in enumerate(settings, 1):
         line = setting.replace("\r", "\\r").replace("\n", "\\n")
-        found, malformed, *_ = parse_properties(line, SETTINGS, number)
+        found, malformed, *_ = parse_properties(line, source, number)
         diagnostics.extend(malformed)
         key = found[0] if found else None
         if key is not None and key.key and key.value_column > key.column + key.key_length:
             entries.extend(found)
         elif not malformed:
-            span = Span(SETTINGS, number, 1, max(len(line), 1), _masked(line, None))
+            span = Span(source, number, 1, max(len(line), 1), _masked(line, None))
             diagnostics.append(Diagnostic("GG108", "a setting is not `KEY=VALUE`", span, "give a key, `=` and a value"))
     return ParsedProperties(tuple(entries), tuple(diagnostics))
 

@@ -77,13 +77,15 @@ class Variant:
 class PropertySymbol:
     """A property: the part of its key before the name, and its declarations, which may differ between formats.
 
-    `handler`: the name in the given key. `renamed`: the word is not the property's own name.
+    `handler`: the name in the given key. `renamed`: the word is not the property's own name. `others`: the keys of
+    other properties with this name.
     """
 
     prefix: str
     variants: tuple[Variant, ...]
     handler: str | None = None
     renamed: bool = False
+    others: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -196,12 +198,12 @@ def _property(key: str) -> PropertySymbol | None:
         sections, name = (_OWN,), key[len(_OWN) :]
     else:
         sections, name = (_FORMAT, HANDLER, _OWN, ""), key
-    for prefix, owners in _sections():
-        if prefix in sections:
-            symbol = _find(prefix, owners, name, handler)
-            if symbol is not None:
-                return symbol
-    return None
+    found = [_find(prefix, owners, name, handler) for prefix, owners in _sections() if prefix in sections]
+    symbols = [symbol for symbol in found if symbol is not None]
+    if not symbols:
+        return None
+    others = dict.fromkeys(symbol.key for symbol in symbols if symbol.key != symbols[0].key)
+    return replace(symbols[0], others=tuple(others))
 
 
 def _find(

@@ -169,10 +169,16 @@ class CommittedWithErrors(GgfmtError):
     exit_code = AFTER_COMMIT
 
 
+_MIN_START = 4
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """Return the known word nearest to `word`, ignoring case; None if none is near."""
     folded = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
+    longer = [name for name in folded if len(word) >= _MIN_START and name.startswith(word.casefold())]
+    if longer:  # a start of a word is nearer than another word with the same letters
+        return folded[min(longer, key=len)]
     # A part of the word is another word: `stageType` does not mean `type`.
     return folded[near[0]] if near and 2 * len(near[0]) >= len(word) else None
 

@@ -279,6 +279,7 @@ def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Exp
         "property": word.name,
         "key": word.key,
         "renamed": word.renamed,
+        "others": list(word.others),
         "variants": [_variant(variant) for variant in word.variants],
         "example": {
             "lines": list(example.lines),
@@ -287,7 +288,10 @@ def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Exp
             "after": list(example.after),
         },
     }
-    return Explanation(word.key, tuple(paragraphs), tuple(_facts(word.variants)), tuple(_samples(example)), data)
+    facts = list(_facts(word.variants))
+    if word.others:
+        facts.append(("see also", tuple(f"`{key}`, another property with this name" for key in word.others)))
+    return Explanation(word.key, tuple(paragraphs), tuple(facts), tuple(_samples(example)), data)
 
 
 def _facts(variants: Sequence[symbols.Variant]) -> Iterator[_Fact]:

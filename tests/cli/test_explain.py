@@ -314,6 +314,7 @@ def test_a_property_in_full() -> None:
         "  default       `abend`\n"
         "  releases      all\n"
         "  also written  `pkUpdateHandlingformat.pkUpdateHandling`\n"
+        "  see also      `gg.handler.<name>.pkUpdateHandling`, another property with this name\n"
         "\n"
         "For example:\n"
         "  gg.handler.out.format=delimitedtext\n"
@@ -326,6 +327,12 @@ def test_a_property_in_full() -> None:
         "  U\\u0001GG.TCUSTORD\\u00012013-06-02 22:14:36.000000\\u00012015-09-18T13:39:35.447000"
         "\\u000100000000000000001447\\u0001JANE\\u0001PLANE\\u00011\\n\n"
     )
+
+
+def test_a_name_of_two_properties() -> None:
+    assert "  see also      `gg.handler.<name>.mode`, another property with this name\n" in shown("mode")
+    assert "see also" not in shown("gg.handler.x.mode")
+    assert shown("gg.handler.<name>.mode").startswith("gg.handler.<name>.mode\n")
 
 
 def test_a_property_that_formats_differ_in() -> None:

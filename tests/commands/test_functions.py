@@ -171,6 +171,21 @@ def test_preview_schema_and_lint(source: Path, tmp_path: Path) -> None:
         ggfmt.lint(tmp_path / "none.properties")
 
 
+def test_settings_override_what_a_format_is_made_with(source: Path, tmp_path: Path) -> None:
+    result = ggfmt.convert(
+        source,
+        output=tmp_path / "out",
+        to="json",
+        settings={"ggfmt.compatibility": "21", "gg.handler.json.format.prettyPrint": True},
+        on_reject="quarantine",
+        master="none",
+    )
+    assert result.warnings == ()
+    with pytest.raises(ggfmt.ConfigurationError) as caught:
+        ggfmt.convert(source, output=tmp_path / "no", to="json", settings=["gg.handler.json.mode=x"])
+    assert [str(found.span) for found in caught.value.diagnostics] == ["--set:1:22"]
+
+
 def test_main_returns_what_a_process_ends_with(capsys: pytest.CaptureFixture[str]) -> None:
     assert ggfmt.main(["--version"]) == 0
     assert f"ggfmt {ggfmt.__version__}" in capsys.readouterr().out

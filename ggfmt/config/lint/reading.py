@@ -35,6 +35,7 @@ from ggfmt.config.lint.releases import (
 from ggfmt.config.lint.targets import TARGET, TargetHandlers
 from ggfmt.config.lint.type_checks import check_class_path
 from ggfmt.config.properties import (
+    ARGUMENTS,
     SETTINGS,
     Entry,
     ParsedProperties,
@@ -156,7 +157,7 @@ def has_properties(content: bytes) -> bool:
 
 def is_foreign(entry: Entry) -> bool:
     """Return whether the key belongs to no family of keys of GoldenGate; never for a key on the command line."""
-    return entry.file != SETTINGS and not _FAMILY.match(entry.key)
+    return entry.file not in ARGUMENTS and not _FAMILY.match(entry.key)
 
 
 def is_sentence(entry: Entry) -> bool:
@@ -334,7 +335,7 @@ class ConfigurationParser:
         self._whole = not self._findings
         self._files = {file: index for index, file in enumerate(name for name, _ in sources)}
         self._formats = formats
-        self._file = next((file for file, _ in sources if file != SETTINGS), None)
+        self._file = next((file for file, _ in sources if file not in ARGUMENTS), None)
         self._ignores = Ignores((file, comment) for file, source in sources for comment in source.comments)
         self._all_known = len(sources) == 1
         # GoldenGate then makes handlers by itself, and keys below `gg.handler.` only change them.
@@ -534,7 +535,7 @@ class ConfigurationParser:
         for entry in self._entries:
             key = handler_key(entry.key)
             if key:
-                (in_settings if entry.file == SETTINGS else in_files).setdefault(key.handler, entry.key_span)
+                (in_settings if entry.file in ARGUMENTS else in_files).setdefault(key.handler, entry.key_span)
         if in_settings and not in_files:
             return in_settings
         if self._whole and not self.makes_handlers:

@@ -13,7 +13,7 @@ from ggfmt.config.event_handlers import TARGETS
 from ggfmt.config.handler_types import GoldenGateProperty
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.chains import EventHandlers
-from ggfmt.config.properties import SETTINGS, Entry
+from ggfmt.config.properties import ARGUMENTS, Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.java.text import trim
 from ggfmt.options.releases import DEFAULT_RELEASE, FIRST_RELEASE, find_release, is_later, manual_name
@@ -49,8 +49,8 @@ class Sign:
 
     def where(self, several: bool) -> str:
         """Return the place in words, with the file if there are several."""
-        if self.entry.file == SETTINGS:
-            return f"`--set` has {self.what}"
+        if self.entry.file in ARGUMENTS:
+            return f"`{self.entry.file}` has {self.what}"
         file = f" of {self.entry.file}" if several else ""
         return f"line {self.entry.line}{file} has {self.what}"
 
@@ -73,13 +73,13 @@ class ReleaseFinding:
 
 def given_release(release: str, entry: Entry) -> ReleaseFinding:
     """Return the release that `ggfmt.compatibility` names."""
-    where = "`--set`" if entry.file == SETTINGS else f"line {entry.line}"
+    where = f"`{entry.file}`" if entry.file in ARGUMENTS else f"line {entry.line}"
     return ReleaseFinding(release, f"release {manual_name(release)}, set by `ggfmt.compatibility` in {where}", True)
 
 
 def found_release(signs: Sequence[Sign]) -> ReleaseFinding:
     """Return the first release that all signs fit, or that of the newest sign."""
-    several = len({sign.entry.file for sign in signs if sign.entry.file != SETTINGS}) > 1
+    several = len({sign.entry.file for sign in signs if sign.entry.file not in ARGUMENTS}) > 1
     newest: Sign | None = None
     for sign in signs:
         if newest is None or is_later(sign.first, newest.first):
