@@ -160,7 +160,7 @@ def docs(
 
     if topic is None:
         with paged():
-            print_topics([(name, page.summary) for name, page in docs.pages().items()], sys.stdout)
+            print_topics(docs.listed(), sys.stdout)
         return
     text = docs.find(topic)
     if text is None:

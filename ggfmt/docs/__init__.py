@@ -164,6 +164,13 @@ def pages() -> dict[str, Page]:
     return {topic: _page(found[topic], root) for topic in (*listed, *of_formats)}
 
 
+def listed() -> dict[str, list[tuple[str, str]]]:
+    """Return the topics of each section with the questions that their pages answer; those of formats last."""
+    found = {title: [(topic, pages()[topic].summary) for topic in topics] for title, topics in SECTIONS.items()}
+    of_formats = [(topic, page.summary) for topic, page in pages().items() if page.is_of_formats]
+    return {**found, "Formats": of_formats}
+
+
 def _page(file: Path, root: Path) -> Page:
     return Page(file.stem, file.relative_to(root).as_posix(), _COMMENT.sub("", file.read_text(encoding="utf-8")))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ggfmt.render.tables import FittedTable
     from ggfmt.sinks.messages.example import Example
 
+_HOW_TO_SHOW = "`ggfmt docs TOPIC` shows a page, `ggfmt docs GG205` a code, and `ggfmt docs canal_json` a format."
 _LINK = re.compile(r"\[([^]]+)\]\(([^):]+)\)")
 
 
@@ -45,18 +46,25 @@ def print_page(text: str, stream: TextIO) -> None:
     console.print(page, width=min(console.width, PAGE_WIDTH), crop=False)
 
 
-def print_topics(topics: Sequence[tuple[str, str]], stream: TextIO) -> None:
-    """Write the topics, each with a sentence, one below the other."""
-    width = max(len(topic) for topic, _ in topics) + 2
+def print_topics(sections: Mapping[str, Sequence[tuple[str, str]]], stream: TextIO) -> None:
+    """Write the sections of the documents: topics, each with a sentence, one below the other."""
+    width = max(len(topic) for topics in sections.values() for topic, _ in topics) + 2
     if not stream.isatty():
-        write_text("".join(f"{topic:{width}}{sentence}\n" for topic, sentence in topics), stream)
+        for title, topics in sections.items():
+            write_text(f"{title}\n" + "".join(f"  {topic:{width}}{text}\n" for topic, text in topics) + "\n", stream)
+        write_text(f"{_HOW_TO_SHOW}\n", stream)
         return
     from rich.text import Text
 
     from ggfmt.render.tables import FittedTable
 
-    rows = [(Text(topic, "bold"), Text(sentence)) for topic, sentence in topics]
+    rows = []
+    for title, topics in sections.items():
+        rows.append((Text(title, "bold cyan"), Text()))
+        rows += [(Text(f"  {topic}", "bold"), Text(sentence)) for topic, sentence in topics]
+        rows.append((Text(), Text()))
     print_rich(FittedTable((Text(), Text()), rows, box=None, pad_edge=False, show_header=False), stream)
+    print_rich(Text(_HOW_TO_SHOW), stream)
 
 
 def _command(link: re.Match[str]) -> str:
@@ -67,7 +75,8 @@ def _command(link: re.Match[str]) -> str:
     topic = posixpath.basename(page).removesuffix(".md")
     if re.fullmatch("gg[0-9]{3}", anchor):
         topic = anchor.upper()
-    return f"{link[1]} (`ggfmt docs {topic}`)"
+    # The text of a link to a code is the code.
+    return f"`ggfmt docs {topic}`" if topic == link[1] else f"{link[1]} (`ggfmt docs {topic}`)"
 
 
 # Tables for the terminal.
@@ -290,7 +299,7 @@ def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Exp
     }
     facts = list(_facts(word.variants))
     if word.others:
-        facts.append(("see also", tuple(f"`{key}`, another property with this name" for key in word.others)))
+        facts.append(("other keys", tuple(f"`{key}`" for key in word.others)))
     return Explanation(word.key, tuple(paragraphs), tuple(facts), tuple(_samples(example)), data)
 
 

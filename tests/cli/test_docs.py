@@ -31,7 +31,10 @@ def plain(shown: str) -> str:
 
 
 def test_without_a_topic_all_pages_are_listed() -> None:
-    lines = piped().splitlines()
+    *lines, last = piped().splitlines()
+    assert last.startswith("`ggfmt docs TOPIC` shows a page")
+    assert [line for line in lines if line and line[0] != " "] == [*docs.SECTIONS, "Formats"]
+    lines = [line.strip() for line in lines if line[:1] == " "]
     assert [line.split()[0] for line in lines] == list(docs.pages())
     assert {
         "options",
@@ -106,6 +109,7 @@ def test_a_terminal_shows_the_page_laid_out(tmp_path: Path) -> None:
     assert "**" not in told
     assert "<!--" not in told
     assert "(ggfmt docs GG407)" in told
+    assert "GG407 (" not in told
     assert "codes.md" not in told
 
 

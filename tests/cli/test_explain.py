@@ -314,7 +314,7 @@ def test_a_property_in_full() -> None:
         "  default       `abend`\n"
         "  releases      all\n"
         "  also written  `pkUpdateHandlingformat.pkUpdateHandling`\n"
-        "  see also      `gg.handler.<name>.pkUpdateHandling`, another property with this name\n"
+        "  other keys    `gg.handler.<name>.pkUpdateHandling`\n"
         "\n"
         "For example:\n"
         "  gg.handler.out.format=delimitedtext\n"
@@ -330,8 +330,8 @@ def test_a_property_in_full() -> None:
 
 
 def test_a_name_of_two_properties() -> None:
-    assert "  see also      `gg.handler.<name>.mode`, another property with this name\n" in shown("mode")
-    assert "see also" not in shown("gg.handler.x.mode")
+    assert "  other keys    `gg.handler.<name>.mode`\n" in shown("mode")
+    assert "other keys" not in shown("gg.handler.x.mode")
     assert shown("gg.handler.<name>.mode").startswith("gg.handler.<name>.mode\n")
 
 

@@ -84,8 +84,8 @@ def test_no_word_of_a_page_is_cut(topic: str, columns: int) -> None:
 
 def test_no_word_of_the_lists_is_cut(columns: int) -> None:
     terminal = Terminal()
-    topics = [(name, page.summary) for name, page in docs.pages().items()]
-    reference.print_topics(topics, terminal)
+    topics = [topic for topics in docs.listed().values() for topic in topics]
+    reference.print_topics(docs.listed(), terminal)
     reference.print_rich(reference.formats_table(), terminal)
     lines = check_words(" ".join(" ".join(topic) for topic in topics), terminal, columns)
     assert max(map(text_width, lines)) <= columns
