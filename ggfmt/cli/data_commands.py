@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ggfmt.cli.output import emit_findings, interrupt_before_commit
+from ggfmt.cli.output import emit_warnings, interrupt_before_commit
 from ggfmt.commands import options
 from ggfmt.commands.arguments import Properties, pairs
 from ggfmt.commands.comparison import CompareRequest, run_comparison
@@ -105,7 +105,7 @@ def run(
         progress_bar(shown, request.output == "-" and sys.stdout.isatty()) as progress_callback,
         interrupt_before_commit(),
     ):
-        result = run_conversion(replace(request, warn=emit_findings, progress=progress_callback))
+        result = run_conversion(replace(request, warn=emit_warnings, progress=progress_callback))
     if result.plan is not None:
         show_plan(result.plan)
         return
@@ -148,7 +148,7 @@ def preview(request: PreviewRequest) -> None:
         from ggfmt.render.pager import paged
         from ggfmt.render.preview import print_preview
 
-        result = run_preview(replace(request, warn=emit_findings))
+        result = run_preview(replace(request, warn=emit_warnings))
         with paged():
             print_preview(result, sys.stdout)
     if result.rejected:
@@ -200,7 +200,7 @@ def schema(
     from ggfmt.java.text import visible
     from ggfmt.sinks.schema import drift, write
 
-    files_of_schemas = make_schemas(replace(request, warn=emit_findings))
+    files_of_schemas = make_schemas(replace(request, warn=emit_warnings))
     if check:
         if output is None:
             raise typer.BadParameter("give the directory to compare with", param_hint="-o")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +44,12 @@ def emit_findings(diagnostics: Iterable[Diagnostic]) -> None:
 
     with suppress(OSError):
         print_diagnostics(diagnostics, sys.stderr)
+
+
+def emit_warnings(diagnostics: Iterable[Diagnostic]) -> None:
+    """Print warnings of handler files as findings, unless the log has only errors."""
+    if logging.getLogger("ggfmt").isEnabledFor(logging.WARNING):
+        emit_findings(diagnostics)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

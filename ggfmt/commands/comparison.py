@@ -29,7 +29,8 @@ class CompareRequest:
         Path,
         Argument(
             metavar="A",
-            help="A directory of tables, a directory of one table, a file, or `postgresql://USER@HOST/DATABASE`.",
+            help="A directory of tables, a directory of one table, a file, or the URL of a database such as "
+            "`postgresql://USER@HOST/DATABASE`; see the page `comparing`.",
         ),
     ]
     b: Annotated[Path, Argument(metavar="B", help="The other side, for example an export of the database.")]

@@ -100,7 +100,8 @@ class Diagnostic:
 
     Neither contains credentials of a URI. `fix`: the text to write in place of the text at `span`, if there is one safe
     answer. `rewrite`: what was probably meant, if writing it may change the meaning of the file. `level`: the severity
-    where it is not that of the code; a check warns of what is right for GoldenGate and stops a run of ggfmt.
+    where it is not that of the code; a check warns of what is right for GoldenGate and stops a run of ggfmt. `topic`:
+    the page that leads on from it, where it is not that of the code.
     """
 
     code: str
@@ -110,6 +111,7 @@ class Diagnostic:
     fix: str | None = None
     rewrite: Rewrite | None = None
     level: Severity | None = None
+    topic: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", without_credentials(self.message))
@@ -123,7 +125,7 @@ class Diagnostic:
     @property
     def page(self) -> str:
         """The topic of the page that leads on from it."""
-        return page_of(self.code)
+        return self.topic or page_of(self.code)
 
     def at(self, **place: object) -> Diagnostic:
         """Return the same finding with more of its place (keyword arguments of `Span`)."""

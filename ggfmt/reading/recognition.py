@@ -204,11 +204,12 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
         if name not in specs:
             help = suggestion(name, specs) or f"`ggfmt options {input_format}` lists its properties"
             message = f"`--input-option` names `{name}`, which is not a property of `{input_format}`"
-            raise UsageError(Diagnostic("GG103", message, help=help))
+            raise UsageError(Diagnostic("GG103", message, help=help, topic=input_format))
         try:
             values[specs[name].attr] = specs[name].value(text)
         except InvalidValueError as error:
-            raise UsageError(Diagnostic("GG103", f"`--input-option {name}` {error}", help=error.help)) from None
+            message = f"`--input-option {name}` {error}"
+            raise UsageError(Diagnostic("GG103", message, help=error.help, topic=input_format)) from None
     return replace(source, options=replace(options, **values), given={})
 
 

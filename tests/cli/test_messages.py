@@ -148,3 +148,17 @@ def test_a_plan_that_cannot_be_printed_is_no_defect(called: Called, monkeypatch:
     assert told_instead.endswith(
         "error[GG506] standard output cannot be written: no space left on device\npage: ggfmt docs output\n"
     )
+
+
+def test_quiet_commands_print_errors_only(called: Called, tmp_path: Path) -> None:
+    lines = "gg.handlerlist=a\ngg.handler.a.format=json\ngg.handler.a.format.iso8601Forma=false\n"
+    (tmp_path / "a.properties").write_text(lines)
+    run = ("run", "in.json", "-c", "a.properties", "--master", "none")
+    ended, told = called(*run, "-o", "out")
+    assert (ended, "warning[GG102]" in told) == (0, True)
+    assert called("-q", *run, "-o", "quiet") == (0, "")
+
+
+def test_a_wrong_input_option_leads_to_the_page_of_its_format(called: Called) -> None:
+    told = called("-q", "run", "in.json", "--to", "json", "-o", "out", "--input-option", "tabel=X", "--master", "none")
+    assert "page: ggfmt docs json\n" in told[1]
