@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+BAD_RECORDS = "handle-bad-records"
+
 # By the first characters of codes: the longest ones that fit count.
 _PAGES = {
     "GG1": "check-handler-files",
@@ -25,7 +27,7 @@ _PAGES = {
     "GG216": "avro",
     "GG217": "eventhandlers",
     "GG218": "debezium",
-    "GG3": "handle-bad-records",
+    "GG3": BAD_RECORDS,
     "GG309": "input",
     "GG310": "input",
     "GG315": "input",
@@ -42,7 +44,7 @@ _PAGES = {
     "GG508": "commands",
     "GG509": "output",
     "GG51": "output",
-    "GG512": "handle-bad-records",
+    "GG512": BAD_RECORDS,
     "GG513": "checkpoints",
     "GG517": "install",
     "GG518": "input",

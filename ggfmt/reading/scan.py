@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
+from ggfmt.diagnostics.pages import BAD_RECORDS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.java.text import visible
@@ -253,9 +254,16 @@ def check_ended(outcomes: Sequence[ReadOutcome]) -> None:
     """Abend for the first mistake in the data that tasks have met."""
     for outcome in outcomes:
         if outcome.abend is not None:
-            raise Abend(outcome.abend)
+            raise Abend(_with_help(outcome.abend))
     if any(outcome.stopped or outcome.undefined for outcome in outcomes):
         raise Abend(Diagnostic("GG507", "a task was stopped without a reason"))
+
+
+def _with_help(mistake: Diagnostic) -> Diagnostic:
+    """The mistake, with what can be done about every bad record if it has no help of its own."""
+    if mistake.help is not None or mistake.page != BAD_RECORDS:
+        return mistake
+    return replace(mistake, help="correct the record, or set bad records aside with `--on-reject quarantine`")
 
 
 def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[ReadOutcome]) -> set[int]:

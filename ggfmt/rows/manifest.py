@@ -197,7 +197,8 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
         if table["unfit"]:
             columns = ", ".join(f"{column} {count:,}" for column, count in table["unfit"].items())
             parts.append(f"{counted(sum(table['unfit'].values()), 'value')} that no type has ({columns})")
-        yield f"{name}: {', '.join(parts)}; in the order of {table['order']}"
+        key = "" if table["key"] else "; no primary key: all columns identify a row, see `--key`"
+        yield f"{name}: {', '.join(parts)}; in the order of {table['order']}{key}"
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,8 @@ def check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Se
     if table.key:
         return
     name = table.name
-    help = f"name the columns that identify a row: `--key '{name}=ID'`, or `--definitions`"
+    first = next(iter(table.columns), "ID")
+    help = f"name the columns that identify a row, such as `--key '{name}={first}'`, or give `--definitions`"
     if query.kind == "history":
         raise query_error(f"`{name}` has no key, so that a history of its rows is not possible", help)
     if stats.incomplete is not None:

@@ -39,7 +39,6 @@ PAGES = {name: file.read_text(encoding="utf-8") for name, file in documents.docu
 README = PAGES["README.md"]
 SAMPLE = ROOT / "samples" / "tcustord.json"
 MAX_OF_GUIDE = 80  # lines
-LONG_GUIDES = {"install"}  # it is a reference for all platforms, too
 MAX_OF_QUESTION = 110  # characters
 MAX_OF_README = 10_000  # bytes: it is to be read in one go
 WRITTEN = [name for name, format in FORMATS.items() if format.writes is not None]
@@ -319,7 +318,7 @@ def test_a_page_has_the_form_of_its_kind(topic: str) -> None:
     assert page.path.split("/")[0] in KINDS
     assert page.summary.endswith("?"), "a page begins with the question that it answers"
     assert len(page.summary) <= MAX_OF_QUESTION, page.summary
-    if page.path.startswith("how-to/") and topic not in LONG_GUIDES:
+    if page.path.startswith("how-to/"):
         assert page.text.count("\n") <= MAX_OF_GUIDE
 
 

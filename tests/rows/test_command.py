@@ -313,6 +313,12 @@ def test_strict_commits_nothing_and_tells_where(tmp_path: Path, capsys: pytest.C
     assert "S.T: 2 rows, 1 value that no operation set (V 1); in the order of positions (numbers)" in told
 
 
+def test_a_table_without_a_key_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_lines(tmp_path / "in.json", STORY[:1])
+    assert main(["consolidate", str(path), "-o", str(tmp_path / "out"), *NONE]) == 0
+    assert "; no primary key: all columns identify a row, see `--key`\n" in capsys.readouterr().err
+
+
 def test_output_that_is_there_is_refused_or_replaced(tmp_path: Path) -> None:
     out = tmp_path / "out"
     consolidate(STORY, out, to="json")

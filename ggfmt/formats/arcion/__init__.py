@@ -1,13 +1,12 @@
 """Arcion's internal change format, as it is stored in object stores: `arcion_json` and `arcion_csv`.
 
 * A change has the old and the new value of every column, and a number from 0 to 3 per column. Bit 0 (value 1) means
-  that the change contains the new value. Bit 1 (value 2) means that it contains the old value. Other values are
-  written like NULL, as a word.
+  that the change contains the new value, and bit 1 (value 2) the old value. Other values are written like NULL.
 * All values are texts. Messages contain neither types nor keys.
-* `cursor` is a JSON object in a text: the time of the change in milliseconds since 1970, the place in the log, and
-  more. `operationcount` is another one, with running counts.
-* A CSV row of a table with X columns has X times new value, old value and number. Then follow the operation type, the
-  cursor and the counts. In a snapshot, a row has only the X values.
+* `cursor` is a JSON object in a text, with the time of the change in milliseconds since 1970 and the place in the log.
+  `operationcount` is another one, with running counts.
+* A CSV row has, for each column, the new value, the old value and the number. Then follow the operation type, the
+  cursor and the counts. In a snapshot, a row has only the values.
 * CSV does not contain the table name. Without a header, it does not contain the column names either.
 * Kafka's NATIVE messages are like the JSON messages, but `cursor` is an object, and images have only the existing
   values, without numbers. In snapshots, messages are bare rows: inserts of the table in the option `table`.

@@ -1,14 +1,14 @@
 """Canal's JSON (the flat messages of Alibaba Canal, and those of DTS in this format): `canal_json`.
 
 * A message has rows of one table. `data` has their after images, or the before images of a DELETE. For each row of an
-  UPDATE, `old` has the previous values of the changed columns. A column that is not in `old` did not change.
+  UPDATE, `old` has the previous values of the changed columns.
 * All values are texts or null. Bytes are ISO-8859-1 texts.
-* `mysqlType` and `sqlType` contain the types of columns by name. Their order has no meaning (TiCDC's is random): the
-  order of columns is that of the first row of a table, or that of `--definitions`.
+* `mysqlType` and `sqlType` contain the types of columns by name. The order of columns is that of the first row of a
+  table, or that of `--definitions`.
 * `es` is the time of the change and `ts` the time of the message, in milliseconds since 1970.
 * DTS wrote the rows of a DELETE in `old`, without `data`, before 2022-03-20.
 * TiCDC adds `_tidb`. ggfmt reads `commitTs` as a token and counts watermarks. ggfmt rejects a message that has only
-  the key (`onlyHandleKey`), or whose row is in another file (`claimCheckLocation`), because the row was too large.
+  the key (`onlyHandleKey`), or whose row is in another file (`claimCheckLocation`).
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
 * A message has a Kafka Connect `schema` and a `payload`. `message_version` in the payload is `1.0`, or `2.0` for the
   Debezium variant. ggfmt reads both and writes 1.0.
-* `data` is the after image and `before` the before image. Each is null if the operation does not have it. A missing
-  column looks like NULL.
+* `data` is the after image and `before` the before image. A missing column looks like NULL.
 * Decimals are texts. Time stamps are milliseconds since 1970, or texts.
 * `unique` has the key columns with their new values.
-* The transaction has properties, which are whole numbers: `lsn` is the position, `txId` the number of the transaction.
-* Version 1.0 does not contain the database. `HEARTBEAT_IDENTIFIER` does not make a message a heartbeat.
+* `lsn` is the position, `txId` the number of the transaction. Both are whole numbers.
+* `HEARTBEAT_IDENTIFIER` does not make a message a heartbeat.
 """
 
 from __future__ import annotations

@@ -108,6 +108,10 @@ class DebeziumAvro(Debezium):
         self._headed: dict[bytes, _Plan | Diagnostic] = {}
         self._numbered_here: list[Raw] = []  # the schemas, by their numbers in `_Plan.head`
 
+    @classmethod
+    def caution(cls, options: Any) -> str:
+        return ""  # every record has a schema
+
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
         return Layout(splittable=False)

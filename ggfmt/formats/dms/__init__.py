@@ -1,16 +1,16 @@
 """AWS DMS's JSON for Kinesis and Kafka: `dms_json`. It is read; ggfmt does not write it.
 
-* A record has the row in `data` and the rest in `metadata`. For an insert or update, the row is the after image. For a
-  delete, it is the before image.
+* A record has the row in `data` and the rest in `metadata`. The row is the after image, or the before image of a
+  delete.
 * Operations are `load`, `insert`, `update` and `delete`, and in the AWS documentation also `create` and `read`.
 * DMS omits NULL and empty columns unless `IncludeNullAndEmpty` is set.
 * The previous values of an update are in their own member (`BeforeImageSettings`), in the AWS documentation
-  `before-image`. Or they are in columns with the prefix `BI_` (`add-before-image-columns`). The settings and the
-  database decide which columns have previous values. Other columns are missing.
+  `before-image`. Or they are in columns with the prefix `BI_` (`add-before-image-columns`). Columns without a previous
+  value are missing.
 * The time is `commit-timestamp` (`IncludeTransactionDetails`), or else `timestamp`, the time when DMS made the record.
   The position is `stream-position`. Other members of `metadata` are tokens.
-* A record of the type `control` describes a table. With `table-def` (`IncludeControlDetails`), it defines the table. A
-  `truncate-table` is a truncate. ggfmt counts other control records.
+* A record of the type `control` defines a table if it has `table-def` (`IncludeControlDetails`). A `truncate-table` is
+  a truncate. ggfmt counts other control records.
 """
 
 from __future__ import annotations

@@ -2,23 +2,21 @@
 
 * A record is one datum of the Avro schema `com.alibaba.dts.formats.avro.Record`, without header, schema or length. The
   schema has two versions: with and without `bornTimestamp` as the last field. ggfmt reads both.
-* `fields` has the columns with their type numbers, which are those of the source (`source.sourceType`): MySQL, Oracle
-  or PostgreSQL. `beforeImages` and `afterImages` have the values in this order. NULL is null or `EmptyObject.NULL`.
+* `fields` has the columns with type numbers of the source (`source.sourceType`): MySQL, Oracle or PostgreSQL.
+  `beforeImages` and `afterImages` have the values in this order. NULL is null or `EmptyObject.NULL`.
   `EmptyObject.NONE` is missing. A null or empty image means that there is no image.
 * The type number determines the kind of a column. If the number is ambiguous (texts or bytes) or unknown, the values
-  determine the kind, and bytes win over texts. ggfmt ignores the precision and scale of single values, so they never
-  change a definition.
+  determine the kind, and bytes win over texts. ggfmt ignores the precision and scale of single values.
 * Texts have a charset by MySQL's name; `latin1` is Windows code page 1252. ggfmt reads bytes as Base64. The fraction
   of a second in `millis` has six digits, or nine from Oracle. Seconds since 1970 are read in UTC.
 * INIT is a row of the initial load: an insert with the token `snapshot`. TRUNCATE is the text of a DDL. ggfmt counts
   other statements, and marks such as BEGIN and HEARTBEAT, by kind.
-* `PRIMARY` in the tag `pk_uk_info` contains the key. ggfmt ignores its unique keys. Other tags are tokens. So are
-  these members if they are not empty: `id`, `version`, `safeSourcePosition`, `sourceTxid`, `source.sourceType`,
-  `source.version`, `processTimestamps`, `bornTimestamp`. A tag with one of these names becomes the token `tags.NAME`.
+* `PRIMARY` in the tag `pk_uk_info` contains the key. Other tags are tokens. So are these members if they are not
+  empty: `id`, `version`, `safeSourcePosition`, `sourceTxid`, `source.sourceType`, `source.version`,
+  `processTimestamps`, `bornTimestamp`. A tag with one of these names becomes the token `tags.NAME`.
 * DTS writes a dot in a name as `\\u002E`. ggfmt keeps it.
-* DTS defines no framing for files. The option `fileFraming` sets it for the output, and a reader detects it by the
-  first bytes. The default, the length before each record, has four advantages. It needs no schema, and it supports
-  both versions of the schema. You can concatenate files. A damaged record does not affect the records after it.
+* DTS defines no framing for files: the option `fileFraming` sets it. With the default, the length before each record,
+  you can concatenate files, and a damaged record does not affect the records after it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Maxwell's JSON (Zendesk's Maxwell's daemon): `maxwell_json`.
 
 * A message is one row. `data` is the row after the change, or the deleted row. In an update, `old` has the previous
-  values of the changed columns. A column that is not in `old` did not change.
-* ggfmt reads an update with an empty `old`, or without `old`, as an update without a before image. Maxwell does not
-  show whether nothing changed or nothing is known. ggfmt writes `old` in every update, because some readers require
-  it.
+  values of the changed columns.
+* ggfmt reads an update with an empty `old`, or without `old`, as an update without a before image. ggfmt writes `old`
+  in every update, because some readers require it.
 * Values are JSON numbers and texts. A SET is an array, a JSON column is nested JSON, bytes are Base64. Only the
   statements `table-create` and `table-alter` contain the types of columns. Maxwell writes them only if you configure
   it.
@@ -12,7 +11,7 @@
 * All rows of a transaction have its `xid`. The last row has `commit`, the others can have `xoffset`.
 * With Maxwell's `output_nulls=false`, `data` omits NULL columns. `old` keeps them.
 * Rows of a bootstrap are inserts of the type `bootstrap-insert`.
-* Maxwell drops truncates, so its messages cannot show one.
+* Maxwell's messages cannot show a truncate.
 * ggfmt writes booleans as JSON booleans, which MySQL does not have.
 """
 

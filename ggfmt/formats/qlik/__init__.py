@@ -8,13 +8,12 @@
 * A change does not contain its table name. It has the id of its metadata message, which can come later, or in another
   file.
 * `data` is the row after the change, or the deleted row. `beforeData` is the row before an UPDATE.
-* A mask is one big-endian number. The bit `ordinal - 1` belongs to the column. If the bit of a column is not set in
-  `columnMask`, the column is missing, and its value is null. `changeMask` shows the changed columns.
+* A mask is one big-endian number, in which the bit `ordinal - 1` belongs to the column. If the bit of a column is not
+  set in `columnMask`, the column is missing. `changeMask` shows the changed columns.
 * A REFRESH is a row of a full load. It has neither a time nor a position.
 * In JSON, bytes are hexadecimal digits. Times are UTC, with milliseconds.
 * A file in Avro has one envelope after the other, with nothing or line ends between them.
-* In the output, every file starts with the metadata message of its table. If a file contains several definitions, the
-  metadata message of each comes once, before its first change.
+* In the output, every file starts with the metadata message of its table.
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
 * A message is one operation. `meta` describes it. `data` has the row of an insert or delete, or the changed columns of
   an update. `key` is the row before the update, in spite of its name.
-* Only `op` is always in `meta`. The configuration of SharePlex decides on the other members. A message can lack its
-  table name.
+* Only `op` is always in `meta`. The configuration of SharePlex decides on the other members.
 * Known messages have the operations `ins`, `upd` and `del`. The documentation lists `INSERT`, `UPDATE`, `DELETE`,
   `TRUNCATE`, `DROP COLUMN`, `UPDATE BEFORE` and `UPDATE AFTER`, but does not show the form of the last four.
 * ggfmt assumes that a truncate has no row, and counts statements. It rejects the two halves of an update unless
-  `updateHalves` says how to read them, because nothing shows which two belong together.
+  `updateHalves` says how to read them.
 * Values are texts or null. Messages contain neither types nor the primary key.
 * `time` and `posttime` are UTC, with or without a `Z`.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -543,7 +544,7 @@ def test_values_without_types_are_a_warning(tmp_path: Path, caplog: pytest.LogCa
         caplog.clear()
         scan_request = ScanRequest([str(file)], NAME, told(NAME, **options), **request)
         Scan(scan_request, scan_request.list()).discover(InProcess())
-        return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
 
     caplog.set_level("WARNING", "ggfmt")
     assert warned([message]) == [

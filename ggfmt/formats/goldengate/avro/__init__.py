@@ -6,9 +6,8 @@
 * Operation messages (`avro_op`, `avro_op_ocf`) have both images, and a flag for each column: true if it is missing.
 * The metadata fields come first: those of a template, or the fixed fields of the release. The fixed field for tokens
   is empty unless `includeTokens=true`.
-* A number is a double. From release 12.3 on, a whole number is a long, by the rules of Java's
-  `BigDecimal.longValueExact`. Options can write exact decimals or strings instead. ggfmt rejects a number that is out
-  of the range of its type.
+* A number is a double. From release 12.3 on, a whole number is a long. Options can write exact decimals or strings
+  instead. ggfmt rejects a number that is out of the range of its type.
 * `avro_row` and `avro_op` write messages one after the other, by default with nothing between them. The other two
   formats write object container files.
 * ggfmt rejects a table if Avro for Java does not accept a name, or if two fields would have the same name.

@@ -3,8 +3,7 @@
 * `delimitedtext` writes one image: the after image of an insert or update, the before image of a delete. In a
   truncate, all columns are missing.
 * `delimitedtext_op` writes both images. All columns of an absent image are missing.
-* The metadata fields come first, then the columns. The field delimiter separates them. A field that is switched off
-  leaves no gap.
+* The metadata fields come first, then the columns. A field that is switched off leaves no gap.
 * ggfmt writes values raw. A value that contains a delimiter is read back as several fields. ggfmt counts such values.
 """
 

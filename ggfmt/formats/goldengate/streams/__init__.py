@@ -2,12 +2,11 @@
 
 * A record is one operation: `qual_table`, `op_type` as a word, `op_ts`, `pos`, optional members such as `xid`, and the
   images `before` and `after`. Options rename the images. A missing column has no member. NULL is `null`.
-* The stream describes its tables. An `OBJECT_METADATA` record contains the columns of a table with their JSON types,
-  and is a schema change. The reader counts JSON schemas, `STREAM_METADATA` and DDL.
+* An `OBJECT_METADATA` record contains the columns of a table with their JSON types, and is a schema change. ggfmt
+  counts JSON schemas, `STREAM_METADATA` and DDL.
 * A record can be the `data` of a CloudEvents envelope. A JSON array can contain several records.
-* An UPSERT is an insert or an update. Only the consumer can decide. The option `upsert` sets how to read it.
-* In the output, each file starts with the object metadata of its table. If a file contains several definitions, each
-  definition comes once, before its first operation.
+* An UPSERT is an insert or an update. The option `upsert` sets how to read it.
+* In the output, each file starts with the object metadata of its table.
 """
 
 from __future__ import annotations

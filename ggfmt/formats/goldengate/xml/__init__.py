@@ -1,10 +1,9 @@
 """XML, GoldenGate for Big Data 12.2, 6.7: `xml`.
 
-* Each operation is an `operation` element. It has a `col` element for each column of the table, even if both images
-  lack the column.
+* Each operation has a `col` element for each column of the table, even if both images lack the column.
 * A column that is missing from both images has `<missing/>`. A column that is missing from one image has
   `missing='true'` there. NULL has `isNull='true'`. Values are in CDATA sections.
-* ggfmt never replaces a character that XML cannot represent. It rejects the operation.
+* If XML cannot represent a character, ggfmt rejects the operation.
 """
 
 from __future__ import annotations
