@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS
+from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 
 MASTER_VARIABLE = "GGFMT_MASTER"
@@ -55,14 +54,7 @@ def _of_user(environment: Mapping[str, str]) -> Path | None:
 
 def _parsed(path: Path, text: str) -> dict[str, str]:
     """Return the settings of runs in a file, by key. Raises: UsageError GG525."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        every = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(_finding(path, f"it is not TOML: {error}")) from None
+    every = parse_toml(text, str(path), "GG525")
     found: dict[str, str] = {key: value for key, value in every.items() if key not in OF_LINTER}
     for key, value in found.items():
         if key not in OF_RUNS:

@@ -24,7 +24,7 @@ _SENTENCE_END = re.compile(r"(?<=[.?]) ")
 
 # The table of contents: pages in the order of a reader's questions. `zensical.toml` is made from it.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Start": ("first-run", "install"),
+    "Start": ("first-run", "install", "install-in-a-container"),
     "How to convert": (
         "write-a-handler-file",
         "check-handler-files",

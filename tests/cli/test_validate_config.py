@@ -403,8 +403,8 @@ gg.handler.a.format=json
 
 def test_a_finding_without_a_fix_is_not_fixed(here: Path) -> None:
     write(here / "a.properties", "gg.handlerlist=a\ngg.handler.a.format=json\ngg.handler.a.mode=x\n")
-    for chosen in ({"fix": True}, {"diff": True}):
-        code, _, err = checked("a.properties", **chosen)
+    for fix in (True, False):
+        code, _, err = checked("a.properties", fix=fix, diff=not fix)
         assert code == 1
         assert err.endswith("nothing was fixed: no finding has a fix that ggfmt can apply\n1 file: 1 error\n")
     write(here / "a.properties", "gg.handlerlist=a\ngg.handler.a.format=json\n")

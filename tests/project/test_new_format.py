@@ -1,5 +1,8 @@
-"""A new format needs its folder, its registry line, its contract, and nothing else: the whole example of
-`ggfmt/formats/__init__.py` is written into a copy of the project and asked what every format is asked."""
+"""A new format needs its folder, its registry line, its contract, and nothing else.
+
+The whole examples of `ggfmt/formats/__init__.py` (`toy_lines`) and of the page `extending` (`toy_rows`) are written
+into a copy of the project, and asked what every format is asked.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
+import pages
 import pytest
 from dialects import lines, read, transactions_of
 from places import ROOT
@@ -25,8 +29,10 @@ from ggfmt.formats.api.format import Format
 from ggfmt.formats.records.options import DialectOptions
 from ggfmt.kernels import native
 
+MODULES_OF_FORMAT = ("__init__", "read", "write")
 REGISTRY = "ggfmt/formats/__init__.py"
 NAME = "toy_lines"
+ON_PAGE = "toy_rows"
 CONTRACT = '''"""The contract of `toy_lines`."""
 
 from __future__ import annotations
@@ -73,6 +79,12 @@ def example() -> dict[str, str]:
     return {path: dedent(text[0]).strip() + "\n" for path, text in zip(parts[::2], texts, strict=True) if text}
 
 
+def saved_blocks() -> dict[str, str]:
+    """The files that the page `extending` says to save, by their names there."""
+    page = (ROOT / "ggfmt/docs/contribute/extending.md").read_text(encoding="utf-8")
+    return {block.name: block.body for block in pages.blocks(page) if block.what == "saved"}
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with one more format."""
@@ -85,13 +97,18 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "ggfmt/formats" / NAME).mkdir()
     for path, text in example().items():
         (root / "ggfmt/formats" / path).write_text(text, encoding="utf-8")
+    for path, text in saved_blocks().items():
+        file = root / ("ggfmt/formats" if "/" in path else "tests/contract") / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
     registry = (root / REGISTRY).read_text(encoding="utf-8")
     line = f'"{SYSTEMS[-1]}")'
     assert registry.count(line) == 1
-    (root / REGISTRY).write_text(registry.replace(line, f'"{SYSTEMS[-1]}", "{NAME}")'), encoding="utf-8")
+    (root / REGISTRY).write_text(registry.replace(line, f'"{SYSTEMS[-1]}", "{NAME}", "{ON_PAGE}")'), encoding="utf-8")
     (root / "tests/contract" / f"{NAME}.py").write_text(CONTRACT, encoding="utf-8")
     (root / "toy.properties").write_text(HANDLER, encoding="utf-8")
-    (root / "conf" / f"{NAME}.properties").write_text(ggfmt(root, "init", NAME), encoding="utf-8")
+    for name in (NAME, ON_PAGE):
+        (root / "conf" / f"{name}.properties").write_text(ggfmt(root, "init", name), encoding="utf-8")
     return root
 
 
@@ -115,8 +132,10 @@ def ggfmt(project: Path, *arguments: str) -> str:
 @pytest.mark.long
 def test_the_example_is_written_as_all_code_is(project: Path) -> None:
     assert sorted(example()) == [f"{NAME}/__init__.py", f"{NAME}/read.py", f"{NAME}/write.py"]
+    assert sorted(saved_blocks()) == [f"{ON_PAGE}.py", *(f"{ON_PAGE}/{name}.py" for name in MODULES_OF_FORMAT)]
+    written = [path for name in (NAME, ON_PAGE) for path in (f"ggfmt/formats/{name}", f"tests/contract/{name}.py")]
     for command in (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)):
-        ended = python(project, "-m", *command, f"ggfmt/formats/{NAME}", f"tests/contract/{NAME}.py")
+        ended = python(project, "-m", *command, *written)
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
@@ -138,14 +157,14 @@ def test_all_that_is_asked_of_formats_is_asked_of_a_new_one(project: Path) -> No
         "no:cacheprovider",
         "-rA",
         "-k",
-        NAME,
+        f"{NAME} or {ON_PAGE}",
         *asked,
     )
     assert ended.returncode == 0, ended.stdout[-5000:] + ended.stderr
-    for rule in ("round_trip", "cuts", "damaged_records", "projections", "recognised"):
-        assert (
-            f"PASSED tests/contract/test_contract.py::test_a_format_keeps_its_contract[{NAME}-{rule}]" in ended.stdout
-        )
+    for name in (NAME, ON_PAGE):
+        for rule in ("round_trip", "cuts", "damaged_records", "projections", "recognised"):
+            test = f"tests/contract/test_contract.py::test_a_format_keeps_its_contract[{name}-{rule}]"
+            assert f"PASSED {test}" in ended.stdout
     assert f"[formats.{NAME}.read]" in ended.stdout, "the architecture is not asked"
 
 
@@ -199,9 +218,9 @@ def toy_rows(monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_one_declaration_of_a_record_serves_the_exact_reader_and_the_scanner(toy_rows: str) -> None:
     kinds: list[tuple[str, dict[str, Any]]] = [
-        ("insert", {"txn": 7}),
+        ("insert", {"xid": 7}),
         ("update", {"comment": {}}),
-        ("delete", {"txn": None}),
+        ("delete", {"xid": None}),
         ("insert", {"new": 1}),
     ]
     rows = [
@@ -214,7 +233,7 @@ def test_one_declaration_of_a_record_serves_the_exact_reader_and_the_scanner(toy
     assert [operation.op for operation in found.plain] == ["I", "U", "D", "I"]
     assert [operation.pos for operation in found.plain] == ["0", "1", "2", "3"]
     assert {operation.op_ts for operation in found.plain} == {"2024-05-06 07:08:09.123000"}
-    assert found.plain[0].tokens == {"txn": "7"}
+    assert found.plain[0].tokens == {"xid": "7"}
     assert found.members == {"new": 1}
     assert [reason.partition(" ")[0] for reason in found.reasons] == ["GG304", "GG305"]
     assert (taken.operations > 0) == (native is not None)

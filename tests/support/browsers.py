@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -107,3 +107,17 @@ def run_checks(checks: Sequence[Callable[[Checked], None]], checked: Checked) ->
             line = traceback.extract_tb(error.__traceback__)[1].lineno
             print(f"FAILED  {check.__name__}, line {line}: {error}")
     return failed
+
+
+def take_pictures(
+    window: Callable[[str, int, str], AbstractContextManager[Page]],
+    names: Iterable[str],
+    directory: Path,
+    full_page: bool = False,
+) -> None:
+    """Save each page as `window` opens it: light, dark and narrow."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        for shown, width, scheme in (("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 400, "light")):
+            with window(name, width, scheme) as page:
+                page.screenshot(path=directory / f"{name.replace('/', '-')}-{shown}.png", full_page=full_page)

@@ -403,6 +403,10 @@ def _formats(subject: str) -> str:
     """All formats with links to their pages; `subject` is the way there."""
     rows = []
     for name, format in FORMATS.items():
+        if name not in docs.aliases():
+            raise SystemExit(
+                f"write the page of `{name}` in ggfmt/docs/reference/formats first: its title names the id"
+            )
         page, _ = docs.aliases()[name]
         abilities = (("yes" if part is not None else "") for part in (format.reads, format.writes))
         link = f"[`{name}`]({subject}{page.path.rpartition('/')[2]})"

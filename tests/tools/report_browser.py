@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-from browsers import SCROLL_WIDTH, WORST_CONTRAST, browser_arguments, chromium, opened, run_checks
+from browsers import SCROLL_WIDTH, WORST_CONTRAST, browser_arguments, chromium, opened, run_checks, take_pictures
 from playwright.sync_api import Browser, Page
 from reports import NAMES, changed, hostile_output, output
 
@@ -226,14 +226,6 @@ CHECKS: tuple[_Check, ...] = (
 )
 
 
-def take_pictures(pages: Pages, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in pages.files:
-        for shown, width, scheme in (("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 400, "light")):
-            with pages.window(name, width, scheme) as window:
-                window.screenshot(path=directory / f"{name}-{shown}.png", full_page=True)
-
-
 def main() -> int:
     given = browser_arguments(__doc__).parse_args()
     logging.getLogger("ggfmt").addHandler(logging.NullHandler())
@@ -241,7 +233,7 @@ def main() -> int:
         pages = Pages(browser, Path(folder))
         failed = run_checks(CHECKS, pages)
         if given.screenshots is not None:
-            take_pictures(pages, given.screenshots)
+            take_pictures(pages.window, pages.files, given.screenshots, full_page=True)
     return 1 if failed else 0
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-from browsers import SCROLL_WIDTH, WORST_CONTRAST, browser_arguments, chromium, opened, run_checks
+from browsers import SCROLL_WIDTH, WORST_CONTRAST, browser_arguments, chromium, opened, run_checks, take_pictures
 from make_site import broken_links, build
 from playwright.sync_api import Browser, Page
 
@@ -165,14 +165,6 @@ CHECKS: tuple[_Check, ...] = (
 )
 
 
-def take_pictures(site: Site, directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in _SHOWN:
-        for shown, width, scheme in (("light", 1280, "light"), ("dark", 1280, "dark"), ("narrow", 400, "light")):
-            with site.window(name, width, scheme) as window:
-                window.screenshot(path=directory / f"{name.replace('/', '-')}-{shown}.png")
-
-
 def main() -> int:
     given = browser_arguments(__doc__).parse_args()
     with chromium(given.chromium) as browser, tempfile.TemporaryDirectory() as folder:
@@ -182,7 +174,7 @@ def main() -> int:
             site = Site(browser, directory, address)
             failed = run_checks(CHECKS, site)
             if given.screenshots is not None:
-                take_pictures(site, given.screenshots)
+                take_pictures(site.window, _SHOWN, given.screenshots)
     return 1 if failed else 0
 
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.config.ci_server import in_ci
 from ggfmt.config.lint.reading import ALL, FileIgnores, Rules, unknown
-from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS
+from ggfmt.config.settings_file import FILE_NAME, OF_LINTER, OF_RUNS, parse_toml
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 
 _SHARED_FILE = "pyproject.toml"
 _TABLE = re.compile(rb"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*\"?ggfmt\"?[ \t]*[\].]", re.MULTILINE)
-_PLACE = re.compile(r" \(at line ([0-9]+), column ([0-9]+)\)$")
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ class _SettingsParser:
 
     def choice(self, shared: bool) -> Choice | None:
         """Return the settings; None if the file has those of runs alone. `shared`: they are in a table of the file."""
-        table: Any = self._parsed()
+        table: Any = parse_toml(self.text, self.path, "GG133")
         for name in ("tool", "ggfmt") if shared else ():
             table = table.get(name, {}) if isinstance(table, dict) else {}
         if not isinstance(table, dict):
@@ -157,25 +155,6 @@ class _SettingsParser:
         if self.problems:
             raise UsageError(*self.problems)
         return Choice(**values)
-
-    def _parsed(self) -> Mapping[str, Any]:
-        try:
-            if sys.version_info >= (3, 11):
-                import tomllib
-            else:
-                import tomli as tomllib
-        except ImportError:
-            help = "install `tomli`, use Python 3.11 or newer, or `--isolated` with the settings as options"
-            message = "settings in TOML need Python 3.11 or newer, or the package `tomli`"
-            raise UsageError(Diagnostic("GG133", message, Span(self.path), help)) from None
-        try:
-            parsed: Mapping[str, Any] = tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
-            match = _PLACE.search(str(error))
-            span = Span(self.path, *(map(int, match.groups()) if match else ()))
-            reason = _PLACE.sub("", str(error))
-            raise UsageError(Diagnostic("GG133", f"the file is not TOML: {reason}", span)) from None
-        return parsed
 
     def _codes(self, name: str, value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(code, str) for code in value):

@@ -295,7 +295,7 @@ def test_a_python_that_cannot_read_toml_says_so_where_there_are_settings(
     write(here / "pyproject.toml", "[tool.ggfmt]\n")
     assert problems("a.properties") == [
         "pyproject.toml: error[GG133] settings in TOML need Python 3.11 or newer, or the package `tomli`;"
-        " install `tomli`, use Python 3.11 or newer, or `--isolated` with the settings as options"
+        " install `tomli`, use Python 3.11 or newer, or give the settings as options"
     ]
 
 
