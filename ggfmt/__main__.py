@@ -13,6 +13,8 @@ def run() -> int:
     """
     signals.install()
     do_without_pandas()
+    # Arrow loads numpy, which would start a thread per core for linear algebra. ggfmt has none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _main()
     signals.finish(code)
     _flush_standard_error()

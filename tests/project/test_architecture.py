@@ -80,7 +80,7 @@ LIBRARIES: dict[str, set[str]] = {
     "adbc_driver_postgresql": {"comparison.database"},
     "pymysql": {"comparison.sql_database"},
     "sqlalchemy": {"comparison.sql_database"},
-    "tomli": {"commands.defaults", "config.lint.settings"},
+    "tomli": {"config.settings_file"},
     "deltalake": {"rows.targets.delta"},
     "pyiceberg": {"rows.targets.iceberg"},
     "pyarrow": {
