@@ -264,14 +264,38 @@ def brief(explanation: str, limit: int = 20) -> str:
 
 
 def _codes(_: str) -> str:
-    """Each code with one line and an example; `ggfmt explain` has the whole explanation."""
+    """Each code with one line, an example, and its page where that is not the page of its group.
+
+    `ggfmt explain` has the whole explanation.
+    """
     parts = []
     for name, code in CODES.items():
-        title, page = code.title[0].upper() + code.title[1:], docs.pages()[page_of(name)]
-        link = f"[{page.title}]({posixpath.relpath(page.path, 'reference')})"
-        parts.append(f"### {name}\n\n**{title}** ({code.severity.value}). {brief(code.explanation)} {link}\n")
+        title = code.title[0].upper() + code.title[1:]
+        link = "" if page_of(name) == page_of(name[:3]) else f" {_page_link(page_of(name))}"
+        parts.append(f"### {name}\n\n**{title}** ({code.severity.value}). {brief(code.explanation)}{link}\n")
         parts.append(f"```diff\n{''.join(_corrected(code))}```\n")
     return "\n".join(parts)
+
+
+def _page_link(topic: str) -> str:
+    """A link from a page of the reference."""
+    page = docs.pages()[topic]
+    return f"[{page.title}]({posixpath.relpath(page.path, 'reference')})"
+
+
+_GROUPS = {
+    "GG1": "handler files",
+    "GG2": "table definitions and schemas",
+    "GG3": "reading",
+    "GG4": "writing messages",
+    "GG5": "running",
+}
+
+
+def _code_groups(_: str) -> str:
+    """The groups of codes, each with the page that leads on from most of its codes."""
+    rows = [(f"{group}xx", subject, _page_link(page_of(group))) for group, subject in _GROUPS.items()]
+    return _table(("Codes", "Subject", "Page, if a code names no other"), rows)
 
 
 def _corrected(code: Code) -> Iterator[str]:
@@ -626,6 +650,7 @@ _MAKERS: dict[str, Callable[[str], str]] = {
     "about": _about,
     "charsets": _charsets,
     "codes": _codes,
+    "code-groups": _code_groups,
     "commands": _commands,
     "doctor": _doctor,
     "exit-codes": _exit_codes,
