@@ -1,6 +1,6 @@
 """Builds the documentation site from README.md and the pages of ggfmt/docs.
 
-usage: python tests/tools/make_site.py [DIRECTORY]
+    python tests/tools/make_site.py [DIRECTORY]
 
 Writes to `build/site`, or to another directory. Before that, brings the nav in zensical.toml up to date. A broken link
 ends the build, and says where it is. Needs the extra `docs`.
@@ -12,6 +12,7 @@ GitHub does: it indents by four columns in lists, and shows the backslash of `\\
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import posixpath
 import re
@@ -191,7 +192,9 @@ def _sources() -> dict[str, bytes]:
 
 
 def main(arguments: list[str]) -> int:
-    target = Path(arguments[0]) if arguments else ROOT / "build" / "site"
+    parser = argparse.ArgumentParser(description="Build the documentation site.")
+    parser.add_argument("directory", type=Path, nargs="?", default=ROOT / "build" / "site")
+    target: Path = parser.parse_args(arguments).directory
     CONFIGURATION.write_text(with_nav(CONFIGURATION.read_text(encoding="utf-8")), encoding="utf-8")
     try:
         build(target)
