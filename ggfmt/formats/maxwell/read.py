@@ -101,7 +101,7 @@ class Maxwell(Dialect):
     def changes(self, record: MaxwellRecord) -> Meaning:
         table = join_name(record.database, record.table)
         if non_null(record.encrypted) is not None:
-            help = "have Maxwell write the rows without `encrypt`"
+            help = "configure Maxwell to write rows without `encrypt`"
             raise RecordError("GG305", "the record has no `data`: it is encrypted", help, table or None)
         kind = record.type
         op = _OPS.get(kind) if kind is not None else None
@@ -140,7 +140,7 @@ class Maxwell(Dialect):
 
     def _others(self, record: MaxwellRecord, kind: str | None) -> Meaning:
         if kind is None:
-            raise missing_member_error("type", "every record of Maxwell has one")
+            raise missing_member_error("type", "every Maxwell record must have a type")
         if kind in _MARKS:
             return _MARKS[kind]
         if kind.startswith(_STATEMENTS):
@@ -148,17 +148,17 @@ class Maxwell(Dialect):
             if definition is None:
                 return f"ddl {kind[:40]}"
             return (self.described(bytes(definition), lambda: _described_table(definition, record)),)
-        raise no_op("type", kind, _OPS, more=" and those of statements")
+        raise no_op("type", kind, _OPS, more=", and types of DDL statements")
 
 
 def _described_table(definition: Raw, record: MaxwellRecord) -> TableDef:
     """The table of a statement's `def`."""
-    reason = "`def` does not give a name and a type for each column"
+    reason = "`def` does not have a name and a type for each column"
     table = decoded(_table, definition, reason, join_name(record.database, record.table))
     name = join_name(table.database or record.database, table.table or record.table)
     names = [column.name for column in table.columns]
     if len(set(names)) < len(names):
-        raise RecordError("GG308", "`def` has two columns of one name", None, name)
+        raise RecordError("GG308", "`def` has two columns with the same name", None, name)
     return TableDef(name, tuple(Column(column.name, _type(column)) for column in table.columns)).with_keys(
         table.keys or ()
     )

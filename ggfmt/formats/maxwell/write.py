@@ -26,6 +26,10 @@ from ggfmt.model.table import Kind, TableDef
 
 _TYPES = formatter.json_words(["insert", "update", "delete"])
 _NOTHING = pa.scalar(None, pa.string())
+MEMBERS = (
+    *("database", "table", "query", "type", "ts", "xid", "commit", "xoffset", "position", "gtid"),
+    *("server_id", "thread_id", "schema_id", "push_ts", "primary_key", "primary_key_columns", "data", "old"),
+)
 
 
 class MaxwellFormatter(DialectFormatter):
@@ -37,7 +41,12 @@ class MaxwellFormatter(DialectFormatter):
         self._database, self._name = escape_json_text(table.schema or ""), escape_json_text(table.name)
         keys = ",".join(map(escape_json_text, table.primary_keys)) if options.output_primary_key_columns else ""
         self._key_names = f"[{keys}]" if keys else None
-        self.fields = ("database", "table", "type", "ts", "xid", "xoffset", "commit", "position", "data", "old")
+        present = {
+            "position": options.output_position,
+            "primary_key": options.output_primary_keys,
+            "primary_key_columns": bool(keys),
+        }
+        self.fields = tuple(name for name in MEMBERS if present.get(name, True))
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         self.refuse(batch, [OpType.TRUNCATE], "Maxwell")

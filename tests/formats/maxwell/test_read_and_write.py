@@ -184,7 +184,7 @@ def test_a_key_that_is_left_out_has_changed_if_it_is_null(absent: str, projectio
     [
         (message("insert", ROW, type=None), "GG305 the record has no `type`"),
         (message("upsert", ROW), "GG304 `type` cannot be `upsert`"),
-        (message("x" * 50, ROW), "GG304 `type` cannot be `that`"),
+        (message("x" * 50, ROW), "GG304 `type` cannot be `...`"),
         (message("insert", None), "GG305 a record of the type `insert` has no `data`"),
         (message("insert", ROW, table=None), "GG305 the record has no `table`"),
         (message("insert", ROW, database="a "), "GG306 the table name `a .t` has an empty part"),
@@ -201,11 +201,11 @@ def test_a_key_that_is_left_out_has_changed_if_it_is_null(absent: str, projectio
         ({"encrypted": {"iv": "x", "bytes": "y"}}, "GG305 the record has no `data`: it is encrypted"),
         (
             statement(**{"def": {"columns": [{"name": 1}]}}),
-            "GG308 `def` does not give a name and a type for each column",
+            "GG308 `def` does not have a name and a type for each column",
         ),
         (
             statement(**{"def": {"columns": [{"name": "a", "type": "int"}] * 2}}),
-            "GG308 `def` has two columns of one name",
+            "GG308 `def` has two columns with the same name",
         ),
     ],
 )
@@ -253,7 +253,7 @@ def test_messages_are_written_as_maxwell_writes_them() -> None:
 
 def test_a_truncate_a_bad_time_and_a_bad_number_cannot_be_written() -> None:
     truncate = [PlainOperation("T", AT, None, None, None, {})]
-    with pytest.raises(RowErrors, match=r"GG408.*Maxwell has no form for a truncate"):
+    with pytest.raises(RowErrors, match=r"GG408.*Maxwell cannot represent a truncate"):
         written("maxwell_json", Changes(TABLE, truncate, False))
     with pytest.raises(RowErrors, match="GG408"):
         written("maxwell_json", Changes(TABLE, [PlainOperation("I", "noon", None, None, {"ID": "1"}, {})], False))
