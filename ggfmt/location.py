@@ -39,7 +39,7 @@ SCHEMES = {
 
 # Schemes of other programs, which would be local names if no `//` follows.
 _FOREIGN = {
-    "dbfs": "on Databricks these files are below `/dbfs` too",
+    "dbfs": "on Databricks, use the path below `/dbfs`",
     "wasb": "write `abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH`",
     "wasbs": "write `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH`",
     "adl": "write `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH`",
@@ -60,7 +60,7 @@ _FOREIGN = {
             "maprfs",
             "alluxio",
         ),
-        "copy the files to a directory or to a store that is read",
+        "copy the files to a local directory or to a supported store",
     ),
 }
 
@@ -75,7 +75,7 @@ _CONNECT_SECONDS, _REQUEST_SECONDS = 3.0, 10.0
 _GCS_SECONDS = "8"
 _HDFS_NEEDS = (
     "hdfs:// needs libhdfs of a Hadoop client and libjvm: set HADOOP_HOME (or ARROW_LIBHDFS_DIR), JAVA_HOME, and "
-    "CLASSPATH to what `hadoop classpath --glob` prints"
+    "CLASSPATH to the output of `hadoop classpath --glob`"
 )
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -122,10 +122,10 @@ def is_uri(path: str) -> bool:
         return False
     if word in SCHEMES or word in _FOREIGN or slash:
         legal = f"write `{word}://...`" if word in SCHEMES and word != "file" else _FOREIGN.get(word)
-        what = "a path of Windows" if len(word) == 1 else f"no URI of `{word}`" if word in SCHEMES else "no local path"
-        help = "; ".join(
-            filter(None, (legal, f"a local name that begins so is written `./{without_credentials(path)}`"))
+        what = (
+            "a Windows path" if len(word) == 1 else f"not a URI of `{word}`" if word in SCHEMES else "not a local path"
         )
+        help = "; ".join(filter(None, (legal, f"for a local file, write `./{without_credentials(path)}`")))
         raise StoreError(f"`{without_credentials(path)}` is {what}", help)
     return False
 
@@ -172,8 +172,8 @@ class Location:
         scheme, _, rest = text.partition(":")
         family = SCHEMES.get(scheme.lower())
         if family is None:
-            help = "; ".join(filter(None, (_FOREIGN.get(scheme.lower()), f"known are {_known()}")))
-            raise StoreError(f"there is no file system for `{scheme}://`", help)
+            help = "; ".join(filter(None, (_FOREIGN.get(scheme.lower()), f"supported are {_known()}")))
+            raise StoreError(f"ggfmt does not support `{scheme}://`", help)
         if family == "file":
             return cls(_DISK, f"/{unquote(_path_of_file_uri(rest)).rstrip('/')}")
         base, mark, options = rest[2:].partition("?")
@@ -482,13 +482,13 @@ def _reach(root: str, address: tuple[str, int]) -> None:
     thread.join(_PROBE_SECONDS + 0.5)
     if not answered.is_set():
         host, port = address
-        reason = problems[0] if problems else f"no answer within {_PROBE_SECONDS:.0f} seconds"
+        reason = problems[0] if problems else f"no response within {_PROBE_SECONDS:.0f} seconds"
         raise _silent(root, f"{host}:{port}", reason)
 
 
 def _silent(root: str, host: str, reason: str) -> StoreError:
     help = "check the network, the endpoint (`AWS_ENDPOINT_URL`, `?endpoint_override=`) and its scheme"
-    message = f"the store does not answer at `{without_credentials(host)}`: {reason}"
+    message = f"the store does not respond at `{without_credentials(host)}`: {reason}"
     return StoreError(message, help if root.startswith("s3:") else "check the network and the address")
 
 
@@ -504,18 +504,18 @@ def write_problem(location: Location) -> OSError | None:
     if hasattr(os, "statvfs") and os.statvfs(path).f_flag & os.ST_RDONLY:
         return OSError(errno.EROFS, f"`{path}` is on a read-only file system")
     if not os.access(path, os.W_OK | os.X_OK):
-        return OSError(errno.EACCES, f"`{path}` may not be written to")
+        return OSError(errno.EACCES, f"`{path}` is not writable")
     return None
 
 
 _REMEDIES = {
-    errno.ENOTDIR: "a file is in the way: remove it",
-    errno.EEXIST: "a file is in the way: remove it",
-    errno.EROFS: "mount the file system for writing",
-    errno.EACCES: "let this user write there",
-    errno.EPERM: "let this user write there",
+    errno.ENOTDIR: "remove the file at this path",
+    errno.EEXIST: "remove the file at this path",
+    errno.EROFS: "mount the file system with write access",
+    errno.EACCES: "grant this user write access",
+    errno.EPERM: "grant this user write access",
     errno.ENOSPC: "free some space",
-    errno.EDQUOT: "free some space, or have the quota raised",
+    errno.EDQUOT: "free some space, or raise the quota",
 }
 
 

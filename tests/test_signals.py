@@ -151,7 +151,7 @@ def test_a_signal_in_the_commit_is_ended_by_the_next_run(name: str, source: Path
     next_run = start(source, "-", [*RUN, "--mode", "append"])
     _, told = next_run.communicate()
     assert next_run.returncode == 0
-    assert "which was cut off" in told
+    assert "finished the interrupted commit" in told
     last = start(source, "-", ["verify", "out"])
     last.communicate()
     assert last.returncode == 0

@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 def narrow(array: pa.Array[Any], kind: type[_A]) -> _A:
     """Return the array as one of the class that its schema promises; TypeError if it is of another class."""
     if not isinstance(array, kind):
-        raise TypeError(f"an array of {array.type} is no {kind.__name__}")
+        raise TypeError(f"an array of {array.type} is not a {kind.__name__}")
     return array
 
 
@@ -59,7 +59,7 @@ def non_null_values(
     """Return the values of an array without NULL, such as row numbers, as Python values; ValueError if it has a
     NULL."""
     if array.null_count:
-        raise ValueError(f"{array.null_count} of {len(array)} values are NULL, where none may be")
+        raise ValueError(f"{array.null_count} of {len(array)} values are NULL, but NULL is not allowed")
     return cast("list[_T]", array.to_pylist())
 
 
@@ -107,7 +107,7 @@ def int64_view(array: pa.Int64Array) -> memoryview:
     """Return an array as Python integers without copying it, which a list would take five times the memory for;
     ValueError if it has a NULL."""
     if array.null_count:
-        raise ValueError(f"{array.null_count} of {len(array)} values are NULL, where none may be")
+        raise ValueError(f"{array.null_count} of {len(array)} values are NULL, but NULL is not allowed")
     if not len(array):  # which may have no buffer
         return memoryview(b"").cast("q")
     return memory(array.buffers()[1]).cast("q")[array.offset : array.offset + len(array)]

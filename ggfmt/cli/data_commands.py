@@ -235,7 +235,7 @@ def compare(
 
     `ggfmt compare out dump --csv-option b.dialect=mysql --output-format github`
 
-    Exit code 0: both have the same rows. Exit code 1: the rows differ. Exit code 2: there is nothing to compare.
+    Exit code 0: both have the same rows. Exit code 1: the rows differ. Exit code 2: ggfmt found nothing to compare.
     Exit code 3: a file cannot be read.
     """
     from ggfmt.render.comparison import comparison_github, comparison_json, print_comparison
@@ -265,7 +265,7 @@ def verify(
 
     `ggfmt verify out --output-format json`
 
-    Nothing is changed. Ends with 0 if all is well, with 1 if not, with 2 if the directory is no output of ggfmt.
+    Nothing is changed. Ends with 0 if all is well, with 1 if not, with 2 if the directory is not an output of ggfmt.
     """
     from ggfmt.render.diagnostics import write_text
     from ggfmt.render.runs import print_verification, verification_json
@@ -299,7 +299,7 @@ def report(
 
     `ggfmt report out --run 2026-01-31_18-30`
 
-    The page is one file that needs no network. Ends with 0, or with 2 if the directory is no output of ggfmt.
+    The page is one file that needs no network. Ends with 0, or with 2 if the directory is not an output of ggfmt.
     """
     from ggfmt.render.pager import paged
     from ggfmt.render.report.page import page, write_page

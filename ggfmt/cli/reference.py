@@ -40,7 +40,7 @@ def options(
     ],
     output_format: Annotated[OptionsFormat, Option(panel="Display", help="Format of the list.")] = "text",
 ) -> None:
-    """List the properties of a format, or those that every handler has.
+    """List the properties of a format, of every handler, or of ggfmt.
 
     `ggfmt options json`
 
@@ -56,7 +56,7 @@ def options(
         near = suggestion(format, known)
         legal = f"legal values are {', '.join(f'`{name}`' for name in known)}"
         help = f"{legal}; {near}" if near else legal
-        raise UsageError(Diagnostic("GG106", f"there is no format `{format}`", help=help))
+        raise UsageError(Diagnostic("GG106", f"unknown format `{format}`", help=help))
     with paged():
         if output_format == "json":
             typer.echo(json.dumps(as_dicts(known[format]), indent=2, ensure_ascii=False))
@@ -95,7 +95,7 @@ def explain(
     if symbol is None:
         near = nearest(word)
         help = f"did you mean `{near}`?" if near else "give a code such as `GG103`, a property or a format"
-        raise typer.BadParameter(f"`{word}` is no code, property or format; {help}", param_hint="WORD")
+        raise typer.BadParameter(f"`{word}` is not a code, a property or a format; {help}", param_hint="WORD")
     explanation = explain(symbol, word)
     with paged():
         if output_format == "json":
@@ -164,7 +164,7 @@ def docs(
         return
     text = docs.find(topic)
     if text is None:
-        raise UsageError(Diagnostic("GG508", f"there is no page `{topic}`", help=_next_step(topic)))
+        raise UsageError(Diagnostic("GG508", f"unknown page `{topic}`", help=_next_step(topic)))
     with paged():
         print_page(text, sys.stdout)
 
@@ -185,7 +185,7 @@ def init(
     output: Annotated[
         Path | None, Option("-o", "--output", metavar="FILE", panel="Output", help="Write the file; default: print it.")
     ] = None,
-    force: Annotated[bool, Option(help="Replace a file that is there.")] = False,
+    force: Annotated[bool, Option(help="Replace an existing file.")] = False,
 ) -> None:
     """Make a handler file for a format, with a comment on every property.
 
@@ -199,7 +199,7 @@ def init(
     written = [name for name, format in FORMATS.items() if format.writes is not None]
     if format not in written:
         help = suggestion(format, written) or f"legal values are {', '.join(f'`{name}`' for name in written)}"
-        message = f"there is no format `{format}`"
+        message = f"unknown format `{format}`"
         if format in FORMATS:
             message = f"`{format}` is a format that ggfmt reads, but does not write"
             help = "no handler file is needed to read it: properties are given by `--input-option`"

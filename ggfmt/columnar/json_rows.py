@@ -19,10 +19,10 @@ _DECODER = msgspec.json.Decoder(JsonRow)
 class JsonLineError(ValueError):
     """A line is no JSON object. `offset`: where it begins, in bytes. `help`: what to do."""
 
-    help = "each line has to be an object, as `ggfmt consolidate --to json` writes them"
+    help = "write one JSON object per line, as `ggfmt consolidate --to json` does"
 
     def __init__(self, offset: int) -> None:
-        super().__init__("a line is no JSON object")
+        super().__init__("a line is not a JSON object")
         self.offset = offset
 
 

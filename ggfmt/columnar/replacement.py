@@ -107,7 +107,7 @@ def replace_names(table: TableDef, replacements: Sequence[Replacement]) -> Table
         return table
     try:
         split_name(full_name)
-        reason = None if full_name.count(".") == table.full_name.count(".") else "has a dot inside of a part"
+        reason = None if full_name.count(".") == table.full_name.count(".") else "has a dot within a part"
     except ValueError as error:
         reason = str(error)
     if reason is not None:
@@ -136,7 +136,7 @@ def merged_tables_error(tables: Iterable[str], replacements: Sequence[Replacemen
     return None
 
 
-_HELP = "change `gg.schemareplaceregex`, so that names stay apart"
+_HELP = "change `gg.schemareplaceregex`, so that names stay distinct"
 
 
 def _unusable(table: TableDef, message: str) -> UnusableName:
@@ -163,7 +163,7 @@ def _limited(regex: JavaRegex, key: str, what: str, place: Span) -> Iterator[Non
     except TimeLimitError:
         pattern = visible(regex.java[:_SHOWN])
         message = f"`{key}`: the pattern `{pattern}` takes more than {MAX_SECONDS} seconds for {what}"
-        help = "write it so that a text can match in one way only: `(a+)+` is `a+`"
+        help = "rewrite the pattern so that a text can match in one way only: for example `a+`, not `(a+)+`"
         raise Abend(Diagnostic("GG212", message, place, help)) from None
 
 

@@ -106,7 +106,7 @@ def parse_timestamp(given: datetime | str | None) -> datetime | None:
         found = datetime.fromisoformat(given) if isinstance(given, str) else given
     except ValueError:
         raise argument_error(
-            f"the current timestamp `{given}` is no time", "give it as `2015-09-18T13:39:35.447000`"
+            f"the current timestamp `{given}` is not a time", "give it as `2015-09-18T13:39:35.447000`"
         ) from None
     return None if found is None else found.replace(tzinfo=None)
 
@@ -154,7 +154,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
         help = "; ".join(
             filter(None, (f"formats are {', '.join(f'`{name}`' for name in written)}", suggestion(to, written)))
         )
-        raise UsageError(Diagnostic("GG106", f"`{to}` is no format that is written", help=help))
+        raise UsageError(Diagnostic("GG106", f"`{to}` is not a format that ggfmt writes", help=help))
     made = handler_lines(format, *(("partitionByTable=false",) if stream and not format.by_table else ()))
     return entries_from_settings(made, CHOSEN)
 

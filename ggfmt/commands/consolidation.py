@@ -122,11 +122,11 @@ class ConsolidateRequest:
         After("sort_by"),
     ] = None
     starts_empty: Annotated[
-        bool, Option(help="The tables had no rows before the first operation in the input."), After("order")
+        bool, Option(help="Assume that the tables had no rows before the first operation in the input."), After("order")
     ] = False
     on_unfit: Annotated[
         OnUnfit,
-        Option(panel="Checks", help="What to do with a value that does not fit the type of its column."),
+        Option(panel="Checks", help="What to do with a value that does not fit its column type."),
         After("strict"),
     ] = "error"
     drop_columns: Annotated[

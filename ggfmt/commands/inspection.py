@@ -96,7 +96,9 @@ class SchemaRequest:
     handlers: Annotated[str | Sequence[str] | None, options.HANDLERS] = None
     input_format: Annotated[str, options.INPUT_FORMAT] = "auto"
     kind: Annotated[
-        SchemaKind | None, Option(help="The kind of schema. Default: that of each handler's format."), After("output")
+        SchemaKind | None,
+        Option(help="The kind of schema. Default: the kind of each handler's format."),
+        After("output"),
     ] = None
     _: KW_ONLY
     input_config: Annotated[Path | None, options.INPUT_CONFIG, After("input_format")] = None

@@ -42,7 +42,7 @@ INPUT_OPTIONS = Option(
     panel="Input",
     help="A property of the format that the input was written with.",
 )
-ALLOW_EMPTY = Option(panel="Input", help="Also run if there is no input file.")
+ALLOW_EMPTY = Option(panel="Input", help="Also run without an input file.")
 CHECKPOINT = Option(
     metavar="DIR",
     panel="Input",
@@ -62,9 +62,9 @@ TABLES = Option(
     "--table",
     metavar="PATTERN",
     panel="Input",
-    help="Only tables of such names: `ORDERS`, `GG.*`.",
+    help="Only tables with these names: `ORDERS`, `GG.*`.",
 )
-EXCLUDE = Option(metavar="PATTERN", panel="Input", help="Leave out tables of such names.")
+EXCLUDE = Option(metavar="PATTERN", panel="Input", help="Leave out tables with these names.")
 ON_REJECT = Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")
 KEY = Option(metavar="KEY", multiple=False, help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`.")
 TABLE = Option(metavar="NAME", panel="Display", help="Only this table, in full or by the last part of its name.")

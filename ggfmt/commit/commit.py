@@ -39,14 +39,14 @@ from ggfmt.java.text import visible
 from ggfmt.location import Location, is_uri, remedy, write_problem
 
 MODES = {
-    "error": "refuse to write where there is output already",
-    "append": "add files to those that are there",
-    "overwrite": "replace what the same handlers wrote before",
+    "error": "stop if the output directory already holds output",
+    "append": "add files to the existing output",
+    "overwrite": "replace the earlier output of the same handlers",
 }
 
-_STOPPED = "a signal stopped it"
+_STOPPED = "a signal stopped the run"
 LINK_MESSAGE = "the output directory holds a symbolic link, which ggfmt does not follow"
-LINK_HELP = "put a directory in its place, or give the directory that it leads to as a separate output directory"
+LINK_HELP = "replace the link with a directory, or use the target of the link as a separate output directory"
 
 log = logging.getLogger("ggfmt")
 
@@ -64,7 +64,7 @@ def check_directories(participants: Sequence[Participant]) -> None:
         if problem is not None:
             raise Abend(write_error(participant.root, problem, participant.what))
         if waiting:
-            log.info("%s has a commit that was cut off, which a run ends first", visible(participant.root.shown))
+            log.info("%s has an interrupted commit; the next run finishes it first", visible(participant.root.shown))
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class Participant:
         try:
             root, run, place = document["root"], document["run"], document["place"]
         except KeyError:
-            raise damaged(self.store, POINTER, "is of another version of ggfmt, or damaged") from None
+            raise damaged(self.store, POINTER, "is from another version of ggfmt, or damaged") from None
         first = Participant(Location.of_record(root, known))
         journal = read_journal(first.store)
         if journal is not None and journal.run == run:
@@ -213,7 +213,7 @@ class Participant:
         if not first.store.exists(f"{COMMITS}/{run}.json"):
             message = f"the run {run} may have been committed, but `{first.root.shown}` has no record of the run"
             help = (
-                "if that directory was moved, move it back; if its output is given up, remove "
+                "if that directory was moved, move it back; if you no longer need its output, remove "
                 f"`{self.store.shown(POINTER)}` and run again with the same inputs"
             )
             raise Abend(Diagnostic("GG509", message, Span(file=self.root.shown), help))
@@ -258,7 +258,7 @@ class Participant:
         deletes = tuple(item for item in journal.deletes if item[0] in theirs)
         switches = tuple(item for item in journal.switches if item[0] in theirs)
         replay_journal(replace(journal, deletes=deletes, switches=switches), stores)
-        message = "the commit of run %s, which was cut off, is ended: %s"
+        message = "finished the interrupted commit of run %s: %s"
         log.warning(message, journal.run, counted(len(journal.moves), "file"))
 
     def _refuse_foreign(self, outside: Sequence[str]) -> None:
@@ -269,8 +269,11 @@ class Participant:
         else:
             trusted = all(is_uri(place) for place in outside)
         if not trusted:
-            message = f"the journal is of another user, and writes to `{visible(outside[0])}`"
-            help = "let that user run ggfmt to this directory once, or remove the journal if you know it to be wrong"
+            message = f"the journal belongs to another user, and writes to `{visible(outside[0])}`"
+            help = (
+                "let that user run ggfmt with this output directory once, or remove the journal if you know that it "
+                "is wrong"
+            )
             raise Abend(Diagnostic("GG509", message, Span(file=self.store.shown(JOURNAL)), help))
 
     def _withdraw(self, run: str, known: Sequence[Location]) -> None:
@@ -368,8 +371,8 @@ def _check_held(parts: Sequence[CommitPart]) -> None:
     """Abend if the run has lost the lock of a directory."""
     for part in parts:
         if not part.participant.is_held():
-            message = f"{part.participant.what} is no longer held by this run: its lock or lease was removed or expired"
-            help = "nothing was committed; see that no other run writes there, and run again"
+            message = f"the run no longer holds {part.participant.what}: the lock or lease was removed or expired"
+            help = "nothing was committed; make sure that no other run writes to the directory, and run again"
             raise Abend(Diagnostic("GG506", message, Span(file=part.participant.root.shown), help))
 
 
@@ -379,7 +382,7 @@ def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
         journal = read_journal(first.store)
     except (Abend, *FAILURES):
         raise _interrupted(
-            first.root, reason(error) or _STOPPED, "it is not known whether the run is committed"
+            first.root, reason(error) or _STOPPED, "ggfmt does not know whether the run is committed"
         ) from None
     return journal is not None and journal.run == run
 
@@ -393,11 +396,11 @@ def _withdraw(parts: Sequence[CommitPart], run: str) -> None:
 
 
 def _interrupted(root: Location, why: str, what: str = "the commit was interrupted") -> CommittedWithErrors:
-    help = "remove the cause; the next run to this directory ends the commit before it starts"
+    help = "fix the cause; the next run to this directory finishes the commit before it starts"
     return CommittedWithErrors(Diagnostic("GG506", f"{what}: {why}", Span(file=root.shown), help))
 
 
-_TARGET_HELP = "nothing was committed; give another output directory, or another directory for schemas"
+_TARGET_HELP = "nothing was committed; choose another output directory, or another schema directory"
 
 
 def check_targets(parts: Sequence[CommitPart]) -> None:
@@ -423,22 +426,24 @@ def _check_names(store: Store, targets: Sequence[str]) -> None:
     one_case = store.local and knows_no_case(store)
     for target in targets:
         if not is_below(target):
-            raise _target_error(store, target, "a file would be outside of its directory")
+            raise _target_error(store, target, "a file would be outside its directory")
         long = next((part for part in target.split("/") if len(part.encode()) > FILE_NAME_BYTES), None)
         if long is not None:
-            raise _target_error(store, target, f"a name has {len(long.encode())} bytes, more than a file system takes")
+            raise _target_error(
+                store, target, f"a name has {len(long.encode())} bytes, more than the limit of {FILE_NAME_BYTES}"
+            )
         key = folded(target) if one_case else target
         if key in names:
-            raise _target_error(store, target, f"two files would have one name, the other is `{names[key]}`")
+            raise _target_error(store, target, f"two files would have the same name; the other file is `{names[key]}`")
         names[key] = target
     for directory in sorted({above for target in targets for above in _directories(target)}):
         if (folded(directory) if one_case else directory) in names:
-            raise _target_error(store, directory, "a file and a directory would have one name")
+            raise _target_error(store, directory, "a file and a directory would have the same name")
     for directory in sorted({parent(target) for target in targets}):
         _check_directory(store, directory)
     for target in targets if store.local else ():
         if os.path.isdir(store.inner(target)):
-            raise _target_error(store, target, "there is a directory where a file is to be")
+            raise _target_error(store, target, "a directory has the name of an output file")
 
 
 def _directories(name: str) -> list[str]:
@@ -451,7 +456,7 @@ def _check_free(store: Store, targets: Iterable[str]) -> None:
     """Files of messages never replace a file that the run does not list as replaced."""
     taken = next((target for target in sorted(targets) if os.path.lexists(store.inner(target))), None)
     if taken is not None:
-        raise _target_error(store, taken, "there is a file already that the run would replace")
+        raise _target_error(store, taken, "a file of this name exists, and the run would replace it")
 
 
 def _check_directory(store: Store, directory: str) -> None:
@@ -478,5 +483,5 @@ def reason(error: BaseException) -> str:
 
 
 def write_error(root: Location, error: Exception, what: str = "the output directory") -> Diagnostic:
-    help = remedy(error, "give another directory")
+    help = remedy(error, "choose another directory")
     return Diagnostic("GG506", f"{what} cannot be written: {reason(error)}", Span(file=root.shown), help)

@@ -41,7 +41,7 @@ class OutputDirectory(Participant):
             if self.store.exists(f"{handler}/{METADATA_DIRECTORY}"):
                 what = "the directory of the handler is a separate output directory"
                 raise existing_output_error(
-                    self.store, what, handler, "give another output directory, or call the handler otherwise"
+                    self.store, what, handler, "choose another output directory, or rename the handler"
                 )
         if mode == "append":
             return []
@@ -49,7 +49,7 @@ class OutputDirectory(Participant):
         if not present:
             return []
         if mode == "error":
-            help = "give `--mode append` or `--mode overwrite`, or another output directory"
+            help = "use `--mode append` or `--mode overwrite`, or choose another output directory"
             raise existing_output_error(self.store, "the output directory already holds output", present[0], help)
         listed: set[str] = set()
         for record in records(self.store):
@@ -82,7 +82,7 @@ def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -
         if store.local and os.path.islink(store.inner(name)):
             raise existing_output_error(store, LINK_MESSAGE, name, LINK_HELP)
         if name not in listed:
-            help = "move it away yourself, or give another output directory"
+            help = "move the file away yourself, or choose another output directory"
             raise existing_output_error(
                 store, "the output directory holds a file that no manifest of ggfmt lists", name, help
             )

@@ -87,9 +87,9 @@ class Journal:
                 tuple((place, Switch(name, version)) for place, name, version in document.get("switches", ())),
             )
             if not journal._is_sound():
-                raise ValueError("a name leaves its place, or there is no such place")
+                raise ValueError("a name is outside its directory, or the directory is unknown")
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not as it should be: {error}") from None
+            raise ValueError(f"invalid content: {error}") from None
         return journal
 
     def _is_sound(self) -> bool:
@@ -137,13 +137,13 @@ def read_document(store: Store, name: str) -> dict[str, Any] | None:
 
 def damaged(store: Store, name: str, what: str) -> Abend:
     file = name.rpartition("/")[2]
-    help = _HELP.get(name, "restore it from a copy, or give another output directory")
+    help = _HELP.get(name, "restore the file from a copy, or choose another output directory")
     return Abend(Diagnostic("GG509", f"`{file}` {what}", Span(file=store.shown(name)), help))
 
 
 _UNDECIDED = (
-    "find the files of the interrupted run, in place or in `_ggfmt/staging`; then remove this file, and run again with "
-    "the inputs of missing files"
+    "find the files of the interrupted run, published or in `_ggfmt/staging`; then remove this file, and run again "
+    "with the inputs of missing files"
 )
 _HELP = {JOURNAL: _UNDECIDED, POINTER: _UNDECIDED}
 
@@ -154,8 +154,8 @@ def read_journal(store: Store) -> Journal | None:
     if document is None:
         return None
     if document.get("version") not in READABLE_VERSIONS:
-        message = "the journal is of another version of ggfmt"
-        help = "end the commit with the version that began it: any `ggfmt run` to this directory does"
+        message = "the journal is from another version of ggfmt"
+        help = "finish the commit with the version that started it: start any `ggfmt run` to this directory"
         raise Abend(Diagnostic("GG509", message, Span(file=store.shown(JOURNAL)), help))
     try:
         return Journal.of(document)
@@ -217,18 +217,20 @@ def check_done(journal: Journal, stores: Sequence[Store], staged: Sequence[dict[
         for move in moves:
             size = sizes.get(move.target)
             if size is None:
-                what = f"is gone, and `{move.target}` is not there"
+                what = f"is missing, and `{move.target}` does not exist"
                 raise _not_as_listed(stores[move.place], move.source, what)
             if size != move.size:
                 raise _not_as_listed(stores[place], move.target, f"has {size:,} bytes, not {move.size:,}")
             if (place, move.target) in replaced and stores[place].digest(move.target) != move.sha256:
-                raise _not_as_listed(stores[move.place], move.source, f"is gone, and `{move.target}` is an older one")
+                raise _not_as_listed(
+                    stores[move.place], move.source, f"is missing, and `{move.target}` is an older file"
+                )
 
 
 def _not_as_listed(store: Store, name: str, what: str) -> Abend:
     help = (
-        "put the file or its moved directory back; to give up the missing files, remove `_ggfmt/journal.json` and "
-        "`_ggfmt/pointer.json`, and run again with the same inputs"
+        "restore the file or its moved directory; to continue without the missing files, remove "
+        "`_ggfmt/journal.json` and `_ggfmt/pointer.json`, and run again with the same inputs"
     )
     message = f"a file of an interrupted commit {what}"
     return Abend(Diagnostic("GG509", message, Span(file=store.shown(name)), help))

@@ -78,7 +78,9 @@ def lock_conflict_error(store: Store, what: str, owner: dict[str, Any], seen: st
     who = f": process {owner['pid']} on {owner['host']}, since {owner['since']}" if "since" in owner else ""
     message = f"another run is writing to {what}{who}{seen}"
     return UsageError(
-        Diagnostic("GG501", message, Span(file=store.root.shown), "wait for its end, or give another directory")
+        Diagnostic(
+            "GG501", message, Span(file=store.root.shown), "wait until that run ends, or choose another directory"
+        )
     )
 
 
@@ -196,7 +198,7 @@ def live_leases(store: Store, own: str, written: str | None = None) -> list[tupl
     default the lease of this run, is the present time of the store; OSError if that file is gone."""
     now = store.modified(written or own)
     if now is None:
-        raise FileNotFoundError(errno.ENOENT, "the lease is gone that was just written", store.shown(written or own))
+        raise FileNotFoundError(errno.ENOENT, "the lease that was just written is missing", store.shown(written or own))
     live = []
     for name in store.names(LEASES):
         other = f"{LEASES}/{name}"

@@ -200,8 +200,8 @@ def output_to_read(root: str) -> Iterator[Store]:
 
 
 def no_output(root: str) -> UsageError:
-    message = "this is not an output of ggfmt: it has no `_ggfmt/manifest.json`"
-    return UsageError(Diagnostic("GG310", message, Span(file=root), "give the directory that `-o` named"))
+    message = "the directory is not an output of ggfmt: it has no `_ggfmt/manifest.json`"
+    return UsageError(Diagnostic("GG310", message, Span(file=root), "give the output directory (`-o`) of a run"))
 
 
 def records(store: Store) -> Iterator[RunRecord]:
@@ -287,7 +287,7 @@ def _manifest(store: Store, name: str) -> dict[str, Any] | None:
 # `ggfmt docs output` describes each member.
 
 LAYOUT = 1  # of manifests; a greater one may have members that this ggfmt does not know
-NEWER_LAYOUT_HELP = "use the ggfmt that wrote it, or a later one"
+NEWER_LAYOUT_HELP = "use the version of ggfmt that wrote it, or a later version"
 
 Count = Annotated[int, Meta(ge=0, le=2**62)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
@@ -397,15 +397,15 @@ def manifest_of(record: RunRecord, store: Store) -> Manifest:
     it is none."""
     place = Span(file=store.shown(record.place))
     if CONSOLIDATION_MEMBER in record.document:
-        message = "the directory holds rows of `ggfmt consolidate`, and no run that has a report"
-        raise UsageError(Diagnostic("GG560", message, place, "its manifest has the counts of all tables"))
+        message = "the directory holds rows of `ggfmt consolidate`, which have no run report"
+        raise UsageError(Diagnostic("GG560", message, place, "see the counts of all tables in its manifest"))
     later = later_layout(record.document)
     if later is not None:
         raise Abend(Diagnostic("GG561", later, place, NEWER_LAYOUT_HELP))
     try:
         return msgspec.convert(record.document, Manifest)
     except msgspec.ValidationError as error:
-        help = "restore it from a copy; `ggfmt verify` says whether the files are whole"
+        help = "restore the manifest from a copy, and check the files with `ggfmt verify`"
         raise Abend(Diagnostic("GG562", f"the manifest is damaged: {error}", place, help)) from None
 
 
@@ -414,4 +414,4 @@ def later_layout(document: dict[str, Any]) -> str | None:
     layout = document.get("layout", LAYOUT)
     if isinstance(layout, int) and layout <= LAYOUT:
         return None
-    return f"the manifest is of a later ggfmt: {document.get('ggfmt')}, layout {layout}"
+    return f"the manifest is from a later version of ggfmt: {document.get('ggfmt')}, layout {layout}"

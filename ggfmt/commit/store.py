@@ -382,8 +382,8 @@ def entries_below(fs: pafs.FileSystem, top: str) -> tuple[dict[str, pafs.FileInf
             directories.add(path)
         elif info.type == pafs.FileType.File:
             if path in files:
-                message = f"two objects are called `{visible(path)}`, one of them with a slash at its end"
-                raise StoreError(message, "rename one of them")
+                message = f"two objects have the name `{visible(path)}`, one with a slash at the end"
+                raise StoreError(message, "rename one of the objects")
             files[path] = info
     return files, directories
 
@@ -399,4 +399,4 @@ def check_parts(paths: Iterable[str], shown: Callable[[str], str] = str) -> None
     message = f"the key `{visible(shown(refused[0]))}` has a part that is empty, `.` or `..`"
     if len(refused) > 1:
         message += f", and so {'has' if len(refused) == 2 else 'have'} {counted(len(refused) - 1, 'other key')}"
-    raise StoreError(message, "rename such objects, or name inputs without them: ggfmt cannot open these keys")
+    raise StoreError(message, "rename such objects, or choose inputs without them: ggfmt cannot open these keys")

@@ -57,7 +57,9 @@ class TableRows:
                     known = type = UNTYPED
                 if known not in (_NULL, type) and type != _NULL:
                     own, others = storage_type(type), storage_type(known)
-                    reason = f"its column `{name}` is of type {own}, and of type {others} in other files of the table"
+                    reason = (
+                        f"its column `{name}` has the type {own}, but the type {others} in other files of the table"
+                    )
                     raise Abend(unreadable(file.file, reason, "compare the files one by one"))
                 found[name] = type if known == _NULL else known
         self.columns = {name: STRING if type == _NULL else type for name, type in found.items()}
@@ -163,8 +165,10 @@ def matched_columns(
     """
     if a.named != b.named and a.columns and b.columns:
         if len(a.columns) != len(b.columns):
-            message = f"one side has {len(a.columns)} columns, the other {len(b.columns)}, and not all have names"
-            help = "give their names as `--csv-option b.columns=ID,NAME`, or a file with a header"
+            message = (
+                f"one side has {len(a.columns)} columns, the other {len(b.columns)}, and not all columns have names"
+            )
+            help = "name the columns with `--csv-option b.columns=ID,NAME`, or use a file with a header"
             raise UsageError(Diagnostic("GG580", message, Span(table=table), help))
         names: list[Names] = list(zip(a.columns, b.columns, strict=True))
     else:
@@ -195,12 +199,12 @@ def with_key(table: str, columns: MatchedColumns, key: Sequence[str]) -> Matched
         pair = _pair(columns.pairs, name)
         if pair is None:
             known = [pair.a for pair in columns.pairs]
-            message = f"the key has the column `{name}`, which is not compared: both sides have to have it"
+            message = f"the key has the column `{name}`, which is not compared: both sides must have it"
             help = suggestion(name, known) or "name columns of both sides that are not ignored"
             raise UsageError(Diagnostic("GG580", message, Span(table=table), help))
         first.append(pair)
     if len(set(first)) < len(first):
-        raise UsageError(Diagnostic("GG580", "the key has a column twice", Span(table=table), "name it once"))
+        raise UsageError(Diagnostic("GG580", "the key has a column twice", Span(table=table), "name each column once"))
     rest = [pair for pair in columns.pairs if pair not in first]
     return MatchedColumns((*first, *rest), len(first), columns.only_a, columns.only_b)
 
@@ -360,7 +364,9 @@ def compare(asked: ComparisonOptions) -> Comparison:
     for a file that cannot be read, GG587 if there is no room for temporary files.
     """
     if asked.examples < 0:
-        raise UsageError(Diagnostic("GG580", f"there cannot be {asked.examples} examples", help="give 0 or more"))
+        raise UsageError(
+            Diagnostic("GG580", f"the number of examples cannot be {asked.examples}", help="give 0 or more")
+        )
     if asked.as_ not in ("values", "text"):
         help = "give `values` or `text`"
         raise UsageError(Diagnostic("GG580", f"rows cannot be compared as `{asked.as_}`", help=help))
@@ -395,7 +401,7 @@ def _without_other_schemas(places: Sequence[ComparisonSide], pairs: Sequence[Nam
             left += [names for names in pairs if names[1 - at] is None and schemas[names[at] or ""] not in common]
     if left:
         example = next(filter(None, left[0]))
-        message = "left out, %s of other schemas of the database, such as `%s`"
+        message = "skipped %s of other schemas of the database, for example `%s`"
         log.warning(message, counted(len(left), "table"), visible(example))
     return [names for names in pairs if names not in left]
 
@@ -407,7 +413,7 @@ def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
         return names if table is None else [table]
     called = [name for name in names if has_name(name, table)] or ([] if place.named else names)
     if len(called) != 1:
-        message = f"there is no table `{table}`" if not called else f"there are several tables `{table}`"
+        message = f"table `{table}` not found" if not called else f"several tables match `{table}`"
         help = suggestion(table, names) or f"give one of {', '.join(f'`{name}`' for name in names[:10])}"
         raise UsageError(Diagnostic("GG580", message, Span(file=place.given), help))
     return called
@@ -421,7 +427,9 @@ def _tables(asked: ComparisonOptions, places: Sequence[ComparisonSide], pairs: S
     parts = {part for place in places for name in place.tables for part in (name, name.rpartition(".")[2])}
     keyed = {table for table, _ in asked.keys if table != EVERY_TABLE and table not in parts}
     if keyed:
-        raise UsageError(Diagnostic("GG580", f"there is no table `{min(keyed)}` to have a key", help="check the names"))
+        raise UsageError(
+            Diagnostic("GG580", f"a key names the table `{min(keyed)}`, which neither side has", help="check the names")
+        )
     unused = set(asked.ignored) if all(None not in names for names in pairs) else set()
     for a, b in pairs:
         if a is None or b is None:
@@ -437,7 +445,7 @@ def _tables(asked: ComparisonOptions, places: Sequence[ComparisonSide], pairs: S
             key = next((names for names in known if names and has_key(columns, names)), ())
         yield _Table(a, rows_a, rows_b, with_key(a, columns, key))
     if unused:
-        message = f"no table has a column `{min(unused)}`, which is to be ignored"
+        message = f"no table has the column `{min(unused)}` to ignore"
         raise UsageError(Diagnostic("GG580", message, help="name a column of one of the sides"))
 
 
@@ -449,8 +457,8 @@ def _scratch() -> Iterator[Path]:
         with Scratch() as directory:
             yield directory
     except OSError as error:
-        help = "export TMPDIR with a directory that has room for the rows of both sides"
-        message = f"rows cannot be kept in temporary files: {error.strerror or error}"
+        help = "set TMPDIR to a directory with enough space for the rows of both sides"
+        message = f"rows cannot be written to temporary files: {error.strerror or error}"
         raise Abend(Diagnostic("GG587", message, help=help)) from None
 
 

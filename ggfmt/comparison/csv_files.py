@@ -23,14 +23,15 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
 from ggfmt.reading.files import InputFile, open_input
 
 HELP = {
-    "dialect": "what wrote the file: `csv`, `oracle`, `spark`, `postgresql-text`, `mysql`; other options change that",
+    "dialect": "the program that wrote the file: `csv`, `oracle`, `spark`, `postgresql-text`, `mysql`; other options "
+    "override it",
     "delimiter": "one character, `tab` or `\\t`",
     "quote": "one character, or `none`",
-    "escape": "one character, or `none`: quotes within quotes are doubled",
-    "null": "the text that means NULL if it has no quotes",
-    "quoted-null": "`true`: the text of `null` means NULL with quotes too",
-    "header": "`true`: the first line names the columns",
-    "columns": "names of the columns, divided by commas, for a file without a header",
+    "escape": "one character, or `none` if quotes within quotes are doubled",
+    "null": "the text that means NULL outside quotes",
+    "quoted-null": "`true`: the text of `null` also means NULL in quotes",
+    "header": "`true`: the first line has the column names",
+    "columns": "column names, separated by commas, for a file without a header",
     "encoding": "the character set",
 }
 
@@ -75,7 +76,7 @@ def csv_options(given: Iterable[tuple[str, str]], side: str) -> CsvOptions:
         own = rest if dot and of in ("a", "b") else name
         if own not in HELP:
             help = suggestion(own, HELP) or f"options are {', '.join(f'`{known}`' for known in HELP)}"
-            raise UsageError(Diagnostic("GG580", f"`{name}` is no option of CSV files", help=help))
+            raise UsageError(Diagnostic("GG580", f"`{name}` is not an option of CSV files", help=help))
         if own is name or of == side:
             chosen[own] = value
     options = DIALECTS.get(chosen.pop("dialect", "csv"))
@@ -86,7 +87,7 @@ def csv_options(given: Iterable[tuple[str, str]], side: str) -> CsvOptions:
     if options.columns and "header" not in chosen:
         options = replace(options, header=False)
     if not options.quote and options.escape not in (None, "\\"):
-        raise _illegal("escape", "without quotes it can be a backslash only")
+        raise _illegal("escape", "without quotes, use a backslash")
     return options
 
 
@@ -104,14 +105,14 @@ def _with(options: CsvOptions, name: str, value: str) -> CsvOptions:
         try:
             return replace(options, encoding=codecs.lookup(value).name)
         except LookupError:
-            raise _illegal(name, "for example `utf-8`, `latin-1`") from None
+            raise _illegal(name, "give a character set, for example `utf-8` or `latin-1`") from None
     if name == "null":
         return replace(options, null=value)
     character = {"tab": "\t", "\\t": "\t"}.get(value, value)
     if name != "delimiter" and value == "none":
         return _replaced(options, name, None)
     if len(character) != 1 or not character.isascii() or character in "\r\n":
-        raise _illegal(name, f"give {HELP[name]}, in ASCII")
+        raise _illegal(name, f"give {HELP[name]}; the character must be ASCII")
     return _replaced(options, name, character)
 
 
@@ -120,7 +121,7 @@ def _replaced(options: CsvOptions, name: str, value: Any) -> CsvOptions:
 
 
 def _illegal(name: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG580", f"the option `{name}` of CSV files cannot be that", help=help))
+    return UsageError(Diagnostic("GG580", f"the option `{name}` of CSV files has an invalid value", help=help))
 
 
 # Files of a table as CSV, and as text with escapes: all columns are texts. Arrow's reader distinguishes an empty text
@@ -236,7 +237,7 @@ class Quotes(_RewritingStream):
         if opening < 0 or last:
             return b"".join((*parts, data[end:])), b""
         if len(data) - opening > _MAX_BYTES:
-            raise ValueError("a quote has no end")
+            raise ValueError("a quoted value has no end")
         return b"".join((*parts, data[end:opening])), data[opening:]
 
     def _replaced(self, match: re.Match[bytes]) -> bytes:
@@ -282,7 +283,7 @@ class CsvFile(TableFile):
             names = [f"{place}" for place in range(1, self._width + 1)]
             self.named = False
         if len(names) != self._width:
-            raise ValueError(f"it has {self._width} columns, and {len(names)} names are given")
+            raise ValueError(f"it has {self._width} columns, but {len(names)} names are given")
         return distinct((name, UNTYPED) for name in names)
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
@@ -322,7 +323,7 @@ class CsvFile(TableFile):
                         if self._is_blank():
                             return
                         raise ValueError(
-                            f"a row is longer than {_MAX_BLOCK_BYTES / 1e6:.0f} MB, or a quote has no end"
+                            f"a row is longer than {_MAX_BLOCK_BYTES / 1e6:.0f} MB, or a quoted value has no end"
                         ) from None
             stream, size = None, min(4 * size, _MAX_BLOCK_BYTES)
 

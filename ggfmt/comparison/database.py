@@ -244,7 +244,7 @@ class Database:
             what = self._masked(reason) if known else "the client library does not accept the URL"
             return f"cannot connect to {self._place}: {what}", _connection_help(reason)
         reason = reason.partition("ERROR: ")[2] or reason
-        help = "see that the user may read the table, and repeat the comparison"
+        help = "make sure that the user can read the table, and repeat the comparison"
         return f"the database {self._place} reports: {self._masked(reason)[:300].strip()}", help
 
     def _masked(self, text: str) -> str:
@@ -255,13 +255,13 @@ class Database:
 
 def _connection_help(reason: str) -> str:
     if "password" in reason or "fe_sendauth" in reason:
-        return "set PGPASSWORD, or add the password to `~/.pgpass` (a file that only you may read)"
+        return "set PGPASSWORD, or add the password to `~/.pgpass` (a file that only you can read)"
     if "does not exist" in reason:
         return "check the user and the database"
     if "translate host name" in reason:
         return "check the name of the host"
     if "pg_hba.conf" in reason:
-        return "let the server accept this user and host in `pg_hba.conf`, or add `?sslmode=require`"
+        return "allow this user and host in `pg_hba.conf` of the server, or add `?sslmode=require`"
     if "connection to server" in reason:
         return "check host and port, and that the server runs and accepts TCP/IP connections"
     return "give `postgresql://HOST:PORT/DATABASE`, with `USER@` before the host; escape special characters as in `%40`"
@@ -275,13 +275,13 @@ def _parsed(url: str) -> tuple[str, Sequence[str], str]:
     found = _ADDRESS.fullmatch(url)
     if found is None or _BAD_ESCAPE.search(url):
         message = "the URL of the database has characters that must be escaped"
-        help = "escape `%`, `@`, `/` and `?` in names as `%25`, `%40`, `%2F`, `%3F`; give the password by PGPASSWORD"
+        help = "escape `%`, `@`, `/` and `?` in names as `%25`, `%40`, `%2F`, `%3F`; pass the password in PGPASSWORD"
         raise UsageError(Diagnostic("GG580", message, help=help))
     user, hosts, database, options = (part or "" for part in found.groups())
     written = [user.partition(":")[2], *_PASSWORD.findall(options)]
     secrets = {secret for text in written for secret in (text, unquote(text)) if secret}
     host, _, port = hosts.rpartition(":") if re.search(r":[0-9]*$", hosts) else (hosts, "", "")
-    host = unquote(host) or os.environ.get("PGHOST") or "the local server"
+    host = unquote(host) or os.environ.get("PGHOST") or "(local)"
     port = port or os.environ.get("PGPORT") or "5432"
     name = unquote(database) or os.environ.get("PGDATABASE") or unquote(user.partition(":")[0])
     place = f"host {host}, port {port}" + (f", database {name}" if name else "")

@@ -90,7 +90,7 @@ def reading(file: InputFile) -> Iterator[None]:
 
 
 def unreadable(file: InputFile, reason: str, help: str | None = None, offset: int | None = None) -> Diagnostic:
-    first = reason.split("\n", 1)[0].strip() or "its bytes are no data of that format"
+    first = reason.split("\n", 1)[0].strip() or "its bytes are not data of that format"
     first = first if len(first) <= 200 else first[:197] + "..."
     return Diagnostic("GG582", f"the file cannot be read: {first}", Span(file=file.shown, offset=offset), help)
 
@@ -172,7 +172,7 @@ class AvroFile(TableFile):
     def _types(self, reader: Any) -> Iterator[tuple[str, pa.DataType]]:
         schema = reader.writer_schema
         if not isinstance(schema, dict) or schema.get("type") != "record":
-            raise ValueError("its values are no records")
+            raise ValueError("its values are not records")
         for field in schema["fields"]:
             yield field["name"], _avro_type(field["type"])
 

@@ -88,7 +88,14 @@ def find_tables(given: str) -> ComparisonSide:
         store = Store(Location.of(given))
         kind = store.fs.get_file_info(store.inner()).type
         if kind == pafs.FileType.NotFound:
-            raise UsageError(Diagnostic("GG310", "there is no such input", Span(file=given), "check the path"))
+            raise UsageError(
+                Diagnostic(
+                    "GG310",
+                    "input not found",
+                    Span(file=given),
+                    "check the path; relative paths start at the current directory",
+                )
+            )
         if kind != pafs.FileType.Directory:
             return _of_file(store, given)
         return _of_directory(store, given)
@@ -100,7 +107,7 @@ def _of_database(given: str) -> ComparisonSide:
     database = Database(given) if is_database(given) else SqlDatabase(given)
     if not database.tables:
         database.close()
-        help = "check the name of the database, and what its user may see"
+        help = "check the name of the database and the permissions of its user"
         raise UsageError(Diagnostic("GG581", "the database has no table", Span(file=database.shown), help))
     return ComparisonSide(database.shown, dict.fromkeys(database.tables, ()), True, database.keys, database)
 
@@ -134,7 +141,7 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
     check_parts(found, shown.__getitem__)
     if hidden:
         starts = "starts" if len(hidden) == 1 else "start"
-        message = "left out, %s that %s with `_` or `.`, such as `%s`"
+        message = "skipped %s that %s with `_` or `.`, for example `%s`"
         log.info(message, counted(len(hidden), "name"), starts, visible(shown[hidden[0]]))
     for name, size in sorted(found.items()):
         directories = name.split("/")[:-1]
@@ -157,7 +164,11 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
         tables = _of_files(single, store.root)
         named = len(tables) > 1
     if left:
-        log.warning("left out, as of no table: %s, such as `%s`", counted(len(left), "file"), visible(left[0]))
+        log.warning(
+            "skipped %s outside of any table, for example `%s`; to compare a single file, give its path",
+            counted(len(left), "file"),
+            visible(left[0]),
+        )
     if not tables:
         help = f"give a directory of tables, or of files that end with {', '.join(f'`.{ending}`' for ending in _KINDS)}"
         raise UsageError(Diagnostic("GG581", "the directory has no table", Span(file=given), help))
@@ -223,8 +234,10 @@ def _of_lake_table(store: Store, given: str) -> ComparisonSide:
             for name, parts in side.tables.items():
                 if lake_directory(name) == store.root.name:
                     return ComparisonSide(given, {name: parts}, False, {name: side.keys.get(name, ())})
-    help = "give the output of `ggfmt consolidate` that has the table, or export the rows"
-    message = "the directory is a Delta or Iceberg table, and no manifest beside it has its present files"
+    help = "give the output of `ggfmt consolidate` that contains the table, or export the rows"
+    message = (
+        "the directory is a Delta or Iceberg table, and no manifest in its parent directory lists its current files"
+    )
     raise UsageError(Diagnostic("GG581", message, Span(file=given), help))
 
 
@@ -236,14 +249,12 @@ def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
     tables = document.get("tables")
     if not isinstance(tables, dict):
         help = "give the output of `ggfmt consolidate`"
-        raise UsageError(
-            Diagnostic("GG581", "the directory has messages of a run, and no rows", Span(file=given), help)
-        )
+        raise UsageError(Diagnostic("GG581", "the directory has messages of a run, not rows", Span(file=given), help))
     found = {}
     for name, entry in tables.items():
         key = entry.get("key") if isinstance(entry, dict) else None
         if not (key is None or (isinstance(key, list) and all(isinstance(column, str) for column in key))):
-            raise damaged(store, MANIFEST, f"is damaged: the key of `{name}` is no list of columns")
+            raise damaged(store, MANIFEST, f"is damaged: the key of `{name}` is not a list of columns")
         found[name] = tuple(key or ())
     return found
 

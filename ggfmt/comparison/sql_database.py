@@ -90,7 +90,7 @@ def _parsed(url: str) -> _Address:
     options = _OPTION.findall(found[6] or "")
     written = [password, *(value for name, value in options if names_secret(name) or name == "odbc_connect")]
     database = unquote((found[5] or "/")[1:])
-    place = f"host {unquote(host[1]) or 'of this machine'}{f', port {host[2]}' if host[2] else ''}"
+    place = f"host {unquote(host[1]) or '(local)'}{f', port {host[2]}' if host[2] else ''}"
     place += f", database {database}" if database else ""
     secrets = tuple(secret for text in written for secret in (text, unquote(text)))
     names = tuple(name for name, _ in options)
@@ -125,7 +125,14 @@ class SqlDatabase:
         sqlalchemy = self._sql
         if address.dialect == "sqlite" and address.database and not Path(address.database).exists():
             # SQLite would make the file.
-            raise UsageError(Diagnostic("GG310", "there is no such database", Span(file=self.shown), "check the path"))
+            raise UsageError(
+                Diagnostic(
+                    "GG310",
+                    "database not found",
+                    Span(file=self.shown),
+                    "check the path; relative paths start at the current directory",
+                )
+            )
         try:
             parsed = sqlalchemy.make_url(url)
             if driver and not address.driver:
@@ -143,8 +150,8 @@ class SqlDatabase:
         except ImportError as error:
             raise _missing_driver(driver or error.name or address.dialect) from None
         except sqlalchemy.exc.ArgumentError:  # its text has the URL
-            help = "write it as `mariadb+pymysql://USER@HOST/DATABASE`, and install the package of the dialect"
-            message = f"SQLAlchemy does not know the dialect of `{address.dialect}` URLs, or their driver"
+            help = "write the URL as `mariadb+pymysql://USER@HOST/DATABASE`, and install the package of the dialect"
+            message = f"SQLAlchemy does not know the dialect or the driver of `{address.dialect}` URLs"
             raise UsageError(Diagnostic("GG589", message, help=help)) from None
         except UsageError:
             raise
@@ -164,7 +171,7 @@ class SqlDatabase:
     def _begin(self) -> None:
         statements = _BEGIN.get(self._connection.dialect.name)
         if statements is None:
-            message = "%s: ggfmt knows no way to read one state of all tables: compare while nothing changes them"
+            message = "%s: ggfmt cannot read all tables in one snapshot; compare while no program changes the tables"
             log.warning(message, self.shown)
         for statement in statements or ():
             self._connection.exec_driver_sql(statement)
@@ -233,9 +240,9 @@ class SqlDatabase:
             raise
         except Exception as error:  # drivers raise any
             message = f"the database {self._address.place} reports: {self._masked(_reason(error))}"
-            help = "see that the user may read the table, and repeat the comparison"
+            help = "make sure that the user can read the table, and repeat the comparison"
             if isinstance(error, UnsupportedValueError):
-                message, help = str(error), "leave the column out by `--ignore-column`"
+                message, help = str(error), "skip the column with `--ignore-column`"
             raise Abend(Diagnostic("GG588", message, Span(file=self.shown, table=table), help)) from None
 
     def _masked(self, text: str) -> str:
@@ -327,7 +334,7 @@ def _option_file() -> dict[str, str]:
     try:
         parser.read(path, encoding="utf-8")
     except Exception:  # its text may have a line of the file
-        help = "correct the file; it has `[client]` and lines like `user=NAME`"
+        help = "correct the file: it needs a section `[client]` with lines such as `user=NAME`"
         raise UsageError(Diagnostic("GG580", "the option file cannot be read", Span(file=str(path)), help)) from None
     return {name: parser.get("client", name) for name in ("user", "password") if parser.has_option("client", name)}
 

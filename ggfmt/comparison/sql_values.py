@@ -40,7 +40,7 @@ class Reading:
                 return _converted(values, self._direct, storage)
             return pa.array([None if value is None else make(value) for value in values], storage)
         except (ValueError, TypeError, OverflowError):
-            message = f"the column `{name}` has a value that its type does not have, such as the date `0000-00-00`"
+            message = f"the column `{name}` has a value that is not valid for its type, such as the date `0000-00-00`"
             raise UnsupportedValueError(message) from None
 
 

@@ -66,7 +66,7 @@ def check_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> 
             help = "start the line with `#`"
             span = replace(entry.key_span, length=len(mark))
             rewrite = comment_only(entry, mark)
-            kept.append(Diagnostic("GG113", f"`{mark}` starts no comment", span, help, rewrite=rewrite))
+            kept.append(Diagnostic("GG113", f"`{mark}` does not start a comment", span, help, rewrite=rewrite))
             continue
         for comment in _comments_in(entry):
             explained = [
@@ -170,7 +170,7 @@ class Ignores:
                 message = "no property is below the comment"
                 yield Diagnostic("GG122", message, ignore.span, "put it directly above the property")
             elif not ignore.used and all_known(ignore.code):
-                message = f"there is no `{ignore.code}` at the property below"
+                message = f"the property below has no finding `{ignore.code}`"
                 yield Diagnostic("GG122", message, ignore.span, "remove it")
 
     def _read(self, file: str, comment: Comment) -> None:

@@ -23,7 +23,7 @@ class Work(str, Enum):
     """What ggfmt does for an event handler."""
 
     CONVERT = "converts the file"
-    COPY = "puts the file where the event handler's templates say, below the output directory or in the store"
+    COPY = "writes the file to the path of its templates, below the output directory or in the store"
     NONE = "does nothing: ggfmt keeps the files"
 
 
@@ -260,7 +260,12 @@ _TARGETS = (
     Target("bq", ("gcs", "bq"), "the format of its files is not known"),
     Target("adw", ("oci", "adw"), "the format of its files is not known"),
     Target("iceberg", (), "it writes Parquet, Avro or ORC itself, without a formatter", "23.7"),
-    Target("fabric_lakehouse", ("parquet", "onelake"), "its files are of `gg.format`, Parquet by default", "23"),
-    *(Target(name, (name,), "its files are of `gg.format`") for name in ("s3", "abs", "gcs", "oci", "hdfs")),
+    Target(
+        "fabric_lakehouse", ("parquet", "onelake"), "`gg.format` sets the format of its files, Parquet by default", "23"
+    ),
+    *(
+        Target(name, (name,), "`gg.format` sets the format of its files")
+        for name in ("s3", "abs", "gcs", "oci", "hdfs")
+    ),
 )
 TARGETS = {target.name: target for target in _TARGETS}

@@ -51,17 +51,17 @@ class HandlerOptions(Options):
     type: str = option(
         Text(),
         "",
-        "Name the type of the handler in GoldenGate; ggfmt writes files for every type that has a format.",
+        "Set the type of the handler, as in GoldenGate. ggfmt writes files for every type that has a format.",
         example="hdfs",
     )
     mode: str = option(
         Choice(_MODES),
         "tx",
-        "Choose the unit of delivery; files are the same in both. The default is the type's.",
+        "Choose the unit of delivery. The files are the same in both modes. The default depends on the type.",
     )
     include_tokens: bool = option(Bool(), False, "Write the tokens of an operation into its message.")
     root_file_path: str | None = option(Path(), None, "Write the output to this directory, unless `-o` names another.")
-    file_suffix: str = option(NamePart(), ".txt", "End the name of every output file with this.")
+    file_suffix: str = option(NamePart(), ".txt", "Add this suffix to the name of every output file.")
     partition_by_table: bool = option(
         Bool(),
         True,
@@ -78,7 +78,7 @@ class HandlerOptions(Options):
     path_mapping_template: NameTemplate | None = option(
         PathTemplate(),
         None,
-        "Make the directory of files by this template, below that of the handler in the output.",
+        "Write files to the directory of this template, below the handler's directory in the output.",
         since="12.3.2",
         example="dirout/${fullyQualifiedTableName}",
     )
@@ -164,7 +164,7 @@ class RunOptions(Options):
     target_template: str | None = option(
         Text(),
         None,
-        "With `gg.target`: write these metadata, as `metaColumnsTemplate` does; empty for none.",
+        "With `gg.target`: write this metadata, as `metaColumnsTemplate` does; an empty value writes no metadata.",
         example="${optype[op_type]},${position[pos]}",
         name="target.template",
     )

@@ -259,7 +259,6 @@ _REST_PROXY = property_set(
     own("keyMappingTemplate", MessageTemplate(), required=True),
     own("postDataUrl", required=True),
     own("format", words("avro", "json"), required=True),
-    own("apiVersion"),
     own("payloadsize", Number()),
     listed("apiVersion trustStore trustStorePassword keyStore keyStorePassword proxy*"),
     listed("insertOpKey updateOpKey deleteOpKey truncateOpKey", Text()),

@@ -47,7 +47,7 @@ def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> R
             findings += [problem] if problem else []
     schema, content = (tuple(_pairs(f"gg.{what}replace", given, findings)) for what in ("schema", "content"))
     findings += [
-        Diagnostic("GG120", f"`{entry.key}` is not applied: there is no `{missing}`", entry.key_span, help)
+        Diagnostic("GG120", f"`{entry.key}` is not applied, because `{missing}` is missing", entry.key_span, help)
         for name, entry in given.items()
         for missing, help in _lacking(name, given)
     ]
@@ -114,25 +114,30 @@ def _spec(name: str, doc: str, example: str, default: str | None = None) -> Opti
     return OptionSpec(name, "", Text(), default, doc, _SINCE, (), example)
 
 
-LIST_SPEC = _spec(_LIST, "Name the transforms of values, divided by commas, in their order.", "blanks")
+LIST_SPEC = _spec(_LIST, "Name the transforms of values, separated by commas, in their order.", "blanks")
 
 # The keys below `gg.transform.<name>.`.
 TRANSFORM_SPECS = (
-    _spec("matcher", "Choose how columns are picked; there is one way.", _TYPE),
+    _spec("matcher", "Choose how to select columns. `regex` is the only way.", _TYPE),
     _spec(
-        "matcher.catalogRegex", "Pick tables by catalogs whose name this Java expression fits.", "PDB[0-9]", _ALL_NAMES
+        "matcher.catalogRegex",
+        "Select tables in catalogs whose name matches this Java expression.",
+        "PDB[0-9]",
+        _ALL_NAMES,
     ),
-    _spec("matcher.schemaRegex", "Pick tables by schemas whose name this Java expression fits.", "GG", _ALL_NAMES),
-    _spec("matcher.tableRegex", "Pick tables whose name this Java expression fits.", "TCUST.*", _ALL_NAMES),
-    _spec("matcher.columnRegex", "Pick columns whose name this Java expression fits.", ".*_NOTE"),
-    _spec("converter", "Choose how values are changed; there is one way.", _TYPE),
+    _spec("matcher.schemaRegex", "Select tables in schemas whose name matches this Java expression.", "GG", _ALL_NAMES),
+    _spec("matcher.tableRegex", "Select tables whose name matches this Java expression.", "TCUST.*", _ALL_NAMES),
+    _spec("matcher.columnRegex", "Select columns whose name matches this Java expression.", ".*_NOTE"),
+    _spec("converter", "Choose how to change values. `regex` is the only way.", _TYPE),
     _spec(
         "converter.replaceRegex",
-        "Replace what this Java expression finds in the text of the columns.",
+        "Replace the matches of this Java expression in the text of the columns.",
         r"[\\r\\n]+",
     ),
     _spec(
-        "converter.replaceString", "Put this in place of what `converter.replaceRegex` finds, else nothing.", "CDATA[ ]"
+        "converter.replaceString",
+        "Replace each match of `converter.replaceRegex` with this text. Without it, ggfmt removes the match.",
+        "CDATA[ ]",
     ),
 )
 _REQUIRED = ("matcher", "matcher.columnRegex", "converter", "converter.replaceRegex")

@@ -36,15 +36,27 @@ def _key(name: str, doc: str, example: str) -> OptionSpec:
 
 # Keys that ggfmt reads from a handler file, and that are no option of a handler, of a format or of ggfmt.
 KEYS = (
-    _key("gg.handlerlist", "Name the handlers to run, divided by commas.", "text,json"),
+    _key("gg.handlerlist", "Name the handlers to run, separated by commas.", "text,json"),
     _key(
         "gg.schemareplaceregex",
-        "Replace what this Java regular expression finds in names of tables and columns.",
+        "Replace the matches of this Java regular expression in names of tables and columns.",
         "[$]",
     ),
-    _key("gg.schemareplacestring", "Put this in place of what `gg.schemareplaceregex` finds, else nothing.", "_"),
-    _key("gg.contentreplaceregex", "Replace what this Java regular expression finds in the text of columns.", "[0-9]+"),
-    _key("gg.contentreplacestring", "Put this in place of what `gg.contentreplaceregex` finds, else nothing.", "#"),
+    _key(
+        "gg.schemareplacestring",
+        "Replace each match of `gg.schemareplaceregex` with this text. Without it, ggfmt removes the match.",
+        "_",
+    ),
+    _key(
+        "gg.contentreplaceregex",
+        "Replace the matches of this Java regular expression in the text of columns.",
+        "[0-9]+",
+    ),
+    _key(
+        "gg.contentreplacestring",
+        "Replace each match of `gg.contentreplaceregex` with this text. Without it, ggfmt removes the match.",
+        "#",
+    ),
     LIST_SPEC,
     *(replace(spec, name=f"gg.transform.<name>.{spec.name}") for spec in TRANSFORM_SPECS),
 )
@@ -230,6 +242,12 @@ def _bean(name: str) -> str:
 
 
 def _outside(key: str) -> GoldenGateSymbol | None:
+    if key.lower() == "gg.target":
+        targets = goldengate_keys.listing(list(TARGETS))
+        return GoldenGateSymbol(
+            "With `gg.target`, GoldenGate creates the File Writer and its event handlers. ggfmt writes their files if "
+            f"`ggfmt.target.format` and `ggfmt.target.template` are set. Targets: {targets}."
+        )
     parts = _KEY.fullmatch(key)
     rest = parts[2] if parts else key
     below = _BELOW_FORMAT.fullmatch(rest)
@@ -262,6 +280,6 @@ def _outside(key: str) -> GoldenGateSymbol | None:
         else goldengate_keys.is_outside_scope(key) or handler_types.types_having(key)
     ):
         return GoldenGateSymbol(
-            f"GoldenGate has `{key}` for something that ggfmt does not do. It is accepted and ignored."
+            f"`{key}` is a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it."
         )
     return None

@@ -412,7 +412,9 @@ def _parse(source: DefinitionFile, written: WrittenMetadata | None) -> tuple[int
     elif is_defgen(source.text):
         return _DEFGEN, parse_defgen(source)
     source.problems.append(
-        Diagnostic("GG201", "no definitions are recognised", Span(source.path), f"give {KNOWN_FILES}")
+        Diagnostic(
+            "GG201", "the file has none of the known kinds of definitions", Span(source.path), f"give {KNOWN_FILES}"
+        )
     )
     return _JSON, []
 

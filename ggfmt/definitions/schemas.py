@@ -35,7 +35,7 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef
 _OP_TYPE_NAME = next(name for name, keyword in FIXED_NAMES.items() if keyword == OP_TYPE)
 _SHOWN_NAMES = 6
 _HELP = (
-    "give the handler file of whoever wrote the messages by `--input-config`; if all of them are columns, add "
+    "give the handler file that wrote the messages by `--input-config`; if all of these properties are columns, add "
     f'`"{METADATA_PROPERTY}": ""` to the schema'
 )
 

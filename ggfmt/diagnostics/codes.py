@@ -63,8 +63,8 @@ CODES_OF_COMPARISON: dict[str, Code] = {
     ),
     "GG582": error(
         "an unreadable file of rows",
-        "The file is damaged, or its format is not that of its name. Or it does not fit the options for CSV files. Or "
-        "its columns have other types than the other files of its table.",
+        "The file is damaged, or its name has the suffix of another format. Or it does not fit the options for CSV "
+        "files. Or its columns have other types than the other files of its table.",
     ),
     "GG583": error(
         "different rows",
@@ -77,7 +77,7 @@ CODES_OF_COMPARISON: dict[str, Code] = {
     ),
     "GG585": error(
         "columns on one side only",
-        "Only one of the two compared tables has the column. Columns are matched by name; if there is no equal name, "
+        "Only one of the two compared tables has the column. Columns are matched by name; if no name is equal, "
         "upper and lower case are ignored.",
     ),
     "GG586": warning(
@@ -445,7 +445,7 @@ _DECLARED: dict[str, Code] = {
         "A member of the record does not have the type that the format requires.",
     ),
     "GG309": error(
-        "an unrecognised input format",
+        "an unrecognized input format",
         "The first record fits no input format, or more than one. Name the format with `--input-format`.",
     ),
     "GG310": error(
@@ -646,7 +646,7 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG520": error(
         "an option for a Spark that already runs",
-        "The run uses a Spark that already runs: the session of its process, or the one that `spark-submit` started. "
+        "The run uses a Spark that already runs: the session of its process, or a session that `spark-submit` started. "
         "Its master, properties and Java are fixed; see `ggfmt docs spark`.",
     ),
     "GG521": error(

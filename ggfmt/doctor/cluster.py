@@ -154,7 +154,7 @@ def _wrong(report: ExecutorReport, own: str) -> list[Finding]:
     for directory in report.scratch:
         if directory.free is None:
             message = f"{where} cannot write to `{directory.path}`: {directory.problem}"
-            help = "set SPARK_LOCAL_DIRS of the workers to a directory that can be written and has room"
+            help = "set SPARK_LOCAL_DIRS of the workers to a writable directory with free space"
             findings.append((State.PROBLEM, message, help))
         elif directory.free < LITTLE_SPACE:
             message = f"{where} has {size_text(directory.free)} free in `{directory.path}`, which is little"

@@ -114,7 +114,7 @@ def check_kernels() -> Finding:
 def check_scratch() -> Finding:
     """Check the directory of temporary files, where a run and its Spark have their logs and sockets."""
     named = next((name for name in _NAMES_OF_SCRATCH if os.environ.get(name)), None)
-    help = "export TMPDIR with a directory that can be written and has room"
+    help = "set TMPDIR to a writable directory with free space"
     try:
         path = tempfile.gettempdir()
     except OSError as error:
@@ -129,7 +129,7 @@ def check_scratch() -> Finding:
 
 def check_cache() -> Finding:
     """Check the directory of the class archive; a run does not need it."""
-    help = "export XDG_CACHE_HOME with a directory that can be written; only the class archive needs it"
+    help = "set XDG_CACHE_HOME to a writable directory; only the class archive needs it"
     directory = cache_directory()
     if directory is None:
         message, facts = "this user has no home directory", dict.fromkeys(("path", "free_bytes"))
@@ -154,7 +154,7 @@ def _room(name: str, path: str, bad: State, help: str) -> Finding:
 
 # The class archive: whether there is one that fits, and how it is made.
 
-_ELSEWHERE = "export XDG_CACHE_HOME with a directory that can be written and has room"
+_ELSEWHERE = "set XDG_CACHE_HOME to a writable directory with free space"
 _LARGEST = 200_000_000
 _MAKES = "`ggfmt doctor --class-archive` makes one"
 
@@ -162,7 +162,7 @@ _MAKES = "`ggfmt doctor --class-archive` makes one"
 def find_archive(java: Java | None, home: Path | None) -> Finding:
     """Check the archive for this Java and the Spark at `home`; None stands for a missing one."""
     if java is None or home is None:
-        return _finding(State.OK, "not looked for: there is no Java or no Spark", status="unknown")
+        return _finding(State.OK, "not looked for: Java or Spark is missing", status="unknown")
     archive = class_archive(java, home)
     if archive is None:
         return _finding(State.OK, f"none: {_obstacle(java)[0]}", status="impossible")
@@ -173,7 +173,7 @@ def find_archive(java: Java | None, home: Path | None) -> Finding:
         message = f"an archive in `{archive.directory}` lacks a part, and Spark starts without it"
         return _finding(State.WARNING, message, f"{_MAKES} anew", "stale")
     if archive.others:
-        message = "there is one for another Java or another Spark only, and Spark starts without it"
+        message = "the existing one is for another Java or Spark, and Spark starts without it"
         help = f"{_MAKES} for these; remove what you do not need from `{archive.directory}`"
         return _finding(State.WARNING, message, help, "stale")
     return _finding(State.OK, "none; Spark starts without it", f"{_MAKES}, and Spark starts faster", "absent")
@@ -182,7 +182,7 @@ def find_archive(java: Java | None, home: Path | None) -> Finding:
 def make_archive(java: Java | None, home: Path | None) -> Finding:
     """Make the archive by a small job on a new Spark, replacing an earlier one; return its place and its size."""
     if java is None or home is None:
-        return _finding(State.PROBLEM, "not made: there is no Java or no Spark", status="unknown")
+        return _finding(State.PROBLEM, "not made: Java or Spark is missing", status="unknown")
     archive = class_archive(java, home)
     if archive is None:
         reason, help = _obstacle(java)

@@ -42,7 +42,7 @@ def _arrow_schema(schema: str | pa.Schema | StructType) -> pa.Schema:
         return from_ddl(schema)
     except DdlError as error:
         raise frame_error(
-            f"`schema` is no list of columns: {error}", "for example `seq bigint, after struct<ID: string>`"
+            f"`schema` is not a list of columns: {error}", "write a list such as `seq bigint, after struct<ID: string>`"
         ) from None
 
 

@@ -47,7 +47,7 @@ FILE_BITS = 40  # bits of `seq` for the place in a file
 _GROWTH = 4  # of batches, whose columns are many: each call of Arrow costs as much as the work for a thousand values
 _SHOWN = 40  # maximum characters of a value in an error
 
-_UNDEFINED_HELP = "leave `definitions` away, or set `discover` to true: then the data are looked through for more first"
+_UNDEFINED_HELP = "omit `definitions`, or set `discover` to true: ggfmt then searches the data for definitions first"
 
 
 @dataclass(frozen=True)
@@ -211,8 +211,8 @@ def _record_batch(placed: LocatedBatch, wanted: FrameProjection) -> pa.RecordBat
     table = placed.batch.table
     if wanted.table is not None and not set(table.column_names) <= set(wanted.table.column_names):
         new = next(name for name in table.column_names if name not in wanted.table.column_names)
-        reason = "the column is new since the frame was made"
-        raise Abend(Diagnostic("GG532", reason, Span(table=table.full_name, field=new), "make the frame again"))
+        reason = "the column appeared after the frame was created"
+        raise Abend(Diagnostic("GG532", reason, Span(table=table.full_name, field=new), "create the frame again"))
     columns = [_column(field, placed, wanted) for field in wanted.schema]
     return pa.RecordBatch.from_arrays(columns, schema=wanted.schema)
 
@@ -333,8 +333,8 @@ class LocatedBatch:
         shown = visible(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
         help = "give a schema in which the column is a `string`"
         if column == "op_ts":
-            help = "give a schema that has all columns but this one"
-        return Abend(Diagnostic("GG530", f"`{shown}` is no value of the type `{ddl_type(type)}`", place, help))
+            help = "give a schema without this column"
+        return Abend(Diagnostic("GG530", f"`{shown}` is not a value of the type `{ddl_type(type)}`", place, help))
 
 
 def _among_equals(numbers: pa.Int64Array) -> pa.Int64Array:

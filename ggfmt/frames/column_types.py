@@ -74,19 +74,19 @@ RULES: dict[Kind, KindRule] = {
     Kind.BOOLEAN: KindRule(lambda type: pa.bool_(), (("boolean", "`boolean`"),)),
     Kind.INTEGER: KindRule(
         _integer,
-        (("integer", "`bigint`"), ("integer of more than 18 digits, such as an unsigned bigint", "`decimal(P,0)`")),
+        (("integer", "`bigint`"), ("integer with more than 18 digits, such as an unsigned bigint", "`decimal(P,0)`")),
     ),
     Kind.DECIMAL: KindRule(
         _decimal,
         (
-            ("decimal of up to 38 digits", "`decimal(P,S)`"),
-            ("decimal of which the scale alone is known", "`decimal(38,S)`"),
-            ("decimal of more than 38 digits, or of unknown digits", "`string`"),
+            ("decimal with up to 38 digits", "`decimal(P,S)`"),
+            ("decimal with a known scale and an unknown precision", "`decimal(38,S)`"),
+            ("decimal with more than 38 digits, or with an unknown precision and scale", "`string`"),
         ),
     ),
-    Kind.NUMBER: KindRule(_text, (("Oracle's NUMBER, PostgreSQL's numeric without digits", "`string`"),)),
-    Kind.FLOAT: KindRule(lambda type: pa.float32(), (("float of 32 bits", "`float`"),)),
-    Kind.DOUBLE: KindRule(lambda type: pa.float64(), (("float of 64 bits", "`double`"),)),
+    Kind.NUMBER: KindRule(_text, (("Oracle's NUMBER, PostgreSQL's numeric without a precision", "`string`"),)),
+    Kind.FLOAT: KindRule(lambda type: pa.float32(), (("32-bit float", "`float`"),)),
+    Kind.DOUBLE: KindRule(lambda type: pa.float64(), (("64-bit float", "`double`"),)),
     Kind.DATE: KindRule(
         lambda type: LOCAL if type.timed else DAY,
         (("date", "`date`"), ("Oracle's DATE, which has a time of day", "`timestamp_ntz`")),
@@ -110,15 +110,15 @@ RULES: dict[Kind, KindRule] = {
     Kind.BINARY: KindRule(
         lambda type: BYTES if type.base64 else TEXT,
         (
-            ("bytes, where the source is known to write Base64 (or ggfmt makes it)", "`binary`"),
+            ("bytes, if the source is known to write Base64 (or ggfmt encodes them)", "`binary`"),
             ("bytes of other sources, such as GoldenGate's", "`string`"),
         ),
     ),
     Kind.STRING: KindRule(
         _text,
         (
-            ("array, where Debezium's schema says so", "`array<...>` of the type of its items"),
-            ("all others: texts, JSON, UUID, enums, bits, points", "`string`"),
+            ("array, if Debezium's schema defines it", "`array<...>` with the type of its items"),
+            ("all other columns: text, JSON, UUID, enums, bits, points", "`string`"),
         ),
     ),
 }

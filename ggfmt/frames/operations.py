@@ -239,7 +239,7 @@ def _wrong(heads: Mapping[str, pa.Array[Any]], columns: Mapping[str, pa.Array[An
     tokens = as_string_maps(heads["tokens"]) if "tokens" in heads else None
     if tokens is not None and tokens.items.null_count:
         rows = pc.list_parent_indices(list_array(tokens.offsets, tokens.items))
-        valueless = Diagnostic("GG308", "one of the `tokens` has no value")
+        valueless = Diagnostic("GG308", "a token in `tokens` has no value")
         wrong |= dict.fromkeys(non_null_values(rows.filter(tokens.items.is_null())), valueless)
     if "seq" in columns:
         wrong |= dict.fromkeys(non_null_values(pc.indices_nonzero(columns["seq"].is_null())), _lacks("seq"))
@@ -267,7 +267,7 @@ def _of_images(images: list[DecodedImage], table: TableDef) -> dict[int, Diagnos
             diagnostic = Diagnostic("GG308", f"`{name}` has the column twice", replace(place, field=column))
             wrong |= dict.fromkeys(rows, diagnostic)
         for column, rows in image.contradicting.items():
-            message = f"`{name}` has a value of the column, which `{MISSING[name]}` says is missing"
+            message = f"`{name}` has a value for the column, but `{MISSING[name]}` lists the column as missing"
             wrong |= dict.fromkeys(rows, Diagnostic("GG308", message, replace(place, field=column)))
     return wrong
 
@@ -275,14 +275,14 @@ def _of_images(images: list[DecodedImage], table: TableDef) -> dict[int, Diagnos
 def out_of_order(table: str, first: int, then: int, where: str = "") -> Diagnostic:
     """Return GG543 for rows of a table, or of all tables, that are not in order of `seq`."""
     message = f"the rows are not in the order of `seq`: {then} comes after {first}{where}"
-    help = "write `frame.orderBy('seq')`, or drop `seq` if the rows are in the order that is meant"
+    help = "sort with `frame.orderBy('seq')`, or drop `seq` if the rows are already in the right order"
     return Diagnostic("GG543", message, Span(table=table or None), help)
 
 
 def other_columns(table: TableDef, column: str) -> Diagnostic:
     """Return GG542 for a column that the first rows of a table do not have."""
-    message = "the rows of the table do not all have the same columns, and no definition says which there are"
-    help = "give the option `definitions`, or `columns` as `ggfmt.frames.write.columns_of(frame)` finds it"
+    message = "the rows of the table have different columns, and no definition lists the columns"
+    help = "set the option `definitions`, or set `columns` to the result of `ggfmt.frames.write.columns_of(frame)`"
     return Diagnostic("GG542", message, Span(table=table.full_name, field=column), help)
 
 
@@ -291,7 +291,7 @@ def with_key(table: TableDef, keys: Keys) -> TableDef:
     names = key_of(table.full_name, keys)
     found = table.with_keys(names) if names else table
     for lacking in found.not_in_key(names):
-        message = f"the option `keyColumns` names `{lacking}`, which is no column of the table"
+        message = f"the option `keyColumns` names `{lacking}`, which is not a column of the table"
         raise Abend(Diagnostic("GG541", message, Span(table=table.full_name), "name one of its columns"))
     return found
 

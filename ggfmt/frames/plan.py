@@ -84,7 +84,7 @@ def parse_request(options: Mapping[str, str]) -> Request:
     own = {name: given.pop(name.lower(), None) for name in OPTIONS}
     paths = ([own["path"]] if own["path"] else []) + (json.loads(own["paths"]) if own["paths"] else [])
     if not paths:
-        raise frame_error("there is nothing to read", "give a file or a directory to `load`")
+        raise frame_error("no input path is set", "pass a file or a directory to `load`")
     return Request(
         tuple(paths),
         own["inputFormat"] or "auto",
@@ -158,7 +158,7 @@ def make_scan(request: Request) -> Scan:
     )
     files = wanted.list()
     if request.input_format == "auto" and not files:
-        raise frame_error("there is no file yet that shows the format", "give `inputFormat`")
+        raise frame_error("no file exists yet, so ggfmt cannot detect the format", "set `inputFormat`")
     input_format = detect_format(files)[0] if request.input_format == "auto" else request.input_format
     source = source_of(input_format, request.options)
     definitions = load_definitions(request.definitions, source)
@@ -187,8 +187,11 @@ def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
     given = {}
     for name, value in options.items():
         if name.lower() not in names:
-            help = suggestion(name, [*OPTIONS, *names.values()]) or f"`ggfmt options {input_format}` lists properties"
-            raise frame_error(f"`{name}` is no option of a frame, and no property of `{input_format}`", help)
+            help = (
+                suggestion(name, [*OPTIONS, *names.values()])
+                or f"to list the properties, run `ggfmt options {input_format}`"
+            )
+            raise frame_error(f"`{name}` is not an option of a frame, and not a property of `{input_format}`", help)
         given[names[name.lower()]] = value
     return with_defaults(replace(DEFAULT_SETTINGS, given=given), input_format)
 
@@ -209,8 +212,8 @@ def table_of(job: ReadJob, name: str) -> TableDef:
     known = [table for table in found if table.full_name == name]
     if not known:
         names = {table.full_name for table in (*job.catalog.tables(), *found)}
-        help = suggestion(name, names) or (f"there are {_listed(sorted(names)[:_MAX_NAMED])}" if names else None)
-        raise frame_error(f"there is no table `{name}`", help)
+        help = suggestion(name, names) or (f"the tables are {_listed(sorted(names)[:_MAX_NAMED])}" if names else None)
+        raise frame_error(f"table `{name}` not found", help)
     return merge_tables(known)
 
 
@@ -250,7 +253,7 @@ def schema_from_spark(schema_json: Mapping[str, Any]) -> pa.Schema:
     try:
         return from_spark(schema_json)
     except KeyError as error:
-        raise frame_error(f"no column of a frame can be `{error.args[0]}`", _types()) from None
+        raise frame_error(f"a column of a frame cannot be `{error.args[0]}`", _types()) from None
 
 
 def narrow_projection(wanted: FrameProjection, schema: pa.Schema) -> FrameProjection:
@@ -260,7 +263,7 @@ def narrow_projection(wanted: FrameProjection, schema: pa.Schema) -> FrameProjec
     for asked in schema:
         place = wanted.schema.get_field_index(asked.name)
         if place < 0:
-            help = suggestion(asked.name, wanted.schema.names) or f"there are {_listed(wanted.schema.names)}"
+            help = suggestion(asked.name, wanted.schema.names) or f"the columns are {_listed(wanted.schema.names)}"
             raise frame_error(f"the frame has no column `{asked.name}`", help)
         had = wanted.schema.field(place).type
         if asked.name in IMAGES and pa.types.is_struct(had) and pa.types.is_struct(asked.type):
@@ -268,7 +271,7 @@ def narrow_projection(wanted: FrameProjection, schema: pa.Schema) -> FrameProjec
         elif asked.type != had:
             message = f"the column `{asked.name}` is `{ddl_type(had)}`, and cannot be `{ddl_type(asked.type)}`"
             raise frame_error(
-                message, "structs are for frames of one table: give `table`" if asked.name in IMAGES else None
+                message, "set `table`: only the frame of one table can have structs" if asked.name in IMAGES else None
             )
     return replace(wanted, schema=schema)
 
@@ -277,14 +280,14 @@ def _check_struct(asked: pa.Field[Any], had: pa.StructType) -> None:
     names = [column.name for column in had]
     for column in asked.type:
         if column.name not in names:
-            help = suggestion(column.name, names) or f"there are {_listed(names)}"
+            help = suggestion(column.name, names) or f"the columns are {_listed(names)}"
             raise frame_error(f"`{asked.name}` has no column `{column.name}`", help)
         if not is_value_type(column.type):
             raise frame_error(f"`{asked.name}.{column.name}` cannot be `{ddl_type(column.type)}`", _types())
 
 
 def _types() -> str:
-    return f"a value of a table is {listed_types()}"
+    return f"use one of these types: {listed_types()}"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -113,7 +113,9 @@ class _DdlParser:
 
     def _need(self, token: str) -> None:
         if not self._skip(token):
-            raise DdlError(f"it lacks `{token}`" + (f" before `{self._tokens[-1]}`" if self._tokens else " at the end"))
+            raise DdlError(
+                f"`{token}` is missing" + (f" before `{self._tokens[-1]}`" if self._tokens else " at the end")
+            )
 
     def fields(self, end: str = "") -> list[pa.Field[Any]]:
         """Return the fields up to the end of the text, or to a token."""
@@ -138,7 +140,7 @@ class _DdlParser:
         if name not in _NESTED:
             found = named_type(name)
             if found is None:
-                raise DdlError(f"it has `{name}` where a type should be" if name else "a type is missing at its end")
+                raise DdlError(f"it has `{name}` where a type should be" if name else "a type is missing at the end")
             return found
         self._need("<")
         if name == "struct":
@@ -182,7 +184,7 @@ def quoted(name: str) -> str:
 # The shape of a frame to write.
 
 _REQUIRED = ("table", "op_type", "op_ts", *IMAGES)
-_HELP = "`ggfmt docs dataframes` has the columns of both shapes"
+_HELP = "see the columns of both shapes in `ggfmt docs dataframes`"
 
 
 @dataclass(frozen=True)
@@ -237,7 +239,7 @@ def _problems(schema: pa.Schema) -> Iterator[Diagnostic]:
     for name in dict.fromkeys(schema.names):
         if name not in legal:
             near = suggestion(name, legal - set(schema.names))
-            help = near or f"leave it out, as by `frame.drop({name!r})`"
+            help = near or f"drop it, as with `frame.drop({name!r})`"
             yield _misshaped(f"the frame has a column `{name}`, which operations do not have", help)
         elif schema.names.count(name) > 1:
             yield _misshaped(f"the frame has the column `{name}` twice")
@@ -255,7 +257,7 @@ def _problems(schema: pa.Schema) -> Iterator[Diagnostic]:
         if name in schema.names:
             yield from _of_type(schema.field(name), NAMES)
         else:
-            help = f"if no column is ever missing, add it as `lit(None).cast('array<string>').alias({name!r})`"
+            help = f"if columns are never missing, add it as `lit(None).cast('array<string>').alias({name!r})`"
             yield _misshaped(f"the frame has no column `{name}`", help)
     if len({field.name for field in fields}) < len(fields):
         yield _misshaped("two fields of `after` have the same name")

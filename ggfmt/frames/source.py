@@ -54,7 +54,7 @@ def _verify_plan(option: str, key: bytes) -> Plan:
     size = len(hmac.digest(key, b"", _SIGNATURE))
     data = signature_and_data[size:]
     if not key or not hmac.compare_digest(signature_and_data[:size], hmac.digest(key, data, _SIGNATURE)):
-        raise frame_error(f"`{_PLAN}` is not for options of your own", "read with `ggfmt.read`, or leave it away")
+        raise frame_error(f"the option `{_PLAN}` is internal to ggfmt", "read with `ggfmt.read`, or remove the option")
     plan = pickle.loads(zlib.decompress(data))
     assert isinstance(plan, Plan)
     return plan

@@ -46,6 +46,6 @@ def _arrow(type: DataType, column: str) -> pa.DataType:
     name = type.simpleString()
     name = "string" if name.startswith(("string", "varchar", "char")) else name  # with a collation or a length
     if name not in _ARROW:
-        message = f"the column `{column}` is of the type {name}, which no operation has"
+        message = f"the column `{column}` has the type {name}, which operations cannot have"
         raise UsageError(Diagnostic("GG540", message, help="cast it to a text"))
     return _ARROW[name]

@@ -51,7 +51,7 @@ log = logging.getLogger("ggfmt")
 
 END_BYTES = 4 << 10  # bytes at each end of the read part, for its checksum
 _TAIL_BYTES = 1 << 20  # the last line end is searched in these bytes first, and then in more
-_CHANGED_HELP = "start the stream again with a new checkpoint, or put the file back; files may only grow, line by line"
+_CHANGED_HELP = "restore the file, or start the stream again with a new checkpoint; files may only grow, line by line"
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,9 @@ def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> In
     by_inode = [file for file in files if file.inode is not None and file.inode == known.inode]
     for file in (*by_inode, *files):
         if file.location.address != path and is_other(file, known) is None:
-            log.info("`%s` has become `%s`: the stream reads it there", visible(path), visible(file.shown))
+            log.info(
+                "`%s` was renamed to `%s`; the stream continues with the new name", visible(path), visible(file.shown)
+            )
             return replace(file, shown=path)
     file = stat_input(path)
     check(file, known)
@@ -209,7 +211,7 @@ def is_other(file: InputFile, known: FileProgress) -> str | None:
     if known.closed and file.size != known.end:
         return f"the file was complete with {known.end} bytes when the stream read it, and has {file.size} now"
     if digest(file, known.end) != known.digest:
-        return "the file has other bytes than when the stream read it: another one took its place"
+        return "the file has other bytes than when the stream read it: another file replaced it"
     return None
 
 
@@ -225,7 +227,7 @@ def stat_input(path: str) -> InputFile:
     try:
         return stat_file(Location.of(path), path)
     except FileNotFoundError:
-        problem = "the file is gone before the stream has read it completely"
+        problem = "the file was removed before the stream had read it completely"
         raise Abend(Diagnostic("GG533", problem, Span(file=path), _CHANGED_HELP)) from None
     except (OSError, pa.ArrowException) as error:
         raise Abend(unreadable(path, error)) from None
@@ -276,7 +278,9 @@ class FrameStream(DataSourceStreamReader):
     def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
         """Return the offset of everything that can be read now."""
         if start is None:
-            raise frame_error("this Spark cannot read a stream of ggfmt", f"streams need Spark {STREAMS.need} or later")
+            raise frame_error(
+                "this version of Spark cannot read a stream of ggfmt", f"use Spark {STREAMS.need} or later"
+            )
         end = self._growth.poll(self._listed(), _files(start))
         ranges = self._ranges(start, end)
         tables = _tables(start)
@@ -354,7 +358,10 @@ class _Ranges:
         return [split.size for split in self.all]
 
     def read_whole(self, crossed: Collection[int]) -> None:
-        raise frame_error("a stream reads records of one line", "read a file of other records when it is complete")
+        raise frame_error(
+            "a stream can only read records of one line",
+            "read a file with longer records as a batch, when the file is complete",
+        )
 
 
 def _offset(files: Mapping[str, FileProgress], tables: Mapping[str, TableDef]) -> Offset:

@@ -54,16 +54,16 @@ log = logging.getLogger("ggfmt")
 FRAME = "dataframe"  # the input format in a manifest
 
 OPTIONS = {
-    "path": "the output directory; without it, each handler's `rootFilePath`",
+    "path": "the output directory; default: `rootFilePath` of each handler",
     "config": "handler files, separated by commas",
-    "settings": "properties, a line each, as a handler file has them; they come after those of `config`",
-    "handlers": "the names of the handlers to write for, separated by commas; all without it",
+    "settings": "properties, one per line, as in a handler file; they follow the properties of `config`",
+    "handlers": "the names of the handlers to write for, separated by commas; default: all",
     "definitions": "files and directories of table definitions, separated by commas",
-    "columns": 'tables with the names of their columns, in JSON: `{"GG.T": ["ID", "NAME"]}`',
+    "columns": 'tables with the names of their columns, as JSON: `{"GG.T": ["ID", "NAME"]}`',
     "keyColumns": "the primary keys of tables without a definition: `ID` for all, or `S.ORDERS=ID;S.LINES=ID,LINE`",
-    "mode": "`error`, `append` or `overwrite`, as `ggfmt run --mode` has them",
+    "mode": "`error`, `append` or `overwrite`, as for `ggfmt run --mode`",
     "onReject": "`abend` (the default) or `quarantine`",
-    "strictFidelity": "`true` to stop where a handler cannot show a value as it is",
+    "strictFidelity": "`true` to stop if a handler cannot show a value as it is",
     "currentTimestamp": "one `current_ts` for all messages, such as `2015-09-18T13:39:35.447000`",
 }
 
@@ -88,7 +88,7 @@ class WriteOptions:
         for name in options:
             if name.lower() not in spelled:
                 help = suggestion(name, OPTIONS) or f"options are {', '.join(f'`{known}`' for known in OPTIONS)}"
-                raise UsageError(Diagnostic("GG541", f"`{name}` is no option of writing", help=help))
+                raise UsageError(Diagnostic("GG541", f"`{name}` is not an option of a write", help=help))
         given = {spelled[name.lower()]: value for name, value in options.items()}
         lines = given.get("settings", "").splitlines()
         configuration = read_configuration(_listed(given, "config"), lines, _listed(given, "handlers"))
@@ -123,8 +123,14 @@ def _mode(asked: str | None, overwrite: bool) -> str:
     if mode not in MODES:
         raise _illegal("mode", mode, MODES)
     if (mode == "overwrite") != overwrite:
-        message = f"the option `mode` is `{mode}`, and the frame's writer has `.mode({saves!r})`"
-        raise UsageError(Diagnostic("GG541", message, help="`.mode('append')` goes with `error` and with `append`"))
+        message = f"the option `mode` is `{mode}`, but the frame's writer has `.mode({saves!r})`"
+        raise UsageError(
+            Diagnostic(
+                "GG541",
+                message,
+                help="use `.mode('append')` for `error` and `append`, and `.mode('overwrite')` for `overwrite`",
+            )
+        )
     return mode
 
 
@@ -162,7 +168,9 @@ def _columns(text: str | None, keys: Keys) -> dict[str, TableDef]:
     except ValueError:
         raise UsageError(Diagnostic("GG541", "the option `columns` is not JSON", help=help)) from None
     if not isinstance(document, dict) or not all(map(_are_names, document.values())):
-        raise UsageError(Diagnostic("GG541", "the option `columns` has something else than names", help=help))
+        raise UsageError(
+            Diagnostic("GG541", "the option `columns` has values that are not lists of distinct names", help=help)
+        )
     return {table: with_key(TableDef(table, tuple(map(Column, names))), keys) for table, names in document.items()}
 
 

@@ -179,7 +179,7 @@ def unsupported_error(
 
 def pattern_error(what: str) -> InvalidValueError:
     return InvalidValueError(
-        f"is no Java pattern: {what}", "correct it; a backslash is written `\\\\` in a handler file"
+        f"is not a Java pattern: {what}", "correct it; a backslash is written `\\\\` in a handler file"
     )
 
 
@@ -245,12 +245,12 @@ class PatternCursor:
                 low = self.match(r"\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}")
                 code = 0x10000 + (code - 0xD800) * 0x400 + int(low[2:], 16) - 0xDC00 if low else code
             if code > sys.maxunicode or 0xD800 <= code < 0xE000:
-                raise pattern_error(f"`\\{char}{match}` is no character")
+                raise pattern_error(f"`\\{char}{match}` is not a character")
             return code
         if char in _ESCAPE_NAMES:
             raise unsupported_error(f"`\\{char}` ({_ESCAPE_NAMES[char]})")
         if char.isascii() and char.isalnum():
-            raise pattern_error(f"`\\{char}` is no escape here")
+            raise pattern_error(f"`\\{char}` is not an escape here")
         return ord(char)
 
     def _property(self) -> CodePoints:
@@ -533,7 +533,7 @@ class _Parser(PatternCursor):
             )
         if not part.low and high not in (0, 1):
             raise unsupported_error(
-                f"`{quantifier}` after what may match nothing", "Java and Python repeat differently"
+                f"`{quantifier}` after an expression that can be empty", "Java and Python repeat differently"
             )
         mode = self.match("[?+]") or ""
         if mode == "+":
@@ -628,7 +628,7 @@ class _Parser(PatternCursor):
                 names = {"u": "case of Unicode", "U": "classes of Unicode", "x": "comments", "c": "equivalence"}
                 raise unsupported_error(f"the flag `(?{char})` ({names[char]})", "is not supported")
             else:
-                raise pattern_error(f"`{char}` is no flag")
+                raise pattern_error(f"`{char}` is not a flag")
         return char == ":"
 
     # Escapes

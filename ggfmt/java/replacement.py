@@ -21,7 +21,9 @@ def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
     while at < len(text):
         if text[at] == "\\":
             if at + 1 == len(text):
-                raise InvalidValueError("is no Java replacement: it ends with `\\`", "write `\\\\\\\\` for a backslash")
+                raise InvalidValueError(
+                    "is not a Java replacement: it ends with `\\`", "write `\\\\\\\\` for a backslash"
+                )
             pieces.append(text[at + 1])
             at += 2
             continue
@@ -32,7 +34,7 @@ def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
         match = re.compile(r"\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})").match(text, at)
         help = "write `\\\\$` for a dollar sign"
         if match is None:
-            raise InvalidValueError("is no Java replacement: `$` is not followed by a group", help)
+            raise InvalidValueError("is not a Java replacement: `$` is not followed by a group", help)
         at = match.end()
         if match[2] is not None:
             if match[2] not in names:

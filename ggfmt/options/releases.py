@@ -16,7 +16,7 @@ class Metadata(str, Enum):
 
     FIXED = "metadata fields are fixed, and some can be switched off"
     UNKNOWN = "the metadata without a `metaColumnsTemplate` are unknown: ggfmt asks for a template"
-    TEMPLATE = "the only metadata fields are those of a `metaColumnsTemplate`"
+    TEMPLATE = "the only metadata fields are the fields of a `metaColumnsTemplate`"
 
 
 @dataclass(frozen=True)

@@ -447,7 +447,7 @@ def _by_table(keyword: str, text: str) -> tuple[tuple[str, str], ...]:
     for part in text.split(","):
         table, equals, value = map(trim, part.partition("="))
         if not table or not equals:
-            message = f"has `{visible(trim(part))}` in a `${{{keyword}[]}}`, which is no table with a value"
+            message = f"has `{visible(trim(part))}` in `${{{keyword}[]}}`, not `TABLE=VALUE`"
             raise InvalidValueError(message, _EXAMPLES[keyword])
         pairs.append((table, value))
     twice = next((table for table, _ in pairs if [other for other, _ in pairs].count(table) > 1), None)

@@ -36,6 +36,7 @@ from ggfmt.reading.recognition import PlannedInput
 
 log = logging.getLogger("ggfmt")
 
+PAGE = "checkpoints"  # the topic of the documents
 DOCUMENT = f"{METADATA_DIRECTORY}/checkpoint.json"
 SEGMENTS = f"{METADATA_DIRECTORY}/inputs"
 MAX_SEGMENTS = 64  # before small ones are put together
@@ -53,7 +54,17 @@ _COARSE_NANOSECONDS = 2_000_000_000  # some file systems record time to two seco
 UNMEASURED: Ends = (-1, "")
 _MAX_CANDIDATES = 64  # records of other content that begin alike, for each beginning; one is enough for an error
 
+_REJECTED = (
+    "the checkpoint counts files with rejected records as read, and no later run reads them again. Put the corrected "
+    "records into a new file: see `ggfmt docs handle-bad-records`"
+)
+
 Look = Callable[[InputFile], "Content | Diagnostic"]
+
+
+def warn_rejected_files_are_done() -> None:
+    """Log what a checkpoint means for records that a committed run has set aside."""
+    log.warning(_REJECTED)
 
 
 class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
@@ -318,7 +329,7 @@ class _Judge:
             return Verdict(content=item.content)
         there = self._taken[seen.read][0]
         message = f"the input is a copy of `{there}`, which a committed run has read"
-        return Verdict(problem=Diagnostic("GG310", message, Span(file=item.file.shown), _COPY_HELP))
+        return Verdict(problem=Diagnostic("GG310", message, Span(file=item.file.shown), _COPY_HELP, topic=PAGE))
 
     def _problem(self, item: Doubtful, candidates: Sequence[ProcessedInput]) -> Diagnostic | None:
         """Why a file that no run has read in this form must not be read; None for a new one."""
@@ -398,10 +409,10 @@ def _changed(file: InputFile, seen: ProcessedInput, path: str, what: str, help: 
     name = "" if seen.path == path else f" as `{seen.path}`"
     if what == "may be a copy":
         message = f"the input starts with data that a committed run has read{name}: it may be a copy"
-        return Diagnostic("GG310", message, Span(file=file.shown), _COPY_HELP)
+        return Diagnostic("GG310", message, Span(file=file.shown), _COPY_HELP, topic=PAGE)
     sizes = f"{seen.size} bytes then, {file.size} bytes now"
     message = f"the input {what} since a committed run read it{name}: {sizes}"
-    return Diagnostic("GG310", message, Span(file=file.shown), help)
+    return Diagnostic("GG310", message, Span(file=file.shown), help, topic=PAGE)
 
 
 _ALL_THE_SAME = (
@@ -413,7 +424,7 @@ _GROWN_HELP = (
     "that grow"
 )
 _CHANGED_HELP = f"restore the file as it was read; put added data into a separate file; {_ALL_THE_SAME}"
-_COPY_HELP = f"keep one of the two in the input; {_ALL_THE_SAME}"
+_COPY_HELP = f"keep only one of the two files in the input; {_ALL_THE_SAME}"
 
 
 class OutputTarget(Protocol):
@@ -446,8 +457,8 @@ class InputSelection:
         """Why no file is left to read."""
         done, left = (counted(number, "input file") for number in (self.done, self.left))
         reasons = [f"{done} {_have(self.done)} been read by earlier runs"] if self.done else []
-        reasons += [f"{left} {_have(self.left)} to wait for a later one"] if self.left else []
-        return ", ".join(reasons) or "there is no input file"
+        reasons += [f"{left} left for a later run"] if self.left else []
+        return ", ".join(reasons) or "no input files"
 
 
 def _have(number: int) -> str:
@@ -464,8 +475,10 @@ def open_checkpoint(
     """Open the checkpoint of a run. UsageError GG513 for options that exclude each other."""
     if directory is None:
         if settle is not None:
-            message = "`--settle` needs `--checkpoint`: without one, no later run knows what was left for it"
-            raise UsageError(Diagnostic("GG513", message, help="give a directory to `--checkpoint`"))
+            message = (
+                "`--settle` needs `--checkpoint`: without a checkpoint, no later run reads the files that were left"
+            )
+            raise UsageError(Diagnostic("GG513", message, help="pass a directory to `--checkpoint`"))
         return None
     try:
         checkpoint = Checkpoint(Location.of(directory), selection)
@@ -473,12 +486,15 @@ def open_checkpoint(
         message = f"the checkpoint cannot be opened: {without_credentials(str(error))}"
         raise UsageError(Diagnostic("GG513", message, Span(file=directory), getattr(error, "help", None))) from None
     if mode == "overwrite":
-        message = "`--mode overwrite` takes away what the checkpoint remembers"
-        help = "leave out `--mode`, or `--checkpoint`; to begin again, remove the output and the checkpoint"
+        message = (
+            "`--mode overwrite` and `--checkpoint` exclude each other: overwriting deletes output that the "
+            "checkpoint lists as done"
+        )
+        help = "remove one of the options; to start again, delete the output and the checkpoint"
         raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), help))
     if checkpoint.root.canonical in {output.root.canonical for output in outputs}:
         message = "the checkpoint cannot be the output directory"
-        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), "give another directory"))
+        raise UsageError(Diagnostic("GG513", message, Span(file=checkpoint.root.shown), "choose another directory"))
     return checkpoint
 
 
@@ -506,24 +522,24 @@ class Checkpoint(Participant):
         if document is None:
             return mode
         if document.get("version") not in _READABLE:
-            raise damaged(self.store, DOCUMENT, "is of another version of ggfmt, or damaged")
+            raise damaged(self.store, DOCUMENT, "is from another version of ggfmt, or damaged")
         if document.get("outputs") != _outputs(targets):
             theirs = "; ".join(f"`{root}` by {_listed(names)}" for root, names in document["outputs"].items())
-            message = f"the checkpoint is of other output: {theirs}"
-            help = "give the same output and handlers as before, or another directory to `--checkpoint`"
+            message = f"the checkpoint belongs to other output: {theirs}"
+            help = "use the same output and handlers as before, or another directory for `--checkpoint`"
             raise self._refused(message, help)
         if document.get(_SELECTION, {}) != _patterns(self._selection):
             before = document.get(_SELECTION, {})
             shown = " ".join(f"{option} '{pattern}'" for option in before for pattern in before[option])
-            message = f"the checkpoint is of another selection of tables: {shown or 'all tables'}"
-            help = "give the same `--table` and `--exclude` as before, or other directories for output and checkpoint"
+            message = f"the checkpoint belongs to another selection of tables: {shown or 'all tables'}"
+            help = "use the same `--table` and `--exclude` as before, or other directories for output and checkpoint"
             raise self._refused(message, help)
         for output in outputs:
             if not output.store.exists(run_file(document["run"])):
                 root, run = output.root.canonical, document["run"]
-                message = f"`{root}` has no record of run {run}, which the checkpoint knows of"
+                message = f"`{root}` has no record of run {run}, which the checkpoint lists"
                 help = (
-                    "bring the output back with its `_ggfmt`; or to read all inputs again, give another directory to "
+                    "restore the output with its `_ggfmt`; or, to read all inputs again, use another directory for "
                     "`--checkpoint`"
                 )
                 raise self._refused(message, help)
@@ -555,10 +571,10 @@ class Checkpoint(Participant):
         settled, waiting = _settled(new, settle)
         if waiting:
             first = waiting[0]
-            when = f"which was written to less than {settle:g} seconds ago"
+            when = f"which was modified less than {settle:g} seconds ago"
             if first.modified is not None and first.modified > time.time_ns():
-                when = "whose time of modification is still to come"
-            message = "left for a later run: %s, from `%s` on, %s"
+                when = "whose modification time is in the future"
+            message = "left for a later run: %s, starting with `%s`, %s"
             log.info(message, counted(len(waiting), "input file"), visible(first.shown), when)
         chosen = InputSelection(settled, len(files) - len(new), len(waiting))
         if settled and chosen.done:
@@ -573,9 +589,9 @@ class Checkpoint(Participant):
         if len(found) != len(records):
             have = {id(verdict.record) for verdict in verdicts if verdict.done}
             lost = next((record for record in records if id(record) not in have), records[0])
-            message = "an earlier run was cut off after it had read this file, and it is not among the inputs any more"
-            help = "bring the file back, and run again: the run ends what the earlier one began"
-            raise UsageError(Diagnostic("GG310", message, Span(file=lost.path), help))
+            message = "an interrupted run had read this file, which is no longer among the inputs"
+            help = "restore the file, and run again: the new run then finishes the interrupted run"
+            raise UsageError(Diagnostic("GG310", message, Span(file=lost.path), help, topic=PAGE))
         return found
 
     def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> CommitPart:
@@ -608,7 +624,7 @@ class Checkpoint(Participant):
         try:
             commit(run, [self._part(run, {**document, "version": max(_VERSION, document["version"])}, self._renewed)])
         except (Abend, *FAILURES) as error:
-            message = "%s: new names and times of files were not recorded, so that the next run opens them again: %s"
+            message = "%s: new names and times of files were not recorded, so the next run opens the files again: %s"
             log.warning(message, visible(self.root.shown), visible(str(error)))
 
     def _part(self, run: str, document: dict[str, object], seen: Sequence[ProcessedInput]) -> CommitPart:
@@ -725,7 +741,10 @@ def _warn_late_files(every: Sequence[tuple[InputFile, object, bool]]) -> None:
     last = {file.argument: number for number, (file, done, by_path) in enumerate(every) if done and by_path}
     late = [file for number, (file, done, _) in enumerate(every) if not done and number < last.get(file.argument, -1)]
     if late:
-        message = "%s in order before others that earlier runs have read, the first is `%s`: their operations follow"
+        message = (
+            "%s sorted before files of earlier runs, first: `%s`; the operations come out late. Use file names that "
+            "sort by time"
+        )
         log.warning(message, counted(len(late), "new input file"), visible(late[0].shown))
 
 
@@ -738,7 +757,7 @@ def _warn_equal_files(seen: Sequence[ProcessedInput], inputs: Sequence[PlannedIn
         if before is not item and not record.is_idle:
             equal.append((before, item))
     if equal:
-        message = "%s with the same content as another one: ggfmt reads all of them; the first is `%s`, a copy of `%s`"
+        message = "%s with the same content as another file, first: `%s`, a copy of `%s`; ggfmt reads all of them"
         before, item = equal[0]
         number = counted(len(equal), "new input file")
         log.warning(message, number, visible(item.file.shown), visible(before.file.shown))

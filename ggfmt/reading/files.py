@@ -79,7 +79,7 @@ class _MultiMemberStream(io.RawIOBase):
             elif self._member.needs_input:
                 self._input = self._stored.read(_READ_BYTES)
                 if not self._input:
-                    raise OSError("the compressed data are cut off")
+                    raise OSError("the compressed data is truncated")
             try:
                 data = self._member.decompress(self._input, len(buffer))
             except (OSError, EOFError, lzma.LZMAError) as error:
@@ -106,7 +106,7 @@ class Bzip2(_MultiMemberStream):
         return bz2.BZ2Decompressor()
 
     def _damaged(self, error: Exception) -> str:
-        return f"bzip2 data are damaged, or followed by something else: {error}"
+        return f"the bzip2 data is damaged, or followed by other data: {error}"
 
 
 class Xz(_MultiMemberStream):
@@ -120,8 +120,8 @@ class Xz(_MultiMemberStream):
     def _damaged(self, error: Exception) -> str:
         if "memory" in str(error).lower():
             limit = f"{MAX_MEMORY_BYTES / 1e6:.0f} MB"
-            return f"xz data need more than {limit} of memory: pack them with `xz -9` or less"
-        return f"xz data are damaged, or followed by something else: {error}"
+            return f"the xz data needs more than {limit} of memory: compress it with `xz -9` or less"
+        return f"the xz data is damaged, or followed by other data: {error}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def defect(error: Exception, place: Span) -> Diagnostic:
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     where = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in reversed(frames))
     message = f"the records from here on cannot be read: {type(error).__name__} in {where}"
-    return Diagnostic("GG512", message, place, "this is a defect of ggfmt: please report it, with the record")
+    return Diagnostic("GG512", message, place, "report this defect of ggfmt, with the record")
 
 
 class InputChangedError(OSError):
@@ -182,8 +182,8 @@ class InputChangedError(OSError):
 
 
 _CHANGED_HELP = (
-    "run again when nothing writes to it any more, or on a copy; with `--checkpoint`, `--settle` leaves files that "
-    "grow for a later run"
+    "run again when no program writes to the file any more, or use a copy; with `--checkpoint`, `--settle` leaves "
+    "growing files for a later run"
 )
 
 
@@ -248,9 +248,9 @@ def check_unchanged(file: InputFile) -> None:
     same_view = now.device is not None and now.device == file.device
     if not has_same_mtime(now, file.modified, same_view):
         then, later = (_time(moment or 0) for moment in (file.modified, now.modified))
-        raise InputChangedError(f"the input changed while it was read: it was written to at {then}, and at {later}")
+        raise InputChangedError(f"the input changed while it was read: it was modified at {then}, and again at {later}")
     if same_view and now.inode != file.inode and not is_renumbered(now.device):
-        message = f"another file took the place of the input while it was read: inode {file.inode}, now {now.inode}"
+        message = f"another file replaced the input while it was read: inode {file.inode}, now {now.inode}"
         raise InputChangedError(message)
 
 

@@ -101,19 +101,21 @@ class CommittedOutput:
         others = [name for name in names if name not in listed and name not in contents.schemas]
         if contents.is_of_rows and (listed or whole):
             message = f"`{shown}` holds rows of `ggfmt consolidate`, not changes"
-            raise StoreError(message, "name the changes that they were made of; `ggfmt compare` reads rows")
+            raise StoreError(
+                message, "name the change files that the rows come from; to compare rows, use `ggfmt compare`"
+            )
         if whole and not growing:
             _check_whole(store, contents, names, others)
         for name, entry in listed.items():
             size = files[names[name]].size
             if entry.size is not None and size != entry.size:
-                message = f"`{store.shown(name)}` has {size:,} bytes, and {entry.size:,} by its manifest"
-                raise DiffersError(message, "bring the file back; `ggfmt verify` checks the others too")
+                message = f"`{store.shown(name)}` has {size:,} bytes, but its manifest lists {entry.size:,}"
+                raise DiffersError(message, "restore the file; to check the other files too, use `ggfmt verify`")
         _check_one_handler(self.root, listed.values())
         self._log_selection(shown, contents, listed, sum(name in contents.schemas for name in names))
         if whole:
             if others:
-                message = "left for later, as no manifest of `%s` lists them yet: %s, such as `%s`"
+                message = "left for later, because no manifest of `%s` lists them yet: %s, for example `%s`"
                 log.info(message, visible(shown), counted(len(others), "file"), visible(others[0]))
         elif others:  # whose place among the others is unknown
             return [place for name, place in names.items() if name not in contents.schemas]
@@ -136,7 +138,7 @@ class CommittedOutput:
             log.info(message, visible(shown), counted(len(listed), "file"), visible(handler))
         if left:
             level = logging.WARNING if rejects else logging.INFO
-            log.log(level, "left out, of the output `%s`: %s", visible(shown), " and ".join(left))
+            log.log(level, "skipped in the output `%s`: %s", visible(shown), " and ".join(left))
 
 
 def output_at(path: str) -> CommittedOutput | None:
@@ -179,15 +181,15 @@ def _check_whole(store: Store, contents: _Contents, names: Mapping[str, int], ot
         message = f"no manifest of the output lists `{store.shown(others[0])}`"
         if len(others) > 1:
             message += f" and {counted(len(others) - 1, 'other file')}"
-        help = f"name what is to be read: {handlers}, or the other files; or move them out of the output"
+        help = f"name the input: {handlers}, or the other files; or move the other files out of the output"
         raise DiffersError(message, help)
     missing = [name for name in contents.messages if name not in names]
     if missing:
-        message = f"`{store.shown(missing[0])}` is not there"
+        message = f"the output lacks `{store.shown(missing[0])}`"
         if len(missing) > 1:
-            message += f", nor {'is' if len(missing) == 2 else 'are'} {counted(len(missing) - 1, 'other file')}"
-        help = f"bring it back; to read the files that are there, name {handlers}"
-        raise DiffersError(f"{message}, which the manifests of the output list", help)
+            message += f" and {counted(len(missing) - 1, 'other file')}"
+        help = f"restore the missing files; to read only the existing files, name {handlers}"
+        raise DiffersError(f"{message}, which its manifests list", help)
 
 
 def _check_one_handler(root: Location, listed: Collection[_Entry]) -> None:
@@ -196,7 +198,7 @@ def _check_one_handler(root: Location, listed: Collection[_Entry]) -> None:
     if len(handlers) > 1:
         names = ", ".join(f"`{handler}`" for handler in handlers)
         message = f"`{root.shown}` has the messages of {len(handlers)} handlers, each with all operations: {names}"
-        raise StoreError(message, f"name the directory of one of them, such as `{root.show(handlers[0])}`")
+        raise StoreError(message, f"name the directory of one handler, such as `{root.show(handlers[0])}`")
     formats = sorted({entry.format for entry in listed if entry.format})
     if len(formats) > 1:
         names = ", ".join(f"`{name}`" for name in formats)
@@ -259,7 +261,7 @@ def with_keys(files: Iterable[InputFile]) -> list[InputFile]:
             del listed[keys]
             taken += 1
     if taken:
-        log.info("the keys of %s are in files beside them", counted(taken, "file"))
+        log.info("the keys of %s are in separate files of keys", counted(taken, "file"))
     return list(listed.values())
 
 
@@ -302,7 +304,7 @@ class _SkippedInputs:
         if self.doubles:
             again, first = (visible(name) for name in self.doubles[0])
             number = counted(len(self.doubles), "input file")
-            log.info("%s named more than once, read once: `%s` is `%s`", number, again, first)
+            log.info("%s named more than once, read once: `%s` is the same file as `%s`", number, again, first)
         for level, names, one, many, help in (
             (
                 logging.WARNING,
@@ -311,14 +313,14 @@ class _SkippedInputs:
                 "links to directories that are read already",
                 "",
             ),
-            (logging.WARNING, self.outputs, "an output of ggfmt", "outputs of ggfmt", "; to read one, name it"),
+            (logging.WARNING, self.outputs, "an output of ggfmt", "outputs of ggfmt", "; to read an output, name it"),
             (logging.WARNING, self.specials, "a pipe, a socket or a device", "pipes, sockets or devices", ""),
             (logging.INFO, self.hidden, "a name that starts with `_` or `.`", "names that start with `_` or `.`", ""),
         ):
             if len(names) == 1:
-                log.log(level, "left out, %s: `%s`%s", one, visible(names[0]), help)
+                log.log(level, "skipped %s: `%s`%s", one, visible(names[0]), help)
             elif names:
-                log.log(level, "left out, %d %s: `%s` and others%s", len(names), many, visible(names[0]), help)
+                log.log(level, "skipped %d %s: `%s` and others%s", len(names), many, visible(names[0]), help)
 
 
 def list_inputs(
@@ -351,10 +353,20 @@ def list_inputs(
             problems.append(unreadable(_shown(place), error))
             continue
         if found is None:
-            problems.append(Diagnostic("GG310", "there is no such input", Span(file=given), "check the path"))
+            problems.append(
+                Diagnostic(
+                    "GG310",
+                    "input not found",
+                    Span(file=given),
+                    "check the path; relative paths start at the current directory",
+                )
+            )
             continue
         if not found and not allow_empty:
-            help = "check the path; names that start with `_` or `.` are left out; `--allow-empty` runs without input"
+            help = (
+                "check the path; names that start with `_` or `.` are skipped; to run without input, use "
+                "`--allow-empty`"
+            )
             problems.append(Diagnostic("GG310", "the input has no file to read", Span(file=given), help))
         new: list[_ListedFile] = []
         for item in sorted(found, key=lambda item: (item.linked, item.path)):
@@ -437,8 +449,8 @@ class _LocalListing:
             output = output_at(self._path)
             return _as_committed(output, Location.local(self._path), self._below(status), True, growing)
         if not stat.S_ISREG(status.st_mode) or self._path.startswith(_NOT_FILES):
-            what = "is no file, but a pipe, a socket or a device"
-            help = "give `-` and hand it over as standard input, or write it to a file first"
+            what = "is not a file, but a pipe, a socket or a device"
+            help = "give `-` and pass the data as standard input, or write the data to a file first"
             raise StoreError(f"`{_shown(self._given)}` {what}", help)
         self._add(self._path, status, False)
         return self._found
@@ -555,8 +567,8 @@ def _key(path: str, status: os.stat_result) -> object:
 
 
 def _broken(link: str) -> StoreError:
-    message = f"it is a symbolic link to `{_shown(os.readlink(link))}`, which is not there"
-    return StoreError(message, "remove or mend the link", link)
+    message = f"it is a symbolic link to `{_shown(os.readlink(link))}`, which does not exist"
+    return StoreError(message, "remove or repair the link", link)
 
 
 def _of_store(given: str, location: Location, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
@@ -569,8 +581,10 @@ def _of_store(given: str, location: Location, left: _SkippedInputs, growing: boo
     pattern: list[str] = []
     if info.type == pafs.FileType.File:
         if location.path.endswith("/") and entries_below(fs, inner)[0]:
-            message = f"`{_shown(given)}` is the name of a file, and of a directory"
-            raise StoreError(message, "leave out the slash at the end for the file, or end with `/*` for the others")
+            message = f"`{_shown(given)}` is the name of a file and of a directory"
+            raise StoreError(
+                message, "to read the file, remove the slash at the end; to read the directory, write `/*` at the end"
+            )
         return [_stored(location, info)]
     if below is None:
         if glob is None:

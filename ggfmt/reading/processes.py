@@ -316,7 +316,7 @@ class InProcesses(InProcess):
                 while len(self._workers) < count:
                     self._workers.append(Worker(fork))
             except OSError as error:
-                log.info("%s processes run tasks, since no more can be started: %s", len(self._workers) + 1, error)
+                log.info("%s processes run tasks; no more processes can be started: %s", len(self._workers) + 1, error)
         return min(count, len(self._workers))
 
     def _feed(self, tasks: _Tasks[Any, Any], packed: bytes, number: int) -> None:
@@ -449,7 +449,7 @@ class _Tasks(Generic[T, R]):
         with self._lock():
             self._ending = ending
             if taken.before + 1 < MAX_ATTEMPTS and self._workers:
-                log.warning("a process that ggfmt started %s; its task runs again in another one", ending)
+                log.warning("a process that ggfmt started %s; its task runs again in another process", ending)
                 self._again.append((taken.number, taken.before + 1))
             else:
                 self._failures[taken.number] = _killed(ending)
@@ -498,8 +498,6 @@ def _may_pass(error: BaseException) -> bool:
 
 
 def _killed(ending: str) -> Abend:
-    message = f"a task failed: its process {ending}, more than once"
-    help = (
-        "if memory has run out, as the log of the system (`dmesg`) says, run with fewer processes: `--master 'none[1]'`"
-    )
+    message = f"a task failed: its process {ending} more than once"
+    help = "if memory ran out (see the system log, `dmesg`), run with fewer processes: `--master 'none[1]'`"
     return Abend(Diagnostic("GG505", message, help=help))

@@ -31,14 +31,14 @@ JOINING = "joining"
 COMMITTING = "committing"
 
 STEPS = {
-    LISTING: "the inputs are found and looked at, and all is checked that can be before a task starts",
-    STARTING: "Spark starts",
-    DISCOVERY: "tables and columns are looked for in the data, where no definition has them",
-    READING: "files are read, decompressed and decoded; all tasks together",
-    FORMATTING: "messages are made; all tasks together",
-    WRITING: "messages are written to files in staging; all tasks together",
-    JOINING: "small files of a table become one",
-    COMMITTING: "names, schemas and the manifest; or the way to standard output",
+    LISTING: "find and inspect the inputs, and check the request before a task starts",
+    STARTING: "start Spark",
+    DISCOVERY: "find the tables and columns that no definition contains",
+    READING: "read, decompress and decode files; all tasks together",
+    FORMATTING: "make messages; all tasks together",
+    WRITING: "write messages to staged files; all tasks together",
+    JOINING: "join small files of a table",
+    COMMITTING: "publish files, schemas and the manifest; or copy to standard output",
 }
 
 PHASES = {

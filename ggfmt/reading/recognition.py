@@ -26,13 +26,13 @@ READ = [name for name, format in FORMATS.items() if format.reads is not None]
 
 # Files that ggfmt does not read and that their first bytes name: archives, tables of other systems, trail files.
 
-_UNPACK = "unpack it, and give the files that are in it"
-_EXPORT = "export its rows as changes in a format that `ggfmt formats` lists; a table has no operations"
+_UNPACK = "unpack it, and read the files in it"
+_EXPORT = "export changes in a format that `ggfmt formats` lists; a table has no operations"
 _TRAIL = (
-    "let a Replicat of GoldenGate for Big Data write the trail as `json`, for example with a File Writer handler, and "
-    "give those files"
+    "let a Replicat of GoldenGate for Big Data write the trail as `json`, for example with a File Writer handler, "
+    "and read those files"
 )
-_AGAIN = "give its name the ending `%s`; if it has that ending, it was compressed twice"
+_AGAIN = "add `%s` to the file name; if the name already ends with it, the file was compressed twice"
 
 # The header record of a trail begins with `F`, and in it the first token of the first group is this signature: dumps of
 # headers by Logdump show it, as http://oracle-help.com/goldengate/logdump-utility-in-golden-gate/ does.
@@ -46,21 +46,21 @@ _WORKBOOK = (b"[Content_Types].xml", b"xl/")
 _STARTS: tuple[tuple[bytes, str, str], ...] = (
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", _UNPACK),
     (b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
-    (b"\x1f\x8b\x08", "compressed by gzip, which its name does not show", _AGAIN % ".gz"),
-    (b"\xfd7zXZ\0", "compressed by xz, which its name does not show", _AGAIN % ".xz"),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd, which its name does not show", _AGAIN % ".zst"),
-    (b"\x04\x22\x4d\x18", "compressed by LZ4", "decompress it, or compress it by gzip, bzip2, xz or zstd"),
-    (b"\xff\x06\0\0sNaPpY", "compressed by Snappy", "decompress it, or compress it by gzip, bzip2, xz or zstd"),
+    (b"\x1f\x8b\x08", "a gzip file without the extension `.gz`", _AGAIN % ".gz"),
+    (b"\xfd7zXZ\0", "an xz file without the extension `.xz`", _AGAIN % ".xz"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file without the extension `.zst`", _AGAIN % ".zst"),
+    (b"\x04\x22\x4d\x18", "an LZ4 file", "decompress it, or compress it with gzip, bzip2, xz or zstd"),
+    (b"\xff\x06\0\0sNaPpY", "a Snappy file", "decompress it, or compress it with gzip, bzip2, xz or zstd"),
     (b"PAR1\x15", "a Parquet file", _EXPORT),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a document of Microsoft Office, such as an Excel workbook", _EXPORT),
-    (b"SQLite format 3\0", "a database of SQLite", _EXPORT),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a Microsoft Office document, such as an Excel workbook", _EXPORT),
+    (b"SQLite format 3\0", "a SQLite database", _EXPORT),
 )
 
 
 def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
     """The kind of a file that ggfmt does not read, by its first bytes, decompressed; None if it may be readable."""
     if _TRAIL_SIGNATURE in head[:_TRAIL_HEAD]:
-        return UnsupportedMessages("a trail file of GoldenGate", _TRAIL)
+        return UnsupportedMessages("a GoldenGate trail file", _TRAIL)
     if head.startswith(_ZIP):
         if all(name in head for name in _WORKBOOK):
             return UnsupportedMessages("an Excel workbook", _EXPORT)
@@ -69,7 +69,7 @@ def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
         if head.startswith(start):
             return UnsupportedMessages(what, help)
     if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
-        return UnsupportedMessages("compressed by bzip2, which its name does not show", _AGAIN % ".bz2")
+        return UnsupportedMessages("a bzip2 file without the extension `.bz2`", _AGAIN % ".bz2")
     if head[:3] == b"ORC" and any(byte < 9 for byte in head[3:64]):
         return UnsupportedMessages("an ORC file", _EXPORT)
     if head[257:262] == b"ustar" and b"\0" in head[:257]:
@@ -112,15 +112,18 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
         if reasons:
             raise Abend(_of_several(file.shown, head, reasons, envelope))
         verdict = "fits no input format"
-        help = "name only files of changes, or give `--input-format`"
+        help = "name only change files, or give `--input-format`"
         if envelope is not None:
-            verdict = f"is one of {envelope}, and what is in it fits no format in JSON"
-            help = "messages that are no JSON are not read: give the files of a sink, or `--input-format` if they are"
+            verdict = f"is one of {envelope}, and its content fits no JSON format"
+            help = (
+                "ggfmt reads only messages in JSON: for other messages, read the files of a sink; for JSON, give "
+                "`--input-format`"
+            )
         known = unread(head)
         if known is not None:
             verdict, help = f"is {known.what}, which ggfmt does not read", known.help
         raise Abend(Diagnostic("GG309", f"the first record {verdict}", Span(file=file.shown), help))
-    return READ[0], "there is no input"
+    return READ[0], "no input"
 
 
 def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: str | None) -> Diagnostic:
@@ -138,14 +141,14 @@ def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: s
             break
     if len(firsts) < len(reasons) or len(set(firsts.values())) == 1:
         listed = " and ".join(f"`{name}`" for name in reasons)
-        help = "say by `--input-format` which of them it is"
+        help = "choose one of these formats with `--input-format`"
         return Diagnostic("GG309", f"the first records fit {listed}", Span(file=shown), help)
     ordered = sorted(firsts.items(), key=lambda item: item[1])
     places = [
         f"record {number:,} {'' if envelope else f'at byte {start:,} '}fits `{name}` ({reasons[name]})"
         for name, (number, start) in ordered
     ]
-    help = "give the records of each format in files and runs of their own"
+    help = "put the records of each format into separate files, and read each format in a separate run"
     where = Span(file=shown, offset=None if envelope else ordered[1][1][1])
     return Diagnostic("GG309", f"the input has records of several formats: {', '.join(places)}", where, help)
 
@@ -177,7 +180,7 @@ def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings
     if len(handlers) != 1:
         names = ", ".join(f"`{handler.name}`" for handler in handlers)
         message = f"the handler file of the input has more than one handler: {names}"
-        raise UsageError(Diagnostic("GG105", message, help="leave one of them in its `gg.handlerlist`"))
+        raise UsageError(Diagnostic("GG105", message, help="keep only one handler in its `gg.handlerlist`"))
     (handler,) = handlers
     return handler.format, WriterSettings(
         handler.options, Context(handler.handler.include_tokens, configuration.run.compatibility)
@@ -202,7 +205,7 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
     values = {}
     for name, text in source.given.items():
         if name not in specs:
-            help = suggestion(name, specs) or f"`ggfmt options {input_format}` lists its properties"
+            help = suggestion(name, specs) or f"to list its properties, run `ggfmt options {input_format}`"
             message = f"`--input-option` names `{name}`, which is not a property of `{input_format}`"
             raise UsageError(Diagnostic("GG103", message, help=help, topic=input_format))
         try:

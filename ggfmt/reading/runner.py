@@ -142,8 +142,8 @@ def _result(future: Future[R]) -> R:
 
 def no_memory() -> Abend:
     """Return GG505 for a task that ran out of memory."""
-    help = "give a smaller `--split-size`, or run with Spark on a machine that has more"
-    return Abend(Diagnostic("GG505", "a task failed: there is no memory left", help=help))
+    help = "give a smaller `--split-size`, or run with Spark on a machine with more memory"
+    return Abend(Diagnostic("GG505", "a task failed: out of memory", help=help))
 
 
 @contextmanager
@@ -178,5 +178,5 @@ def warn_of_missing_kernels(states: Sequence[str]) -> None:
     """Warn once of tasks that ran without the native kernels of this process; `states` has the kernels of each task."""
     without = [state for state in states if state != kernels.state]
     if without and kernels.native is not None:
-        message = "%s of %s ran without native kernels, with the same results and more slowly (%s): %s"
+        message = "%s of %s ran without native kernels, with the same results, but slower (%s): %s"
         log.warning(message, counted(len(without), "task"), len(states), kernels.COST, without[0])

@@ -117,7 +117,7 @@ class Scan:
         if request.input_format == "auto":
             self.input_format, self.reason = detect_format(files)
         else:
-            self.input_format, self.reason = request.input_format, "given by `--input-format`"
+            self.input_format, self.reason = request.input_format, "set by `--input-format`"
         reader_of(self.input_format)  # which refuses an unknown format
         self.source = with_defaults(request.source, self.input_format)
         self.reader = reader_of(self.input_format, self.source)
@@ -219,9 +219,9 @@ class Scan:
                 cut.read_whole(crossed)
                 continue
             if job.catalog.provisional:
-                why = "the first records do not show all tables: looking for definitions in all data"
+                why = "the first records do not show all tables; searching all data for definitions"
             else:
-                why = "the data has tables or metadata records without a definition: looking for all of them"
+                why = "the data has tables or metadata records without a definition; searching all data for definitions"
             log.log(cut.log_level, "%s", why)
             job = discover(job, cut, runner, tracker)
             watch.lap(DISCOVERY)
@@ -247,7 +247,7 @@ def missing_table(option: str, pattern: str, names: Collection[str]) -> Diagnost
         help = f"{help} and {len(names) - MAX_NAMES} more"
     near = suggestion(pattern.lower(), [*names, *(name_parts(name)[-1] for name in names)])
     shown = "; ".join(filter(None, (help, near))) or None
-    return Diagnostic("GG315", f"`{option}` names `{pattern}`, of which there is no operation", help=shown)
+    return Diagnostic("GG315", f"`{option}` names `{pattern}`, but no table in the data matches", help=shown)
 
 
 def check_ended(outcomes: Sequence[ReadOutcome]) -> None:

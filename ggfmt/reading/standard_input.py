@@ -39,7 +39,7 @@ log = logging.getLogger("ggfmt")
 def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -> None:
     """UsageError GG518 if standard input cannot be among these inputs."""
     if inputs.count(ARGUMENT) > 1:
-        message, help = "`-` is given twice, and standard input can be read once", "leave out one of them"
+        message, help = "`-` is given twice, but standard input can be read only once", "remove one of them"
     elif ARGUMENT in inputs and checkpoint is not None:
         message = "`--checkpoint` remembers files, but standard input is not a file"
         help = "leave out `--checkpoint`, or write the input to a file"
@@ -72,10 +72,10 @@ def lazy_standard_input(held: ExitStack) -> Callable[[], InputFile]:
 def _kept(held: ExitStack) -> _SpooledInput:
     source: Any = None if sys.stdin is None else sys.stdin.buffer
     if source is None:
-        help = "give a file, or a program's output: `... | ggfmt run -`"
-        raise UsageError(Diagnostic("GG518", "there is no standard input", Span(file=SHOWN), help))
+        help = "give a file, or pipe the output of a program: `... | ggfmt run -`"
+        raise UsageError(Diagnostic("GG518", "standard input is not available", Span(file=SHOWN), help))
     if sys.stdin.isatty():
-        log.info("reading standard input, which Ctrl-D ends")
+        log.info("reading standard input; press Ctrl-D to end it")
     remove_abandoned()
     try:
         with signals.deferred():  # until `held` deletes it
@@ -86,9 +86,9 @@ def _kept(held: ExitStack) -> _SpooledInput:
 
 
 def _cannot_keep(path: Path | None, error: OSError) -> Abend:
-    help = "export TMPDIR with a directory that has room for the whole input"
+    help = "set TMPDIR to a directory with enough space for the whole input"
     place = "a temporary file" if path is None else f"`{path.parent}`"
-    message = f"standard input cannot be kept in {place}: {error.strerror or error}"
+    message = f"standard input cannot be stored in {place}: {error.strerror or error}"
     return Abend(Diagnostic("GG518", message, Span(file=SHOWN), help))
 
 

@@ -31,15 +31,20 @@ def _of_table(found: Comparison, table: TableComparison) -> Iterator[Diagnostic]
     place = Span(table=table.table)
     if table.only is not None:
         has, lacks = (found.a, found.b) if table.only == "a" else (found.b, found.a)
-        yield Diagnostic("GG584", f"the table is in `{has}`, and not in `{lacks}`", place)
+        yield Diagnostic("GG584", f"the table is in `{has}`, but not in `{lacks}`", place)
     for columns, side in ((table.columns_a, found.a), (table.columns_b, found.b)):
         if columns:
             message = f"{counted(len(columns), 'column')} only in `{side}`: {_names(columns)}"
-            yield Diagnostic("GG585", message, place, "leave them out by `--ignore-column` if that is as it should be")
+            yield Diagnostic("GG585", message, place, "if this is intended, skip them with `--ignore-column`")
     for repeated, side in ((table.repeated_a, found.a), (table.repeated_b, found.b)):
         if repeated:
-            message = f"{counted(repeated, 'key')} more than once in `{side}`, by the key {_names(table.key)}"
-            yield Diagnostic("GG586", message, place, "their rows were compared as wholes; name a key that is one")
+            message = f"{counted(repeated, 'duplicate key')} in `{side}`; the key is {_names(table.key)}"
+            yield Diagnostic(
+                "GG586",
+                message,
+                place,
+                "choose a unique key with `--key`; rows with duplicate keys were compared by all columns",
+            )
     if table.missing or table.extra or table.different:
         yield Diagnostic("GG583", _counts(table), place)
 

@@ -101,7 +101,7 @@ def _sum(findings: Sequence[Finding]) -> str:
     for state in (State.PROBLEM, State.WARNING):
         count = states.count(state)
         counts.append(f"{count or 'no'} {state.value}{'s' * (count != 1)}")
-    return ", ".join(counts) + ("" if State.PROBLEM in states else ": all that a run needs is here")
+    return ", ".join(counts) + ("" if State.PROBLEM in states else ": everything that a run needs is available")
 
 
 def _sound(value: Any) -> Any:

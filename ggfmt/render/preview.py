@@ -80,7 +80,7 @@ def _preview(preview: Preview) -> Iterator[_Part]:
         yield from preview.strays
         yield from _more(preview.more_strays)
     elif not sections:
-        yield "There are no operations.\n", "heading"
+        yield "No operations found.\n", "heading"
 
 
 def _table(handler: HandlerPreview, table: TablePreview, whole: bool) -> Iterator[_Part]:
@@ -94,7 +94,7 @@ def _table(handler: HandlerPreview, table: TablePreview, whole: bool) -> Iterato
             yield from _fields(item, described)
             described = True
         elif isinstance(item, DefinitionRecord):
-            yield "\nRecord of the definition\n", "heading"
+            yield "\nDefinition record\n", "heading"
             yield from _shown(item.shown)
         elif isinstance(item, Message):
             number += 1
@@ -125,7 +125,7 @@ def _fields(fields: ShownFields, changed: bool) -> Iterator[_Part]:
 
 def _message(message: Message, number: int) -> Iterator[_Part]:
     position = "no position" if not message.position else f"position {visible(message.position)}"
-    origin = ", of a primary key update" if message.of_key_update else ""
+    origin = ", from a primary key update" if message.of_key_update else ""
     yield f"Message {number}: {message.kind}, {position}{origin}\n", "heading"
     yield from _shown(message.shown)
 

@@ -104,7 +104,7 @@ def formats_table() -> FittedTable:
     for name, format in FORMATS.items():
         marks = ("yes" if part is not None else "" for part in (format.reads, format.writes, format.schema_kind))
         rows.append([Text(cell) for cell in (name, *marks, format.doc)])
-    headings = [Text(heading) for heading in ("format", "reads", "writes", "schema", "what it is")]
+    headings = [Text(heading) for heading in ("format", "reads", "writes", "schema", "description")]
     return FittedTable(headings, rows, box=None, pad_edge=False)
 
 
@@ -332,7 +332,7 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
     if spec.since:
         yield "releases", (releases(spec),)
     if spec.aliases:
-        yield "also written", (", ".join(f"`{alias}`" for alias in spec.aliases),)
+        yield "aliases", (", ".join(f"`{alias}`" for alias in spec.aliases),)
 
 
 def _release_facts() -> Iterator[_Fact]:
@@ -341,9 +341,9 @@ def _release_facts() -> Iterator[_Fact]:
     for release in RELEASES.values():
         lines = [change for change in release.changes if change not in before]
         since = symbols.properties_since(release.name) if before else ()
-        for label, names in (("new", since), ("for the last time", symbols.properties_until(release.name))):
+        for label, names in (("new", since), ("last release with", symbols.properties_until(release.name))):
             lines += [f"{label}: {', '.join(f'`{name}`' for name in names)}"] if names else []
-        yield release.name, tuple(lines or ["messages as before"])
+        yield release.name, tuple(lines or ["no change in messages"])
         before = release.changes
 
 
@@ -360,7 +360,7 @@ def _samples(example: Example) -> Iterator[Sample]:
     yield Sample("For example", example.lines, "lines")
     what = example.operation[0].upper() + example.operation[1:]
     yield Sample(f"{what} without the last line", example.before, "without")
-    yield Sample("The same with it", example.after, "with")
+    yield Sample("The same with the last line", example.after, "with")
 
 
 def _variant(variant: symbols.Variant) -> dict[str, Any]:

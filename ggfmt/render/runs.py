@@ -74,9 +74,9 @@ def _inputs(planned: DryRun, most: int | None) -> Iterator[str]:
         yield from _some([f"  {file.shown}  {_about(file)}" for file in files], most)
         yield f"  Format: {scan.input_format}, {scan.reason}"
     if planned.standard_input:
-        yield "Inputs: standard input, which was not looked at"
+        yield "Inputs: standard input, which was not read"
     if planned.splits is None:
-        yield "Splits: as many as the cluster has cores for; that is known once Spark runs"
+        yield "Splits: their number depends on the cores of the cluster, and is known once Spark runs"
     elif files:
         largest = max((split.size for split in planned.splits), default=0)
         yield f"Splits: {len(planned.splits):,}, the largest of {largest:,} bytes"
@@ -91,7 +91,7 @@ def _tables(planned: DryRun) -> Iterator[str]:
     if planned.tables is None:
         yield "Tables: unknown until ggfmt has read all records; give `--definitions` to show them"
     else:
-        origin = "in the first records" if planned.found else "by definitions"
+        origin = "in the first records" if planned.found else "from definitions"
         yield f"Tables: {len(planned.tables):,} {origin}"
 
 
@@ -121,7 +121,7 @@ def _handler(planned: DryRun, target: HandlerOutput, replaced: Sequence[str], mo
 def _mode(mode: str, replaced: int) -> str:
     if mode == "append":
         return "beside the existing output"
-    return f"in place of {counted(replaced, 'file')}" if replaced else "where there is no output yet"
+    return f"in place of {counted(replaced, 'file')}" if replaced else "which has no output yet"
 
 
 def _file(item: FilePlan) -> str:
@@ -157,7 +157,7 @@ def run_text(run: PastRun) -> str:
 
 def _lines(run: ReportData) -> Iterator[str]:
     manifest, totals = run.manifest, run.totals
-    others = f", one of {run.runs:,} runs here" if run.runs > 1 else ""
+    others = f", one of {run.runs:,} runs in this output" if run.runs > 1 else ""
     yield f"run {manifest.run} of {run.committed}, by ggfmt {manifest.ggfmt}{others}"
     yield f"  {'; '.join(run.verdict()) or 'nothing set aside, no value lost'}"
     yield (
@@ -178,7 +178,7 @@ def _lines(run: ReportData) -> Iterator[str]:
         files = f"{handler.bytes:,} bytes in {counted(handler.files, 'file')}"
         yield f"handler {name}{format}: {counted(handler.messages, 'message')}, {files}"
         if handler.extra_messages:
-            yield f"  of them {handler.extra_messages:,} more than operations, from primary key updates"
+            yield f"  including {handler.extra_messages:,} extra from primary key updates"
         if handler.left_out:
             yield f"  left out: {counted(handler.left_out, 'truncate')}"
         rejects = [found for found in run.rejects if found.handler == name]

@@ -75,7 +75,7 @@ def read_base(given: str) -> BaseSnapshot:
         base = _dump(store, root) if document is None else result_snapshot(store, root, document)
     if not base.tables:
         raise query_error(
-            f"there are no rows in `{root}`", f"a base has a directory for each table, with {_suffixes()}"
+            f"no rows found in `{root}`", f"give a base with one directory per table, with files {_suffixes()}"
         )
     return base
 
@@ -92,13 +92,9 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
     """
     query = document.get(CONSOLIDATION_MEMBER)
     if query is None:
-        raise query_error(
-            f"`{root}` holds messages of `ggfmt run`, not rows", "give what `ggfmt consolidate` has written"
-        )
+        raise query_error(f"`{root}` holds messages of `ggfmt run`, not rows", "give an output of `ggfmt consolidate`")
     if query["kind"] != "current" or query["keep"]:
-        raise query_error(
-            f"`{root}` holds other rows than current ones", "write a base without `--history` and `--keep`"
-        )
+        raise query_error(f"`{root}` does not hold current rows only", "write a base without `--history` and `--keep`")
     files: dict[str, list[Location]] = {}
     buckets: dict[Location, int] = {}
     for entry in document["files"]:
@@ -158,8 +154,11 @@ def _visible(store: Store, directory: str) -> list[str]:
 def _suffix_of(files: Collection[Location], table: str) -> str:
     suffixes = {file.path.rpartition(".")[2].lower() for file in files}
     if len(suffixes) > 1 or not suffixes <= set(SUFFIXES):
-        message = f"the rows of `{visible(table)}` in the base are in {', '.join(f'`{s}`' for s in sorted(suffixes))}"
-        raise query_error(message, f"a base has files of one kind for each table: {_suffixes()}")
+        message = (
+            f"the rows of `{visible(table)}` in the base have the formats "
+            f"{', '.join(f'`{s}`' for s in sorted(suffixes))}"
+        )
+        raise query_error(message, f"give a base with files of one format for each table: {_suffixes()}")
     return next(iter(suffixes), SUFFIXES[0])
 
 
@@ -178,9 +177,9 @@ def warn_unresolved(base: BaseSnapshot, output: str, strict: bool) -> None:
     be lost, or have to be decided."""
     if not base.unresolved:
         return
-    message = f"the base has {counted(base.unresolved, 'unresolved row')}, whose operations are not taken into account"
+    message = f"the base has {counted(base.unresolved, 'unresolved row')}, whose operations are ignored"
     if strict or output.rstrip("/") == base.root.rstrip("/"):
-        help = "write to another directory, without `--strict`; or begin with all changes, and no base"
+        help = "write to another directory, without `--strict`; or start from all changes, without a base"
         raise Abend(Diagnostic("GG570", message, Span(file=base.root), help))
     log.warning("%s: see `_unresolved` in %s", message, visible(base.root))
 

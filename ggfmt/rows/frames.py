@@ -96,11 +96,11 @@ def rows_frame(
 ) -> tuple[DataFrame, StagedInput, TableQuery]:
     """Return the rows of the table that a request names; what its operations are like, and the query to them."""
     if type(spark).__module__.startswith("pyspark.sql.connect") and not is_remote():
-        message = "the functions of this process's PySpark are not those of Spark Connect"
-        raise query_error(message, "make the session by `pyspark.sql.SparkSession.builder.remote(...)`")
+        message = "the session uses Spark Connect, but PySpark in this process does not"
+        raise query_error(message, "create the session with `pyspark.sql.SparkSession.builder.remote(...)`")
     if find_spec("pandas") is None:
-        message = "PySpark's functions of groups need pandas, which is not installed"
-        raise query_error(message, "`pip install 'pandas>=2.2'`; or write the rows with `ggfmt.consolidate`")
+        message = "grouped functions of PySpark need pandas, which is not installed"
+        raise query_error(message, "run `pip install 'pandas>=2.2'`, or write the rows with `ggfmt.consolidate`")
     name = request.table
     assert name is not None
     base_types = None if base is None else {column.name: column.type for column in arrow_schema(base.schema)}
@@ -129,8 +129,10 @@ def rows_frame(
     )
     for column in wanted.query.metadata_columns:
         if column in wanted.columns:
-            message = f"`{name}` has a column `{column}`, as a metadata column of the result is called"
-            raise query_error(message, "rename it in the definitions, or ask for rows without that column")
+            message = f"`{name}` has a column `{column}`, which is also the name of a metadata column of the result"
+            raise query_error(
+                message, "rename the column in the definitions, or request rows without the metadata column"
+            )
     linked = found.links(name, ordering) if name in found.staged and table.key else None
     frame_plan = FramePlan(plan, wanted, linked if linked is not None and len(linked) else None, found.buckets, strict)
     send_package(spark)
@@ -193,7 +195,7 @@ def _check_case(spark: SparkSession, table: RowTable) -> None:
     folded = [name.lower() for name in table.columns]
     twice = next((name for name in table.columns if folded.count(name.lower()) > 1), None)
     if twice is not None and str(spark.conf.get("spark.sql.caseSensitive")).lower() != "true":
-        message = f"columns differ from `{twice}` by case alone, which this session of Spark ignores"
+        message = f"columns differ from `{twice}` only in case, which this session of Spark ignores"
         help = "set `spark.sql.caseSensitive` to `true`"
         raise UsageError(Diagnostic("GG551", message, Span(table=table.name), help))
 
@@ -209,7 +211,9 @@ def _check_base(table: RowTable, types: Mapping[str, pa.DataType] | None) -> Non
         if name in types and not can_hold(table.types[name], types[name]) and types[name] != TEXT:
             there, here = ddl_type(types[name]), ddl_type(table.types[name])
             message = f"`{name}` is `{there}` in the base and `{here}` in the operations"
-            raise query_error(message, "cast it to that type, or give the operations another with `types`")
+            raise query_error(
+                message, "cast it to the type of the operations, or give the operations another type with `types`"
+            )
 
 
 Batches = Iterator[pa.RecordBatch]

@@ -315,8 +315,8 @@ def _as_staged(batch: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.
     known = {name.removeprefix("k.") for name in names if name.startswith("k.")}
     every = {name.removeprefix("a.") for name in names if name.startswith("a.")}
     if known != (set(table.key) or every):
-        message = "the table has another key than in the runs before, which left unresolved operations"
-        help = "give the key of those runs, or consolidate all files into another output"
+        message = "the table has another key than in earlier runs, which left unresolved operations"
+        help = "give the key of the earlier runs, or consolidate all files into another output"
         raise UsageError(Diagnostic("GG551", message, Span(table=table.name), help))
     arrays = {name: batch[name] for name in _FIXED}
     retyped = False
@@ -348,7 +348,7 @@ def _key_values(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[A
         return canonical_numbers(texts)
     values, wrong = typed_values(texts, type)
     if wrong:
-        message = f"`{name}` was `{ddl_type(column.type)}` in the runs before, and is `{ddl_type(type)}` now"
+        message = f"`{name}` was `{ddl_type(column.type)}` in earlier runs, and is `{ddl_type(type)}` now"
         help = f"give `--type '{table.name}.{name}=string'`, or consolidate all files into another output"
         raise UsageError(Diagnostic("GG551", message, Span(table=table.name, field=name), help))
     return values

@@ -72,7 +72,7 @@ class FileLayout:
         for name, values in zip(self.partition_by, texts, strict=True):
             sizes = pc.min_max(pc.utf8_length(values))
             if sizes["min"].as_py() == 0 or (sizes["max"].as_py() or 0) > MAX_PARTITION_CHARACTERS:
-                message = f"a partition has between 1 and {MAX_PARTITION_CHARACTERS} characters, or is NULL"
+                message = f"the value of a partition must be NULL or have 1 to {MAX_PARTITION_CHARACTERS} characters"
                 help = "choose another column with `--partition-by`"
                 raise UsageError(Diagnostic("GG554", message, Span(table=table, field=name), help))
         starts = [0, *(index + 1 for index in _last_of_each(texts))]

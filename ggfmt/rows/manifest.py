@@ -184,7 +184,7 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"not selected: {counted(tables, 'table')}, {counted(records, 'record')}"
     if document["rejects"]:
         records = counted(sum(document["rejects"].values()), "record")
-        yield f"set aside in `_rejects`: {records}, whose changes the rows may lack"
+        yield f"set aside in `_rejects`: {records}; the rows may lack their changes"
     for name, table in document["tables"].items():
         parts = [counted(table["rows"], "row")]
         if table["deleted"]:
@@ -196,7 +196,7 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
             parts.append(f"{counted(table['defaults'], 'value')} that no operation set ({columns})")
         if table["unfit"]:
             columns = ", ".join(f"{column} {count:,}" for column, count in table["unfit"].items())
-            parts.append(f"{counted(sum(table['unfit'].values()), 'value')} that no type has ({columns})")
+            parts.append(f"{counted(sum(table['unfit'].values()), 'value')} that do not fit their type ({columns})")
         key = "" if table["key"] else "; no primary key: all columns identify a row, see `--key`"
         yield f"{name}: {', '.join(parts)}; in the order of {table['order']}{key}"
 

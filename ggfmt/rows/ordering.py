@@ -108,11 +108,11 @@ def check_moment(moment: str, kind: PositionKind | None) -> None:
     if parse_time(moment) is not None:
         return
     if kind is None:
-        message = f"`{moment}` is no time, and positions of the table do not order its operations"
-        raise query_error(message, "give a time as `2026-01-31T12:00:00`")
+        message = f"`{moment}` is not a time, and positions of the table do not order its operations"
+        raise query_error(message, "give a time such as `2026-01-31T12:00:00`")
     if kind.value(moment) is None:
         raise query_error(
-            f"`{moment}` is neither a time nor a position like those of the table ({kind.name})", kind.help
+            f"`{moment}` is neither a time nor a position of the kind in the table ({kind.name})", kind.help
         )
 
 
@@ -128,10 +128,10 @@ def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
         return Ordering(None)
     if kind is None and (bounds or query.order == "position"):
         lacking = stats.without_position
-        why = f"{lacking} operations have no position" if lacking else "the positions are of no kind that orders them"
+        why = f"{lacking} operations have no position" if lacking else "the positions have no known order"
         if bounds:
-            raise query_error(f"`{bounds[0]}` is no time, and {why}", "give a time as `2026-01-31T12:00:00`")
-        raise query_error(f"positions do not order the operations: {why}", "leave `order` out")
+            raise query_error(f"`{bounds[0]}` is not a time, and {why}", "give a time such as `2026-01-31T12:00:00`")
+        raise query_error(f"positions do not order the operations: {why}", "leave out `order`")
     for bound in bounds:
         check_moment(bound, kind)
     return Ordering(kind if bounds or query.order != "input" else None)

@@ -32,12 +32,12 @@ class RowsDirectory(Participant):
         if not present:
             return
         if mode == "error":
-            help = "give `--mode overwrite`, or another output directory"
-            raise existing_output_error(self.store, "the output directory already holds something", present[0], help)
+            help = "use `--mode overwrite`, or choose another output directory"
+            raise existing_output_error(self.store, "the output directory already holds files", present[0], help)
         listed: set[str] = set()
         for record in records(self.store):
             if CONSOLIDATION_MEMBER not in record.document:
-                help = "give another output directory"
+                help = "choose another output directory"
                 raise existing_output_error(
                     self.store, "the output directory holds messages of `ggfmt run`", record.place, help
                 )

@@ -60,7 +60,7 @@ class PositionKind:
 
     @property
     def help(self) -> str:
-        return f"give one like `{self.example}`"
+        return f"give a position such as `{self.example}`"
 
     @property
     def whole(self) -> str:

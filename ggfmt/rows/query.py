@@ -53,10 +53,10 @@ class RowQuery:
         _check("keep", self.keep, get_args(ExtraRows))
         _check("on_unfit", [self.on_unfit], get_args(OnUnfit))
         if self.since is not None and self.kind != "changes":
-            raise query_error("`since` is for net changes", "ask for changes, or leave `since` out")
+            raise query_error("`since` applies only to net changes", "request changes, or leave out `since`")
         if DELETED in self.keep and self.kind != "current":
-            help = "a history has the end of each row, and changes have deletes"
-            raise query_error(f"rows that were deleted are kept in current rows only, not in {self.kind}", help)
+            help = "leave out `deleted`: a history has the end of each row, and changes have deletes"
+            raise query_error(f"deleted rows can only be kept with current rows, not with {self.kind}", help)
         for moment in (self.as_of, self.since):
             if moment is not None:
                 parse_time(moment)
@@ -100,7 +100,9 @@ def parse_time(moment: str) -> datetime | None:
     try:
         time = datetime.fromisoformat(moment.replace("Z", "+00:00"))
     except ValueError:
-        raise query_error(f"`{moment}` is no time", "give one as `2026-01-31T12:00:00`, or a position") from None
+        raise query_error(
+            f"`{moment}` is not a time", "give a time such as `2026-01-31T12:00:00`, or a position"
+        ) from None
     if len(moment) == len("2026-01-31"):
         time = time.replace(hour=23, minute=59, second=59, microsecond=999999)
     return time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)

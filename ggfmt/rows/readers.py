@@ -59,7 +59,7 @@ class RowReader(ABC):
         """UsageError GG551 for a file with two columns of one name."""
         twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
         if twice is not None:
-            raise self.error("the file has two columns of this name", twice)
+            raise self.error("the file has two columns with this name", twice)
 
     def typed(self, texts: pa.StringArray, name: str) -> pa.Array[Any]:
         """Return texts as values of the type of their column. UsageError GG551 for a text that is none."""
@@ -69,7 +69,7 @@ class RowReader(ABC):
             text = texts[wrong[0]].as_py()
             shown = visible(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
             help = f"give `--type '{self.table}.{name}=string'`"
-            raise self.error(f"`{shown}` is no value of the type `{type_name(type)}`", name, help)
+            raise self.error(f"`{shown}` is not a value of the type `{type_name(type)}`", name, help)
         return values
 
 
@@ -110,7 +110,7 @@ def _is_of_decoder(error: OSError) -> bool:
 
 
 def _not_of_format(reader: RowReader, error: Exception) -> str:
-    return f"the file is no {FORMAT_NAMES[type(reader)]}: {_first_line(error)}"
+    return f"the file is not {FORMAT_NAMES[type(reader)]}: {_first_line(error)}"
 
 
 def _first_line(error: Exception) -> str:
@@ -169,7 +169,7 @@ class _OrcReader(RowReader):
                 try:
                     file.read_stripe(stripe, columns=[field.name])
                 except pa.ArrowInvalid:
-                    message = "the column has a time that is not in the years 1678 to 2261, which Arrow does not read"
+                    message = "the column has a time outside of the years 1678 to 2261, which Arrow cannot read"
                     return self.error(f"{message} from ORC", field.name, "write the rows of the base as Parquet")
         return error
 
@@ -185,8 +185,8 @@ class _Normalizer:
         for field in schema:
             type = row_type(field.type)
             if type is None:
-                help = "cast the column to a text in the base"
-                raise reader.error(f"rows have no columns of the type {field.type}", field.name, help)
+                help = "cast the column to a string in the base"
+                raise reader.error(f"rows cannot have columns of the type {field.type}", field.name, help)
             fields.append(pa.field(field.name, type))
         self._schema = pa.schema(fields)
 
@@ -317,14 +317,14 @@ class _JsonReader(RowReader):
             column = json_column(rows, name)
             column.values.validate(full=True)
         except (ValueError, msgspec.MsgspecError):  # a value was decoded from valid JSON
-            raise self.error("the column has a text that is no UTF-8", name) from None
+            raise self.error("the column has a text that is not UTF-8", name) from None
         nested = pc.match_substring_regex(
             column.values, "^{" if pa.types.is_list(self.types.get(name, _TEXT)) else r"^[\[{]"
         )
         if column.quoted is not None:
             nested = pc.and_not(nested, column.quoted)
         if pc.any(nested, min_count=0).as_py():
-            help = "rows have texts, numbers and booleans: write the value as a string"
+            help = "write the value as a string: rows can only have texts, numbers and booleans"
             raise self.error("the column has an object or a list", name, help)
         return self.typed(column.values, name)
 
@@ -343,8 +343,8 @@ READERS: Mapping[str, type[RowReader]] = {
     "csv": _CsvReader,
 }
 FORMAT_NAMES: Mapping[type[RowReader], str] = {
-    _ParquetReader: "Parquet file",
-    _OrcReader: "ORC file",
-    _JsonReader: "file of JSON lines",
+    _ParquetReader: "a Parquet file",
+    _OrcReader: "an ORC file",
+    _JsonReader: "a file of JSON lines",
     _CsvReader: "CSV",
 }

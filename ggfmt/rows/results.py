@@ -196,9 +196,9 @@ def check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Se
     first = next(iter(table.columns), "ID")
     help = f"name the columns that identify a row, such as `--key '{name}={first}'`, or give `--definitions`"
     if query.kind == "history":
-        raise query_error(f"`{name}` has no key, so that a history of its rows is not possible", help)
+        raise query_error(f"`{name}` has no key, so a history of its rows is not possible", help)
     if stats.incomplete is not None:
-        message = "the table has no key, and an operation does not show its whole row before and after it"
+        message = "the table has no key, and an operation does not contain the whole row before and after"
         seq, place = stats.incomplete
         raise UsageError(Diagnostic("GG552", message, replace(place, file=files[seq >> FILE_BITS]), help))
 
@@ -296,7 +296,7 @@ def misfit(query: TableQuery, operation: pa.RecordBatch, name: str, text: str) -
 
 
 def _misfit(query: TableQuery, name: str, shown: str, place: Span) -> Diagnostic:
-    message = f"`{shown}` is no value of the type `{ddl_type(query.table.types[name])}`"
+    message = f"`{shown}` is not a value of the type `{ddl_type(query.table.types[name])}`"
     return Diagnostic("GG530", message, place, unfit_help(query.table.name, name))
 
 

@@ -22,7 +22,7 @@ from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
-from ggfmt.reading.checkpoint import Checkpoint, open_checkpoint
+from ggfmt.reading.checkpoint import Checkpoint, open_checkpoint, warn_rejected_files_are_done
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
 from ggfmt.reading.runner import InThreads, Runner, warn_without_kernels
@@ -199,6 +199,8 @@ class _ConsolidationRun:
             signals.suspend()  # the rows are committed, and a signal cannot change that
         for line in summary:
             log.info("%s", visible(line))
+        if checkpoint is not None and document["rejects"]:
+            warn_rejected_files_are_done()
         return document
 
     @property
@@ -302,8 +304,8 @@ class _ConsolidationRun:
             Diagnostic("GG570", f"unresolved: {reason}", place) for result in results for reason, place in result.places
         ]
         if rows or places:
-            message = f"{counted(rows, 'row') if rows else 'an operation'} cannot be decided"
-            help = "nothing was committed; without `--strict`, `_unresolved` has the operations of all of them"
+            message = f"{counted(rows, 'row') if rows else 'an operation'} cannot be resolved"
+            help = "nothing was committed; to write all unresolved operations to `_unresolved`, run without `--strict`"
             raise Abend(Diagnostic("GG570", message, Span(file=self._settings.output), help), *places[:3])
 
     @property
@@ -560,7 +562,7 @@ def _log_found_types(work: Sequence[_TableWork]) -> None:
         log.info("%s: types found in the data: %s", visible(one.plan.table.name), visible(", ".join(types)))
     if len(found) > MAX_LOGGED_TABLES:
         others = counted(len(found) - MAX_LOGGED_TABLES, "other table")
-        log.info("types were found in the data of %s; the manifest has them", others)
+        log.info("types were found in the data of %s; see the manifest", others)
 
 
 def _take_step(

@@ -250,7 +250,10 @@ def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: Progres
     for table in job.catalog.tables():
         known = table.full_name in sink.tables or job.catalog.trusted.get(table.full_name)
         if not known and job.selection.selects(table.full_name):
-            log.warning("table %s skipped: its columns are unknown", visible(table.full_name))
+            log.warning(
+                "table %s skipped: its columns are unknown; add a definition with `--definitions`",
+                visible(table.full_name),
+            )
     return merge_outcomes(job, sink.tables, outcomes, sink.buckets, scan.files)
 
 

@@ -174,8 +174,8 @@ def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
     keyed = table.with_keys(names)
     lacking = keyed.not_in_key(names)
     if lacking:
-        message = f"`--key` names `{lacking[0]}`, which is no column of the table"
-        help = f"its columns are {', '.join(f'`{name}`' for name in table.column_names)}"
+        message = f"`--key` names `{lacking[0]}`, which is not a column of the table"
+        help = f"choose from its columns: {', '.join(f'`{name}`' for name in table.column_names)}"
         raise UsageError(Diagnostic("GG551", message, Span(table=table.full_name), help))
     return keyed
 
@@ -184,14 +184,16 @@ def type_named(name: str) -> pa.DataType:
     """A type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
     found = named_type(name)
     if found is None:
-        raise UsageError(Diagnostic("GG551", f"`{name}` is no type of a column", help=f"give {listed_types()}"))
+        raise UsageError(
+            Diagnostic("GG551", f"`{name}` is not a type of a column", help=f"use one of these types: {listed_types()}")
+        )
     return found
 
 
 def _stored_type_named(name: str, to: str) -> pa.DataType:
     type = type_named(name)
     if not stores(to, type):
-        raise query_error(f"`{to}` has no type for columns of `{name}`", "give `string`")
+        raise query_error(f"`{to}` cannot store columns of the type `{name}`", "give `string`")
     return type
 
 
@@ -215,11 +217,11 @@ def _check_patterns(
         other = {column: own for column, own in before.items() if fnmatchcase(column, pattern)}
         for column, own in other.items():
             if own != type:
-                message = f"`{column}` is `{type_name(own)}` in the rows from before, and no new file has the column"
-                raise query_error(message, "leave out the type, or give this one")
+                message = f"`{column}` is `{type_name(own)}` in the existing rows, and no new file has the column"
+                raise query_error(message, "leave out the type, or give the type of the existing rows")
         if not other:
             columns = [*columns, *before]
-            message = f"no column is `{pattern}`, which is to have a type"
+            message = f"a type is given for `{pattern}`, but no column matches"
             help = suggestion(pattern, columns) or "give TABLE.COLUMN, such as `S.ORDERS.PRICE` or `*.PRICE`"
             raise query_error(message, help)
 

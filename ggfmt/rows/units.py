@@ -178,7 +178,7 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
     converts = column.type == TEXT or (is_number(column.type) and is_number(type))
     if not can_hold(type, column.type) and not converts:
         message = f"`{name}` is `{ddl_type(column.type)}` in the base and `{ddl_type(type)}` in the operations"
-        help = "cast it to that type, or give the operations another with `types`"
+        help = "cast it to the type of the operations, or give the operations another type with `types`"
         raise UsageError(Diagnostic("GG551", message, place, help))
     texts = as_text(column)
     values, wrong = typed_values(texts, type)
@@ -186,7 +186,7 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
         text = texts[wrong[0]].as_py()
         shown = visible(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
         help = f"give `--type '{table.name}.{name}=string'`"
-        raise UsageError(Diagnostic("GG551", f"`{shown}` is no value of the type `{ddl_type(type)}`", place, help))
+        raise UsageError(Diagnostic("GG551", f"`{shown}` is not a value of the type `{ddl_type(type)}`", place, help))
     return values
 
 

@@ -117,7 +117,7 @@ def write_rows(
 def _checked(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return the batch with the fields of the schema, which differ in metadata and in what may be NULL only."""
     if batch.schema.names != schema.names or batch.schema.types != schema.types:
-        raise ValueError(f"the batch has the columns {batch.schema}, and the file {schema}")
+        raise ValueError(f"the batch has the columns {batch.schema}, but the file has {schema}")
     return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
@@ -357,7 +357,7 @@ def avro_schema(schema: pa.Schema, table: str) -> dict[str, Any]:
     wrong = [name for name, fits in zip(schema.names, allowed, strict=True) if not fits]
     if wrong:
         help = "write the rows with `--to parquet`, or rename the column in the definitions"
-        raise Abend(Diagnostic("GG206", "Avro has no such names", Span(table=table, field=wrong[0]), help))
+        raise Abend(Diagnostic("GG206", "Avro does not allow this name", Span(table=table, field=wrong[0]), help))
     fields = [{"name": field.name, "type": ["null", _avro_type(field.type)], "default": None} for field in schema]
     return {"type": "record", "name": "row", "namespace": "ggfmt", "doc": table, "fields": fields}
 

@@ -46,7 +46,7 @@ def schemas(wanted: ScanRequest, configuration: Configuration | None, kind: str 
     """
     if not wanted.inputs and not wanted.definitions:
         help = "give INPUT or `--definitions`"
-        raise UsageError(Diagnostic("GG310", "there is nothing to make schemas of", help=help))
+        raise UsageError(Diagnostic("GG310", "schemas need an input or definitions", help=help))
     requests = _requests(configuration, kind)
     tables = _found(wanted) if wanted.inputs else list(wanted.definitions.values())
     check_selection(wanted.selection, [table.full_name for table in tables], wanted.allow_empty)
@@ -87,7 +87,7 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
             requests.append(SchemaRequest(HandlerSettings.of(handler, configuration.run), location))
     if not requests:
         formats = ", ".join(f"`{handler.format}`" for handler in configuration.handlers)
-        message = f"formats without such schemas: {formats}"
+        message = f"no format of the handlers has such schemas: {formats}"
         raise UsageError(Diagnostic("GG106", message, help="configure another format, or give another `--kind`"))
     return requests
 
@@ -128,7 +128,7 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
     assert make is not None
     if request.location is None:
         return Diagnostic(
-            "GG109", "the handler has no `rootFilePath`, which is the location of its tables", help="set it"
+            "GG109", "the handler has no `rootFilePath`, which is the location of its tables", help="set `rootFilePath`"
         )
     location = without_credentials(_location(request.location, safe_name(table.full_name)))
     text = make(table, settings.options, settings.context, location)
@@ -172,11 +172,14 @@ def drift(files: Sequence[SchemaFile], directory: Path) -> Iterator[tuple[Diagno
             difference = "\n".join(
                 difflib.unified_diff(before, after, str(path), "as it would be written", lineterm="")
             )
-            yield _changed(path, "the schema is not the one that would be written" + _meaning(file, old)), difference
+            yield (
+                _changed(path, "the schema differs from the schema that ggfmt would write" + _meaning(file, old)),
+                difference,
+            )
 
 
 def _changed(path: Path, message: str) -> Diagnostic:
-    return Diagnostic("GG209", message, Span(file=str(path)), "write it anew with `ggfmt schema -o`")
+    return Diagnostic("GG209", message, Span(file=str(path)), "write the schema again with `ggfmt schema -o`")
 
 
 def _meaning(file: SchemaFile, old: bytes) -> str:
@@ -185,4 +188,4 @@ def _meaning(file: SchemaFile, old: bytes) -> str:
     try:
         return f"; the change is {describe_change(json.loads(old), json.loads(file.content))}"
     except (ValueError, KeyError, TypeError):
-        return "; the one that is there is no Avro schema"
+        return "; the existing file is not an Avro schema"

@@ -29,17 +29,17 @@ _REMEDIES: Sequence[tuple[str, str]] = (
     (r"[Ee]xecutor memory|EXECUTOR_MEMORY", "give more memory, for example `--spark-conf spark.executor.memory=2g`"),
     (r"heap|[Ii]nsufficient memory|[Ss]ystem memory|DRIVER_MEMORY|OutOfMemoryError", _MEMORY),
     (r"[Mm]aster URL|[Mm]aster must", "give `--master` as `local[4]`, `spark://HOST:PORT`, `yarn` or `k8s://...`"),
-    (r"HADOOP_CONF_DIR", "export HADOOP_CONF_DIR with the directory of the cluster's configuration"),
+    (r"HADOOP_CONF_DIR", "set HADOOP_CONF_DIR to the directory of the cluster's configuration"),
     (r"Cannot run program|pyspark\.daemon", _PYTHON),
     (r"PYTHON_VERSION_MISMATCH|Python in worker has different version", f"{_PYTHON}, of this version"),
-    (r"No module named", "install it for the Python of the workers, or set PYSPARK_PYTHON to one that has it"),
+    (r"No module named", "install it for the Python of the workers, or set PYSPARK_PYTHON to a Python that has it"),
     (r"No space left|disk quota", "free some space, or write to another directory"),
     (r"Read-only file system|Permission denied|AccessDenied", "check who may write to the directory"),
-    (r"^not done within", "check that executors start, and have the memory and cores that are asked for"),
-    (r"usable temporary directory", "export TMPDIR with a directory that can be written"),
+    (r"^not done within", "check that executors start, and get the memory and cores that they request"),
+    (r"usable temporary directory", "set TMPDIR to a writable directory"),
     (
         r"create a temp directory|local dir|NoSuchFile",
-        "set `--spark-conf spark.local.dir` to a directory that can be written",
+        "set `--spark-conf spark.local.dir` to a writable directory",
     ),
     (r"assign requested address|bind", "set `--spark-conf spark.driver.bindAddress` to an address of this machine"),
     (r"invalid null input: name|: \?/", "run as a user that has a name in /etc/passwd"),
@@ -127,7 +127,7 @@ def innermost(messages: Sequence[str]) -> str:
 
 def clause(text: str) -> str:
     """Return the first line without the name of its Java class, which stays if there is nothing else to understand."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "Spark gave no reason")
     line = line.removeprefix("Error: ")
     while (exception := _EXCEPTION.match(line)) and line[exception.end() :].startswith(": "):
         rest = line[exception.end() + 2 :]

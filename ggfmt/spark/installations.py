@@ -36,7 +36,7 @@ def spark_home() -> Path:
     around = next((home for home in (package, *package.parents) if spark_version(home) is not None), None)
     if around is not None or package.is_dir():
         return around or package
-    message = f"pyspark is imported from `{package.parent}`, which is a file of Python code and no Spark"
+    message = f"pyspark is imported from `{package.parent}`, which contains only Python code and not a Spark"
     raise Abend(
         Diagnostic("GG503", message, help="export SPARK_HOME with the home of its Spark, or pip install pyspark")
     )

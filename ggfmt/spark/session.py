@@ -179,7 +179,9 @@ class SparkRunner:
                 self._archive_option = None
                 plain = self._configuration(loopback)
                 jvm = start_jvm(self._java, home, plain, environment, self._log, self._scratch, workers_home)
-                log.warning("Spark starts only without its class archive; `ggfmt doctor --class-archive` makes it anew")
+                log.warning(
+                    "Spark starts only without its class archive; `ggfmt doctor --class-archive` makes it again"
+                )
                 return jvm
 
         starting = self._threads.submit(start)

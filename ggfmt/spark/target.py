@@ -255,7 +255,7 @@ def spark_from_argument(spark: object) -> Existing:
         return ConnectSpark(spark)
     context = spark.sparkContext if sql is not None and isinstance(spark, sql.SparkSession) else spark
     if core is None or not isinstance(context, core.SparkContext):
-        raise _not_usable(f"a `{type(spark).__name__}` is no Spark session")
+        raise _not_usable(f"a `{type(spark).__name__}` is not a Spark session")
     if context._jsc is None:
         raise _not_usable("the Spark session has been stopped")
     return ActiveSpark(context)

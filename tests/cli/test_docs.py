@@ -95,7 +95,7 @@ def test_a_section_ends_where_the_next_of_its_level_starts() -> None:
 def test_a_topic_that_is_none(topic: str, help: str) -> None:
     code, told = documents.called(["docs", topic])
     assert code == 2
-    assert told.startswith(f"error[GG508] there is no page `{topic}`\n")
+    assert told.startswith(f"error[GG508] unknown page `{topic}`\n")
     assert help.startswith("did you mean `GG") or told.endswith(f"  help: {help}\n")
     assert "help: " in told
 

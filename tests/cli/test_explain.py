@@ -171,16 +171,19 @@ def test_a_format_is_found_in_any_case(name: str) -> None:
         ("fixed", "`fixed` is a format of the older Java adapter, which ggfmt does not have."),
         (
             "gg.handler.k.topicMappingTemplate",
-            "GoldenGate has `gg.handler.k.topicMappingTemplate` for something that ggfmt does not do. It is accepted "
-            "and ignored.",
+            "`gg.handler.k.topicMappingTemplate` is a property of GoldenGate for work that ggfmt does not do. ggfmt "
+            "accepts and ignores it.",
         ),
         (
             "hbase",
             "`hbase` is a type of handlers of GoldenGate. Its `format` has no effect: the handler makes its messages "
             "without a formatter.",
         ),
-        ("gg.log", "GoldenGate has `gg.log` for something that ggfmt does not do. It is accepted and ignored."),
-        ("hsync", "GoldenGate has `hsync` for something that ggfmt does not do. It is accepted and ignored."),
+        (
+            "gg.log",
+            "`gg.log` is a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it.",
+        ),
+        ("hsync", "`hsync` is a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it."),
     ],
 )
 def test_what_ggfmt_does_not_use(word: str, reason: str) -> None:
@@ -313,7 +316,7 @@ def test_a_property_in_full() -> None:
         "                `delete-insert`  write a delete of the before image and an insert of the after image\n"
         "  default       `abend`\n"
         "  releases      all\n"
-        "  also written  `pkUpdateHandlingformat.pkUpdateHandling`\n"
+        "  aliases       `pkUpdateHandlingformat.pkUpdateHandling`\n"
         "  other keys    `gg.handler.<name>.pkUpdateHandling`\n"
         "\n"
         "For example:\n"
@@ -323,7 +326,7 @@ def test_a_property_in_full() -> None:
         "An update of the primary key without the last line:\n"
         "  error[GG402] an update changes the primary key; set `pkUpdateHandling` to `update` or `delete-insert`\n"
         "\n"
-        "The same with it:\n"
+        "The same with the last line:\n"
         "  U\\u0001GG.TCUSTORD\\u00012013-06-02 22:14:36.000000\\u00012015-09-18T13:39:35.447000"
         "\\u000100000000000000001447\\u0001JANE\\u0001PLANE\\u00011\\n\n"
     )
@@ -361,11 +364,11 @@ def test_what_each_release_changes() -> None:
         "  12.2          numbers are doubles; a NUMBER without precision is text, as it is in the trail\n",
         "  12.3          whole numbers are long integers, and a NUMBER without precision is a double\n",
         "                wrappers name schemas by fingerprint\n",
-        "  23            messages as before\n",
+        "  23            no change in messages\n",
     ):
         assert text.count(line) == 1
     assert "`genericWrapperUseFingerprint`" in text
-    (last,) = [line for line in text.splitlines() if "for the last time: " in line]
+    (last,) = [line for line in text.splitlines() if "last release with: " in line]
     assert "`includeOpType`" in last
     assert "`includePrimaryKeys`" in last
 
@@ -428,10 +431,11 @@ def test_a_code_in_markdown() -> None:
 def test_an_unknown_word_ends_with_2_and_a_suggestion() -> None:
     result = CliRunner().invoke(app, ["explain", "pkUpdateHandlin"], env={"COLUMNS": "200"})
     assert result.exit_code == 2
-    assert "`pkUpdateHandlin` is no code, property or format; did you mean `pkUpdateHandling`?" in result.output
+    assert "`pkUpdateHandlin` is not a code, a property or a format; did you mean `pkUpdateHandling`?" in result.output
     result = CliRunner().invoke(app, ["explain", "zzzzzz"], env={"COLUMNS": "200"})
     assert (
-        "`zzzzzz` is no code, property or format; give a code such as `GG103`, a property or a format" in result.output
+        "`zzzzzz` is not a code, a property or a format; give a code such as `GG103`, a property or a format"
+        in result.output
     )
 
 

@@ -67,7 +67,7 @@ def test_init_into_a_directory_that_is_not_there(here: Path) -> None:
 def test_init_of_a_format_that_is_none(name: str, help: str) -> None:
     code, told = documents.called(["init", name])
     assert code == 2
-    assert told.startswith(f"error[GG106] there is no format `{name}`\n  help: {help}")
+    assert told.startswith(f"error[GG106] unknown format `{name}`\n  help: {help}")
 
 
 def test_init_of_a_format_that_is_only_read() -> None:

@@ -66,7 +66,8 @@ def test_a_finding_in_json_has_its_members(called: Called) -> None:
     (line,) = [json.loads(line) for line in told.splitlines()]
     del line["ts"]
     assert line == {
-        "level": "error", "message": "there is no such input", "code": "GG310", "help": "check the path",
+        "level": "error", "message": "input not found", "code": "GG310",
+        "help": "check the path; relative paths start at the current directory",
         "page": "input", "file": "gone.json",
     }  # fmt: skip
 
@@ -121,7 +122,8 @@ def test_a_mistake_beside_a_missing_file_is_told_too(called: Called) -> None:
 def test_inputs_are_checked_before_the_configuration_is_told(called: Called) -> None:
     assert called("run", "gone.json", "--to", "json", "-o", "out", *NONE) == (
         2,
-        "gone.json: error[GG310] there is no such input\n  help: check the path\npage: ggfmt docs input\n",
+        "gone.json: error[GG310] input not found\n"
+        "  help: check the path; relative paths start at the current directory\npage: ggfmt docs input\n",
     )
 
 

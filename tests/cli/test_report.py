@@ -95,8 +95,10 @@ def test_an_earlier_run_is_shown_by_its_id_or_the_start_of_it(tmp_path: Path) ->
     assert read_run(str(out)).runs == 2
     assert read_run(str(out), first).manifest.run == read_run(str(out), first[:-3]).manifest.run == first
     assert read_run(str(out), last).manifest.run == last
-    assert diagnosed(out, "nix").startswith("2 GG560 out: there is no run `nix` in this output (the last ones are `20")
-    assert diagnosed(out, "20").startswith("2 GG560 out: 2 runs begin with `20` (give the whole of one; ")
+    assert diagnosed(out, "nix").startswith(
+        "2 GG560 out: run `nix` not found in this output (choose one of the latest runs: `20"
+    )
+    assert diagnosed(out, "20").startswith("2 GG560 out: 2 runs start with `20` (give the full name of one run; ")
     for name in ("", "../manifest", "*", f"{first}/", "\x00"):
         assert diagnosed(out, name).startswith("2 GG560 out: ")
     (out / "_ggfmt" / "manifest.json").unlink()
@@ -128,7 +130,7 @@ def test_a_run_of_an_earlier_ggfmt_is_shown(tmp_path: Path) -> None:
         path.unlink()
     found = read_run(str(out))
     assert found.runs == 1
-    assert "This run kept no times" in page(found)
+    assert "This run recorded no times" in page(found)
     assert "times from" not in run_text(found)
     assert "left out" not in run_text(found)
     assert "Left out" not in page(found)
@@ -164,7 +166,7 @@ def test_reasons_that_are_not_there_are_passed_over(tmp_path: Path, damage: str)
             path.write_bytes(b'{"code":"GG301","reason":"x"')
     found = read_run(str(out))
     assert found.rejects == ()
-    assert "are not there, or in another directory" in page(found)
+    assert "are missing, or in another directory" in page(found)
 
 
 # What cannot be read
@@ -216,7 +218,9 @@ def test_a_manifest_of_a_later_ggfmt_is_not_guessed_at(tmp_path: Path, layout: o
     out = output(tmp_path, count=1)
     record = next((out / "_ggfmt" / "runs").iterdir())
     changed(out, lambda document: document.update(layout=layout, ggfmt="9.1"))
-    assert diagnosed(out).startswith(f"3 GG561 manifest.json: the manifest is of a later ggfmt: 9.1, layout {layout}")
+    assert diagnosed(out).startswith(
+        f"3 GG561 manifest.json: the manifest is from a later version of ggfmt: 9.1, layout {layout}"
+    )
     record.write_text((out / "_ggfmt" / "manifest.json").read_text())
     codes = {finding.code for finding in verify(str(out)).findings}
     assert "GG561" in codes
@@ -250,7 +254,7 @@ def test_verify_sees_operations_by_time_that_do_not_add_up(tmp_path: Path) -> No
     document["totals"]["operations_by_time"]["untimed"]["I"] += 1
     record.write_text(json.dumps(document))
     assert [finding.message for finding in verify(str(out)).findings] == [
-        "the operations of all times are 122, and 121 were read"
+        "all times together have 122 operations, but 121 were read"
     ]
 
 

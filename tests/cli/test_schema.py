@@ -47,10 +47,10 @@ def test_check_is_silent_while_nothing_changed_and_tells_the_difference_by_lines
     assert found.returncode == 1
     assert '-                "PRICE":{\n+                "PRODUCT_PRICE":{' in found.stdout
     assert found.stderr.splitlines() == [
-        "schemas/GG.TCUSTORD.schema.json: error[GG209] the schema is not the one that would be written",
-        "  help: write it anew with `ggfmt schema -o`",
+        "schemas/GG.TCUSTORD.schema.json: error[GG209] the schema differs from the schema that ggfmt would write",
+        "  help: write the schema again with `ggfmt schema -o`",
         "schemas/GG.ARTIKEL.schema.json: error[GG209] the schema cannot be read: No such file or directory",
-        "  help: write it anew with `ggfmt schema -o`",
+        "  help: write the schema again with `ggfmt schema -o`",
         "page: ggfmt docs make-schemas",
     ]
     assert changed.read_bytes() == before
@@ -71,10 +71,14 @@ def test_tables_are_found_in_the_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (("--kind", "json"), 2, "there is nothing to make schemas of"),
+        (("--kind", "json"), 2, "schemas need an input or definitions"),
         (("--definitions", str(DEFINITIONS), "--kind", "ddl"), 2, "a Hive table needs a handler"),
         (("--definitions", str(DEFINITIONS), "--check"), 2, "give the directory to compare with"),
-        (("--definitions", str(DEFINITIONS), "--set", "gg.handler.d.format=delimitedtext"), 2, "formats without such"),
+        (
+            ("--definitions", str(DEFINITIONS), "--set", "gg.handler.d.format=delimitedtext"),
+            2,
+            "no format of the handlers has such schemas",
+        ),
         (
             (
                 "--definitions",
@@ -137,9 +141,9 @@ def test_metadata_gives_way_to_columns_of_the_same_name() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"field_delimiter": "||"}, "no Hive table can be made: Hive divides fields by one ASCII character"),
-        ({"field_delimiter": "é"}, "no Hive table can be made: Hive divides fields by one ASCII character"),
-        ({"line_delimiter": "\r\n"}, "no Hive table can be made: Hive ends lines with a line feed"),
+        ({"field_delimiter": "||"}, "ggfmt cannot define a Hive table: Hive separates fields with one ASCII character"),
+        ({"field_delimiter": "é"}, "ggfmt cannot define a Hive table: Hive separates fields with one ASCII character"),
+        ({"line_delimiter": "\r\n"}, "ggfmt cannot define a Hive table: Hive ends lines with a line feed"),
     ],
 )
 def test_what_hive_cannot_read_has_no_table(options: dict[str, Any], message: str) -> None:
@@ -244,10 +248,10 @@ def test_check_says_what_a_change_of_an_avro_schema_means(tmp_path: Path) -> Non
     for kind, meaning in (
         (["null", "double"], "fully compatible"),
         (["null", "long"], "backward compatible: the new schema reads old data, the old one does not read new data"),
-        (["null", "string"], "not compatible: neither schema reads what the other wrote"),
+        (["null", "string"], "not compatible: neither schema reads data of the other schema"),
     ):
         price["type"] = kind
         path.write_text(json.dumps(schema))
         found = ggfmt(tmp_path, *arguments, "--check")
         assert found.returncode == 1
-        assert f"not the one that would be written; the change is {meaning}\n" in found.stderr
+        assert f"the schema that ggfmt would write; the change is {meaning}\n" in found.stderr

@@ -325,7 +325,7 @@ def test_parts_of_a_name_are_replaced_each_on_its_own() -> None:
     assert replace_names(table, [pair("x")]) is table
 
 
-HELP = "change `gg.schemareplaceregex`, so that names stay apart"
+HELP = "change `gg.schemareplaceregex`, so that names stay distinct"
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ HELP = "change `gg.schemareplaceregex`, so that names stay apart"
         ("S.T", ["A", "A$", "B"], "[$]", "", "the columns `A` and `A$` both become `A`"),
         ("S.T", ["A", "$"], "[$]", "", "the name of column `$` becomes empty"),
         ("S.$", ["A"], "[$]", "", "the table's name becomes `S.`, which has an empty part"),
-        ("S.T_U", ["A"], "_", ".", "the table's name becomes `S.T.U`, which has a dot inside of a part"),
+        ("S.T_U", ["A"], "_", ".", "the table's name becomes `S.T.U`, which has a dot within a part"),
         ("A.B.C_D", ["A"], "_", ".", "the table's name becomes `A.B.C.D`, which has more than three parts"),
         ("S.T", ["A"], "T", "\n", "the table's name becomes `S.\n`, which has an empty part"),
         ("S.T", ["A"], "T", "T\\\x01U", "the table's name becomes `S.T\x01U`, which holds a control character"),
@@ -420,21 +420,23 @@ def test_the_manuals_examples() -> None:
 
 def test_warnings() -> None:
     assert told("gg.contentreplaceregex=a", "gg.contentreplaceregex2=b", "gg.contentreplacestring2=c") == [
-        "--set:3:1: warning[GG120] `gg.contentreplaceregex2` is not applied: there is no `gg.contentreplaceregex1`;"
-        " number the pairs from 1 without a gap",
-        "--set:4:1: warning[GG120] `gg.contentreplacestring2` is not applied: there is no `gg.contentreplaceregex1`;"
-        " number the pairs from 1 without a gap",
+        "--set:3:1: warning[GG120] `gg.contentreplaceregex2` is not applied, "
+        "because `gg.contentreplaceregex1` is missing; number the pairs from 1 without a gap",
+        "--set:4:1: warning[GG120] `gg.contentreplacestring2` is not applied, "
+        "because `gg.contentreplaceregex1` is missing; number the pairs from 1 without a gap",
     ]
     assert told("gg.schemareplaceregex1=a", "gg.schemareplaceregex3=a", "gg.schemareplaceregex01=a") == [
-        "--set:3:1: warning[GG120] `gg.schemareplaceregex3` is not applied: there is no `gg.schemareplaceregex2`;"
-        " number the pairs from 1 without a gap",
-        "--set:4:1: warning[GG120] `gg.schemareplaceregex01` is not applied: there is no `gg.schemareplaceregex2`;"
-        " number the pairs from 1 without a gap",
+        "--set:3:1: warning[GG120] `gg.schemareplaceregex3` is not applied, "
+        "because `gg.schemareplaceregex2` is missing; number the pairs from 1 without a gap",
+        "--set:4:1: warning[GG120] `gg.schemareplaceregex01` is not applied, "
+        "because `gg.schemareplaceregex2` is missing; number the pairs from 1 without a gap",
     ]
     assert told("gg.schemareplacestring=a", "gg.contentreplacestring4=b") == [
-        "--set:2:1: warning[GG120] `gg.schemareplacestring` is not applied: there is no `gg.schemareplaceregex`;"
+        "--set:2:1: warning[GG120] `gg.schemareplacestring` is not applied, "
+        "because `gg.schemareplaceregex` is missing;"
         " add `gg.schemareplaceregex`, or remove the string",
-        "--set:3:1: warning[GG120] `gg.contentreplacestring4` is not applied: there is no `gg.contentreplaceregex4`;"
+        "--set:3:1: warning[GG120] `gg.contentreplacestring4` is not applied, "
+        "because `gg.contentreplaceregex4` is missing;"
         " add `gg.contentreplaceregex4`, or remove the string",
     ]
     assert told("gg.contentReplaceRegex=a", "gg.contentreplaceregex=b") == [
@@ -448,7 +450,7 @@ def test_errors() -> None:
     correct = "correct it; a backslash is written `\\\\` in a handler file"
     dollar = "write `\\\\$` for a dollar sign"
     assert told("gg.contentreplaceregex=[a", "gg.schemareplaceregex=(a)", "gg.schemareplacestring=$2") == [
-        "--set:2:24: error[GG103] `gg.contentreplaceregex` is no Java pattern: it ends where `]` should follow;"
+        "--set:2:24: error[GG103] `gg.contentreplaceregex` is not a Java pattern: it ends where `]` should follow;"
         f" {correct}",
         f"--set:4:24: error[GG103] `gg.schemareplacestring` refers to group 2 of 1; {dollar}",
     ]
@@ -524,9 +526,12 @@ def test_a_transform_for_all_columns() -> None:
         ("gg.transform.t=regex", "warning[GG101] `gg.transform.t` is not a property that ggfmt knows"),
         ("gg.transform.t.matcher=glob", "error[GG103] `gg.transform.t.matcher` cannot be `glob`; the legal value is"),
         ("gg.transform.t.converter=", "error[GG103] `gg.transform.t.converter` cannot be ``; the legal value is"),
-        ("gg.transform.t.matcher.tableRegex=[", "error[GG103] `gg.transform.t.matcher.tableRegex` is no Java pattern"),
+        (
+            "gg.transform.t.matcher.tableRegex=[",
+            "error[GG103] `gg.transform.t.matcher.tableRegex` is not a Java pattern",
+        ),
         ("gg.transform.t.matcher.schemaRegex=", "error[GG103] `gg.transform.t.matcher.schemaRegex` is empty"),
-        ("gg.transform.t.converter.replaceRegex=*", "error[GG103] `gg.transform.t.converter.replaceRegex` is no"),
+        ("gg.transform.t.converter.replaceRegex=*", "error[GG103] `gg.transform.t.converter.replaceRegex` is not"),
         (
             "gg.transform.t.converter.replaceString=$1",
             "error[GG103] `gg.transform.t.converter.replaceString` refers",

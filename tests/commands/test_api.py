@@ -68,7 +68,7 @@ for name, call in calls.items():
 def test_messages_name_arguments(source: Path, tmp_path: Path) -> None:
     arguments: dict[str, Any] = {"output": tmp_path / "out", "to": "json", "master": "none"}
     ggfmt.convert(source, **arguments)
-    with pytest.raises(ggfmt.UsageError, match='give `mode="append"` or `mode="overwrite"`'):
+    with pytest.raises(ggfmt.UsageError, match='use `mode="append"` or `mode="overwrite"`'):
         ggfmt.convert(source, **arguments)
     with pytest.raises(ggfmt.UsageError, match="`spark_conf` is for Spark"):
         ggfmt.convert(source, spark_conf={"a": "b"}, **arguments)

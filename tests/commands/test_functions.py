@@ -117,7 +117,7 @@ def test_mistakes_are_exceptions_with_diagnostics(source: Path, tmp_path: Path) 
     (diagnostic,) = abend.value.diagnostics
     assert (diagnostic.code, diagnostic.span.file, diagnostic.severity) == ("GG301", str(source), ggfmt.Severity.ERROR)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(ggfmt.UsageError, match=r"GG310.*no such input"):
+    with pytest.raises(ggfmt.UsageError, match=r"GG310.*input not found"):
         ggfmt.convert(tmp_path / "none.json", **told)  # type: ignore[arg-type]
     with pytest.raises(ggfmt.ConfigurationError):
         ggfmt.convert(source, output=tmp_path / "out", settings={"gg.handlerlist": "x"})

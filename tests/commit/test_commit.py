@@ -313,7 +313,7 @@ def test_a_schema_whose_name_is_taken_is_found_before_the_commit(source: Path, t
     blocked = tmp_path / "dirdef" / "GG.T0.schema.json"
     blocked.mkdir(parents=True)
     settings = ("gg.handler.j.format=json", f"gg.handler.j.format.schemaDirectory={blocked.parent}")
-    with pytest.raises(Abend, match=r"GG506.* a directory where a file is to be"):
+    with pytest.raises(Abend, match=r"GG506.* a directory has the name of an output file"):
         run_ggfmt([source], tmp_path / "out", *settings)
     assert not (tmp_path / "out").exists()
 
@@ -322,10 +322,10 @@ def test_a_run_does_not_delete_what_it_reads(source: Path, tmp_path: Path) -> No
     out = tmp_path / "out"
     run_ggfmt([source], out, *JSON_LINES)
     before = snapshot(out)
-    with pytest.raises(UsageError, match="the input is among the output"):
+    with pytest.raises(UsageError, match="the input is part of the output"):
         run_ggfmt([out / "j"], out, *JSON_LINES, mode="overwrite")
     link = tmp_path / "link"
     link.symlink_to(out)
-    with pytest.raises(UsageError, match="the input is among the output"):
+    with pytest.raises(UsageError, match="the input is part of the output"):
         run_ggfmt([link / "j" / "GG.T0"], out, *JSON_LINES, mode="overwrite")
     assert snapshot(out) == before

@@ -110,7 +110,7 @@ def test_a_run_that_lost_its_lease_commits_nothing(
 
     with faulty(Faults(), "objects"):
         monkeypatch.setattr(Participant, "stage", stage)
-        with pytest.raises(Abend, match=r"GG506.*no longer held"):
+        with pytest.raises(Abend, match=r"GG506.*no longer holds"):
             run_ggfmt([source], out, *JSON_LINES)
     assert not list(out.glob("j/*"))
     assert not (out / "_ggfmt" / "journal.json").exists()

@@ -81,7 +81,7 @@ def test_a_staged_file_that_is_gone_before_the_commit_commits_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(Participant, "stage", stage)
-        with pytest.raises(Abend, match=r"GG509.* is gone") as caught:
+        with pytest.raises(Abend, match=r"GG509.* is missing") as caught:
             run_ggfmt([source], out, mode="overwrite")
     assert "_ggfmt/staging" in str(caught.value)
     assert snapshot(out) == before
@@ -168,7 +168,7 @@ def test_the_run_that_ends_a_commit_says_so(
     die_in_commit(monkeypatch, source, tmp_path / "out", moves=1)
     with caplog.at_level("WARNING", "ggfmt"):
         run_ggfmt([source], tmp_path / "out", mode="append", current_timestamp=OLDER)
-    (said,) = (record.getMessage() for record in caplog.records if "cut off" in record.getMessage())
+    (said,) = (record.getMessage() for record in caplog.records if "interrupted commit" in record.getMessage())
     assert "2016-01-01_00-00-00.000-" in said
 
 
@@ -184,7 +184,7 @@ def test_a_journal_of_somebody_else_does_not_write_anywhere(
         patch.setattr(os, "geteuid", lambda: own + 1)
         if own == 0:
             os.chown(out / "_ggfmt" / "journal.json", 4711, -1)
-        with pytest.raises(Abend, match=r"GG509.*of another user") as caught:
+        with pytest.raises(Abend, match=r"GG509.*belongs to another user") as caught:
             run_ggfmt([source], out, *settings, mode="append")
     assert str(home) in str(caught.value)
     assert not list(home.iterdir())
@@ -390,7 +390,7 @@ def test_a_lock_or_an_output_that_is_removed_during_a_run_commits_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(Participant, "stage", stage)
-        with pytest.raises(Abend, match=r"GG506.*no longer held"):
+        with pytest.raises(Abend, match=r"GG506.*no longer holds"):
             run_ggfmt([source], out, *JSON_LINES)
     assert not output_files(out, "j")
     assert not (out / "_SUCCESS").exists()
@@ -453,7 +453,7 @@ def test_a_file_that_is_in_the_way_of_a_message_is_not_replaced(
         return real(output, documents)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Participant, "stage", stage)
-    with pytest.raises(Abend, match=r"GG506.*there is a file already") as caught:
+    with pytest.raises(Abend, match=r"GG506.*a file of this name exists") as caught:
         run_ggfmt([source], out, *JSON_LINES)
     assert caught.value.diagnostics[0].span.file == str(foreign)
     assert snapshot(out) == {str(foreign.relative_to(out)): hashlib.sha256(b"mine").hexdigest()}

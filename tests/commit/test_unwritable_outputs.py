@@ -50,7 +50,7 @@ def test_an_output_that_is_a_file_or_below_one(
     file.write_text("mine")
     assert told(capsys, 3, "run", source, "--to", "json", "-o", f"{file}{below}", *NONE, *more) == [
         f"{file}{below}: error[GG506] the output directory cannot be written: `{file}` is not a directory",
-        "  help: a file is in the way: remove it, or give another directory",
+        "  help: remove the file at this path, or choose another directory",
     ]
     assert file.read_text() == "mine"
 
@@ -62,7 +62,7 @@ def test_an_output_on_a_read_only_disk(
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     assert told(capsys, 3, "run", source, "--to", "json", "-o", f"{disk}/out", *NONE, *more) == [
         f"{disk}/out: error[GG506] the output directory cannot be written: `{disk}` is on a read-only file system",
-        "  help: mount the file system for writing, or give another directory",
+        "  help: mount the file system with write access, or choose another directory",
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_disk_without_room(disk: Path, source: str, capsys: pytest.CaptureFixt
     first, second = told(capsys, 3, "run", source, "--to", "json", "-o", f"{disk}/out", *NONE)
     assert "error[GG506] the output directory cannot be written: " in first
     assert "No space left on device" in first
-    assert second == "  help: free some space, or give another directory"
+    assert second == "  help: free some space, or choose another directory"
     assert list(disk.iterdir()) == []
 
 
@@ -79,8 +79,8 @@ def test_a_directory_of_another_user(
 ) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert told(capsys, 3, "run", source, "--to", "json", "-o", f"{tmp_path}/out", *NONE) == [
-        f"{tmp_path}/out: error[GG506] the output directory cannot be written: `{tmp_path}` may not be written to",
-        "  help: let this user write there, or give another directory",
+        f"{tmp_path}/out: error[GG506] the output directory cannot be written: `{tmp_path}` is not writable",
+        "  help: grant this user write access, or choose another directory",
     ]
 
 
@@ -92,7 +92,7 @@ def test_a_schema_directory_elsewhere_has_its_own_advice(
     settings = ("--set", "gg.handler.j.format=json", "--set", f"gg.handler.j.format.schemaDirectory={file}")
     assert told(capsys, 3, "run", source, *settings, "-o", f"{tmp_path}/out", *NONE) == [
         f"{file}: error[GG506] the schema directory of handler `j` cannot be written: `{file}` is not a directory",
-        "  help: a file is in the way: remove it, or set another `schemaDirectory` or `schemaFilePath`",
+        "  help: remove the file at this path, or set another `schemaDirectory` or `schemaFilePath`",
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_consolidation_has_the_same_advice(source: str, tmp_path: Path, capsys
     file = tmp_path / "file"
     file.write_text("mine")
     shown = told(capsys, 3, "consolidate", source, "-o", str(file), *NONE)
-    assert shown[1] == "  help: a file is in the way: remove it, or give another directory"
+    assert shown[1] == "  help: remove the file at this path, or choose another directory"
 
 
 def test_what_can_be_written_is_not_refused(tmp_path: Path) -> None:

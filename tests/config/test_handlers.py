@@ -128,10 +128,10 @@ def test_handler_picks_some_and_ignores_the_others(read: Read) -> None:
     text = "gg.handlerlist=b,a\ngg.handler.a.format=json\ngg.handler.b.format=nonsense\n"
     assert only(read(text, handlers=("a", "a"))).name == "a"
     assert told(read, text, handlers=("a", "c")) == [
-        "error[GG105] `--handler` names `c`, which is no handler; handlers are `b`, `a`"
+        "error[GG105] `--handler` names `c`, which is not a handler; handlers are `b`, `a`"
     ]
     assert told(read, text.replace("=b", "=bb"), handlers=("bbb",)) == [
-        "error[GG105] `--handler` names `bbb`, which is no handler; handlers are `bb`, `a`; did you mean `bb`?"
+        "error[GG105] `--handler` names `bbb`, which is not a handler; handlers are `bb`, `a`; did you mean `bb`?"
     ]
 
 
@@ -140,9 +140,9 @@ def test_handler_picks_some_and_ignores_the_others(read: Read) -> None:
     [
         (
             "gg.handler.a.format=json\ngg.handler.b.format=json",
-            "a: error[GG105] there is no `gg.handlerlist`; add `gg.handlerlist=a,b`",
+            "a: error[GG105] `gg.handlerlist` is missing; add `gg.handlerlist=a,b`",
         ),
-        ("", "a: error[GG105] there is no `gg.handlerlist`; add `gg.handlerlist` and name a handler"),
+        ("", "a: error[GG105] `gg.handlerlist` is missing; add `gg.handlerlist` and name a handler"),
         ("gg.handlerlist= , ", "a:1:1: error[GG105] `gg.handlerlist` is empty; name the handlers to run"),
         (
             "gg.handlerlist=hdfs, kafka\ngg.handler.hdsf.type=hdfs\ngg.handler.kafka.type=flume",
@@ -157,7 +157,7 @@ def test_handler_picks_some_and_ignores_the_others(read: Read) -> None:
         (
             "gg.handlerlist=../x",
             "a:1:16: error[GG103] `../x` cannot be a handler's name;"
-            " use letters, digits, `_` and `-`: the name is that of a directory",
+            " use letters, digits, `_` and `-`: the name becomes the name of a directory",
         ),
     ],
 )
@@ -169,7 +169,7 @@ def test_nothing_given() -> None:
     with pytest.raises(ConfigurationError) as raised:
         read_configuration([])
     assert str(raised.value) == (
-        "error[GG105] there is no `gg.handlerlist`; give a file with `-c`, or `--set gg.handler.out.format=json`"
+        "error[GG105] `gg.handlerlist` is missing; give a file with `-c`, or `--set gg.handler.out.format=json`"
     )
 
 
@@ -562,7 +562,7 @@ def test_any_text_is_a_configuration_or_a_configuration_error(
 def test_a_handler_name_must_not_collide_with_the_directories_beside_it(read: Read) -> None:
     assert told(read, "gg.handlerlist=_ggfmt\ngg.handler._ggfmt.format=json\n") == [
         "a:1:16: error[GG103] `_ggfmt` cannot be a handler's name;"
-        " use letters, digits, `_` and `-`: the name is that of a directory"
+        " use letters, digits, `_` and `-`: the name becomes the name of a directory"
     ]
 
 

@@ -169,7 +169,7 @@ CONTRACTS = {
             Recorded(
                 "qlik/public_samples__masks.jsonl",
                 "UU",
-                reasons=["GG305 `columnMask` leaves columns out, and no metadata message has their ordinals"],
+                reasons=["GG305 `columnMask` leaves out columns, and no metadata message has their ordinals"],
                 options={"tableName": "S.T"},
             ),
         ),

@@ -235,7 +235,10 @@ def test_the_text() -> None:
         "warning  class archive  one for another Java\n"
         "1 problem, 1 warning\n"
     )
-    assert findings_text(FINDINGS[:1]).splitlines()[-1] == "no problems, no warnings: all that a run needs is here"
+    assert (
+        findings_text(FINDINGS[:1]).splitlines()[-1]
+        == "no problems, no warnings: everything that a run needs is available"
+    )
 
 
 def test_the_json() -> None:
@@ -483,7 +486,7 @@ def test_an_archive_that_java_does_not_start_with_is_told(
             assert session.run(lambda item, attempt: item, [1]) == [1]
     finally:
         log.removeHandler(handler)
-    assert told == ["Spark starts only without its class archive; `ggfmt doctor --class-archive` makes it anew"]
+    assert told == ["Spark starts only without its class archive; `ggfmt doctor --class-archive` makes it again"]
     assert os.listdir(tmp_path) == []
 
 

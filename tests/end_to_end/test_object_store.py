@@ -172,7 +172,7 @@ def test_a_key_may_go_on_where_another_one_ends(store: Store, tmp_path: Path) ->
     written = tables(tmp_path / "out", "j")["GG.T0"].splitlines()
     assert [int(json.loads(line)["pos"]) for line in written] == [2, 4, 6]
     assert [file.location.address for file in list_inputs([f"{top}/a"])] == [f"{top}/a"]
-    with pytest.raises(UsageError, match=r"GG310.*name of a file, and of a directory"):
+    with pytest.raises(UsageError, match=r"GG310.*name of a file and of a directory"):
         list_inputs([f"{top}/a/"])
 
 
@@ -182,7 +182,7 @@ def test_an_object_whose_key_ends_with_a_slash_is_not_passed_over(store: Store, 
     with pytest.raises(Abend, match=f"GG310|s3://{store.bucket}/in/b.json"):
         run([f"s3://{store.bucket}/in"], str(tmp_path / "out"))
     store.put("in/b.json", lines(tmp_path, 6))
-    with pytest.raises(UsageError, match=r"GG310.*two objects are called `b.json`"):
+    with pytest.raises(UsageError, match=r"GG310.*two objects have the name `b.json`"):
         run([f"s3://{store.bucket}/in"], str(tmp_path / "out"))
     assert not (tmp_path / "out" / "j").exists()
 
@@ -201,9 +201,9 @@ def test_names_that_are_left_out_by_rule_are_in_the_log(
         caplog.clear()
         assert len(list_inputs([uri])) == 1
         (message,) = caplog.messages
-        assert message.startswith(f"left out, 2 names that start with `_` or `.`: `{uri}/")
+        assert message.startswith(f"skipped 2 names that start with `_` or `.`: `{uri}/")
         assert list_inputs([f"{uri}/*.json"])
-        assert caplog.messages[1:] == [f"left out, a name that starts with `_` or `.`: `{uri}/.d.json`"]
+        assert caplog.messages[1:] == [f"skipped a name that starts with `_` or `.`: `{uri}/.d.json`"]
 
 
 @pytest.mark.parametrize("key", ["GG.T//two.csv", "/GG.T/two.csv", "GG.T/../two.csv"])
@@ -227,7 +227,7 @@ def test_a_comparison_names_what_it_leaves_out_by_rule(
         store.put(key, b"ID,V\n1,x\n")
     assert ggfmt.compare(f"s3://{store.bucket}/a", f"s3://{store.bucket}/b").same
     assert caplog.messages == [
-        f"left out, 1 name that starts with `_` or `.`, such as `s3://{store.bucket}/b/_two.csv`"
+        f"skipped 1 name that starts with `_` or `.`, for example `s3://{store.bucket}/b/_two.csv`"
     ]
 
 
@@ -265,7 +265,7 @@ def test_a_checkpoint_may_lie_in_a_store(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_bucket_that_is_not_there_is_told(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"GG310.*(no such input|bucket does not exist)"):
+    with pytest.raises(UsageError, match=r"GG310.*(input not found|bucket does not exist)"):
         run(["s3://no-such-bucket/in"], str(tmp_path / "out"))
     store.put("in/a.json", lines(tmp_path, 2))
     with pytest.raises(Abend, match=r"GG506.*bucket does not exist"):
@@ -463,7 +463,7 @@ def test_a_store_that_does_not_answer_is_an_error_in_seconds(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         closed = free.getsockname()[1]
-    ports = {closed: "refused", silent: "Operation too slow", full: "no answer within"}
+    ports = {closed: "refused", silent: "Operation too slow", full: "no response within"}
     uris = [f"s3://KEY:{SECRET}@bucket/in?scheme=http&endpoint_override=127.0.0.1:{port}" for port in ports]
     with ThreadPoolExecutor() as threads:
         texts = list(threads.map(lambda uri: _quickly(uri, tmp_path), uris))
@@ -471,7 +471,7 @@ def test_a_store_that_does_not_answer_is_an_error_in_seconds(
         assert f"127.0.0.1:{port}" in text and told in text and SECRET not in text
     source = tmp_path / "in.json"
     source.write_bytes(lines(tmp_path, 1))
-    with pytest.raises(UsageError, match=r"GG506.*does not answer"):
+    with pytest.raises(UsageError, match=r"GG506.*does not respond"):
         run([str(source)], f"s3a://bucket/out?scheme=http&endpoint_override=127.0.0.1:{closed}")
     assert f"127.0.0.1:{closed}" in _quickly(f"hdfs://127.0.0.1:{closed}/in", tmp_path)
     assert f"127.0.0.1:{closed}" in _quickly(f"gs://bucket/in?endpoint_override=127.0.0.1:{closed}", tmp_path)

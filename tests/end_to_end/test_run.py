@@ -318,10 +318,10 @@ def test_a_table_without_a_key_does_not_make_a_run_look_for_definitions(
         run_ggfmt([data], tmp_path / "out", *JSON_LINES, **others)
     (diagnostic,) = caught.value.diagnostics
     assert (diagnostic.code, "no primary key" in diagnostic.message) == ("GG205", True)
-    assert "looking for" not in caplog.text
+    assert "searching all data" not in caplog.text
     other = write_lines(
         tmp_path / "other.json", [{**change, "op": "c", "before": None, "source": {"db": "d", "table": "o"}}]
     )
     with caplog.at_level("INFO", "ggfmt"):
         run_ggfmt([other], tmp_path / "out", *JSON_LINES, **others)
-    assert "looking for all" in caplog.text
+    assert "searching all data" in caplog.text

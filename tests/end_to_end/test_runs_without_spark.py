@@ -77,7 +77,7 @@ def test_a_run_in_one_process_makes_no_claim_on_speed(
     ("error", "code", "words"),
     [
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "GG506", "No space left on device"),
-        (MemoryError(), "GG505", "no memory left"),
+        (MemoryError(), "GG505", "out of memory"),
     ],
 )
 def test_what_a_task_lacks_is_told_in_a_line(

@@ -331,7 +331,7 @@ def test_what_a_frame_is_asked_for_has_to_be_there(spark: SparkSession, tmp_path
         ({"inputs": path, "schema": "tabel string"}, "GG531.*did you mean `table`"),
         ({"inputs": path, "schema": "seq string"}, "GG531"),
         ({"inputs": path, "table": "GG.TCUSTORD", "schema": "after struct<ID: struct<A: string>>"}, "GG531"),
-        ({"inputs": path, "schema": "after struct<ID: string>"}, "GG531.*give `table`"),
+        ({"inputs": path, "schema": "after struct<ID: string>"}, "GG531.*set `table`"),
         ({"inputs": path, "primarykey": "x"}, "GG531"),
         ({"inputs": path, "input_format": "jsn"}, "GG309"),
     ):

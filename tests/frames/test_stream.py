@@ -152,8 +152,8 @@ def test_what_cannot_be_cut_counts_when_it_is_complete(tmp_path: Path) -> None:
     ("change", "reason"),
     [
         (lambda path: path.write_bytes(path.read_bytes()[:50]), "and has 50 now"),
-        (lambda path: path.write_bytes(lines(operation(8), operation(9), operation(10))), "another one took its place"),
-        (lambda path: path.write_bytes(path.read_bytes().replace(b"name 2", b"name 7")), "another one took its place"),
+        (lambda path: path.write_bytes(lines(operation(8), operation(9), operation(10))), "another file replaced it"),
+        (lambda path: path.write_bytes(path.read_bytes().replace(b"name 2", b"name 7")), "another file replaced it"),
     ],
     ids=["shorter", "replaced", "changed"],
 )
@@ -177,7 +177,7 @@ def test_a_file_that_changes_before_its_batch_is_read_is_an_error(tmp_path: Path
     with pytest.raises(Abend, match="GG533"):
         list(stream.reader.read(part))
     path.unlink()
-    with pytest.raises(Abend, match=r"GG533.*gone"):
+    with pytest.raises(Abend, match=r"GG533.*removed"):
         stream.between(stream.at, end)
 
 
@@ -257,7 +257,7 @@ def test_a_stream_can_be_made_over_a_file_that_grows(tmp_path: Path) -> None:
 
 
 def test_a_stream_needs_a_format_before_there_is_a_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"GG531.*give `inputFormat`"):
+    with pytest.raises(UsageError, match=r"GG531.*set `inputFormat`"):
         Driven(tmp_path, inputFormat="auto")
     with pytest.raises(UsageError, match="GG531"):
         Driven(tmp_path, settle="soon")

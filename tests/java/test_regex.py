@@ -305,6 +305,8 @@ def refusal(pattern: str, text: str = "", **options: bool) -> str:
 OTHERWISE = "write it in another way"
 VERSIONS = "which Java releases read differently"
 CORRECT = "correct it; a backslash is written `\\\\` in a handler file"
+EMPTY = "an expression that can be empty"
+NOT = "is not a Java pattern"
 PROPERTY = "give a general category such as `\\p{L}`, a POSIX class such as `\\p{Alpha}`, or a range"
 APART = "which Java and Python keep differently; write `(?:` for `(`"
 
@@ -329,8 +331,8 @@ REFUSED = {
     r"[a[b]&&b]": f"has `a[b]` beside `&&`, {VERSIONS}; put this part into separate brackets",
     r"[&&a]": f"has `&&` without a class on both sides, {VERSIONS}; {OTHERWISE}",
     r"[a&&^b]": f"has `&&` without a class on both sides, {VERSIONS}; {OTHERWISE}",
-    r"(a*)*": f"has `*` after what may match nothing, which Java and Python repeat differently; {OTHERWISE}",
-    r"(?:a?){2}": f"has `{{2}}` after what may match nothing, which Java and Python repeat differently; {OTHERWISE}",
+    r"(a*)*": f"has `*` after {EMPTY}, which Java and Python repeat differently; {OTHERWISE}",
+    r"(?:a?){2}": f"has `{{2}}` after {EMPTY}, which Java and Python repeat differently; {OTHERWISE}",
     r"\1(a)": "has `\\1`, which names no group that is closed before it; number groups by their `(`",
     r"(?:(a)|b)+\1": "has `\\1`, which names a group inside of a repetition; put the group around it",
     r"(?<=ab?)d": f"is refused by Python: look-behind requires fixed-width pattern; {OTHERWISE}",
@@ -338,29 +340,29 @@ REFUSED = {
 # What Java does not take either.
 WRONG = {
     "": "is empty; give a regular expression, or remove it",
-    "(a": f"is no Java pattern: a `(` is not closed; {CORRECT}",
-    "a)": f"is no Java pattern: a `)` closes no group; {CORRECT}",
-    "[a": f"is no Java pattern: it ends where `]` should follow; {CORRECT}",
-    "*a": f"is no Java pattern: `*` repeats nothing; {CORRECT}",
-    "a**": f"is no Java pattern: `*` repeats nothing; {CORRECT}",
-    "a{": f"is no Java pattern: `{{` must be followed by numbers and `}}`; write `\\{{` for the character; {CORRECT}",
-    "{a}": f"is no Java pattern: `{{` repeats nothing; write `\\{{` for the character; {CORRECT}",
-    "a{2,1}": f"is no Java pattern: `{{2,1}}` ends before it starts; {CORRECT}",
-    "a{9999999999}": f"is no Java pattern: `{{9999999999}}` is too large; {CORRECT}",
-    "a\\": f"is no Java pattern: it ends where an escaped character should follow; {CORRECT}",
-    r"\y": f"is no Java pattern: `\\y` is no escape here; {CORRECT}",
-    r"[\b]": f"is no Java pattern: `\\b` is no escape here; {CORRECT}",
-    r"\E": f"is no Java pattern: `\\E` is no escape here; {CORRECT}",
-    r"\xG1": f"is no Java pattern: `\\x` is not followed by its digits; {CORRECT}",
-    r"\x{110000}": f"is no Java pattern: `\\x{{110000}}` is no character; {CORRECT}",
-    r"\p": f"is no Java pattern: `\\p` is not followed by the name of a property; {CORRECT}",
-    r"\k<a>": f"is no Java pattern: `\\k` names no group before it; {CORRECT}",
-    "[z-a]": f"is no Java pattern: a range in a class ends before it starts; {CORRECT}",
-    r"[a-\d]": f"is no Java pattern: a range in a class ends before it starts; {CORRECT}",
-    "(?<1>a)": f"is no Java pattern: a group's name is not letters and digits between `<` and `>`; {CORRECT}",
-    "(?<a>b)(?<a>c)": f"is no Java pattern: two groups have the name `a`; {CORRECT}",
-    "(?y)": f"is no Java pattern: `y` is no flag; {CORRECT}",
-    "(?P<a>b)": f"is no Java pattern: `P` is no flag; {CORRECT}",
+    "(a": f"{NOT}: a `(` is not closed; {CORRECT}",
+    "a)": f"{NOT}: a `)` closes no group; {CORRECT}",
+    "[a": f"{NOT}: it ends where `]` should follow; {CORRECT}",
+    "*a": f"{NOT}: `*` repeats nothing; {CORRECT}",
+    "a**": f"{NOT}: `*` repeats nothing; {CORRECT}",
+    "a{": f"{NOT}: `{{` must be followed by numbers and `}}`; write `\\{{` for the character; {CORRECT}",
+    "{a}": f"{NOT}: `{{` repeats nothing; write `\\{{` for the character; {CORRECT}",
+    "a{2,1}": f"{NOT}: `{{2,1}}` ends before it starts; {CORRECT}",
+    "a{9999999999}": f"{NOT}: `{{9999999999}}` is too large; {CORRECT}",
+    "a\\": f"{NOT}: it ends where an escaped character should follow; {CORRECT}",
+    r"\y": f"{NOT}: `\\y` is not an escape here; {CORRECT}",
+    r"[\b]": f"{NOT}: `\\b` is not an escape here; {CORRECT}",
+    r"\E": f"{NOT}: `\\E` is not an escape here; {CORRECT}",
+    r"\xG1": f"{NOT}: `\\x` is not followed by its digits; {CORRECT}",
+    r"\x{110000}": f"{NOT}: `\\x{{110000}}` is not a character; {CORRECT}",
+    r"\p": f"{NOT}: `\\p` is not followed by the name of a property; {CORRECT}",
+    r"\k<a>": f"{NOT}: `\\k` names no group before it; {CORRECT}",
+    "[z-a]": f"{NOT}: a range in a class ends before it starts; {CORRECT}",
+    r"[a-\d]": f"{NOT}: a range in a class ends before it starts; {CORRECT}",
+    "(?<1>a)": f"{NOT}: a group's name is not letters and digits between `<` and `>`; {CORRECT}",
+    "(?<a>b)(?<a>c)": f"{NOT}: two groups have the name `a`; {CORRECT}",
+    "(?y)": f"{NOT}: `y` is not a flag; {CORRECT}",
+    "(?P<a>b)": f"{NOT}: `P` is not a flag; {CORRECT}",
 }
 
 
@@ -392,10 +394,10 @@ DOLLAR = "write `\\\\$` for a dollar sign"
 @pytest.mark.parametrize(
     ("pattern", "text", "told"),
     [
-        ("a", "$", f"is no Java replacement: `$` is not followed by a group; {DOLLAR}"),
-        ("a", "$x", f"is no Java replacement: `$` is not followed by a group; {DOLLAR}"),
-        ("a", "${", f"is no Java replacement: `$` is not followed by a group; {DOLLAR}"),
-        ("a", "x\\", "is no Java replacement: it ends with `\\`; write `\\\\\\\\` for a backslash"),
+        ("a", "$", f"is not a Java replacement: `$` is not followed by a group; {DOLLAR}"),
+        ("a", "$x", f"is not a Java replacement: `$` is not followed by a group; {DOLLAR}"),
+        ("a", "${", f"is not a Java replacement: `$` is not followed by a group; {DOLLAR}"),
+        ("a", "x\\", "is not a Java replacement: it ends with `\\`; write `\\\\\\\\` for a backslash"),
         ("(a)", "$2", f"refers to group 2 of 1; {DOLLAR}"),
         ("(?<n>a)", "${m}", f"refers to the group `m`, which the pattern does not have; {DOLLAR}"),
     ],

@@ -114,5 +114,5 @@ def test_a_byte_order_mark_is_none_of_a_line_where_another_is_not_of_the_encodin
         assert [operation.after for operation in found.plain] == [{"A": "a"}, {"A": "b"}]
         assert found.reasons == [
             "GG303 the line is not UTF-8: byte 0xff at byte 0 of the line",
-            "GG311 the line has 2 fields where there should be at least 5",
+            "GG311 the line has 2 fields, but should have at least 5",
         ]

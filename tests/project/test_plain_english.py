@@ -29,7 +29,7 @@ def test_texts_have_short_sentences_and_no_words_of_our_own() -> None:
 
 def test_all_texts_are_measured() -> None:
     named = {name.partition(" ")[0] for name, _ in plain_english.texts()}
-    assert named == {"page", "README.md", "CONTRIBUTING.md", "command", "codes", "format", "module"}
+    assert named == {"page", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "command", "codes", "format", "module"}
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,7 @@ def test_all_texts_are_measured() -> None:
         "The log tells of it.",
         "`run` says so. What is read stands in the manifest.",
         "* One.\n* A row stands for another.",
+        "| Format | Meaning |\n| --- | --- |\n| `x` | flavour those of `y` |",
     ],
 )
 def test_what_a_reader_stumbles_over_is_found(text: str) -> None:

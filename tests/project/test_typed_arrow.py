@@ -160,9 +160,9 @@ def test_arrays_of_a_type_have_its_class() -> None:
 
 
 def test_an_array_of_another_class_is_an_error() -> None:
-    with pytest.raises(TypeError, match="an array of int64 is no StringArray"):
+    with pytest.raises(TypeError, match="an array of int64 is not a StringArray"):
         arrays.as_strings(LONGS)
-    with pytest.raises(TypeError, match="an array of string is no MapArray"):
+    with pytest.raises(TypeError, match="an array of string is not a MapArray"):
         arrays.as_string_maps(TEXTS)
 
 

@@ -83,7 +83,7 @@ def test_rotated_logs_are_known_by_whatever_name(place: Place, caplog: pytest.Lo
         place.run(current_timestamp=None)
         assert place.numbers == [made for made in range(number + 1) for _ in range(2)]
         place.run(start=no_runner)
-    assert "in order before others" not in caplog.text
+    assert "sorted before files of earlier runs" not in caplog.text
     (place.input / "x.log.1").unlink()
     log.rename(place.input / "x.log.1")
     place.run(start=no_runner)
@@ -105,7 +105,7 @@ def test_files_that_grow_wait_and_so_do_those_behind_them(place: Place, caplog: 
     with caplog.at_level("INFO", "ggfmt"):
         place.run(place.input, other, settle=60)
     assert place.numbers == [1, 7]
-    assert f"left for a later run: 2 input files, from `{growing}` on" in caplog.text
+    assert f"left for a later run: 2 input files, starting with `{growing}`," in caplog.text
     place.run(place.input, other, settle=60, start=no_runner)
     place.write("b.json", 2, 20)
     place.run(place.input, other, settle=60, current_timestamp=None)
@@ -120,7 +120,7 @@ def test_a_file_that_comes_late_is_read_and_told(place: Place, caplog: pytest.Lo
     place.write("a.json", 1)
     place.run(current_timestamp=None)
     assert place.numbers == [2, 1]
-    assert "1 new input file in order before others that earlier runs have read" in caplog.text
+    assert "1 new input file sorted before files of earlier runs" in caplog.text
 
 
 def test_a_checkpoint_belongs_to_its_output_and_handlers(place: Place, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_checkpoint_belongs_to_its_output_and_handlers(place: Place, tmp_path:
     place.write("b.json", 2)
     before = snapshot(tmp_path)
     for out, handlers in ((tmp_path / "other", JSON_LINES), (place.out, PIPES), (place.out, (*JSON_LINES, *PIPES))):
-        with pytest.raises(UsageError, match=r"GG513.*the checkpoint is of other output: `.*/out` by `j`"):
+        with pytest.raises(UsageError, match=r"GG513.*the checkpoint belongs to other output: `.*/out` by `j`"):
             run_ggfmt([place.input], out, *handlers, checkpoint=str(place.seen))
     with pytest.raises(UsageError, match=r"GG513.*cannot be the output directory"):
         run_ggfmt([place.input], place.out, *JSON_LINES, checkpoint=str(place.out))

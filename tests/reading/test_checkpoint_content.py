@@ -144,7 +144,7 @@ def test_new_files_of_one_content_are_several_and_told(place: Place, caplog: pyt
         place.write(f"{name}.log", 1)
     place.run()
     assert place.numbers == [1, 1, 1]
-    assert "with the same content as another one" in caplog.text
+    assert "with the same content as another file" in caplog.text
     for name in "abc":
         (place.input / f"{name}.log").rename(place.input / f"{name}.1")
         touch(place.input / f"{name}.1")

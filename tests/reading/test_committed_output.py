@@ -74,7 +74,7 @@ def test_an_output_holds_its_messages_and_nothing_else(tmp_path: Path, caplog: p
         assert sorted(numbers([given], tmp_path / "y2")) == list(range(9)), given
     caplog.clear()
     assert "no file to read" in refused(first / "*" / "*")
-    assert f"left out, of the output `{first}`: 3 schemas" in caplog.text
+    assert f"skipped in the output `{first}`: 3 schemas" in caplog.text
     assert snapshot(first) == before
 
 
@@ -109,8 +109,8 @@ def test_rejected_records_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixt
     source = write_lines(tmp_path / "in.json", [*operations(1, 2), b"{broken", b"{broken"])
     run_ggfmt([source], tmp_path / "y1", *WITH_SCHEMAS, quarantine=True)
     assert sorted(numbers([tmp_path / "y1"], tmp_path / "y2")) == [1, 2]
-    (record,) = [record for record in caplog.records if "left out, of the output" in record.message]
-    assert record.message == f"left out, of the output `{tmp_path / 'y1'}`: 2 schemas and 2 rejected records"
+    (record,) = [record for record in caplog.records if "skipped in the output" in record.message]
+    assert record.message == f"skipped in the output `{tmp_path / 'y1'}`: 2 schemas and 2 rejected records"
     assert record.levelno == logging.WARNING
 
 
@@ -119,7 +119,7 @@ def test_messages_of_several_handlers_are_not_read_twice(tmp_path: Path) -> None
     for given in (first, first / "*" / "*" / "*"):
         message = refused(given)
         assert "the messages of 2 handlers, each with all operations: `d`, `j`" in message
-        assert f"name the directory of one of them, such as `{first}/d`" in message
+        assert f"name the directory of one handler, such as `{first}/d`" in message
     assert sorted(numbers([first / "j"], tmp_path / "y2")) == list(range(4))
     assert sorted(numbers([first / "j" / "*" / "*"], tmp_path / "y2")) == list(range(4))
 
@@ -213,7 +213,7 @@ def test_a_file_that_no_manifest_lists_is_not_passed_over(tmp_path: Path, caplog
     run_ggfmt([data], data, *JSON_LINES)
     message = refused(data)
     assert f"no manifest of the output lists `{source}`" in message
-    assert f"name what is to be read: `{data}/j`, or the other files" in message
+    assert f"name the input: `{data}/j`, or the other files" in message
     assert sorted(numbers([source], tmp_path / "y2")) == sorted(numbers([data / "j"], tmp_path / "y2")) == [1, 2]
     (data / "more").mkdir()
     write_lines(data / "more" / "b.json", operations(3))
@@ -226,13 +226,13 @@ def test_files_that_are_gone_or_other_ones_are_told(tmp_path: Path) -> None:
     gone, changed, _ = output_files(first, "j")
     gone.unlink()
     message = refused(first)
-    assert f"`{gone}` is not there, which the manifests of the output list" in message
-    assert f"to read the files that are there, name `{first}/j`" in message
+    assert f"the output lacks `{gone}`, which its manifests list" in message
+    assert f"to read only the existing files, name `{first}/j`" in message
     assert sorted(numbers([first / "j"], tmp_path / "y2")) == [1, 2, 4, 5, 7, 8]
     lines = changed.read_bytes().splitlines(keepends=True)
     changed.write_bytes(b"".join(lines[:-1]))
     for given in (first / "j", changed.parent, changed.parent / "*"):
-        assert f"`{changed}` has {changed.stat().st_size} bytes, and" in refused(given)
+        assert f"`{changed}` has {changed.stat().st_size} bytes, but its manifest lists " in refused(given)
 
 
 def test_manifests_that_cannot_be_understood_end_the_run(tmp_path: Path) -> None:
@@ -318,5 +318,5 @@ def test_an_output_below_a_directory_is_left_out_as_before(tmp_path: Path, caplo
     (data / "more").mkdir()
     written(data / "more" / "y1", 2)
     assert numbers([data], tmp_path / "y2") == [1]
-    assert f"left out, an output of ggfmt: `{data / 'more' / 'y1'}`" in caplog.text
+    assert f"skipped an output of ggfmt: `{data / 'more' / 'y1'}`" in caplog.text
     assert numbers([data, data / "more" / "y1"], tmp_path / "y2") == [1, 2]

@@ -85,8 +85,8 @@ def _removed(path: Path) -> None:
     ("change", "told"),
     [
         (_cut, "has 1000 now"),
-        (_emptied_and_written, "it was written to at"),
-        (_replaced, "another file took the place"),
+        (_emptied_and_written, "it was modified at"),
+        (_replaced, "another file replaced the input"),
         (_grown, "the input changed while it was read"),
         (_removed, "removed while it was read"),
     ],
@@ -141,7 +141,7 @@ def test_the_time_of_a_store_counts_to_the_second_and_an_inode_on_its_own_machin
     elsewhere = InputFile(now.location, now.size, now.shown, now.modified // 10**9 * 10**9, ("other", 1), 1)
     check_unchanged(elsewhere)
     check_unchanged(InputFile(now.location, now.size, now.shown))
-    with pytest.raises(OSError, match="written to"):
+    with pytest.raises(OSError, match="modified"):
         check_unchanged(InputFile(now.location, now.size, now.shown, now.modified - 10**9))
 
 
@@ -206,7 +206,7 @@ def test_files_of_no_bytes_are_input(tmp_path: Path, caplog: pytest.LogCaptureFi
     (tmp_path / "in" / "a.json").touch()
     with caplog.at_level("WARNING", "ggfmt"):
         run_ggfmt([tmp_path / "in"], tmp_path / "out", *JSON_LINES)
-    assert "1 file, each of no bytes" in caplog.text
+    assert "the input is empty: 1 file of 0 bytes" in caplog.text
 
 
 # Each file once
@@ -242,7 +242,7 @@ def test_loops_of_links_end_and_a_file_counts_by_its_own_path(tmp_path: Path, ca
     with caplog.at_level("INFO", "ggfmt"):
         run_ggfmt([data], tmp_path / "out", *JSON_LINES)
     assert numbers(tmp_path / "out") == [3, 1, 2]
-    assert "left out, 5 links to directories that are read already: `" in caplog.text
+    assert "skipped 5 links to directories that are read already: `" in caplog.text
 
 
 def test_outputs_below_an_input_are_no_input_unless_they_are_named(
@@ -253,7 +253,7 @@ def test_outputs_below_an_input_are_no_input_unless_they_are_named(
     for mode in ("error", "append", "append"):
         run_ggfmt([data], out, *JSON_LINES, mode=mode)
     assert numbers(out) == [1, 2, 3] * 3
-    assert f"left out, an output of ggfmt: `{out}`; to read one, name it" in caplog.text
+    assert f"skipped an output of ggfmt: `{out}`; to read an output, name it" in caplog.text
     assert len(list_inputs([str(data / "*" / "*" / "*" / "*"), str(data)], allow_empty=True)) == 1
     for named in (out, out / "j", out / "j" / "*" / "*"):
         assert len(list_inputs([str(named)])) == 3
@@ -266,10 +266,10 @@ def test_links_that_lead_nowhere_and_what_is_no_file(tmp_path: Path, caplog: pyt
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(data / "socket"))
     run_ggfmt([data], tmp_path / "out", *JSON_LINES)
-    assert "left out, 2 pipes, sockets or devices: `" in caplog.text
+    assert "skipped 2 pipes, sockets or devices: `" in caplog.text
     for named in (data / "fifo", data / "socket", Path("/dev/null"), Path("/dev/stdin")):
         message = refused([named], tmp_path / "none")
-        assert "no file, but a pipe, a socket or a device" in message
+        assert "is not a file, but a pipe, a socket or a device" in message
     broken = data / "broken.json"
     broken.symlink_to(tmp_path / "gone.json")
     for named in (data, data / "*.json", broken):
@@ -335,14 +335,14 @@ def test_names_are_taken_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("uri", "told"),
     [
-        ("dbfs:/mnt/out", "`dbfs:/mnt/out` is no local path; on Databricks these files are below `/dbfs` too"),
+        ("dbfs:/mnt/out", "`dbfs:/mnt/out` is not a local path; on Databricks, use the path below `/dbfs`"),
         ("s3:/bucket/x", "write `s3://...`"),
         ("s3:bucket", "write `s3://...`"),
         ("hdfs:/x", "write `hdfs://...`"),
-        ("C:\\changes", "a path of Windows"),
-        ("odd:/x", "is written `./odd:/x`"),
-        ("https://host/x", "there is no file system for `https://`"),
-        ("nosuch://host/x", "known are `file://`, `s3://`"),
+        ("C:\\changes", "a Windows path"),
+        ("odd:/x", "for a local file, write `./odd:/x`"),
+        ("https://host/x", "ggfmt does not support `https://`"),
+        ("nosuch://host/x", "supported are `file://`, `s3://`"),
         ("wasbs://c@a.blob.core.windows.net/x", "write `abfss://"),
         ("s3://", "the URI has no bucket"),
         ("s3a:///key", "the URI has no bucket"),
@@ -476,7 +476,7 @@ def test_a_store_behind_a_proxy_is_not_knocked_at(monkeypatch: pytest.MonkeyPatc
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     uri = "gs://anonymous@bucket/changes?endpoint_override=127.0.0.1:1&scheme=http"
-    with pytest.raises(StoreError, match=r"does not answer at `127\.0\.0\.1:1`"):
+    with pytest.raises(StoreError, match=r"does not respond at `127\.0\.0\.1:1`"):
         Location.of(uri).file_system()
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
     assert Location.of(uri).file_system()[1] == "bucket/changes"

@@ -72,8 +72,8 @@ def test_the_other_format_behind_the_first_records_is_named_where_a_run_stops(tm
         run_ggfmt([tmp_path / "in.json"], tmp_path / "out", *JSON_LINES)
     told = str(error.value)
     assert f"in.json, byte {len(LATER)}" in told
-    assert f"this record is of `debezium_json`: {BY_OTHER}" in told
-    assert f"the input is read as `json`: in {tmp_path / 'in.json'}, {BY_ONE}" in told
+    assert f"this record has the format `debezium_json`: {BY_OTHER}" in told
+    assert f"ggfmt reads the input as `json`: in {tmp_path / 'in.json'}, {BY_ONE}" in told
 
 
 @pytest.mark.parametrize("given", [True, False])
@@ -86,9 +86,9 @@ def test_the_other_format_in_another_file_is_named_with_each_reject(given: bool,
     )
     rejects = _rejects(tmp_path / "out")
     assert manifest(tmp_path / "out")["totals"]["records_rejected_by_reader"] == 5
-    assert rejects.count(b"this record is of `debezium_json`") == 5
-    why = "given by `--input-format`" if given else f"in {tmp_path / 'a.json'}, {BY_ONE}"
-    assert rejects.count(f"the input is read as `json`: {why}".encode()) == 5
+    assert rejects.count(b"this record has the format `debezium_json`") == 5
+    why = "set by `--input-format`" if given else f"in {tmp_path / 'a.json'}, {BY_ONE}"
+    assert rejects.count(f"ggfmt reads the input as `json`: {why}".encode()) == 5
 
 
 def test_a_damaged_record_of_the_same_format_is_of_no_other(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_damaged_record_of_the_same_format_is_of_no_other(tmp_path: Path) -> N
     run_ggfmt([tmp_path / "in.json"], tmp_path / "out", *JSON_LINES, quarantine=True)
     rejects = _rejects(tmp_path / "out")
     assert manifest(tmp_path / "out")["totals"]["records_rejected_by_reader"] == 3
-    assert b"this record is of" not in rejects
+    assert b"this record has the format" not in rejects
 
 
 def test_formats_are_tried_for_the_first_rejects_of_a_task_alone(
@@ -106,7 +106,7 @@ def test_formats_are_tried_for_the_first_rejects_of_a_task_alone(
     (tmp_path / "in.json").write_bytes(LATER + OTHER * 5)
     run_ggfmt([tmp_path / "in.json"], tmp_path / "out", *JSON_LINES, quarantine=True)
     rejects = _rejects(tmp_path / "out")
-    assert rejects.count(b"this record is of `debezium_json`") == 2
+    assert rejects.count(b"this record has the format `debezium_json`") == 2
     assert manifest(tmp_path / "out")["totals"]["records_rejected_by_reader"] == 5
 
 
@@ -114,5 +114,5 @@ def test_formats_are_tried_for_the_first_rejects_of_a_task_alone(
 def test_the_other_format_is_named_whichever_it_is(name: str, tmp_path: Path) -> None:
     record = b" ".join(contract_of(name).records[1].split(b"\n"))
     (tmp_path / "in.json").write_bytes(LATER + record + b"\n")
-    with pytest.raises(Abend, match=f"this record is of `{name}`"):
+    with pytest.raises(Abend, match=f"this record has the format `{name}`"):
         run_ggfmt([tmp_path / "in.json"], tmp_path / "out", *JSON_LINES)

@@ -145,7 +145,7 @@ def _fail(directory: Path, error: Exception, item: int, attempt: int) -> int:
 @pytest.mark.parametrize(
     ("error", "raised", "words", "runs"),
     [
-        (MemoryError(), Abend, "no memory left", 1),
+        (MemoryError(), Abend, "out of memory", 1),
         (OSError(errno.ENOSPC, "No space left on device"), OSError, "No space left", 1),
         (OSError("the store does not answer"), OSError, "the store does not answer", MAX_ATTEMPTS),
         (Abend(Diagnostic("GG512", "as it is")), Abend, "as it is", 1),

@@ -145,7 +145,7 @@ def test_a_full_disk_and_a_closed_input(source: bytes, tmp_path: Path, monkeypat
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
     ended = piped(source, "run", "-", *JSON, "-o", tmp_path / "out", *HERE)
     assert codes(ended) == ["GG518"]
-    assert "export TMPDIR" in str(ended.exception)
+    assert "set TMPDIR" in str(ended.exception)
 
 
 def start(

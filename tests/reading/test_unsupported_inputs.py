@@ -28,9 +28,9 @@ DOCUMENT = {"op": "c", "after": '{"_id": {"$oid": "5f"}, "n": 1}', "source": SOU
 ROW: dict[str, Any] = {"table": "GG.T", "op_type": "I", "op_ts": "2013-06-02 22:14:36.000000", "pos": "1", "ID": "1"}
 OPERATION = {"table": "GG.T", "op_type": "I", "op_ts": "2013-06-02 22:14:36.000000", "after": {"ID": "1"}}
 UNREAD = [
-    (DOCUMENT, "debezium_json", "GG308", "a change of MongoDB by Debezium", "ExtractNewDocumentState"),
-    ({"schema": {}, "payload": DOCUMENT}, "debezium_json", "GG308", "a change of MongoDB", "ExtractNewDocumentState"),
-    ({**DOCUMENT, "op": "d", "before": "{}"}, "debezium_json", "GG308", "a change of MongoDB", "ExtractNewDocument"),
+    (DOCUMENT, "debezium_json", "GG308", "a MongoDB change of Debezium", "ExtractNewDocumentState"),
+    ({"schema": {}, "payload": DOCUMENT}, "debezium_json", "GG308", "a MongoDB change", "ExtractNewDocumentState"),
+    ({**DOCUMENT, "op": "d", "before": "{}"}, "debezium_json", "GG308", "a MongoDB change", "ExtractNewDocument"),
 ]
 
 
@@ -53,7 +53,7 @@ def test_an_input_that_is_not_read_is_named(
 
 def test_rows_among_operations_are_named_and_rows_alone_are_read(tmp_path: Path) -> None:
     found = read("json", lines(OPERATION, ROW))
-    assert found.reasons == ["GG305 the record is `json_row` of GoldenGate, whose columns stand beside `op_type`"]
+    assert found.reasons == ["GG305 the record is a GoldenGate `json_row` message, with columns next to `op_type`"]
     truncate = {name: ROW[name] for name in ("table", "op_ts", "pos")} | {"op_type": "T"}
     (tmp_path / "in.json").write_bytes(lines(truncate, ROW))
     result = run_ggfmt([tmp_path / "in.json"], tmp_path / "out")
@@ -119,19 +119,19 @@ TRAIL = bytes.fromhex("46000337 30000337 30000008 47470d0a544c0a0d 3100000200063
 FOREIGN: dict[str, tuple[bytes, str, str]] = {
     "x.zip": (archive("zip"), "a ZIP archive", "unpack it"),
     "empty.zip": (b"PK\x05\x06" + bytes(18), "a ZIP archive", "unpack it"),
-    "x.xlsx": (archive("workbook"), "an Excel workbook", "export its rows"),
-    "x.xls": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(500), "such as an Excel workbook", "export its rows"),
+    "x.xlsx": (archive("workbook"), "an Excel workbook", "export changes"),
+    "x.xls": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(500), "such as an Excel workbook", "export changes"),
     "x.7z": (bytes.fromhex("377abcaf271c0004"), "a 7-Zip archive", "unpack it"),
     "x.tar": (archive("tar"), "a tar archive", "unpack it"),
-    "x.parquet": (archive("parquet"), "a Parquet file", "export its rows"),
-    "x.orc": (archive("orc"), "an ORC file", "export its rows"),
-    "x.sqlite": (b"SQLite format 3\0" + bytes(84), "a database of SQLite", "export its rows"),
-    "gzip": (gzip.compress(b"{}"), "compressed by gzip, which its name does not show", "the ending `.gz`"),
-    "bzip2": (bz2.compress(b"{}"), "compressed by bzip2, which", "the ending `.bz2`"),
-    "no bzip2": (bz2.compress(b""), "compressed by bzip2, which", "the ending `.bz2`"),
-    "xz": (lzma.compress(b"{}"), "compressed by xz, which", "the ending `.xz`"),
-    "zstd": (bytes(pa.compress(b"{}", codec="zstd", asbytes=True)), "compressed by zstd, which", "the ending `.zst`"),
-    "tc000000002": (TRAIL, "a trail file of GoldenGate", "Replicat"),
+    "x.parquet": (archive("parquet"), "a Parquet file", "export changes"),
+    "x.orc": (archive("orc"), "an ORC file", "export changes"),
+    "x.sqlite": (b"SQLite format 3\0" + bytes(84), "a SQLite database", "export changes"),
+    "gzip": (gzip.compress(b"{}"), "a gzip file without the extension `.gz`", "add `.gz`"),
+    "bzip2": (bz2.compress(b"{}"), "a bzip2 file without", "add `.bz2`"),
+    "no bzip2": (bz2.compress(b""), "a bzip2 file without", "add `.bz2`"),
+    "xz": (lzma.compress(b"{}"), "an xz file without", "add `.xz`"),
+    "zstd": (bytes(pa.compress(b"{}", codec="zstd", asbytes=True)), "a zstd file without", "add `.zst`"),
+    "tc000000002": (TRAIL, "a GoldenGate trail file", "Replicat"),
 }
 
 

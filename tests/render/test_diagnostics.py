@@ -309,7 +309,7 @@ def test_tally() -> None:
 
 
 def test_github() -> None:
-    unplaced = Diagnostic("GG105", "there is no `gg.handlerlist`", Span("a"))
+    unplaced = Diagnostic("GG105", "`gg.handlerlist` is missing", Span("a"))
     assert diagnostics_github([ERROR, RENAMED, NOTE, unplaced, Diagnostic("GG105", "x"), HOSTILE]) == (
         "::error file=conf/json.properties,line=7,endLine=7,col=38,endColumn=47,title=GG103"
         "::`gg.handler.k.format.pkUpdateHandling` cannot be `del-insert`"
@@ -317,7 +317,7 @@ def test_github() -> None:
         "::warning file=conf/a b.props,line=2,endLine=2,col=1,endColumn=17,title=GG102"
         "::`gg.handler.k.Mode` is read as `mode`%0Ahelp: write `gg.handler.k.mode`\n"
         "::notice file=conf/a b.props,line=4,endLine=4,col=9,endColumn=9,title=GG119::`d` does not exist\n"
-        "::error file=a,title=GG105::there is no `gg.handlerlist`\n"
+        "::error file=a,title=GG105::`gg.handlerlist` is missing\n"
         "::error title=GG105::x\n"
         "::error file=%25a%2Cb%3Ac\\n,line=1,endLine=1,col=2,endColumn=2,title=GG103"
         "::50%25\\n::error::`]]>\\u001b[31m\\ud800`%0Ahelp: a\\r\\n##[error]b\n"

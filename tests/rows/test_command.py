@@ -303,7 +303,7 @@ def test_strict_commits_nothing_and_tells_where(tmp_path: Path, capsys: pytest.C
     out = tmp_path / "out"
     assert main(["consolidate", str(path), "-o", str(out), "--key", "ID", "--strict", *NONE]) == 3
     told = capsys.readouterr().err
-    assert "1 row cannot be decided" in told
+    assert "1 row cannot be resolved" in told
     assert f"position {6:020d}" in told
     assert "never seen" in told
     assert not out.exists()
@@ -323,7 +323,7 @@ def test_output_that_is_there_is_refused_or_replaced(tmp_path: Path) -> None:
     out = tmp_path / "out"
     consolidate(STORY, out, to="json")
     before = snapshot(out)
-    with pytest.raises(UsageError, match="already holds something"):
+    with pytest.raises(UsageError, match="already holds files"):
         consolidate(STORY, out)
     assert snapshot(out) == before
     consolidate(STORY[:2], out, mode="overwrite")
@@ -378,7 +378,7 @@ def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ("settings", "told"),
     [
         ({"history": True, "changes": True}, "a history and net changes are two results"),
-        ({"since": "2020-01-01"}, "`since` is for net changes"),
+        ({"since": "2020-01-01"}, "`since` applies only to net changes"),
         ({"keep": "removed"}, "`keep` cannot be `removed`"),
         ({"types": ["N:string"]}, "is not TABLE.COLUMN=TYPE"),
         ({"key": "S.T="}, "the key cannot be"),
@@ -521,7 +521,7 @@ def test_a_dump_is_a_base(tmp_path: Path) -> None:
         {"ID": 3, "NAME": None, **rest, "RATE": 2.5},
     ]
     dump.write_text("ID,NAME\none,a\n")
-    with pytest.raises(UsageError, match="`one` is no value of the type `bigint`") as raised:
+    with pytest.raises(UsageError, match="`one` is not a value of the type `bigint`") as raised:
         consolidate(today, out, mode="overwrite", **settings)
     assert (raised.value.diagnostics[0].span.file, raised.value.diagnostics[0].span.field) == (str(dump), "ID")
 
@@ -636,7 +636,7 @@ def test_verify_reads_rows_back_and_there_is_no_report(
     assert "no findings" in told
     assert "handler" not in told
     assert main(["report", str(results["orc"])]) == 2
-    assert "rows of `ggfmt consolidate`, and no run" in capsys.readouterr().err
+    assert "rows of `ggfmt consolidate`, which have no run report" in capsys.readouterr().err
 
 
 DAYS = [
@@ -673,7 +673,7 @@ def check_days(tmp_path: Path, **runner: Any) -> None:
         assert document["tables"]["S.T"]["unresolved"] == expected["unresolved"]
         assert read(out, "S.OLD", "parquet") == [{"ID": "1"}]
         assert verify(str(out)).findings == []
-    with pytest.raises(UsageError, match="changes are merged into them"):
+    with pytest.raises(UsageError, match="merges changes only into current rows"):
         ggfmt.consolidate(changes, out, history=True, **settings)
     write_lines(changes / "9.json", [change("I", 99, after={"ID": "99"})])
     with pytest.raises(UsageError, match="the rows in the output are `parquet`"):
@@ -744,13 +744,13 @@ def test_a_merge_writes_the_files_of_buckets_whose_keys_changed(
 def test_a_base_that_makes_no_sense_is_refused(tmp_path: Path, results: dict[str, Path]) -> None:
     base, path = results["parquet"], write_lines(tmp_path / "today.json", TODAY)
     before = snapshot(base)
-    with pytest.raises(Abend, match="1 unresolved row, whose operations are not taken into account"):
+    with pytest.raises(Abend, match="1 unresolved row, whose operations are ignored"):
         ggfmt.consolidate(path, base, master="none", base=base, mode="overwrite")
     assert snapshot(base) == before
     with pytest.raises(Abend, match="GG570"):
         consolidate(TODAY, tmp_path / "out", base=base, strict=True)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match="there are no rows in"):
+    with pytest.raises(UsageError, match="no rows found in"):
         consolidate(TODAY, tmp_path / "out", base=tmp_path / "empty")
     messages = tmp_path / "messages"
     run_ggfmt([write_lines(tmp_path / "in.json", [operation(1)])], messages)
@@ -774,7 +774,7 @@ def test_an_empty_input_is_as_with_run(tmp_path: Path, caplog: pytest.LogCapture
             call()
     with caplog.at_level("INFO", "ggfmt"):
         assert ggfmt.consolidate(changes, out, **told, allow_empty=True) == {}
-    assert "nothing to do: there is no input file" in caplog.text
+    assert "nothing to do: no input files" in caplog.text
     assert not out.exists() or snapshot(out) == {}
     write_lines(changes / "1.json", [change("I", 1, after={"ID": "1", "N": "a", "V": "x"})])
     document = ggfmt.consolidate(changes, out, **told)
@@ -783,7 +783,7 @@ def test_an_empty_input_is_as_with_run(tmp_path: Path, caplog: pytest.LogCapture
     arguments = ["consolidate", str(changes), "-o", str(out), "--checkpoint", str(seen), "--allow-empty", *NONE]
     done = subprocess.run([sys.executable, "-m", "ggfmt", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "nothing to do: there is no input file" in done.stderr
+    assert "nothing to do: no input files" in done.stderr
 
 
 def test_no_input_at_all_gives_no_table(tmp_path: Path) -> None:

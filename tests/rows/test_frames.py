@@ -199,7 +199,7 @@ def test_what_makes_no_sense_is_refused_at_once(spark: SparkSession, tmp_path: P
             "`V` is `double`",
         ),
         ({"keep": ["deleted"]}, "has a column `_state`"),
-        ({"key": "IDS"}, "`IDS`, which is no column"),
+        ({"key": "IDS"}, "`IDS`, which is not a column"),
         ({"as_of": "7"}, "have no position"),
     ]
     for settings, message in cases:

@@ -141,9 +141,9 @@ def test_times_of_96_bits_are_read(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[pa.Array[Any], str]] = [
-    (pa.array([{"a": 1}]), "rows have no columns of the type struct"),
-    (pa.array([[{"a": 1}]]), "rows have no columns of the type list"),
-    (pa.array([Decimal(1)], pa.decimal256(39, 0)), "rows have no columns of the type decimal256"),
+    (pa.array([{"a": 1}]), "rows cannot have columns of the type struct"),
+    (pa.array([[{"a": 1}]]), "rows cannot have columns of the type list"),
+    (pa.array([Decimal(1)], pa.decimal256(39, 0)), "rows cannot have columns of the type decimal256"),
     (pa.array([1_000_000_001], pa.timestamp("ns")), "does not fit into `timestamp_ntz`"),
     (pa.array([1], pa.timestamp("ns", "UTC")), "does not fit into `timestamp`"),
 ]  # fmt: skip
@@ -170,12 +170,12 @@ def test_texts_are_utf_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("suffix", "data", "message", "field"),
     [
-        ("csv", "N,A\none,x\n", "`one` is no value of the type `bigint`", "N"),
-        ("json", '{"N":1}\n{"N":1.5}\n', "`1.5` is no value of the type `bigint`", "N"),
-        ("json", '{"N":"' + "x" * 60 + '"}\n', f"`{'x' * 40}...` is no value", "N"),
+        ("csv", "N,A\none,x\n", "`one` is not a value of the type `bigint`", "N"),
+        ("json", '{"N":1}\n{"N":1.5}\n', "`1.5` is not a value of the type `bigint`", "N"),
+        ("json", '{"N":"' + "x" * 60 + '"}\n', f"`{'x' * 40}...` is not a value", "N"),
         ("json", '{"A":"{}"}\n{"A":{"B":1}}\n', "has an object or a list", "A"),
         ("json", '{"A":[1]}\n', "has an object or a list", "A"),
-        ("csv", "A,B,A\n1,2,3\n", "the file has two columns of this name", "A"),
+        ("csv", "A,B,A\n1,2,3\n", "the file has two columns with this name", "A"),
     ],
 )
 def test_a_wrong_value_is_an_error_of_its_column(
@@ -193,23 +193,23 @@ def test_a_wrong_value_is_an_error_of_its_column(
 def test_a_column_of_parquet_that_occurs_twice_is_an_error(tmp_path: Path) -> None:
     column = pa.array(["a"])
     parquet.write_table(pa.Table.from_arrays([column, column], ["A", "A"]), tmp_path / "rows")
-    with pytest.raises(UsageError, match="the file has two columns of this name"):
+    with pytest.raises(UsageError, match="the file has two columns with this name"):
         read(tmp_path / "rows", "parquet")
 
 
 @pytest.mark.parametrize(
     ("suffix", "data", "message"),
     [
-        ("parquet", b"", "the file is no Parquet file"),
-        ("parquet", b"PAR1" + bytes(40) + b"PAR1", "the file is no Parquet file"),
-        ("orc", b"", "the file is no ORC file"),
-        ("orc", b"no ORC" * 9, "the file is no ORC file"),
-        ("csv", b"", "the file is no CSV: Empty CSV file"),
-        ("csv", b"A,B\n1\n", "the file is no CSV: CSV parse error: Expected 2 columns"),
-        ("csv", b"A\n\xff\n", "the file is no CSV: In CSV column #0: CSV conversion error to string: invalid UTF8"),
-        ("json", b'{"A":1}\n{"A":', "byte 8, table S.T: error[GG551] a line is no JSON object"),
-        ("json", b"[1]\n", "byte 0, table S.T: error[GG551] a line is no JSON object"),
-        ("json", b'{"A":"\xff"}\n', "column A: error[GG551] the column has a text that is no UTF-8"),
+        ("parquet", b"", "the file is not a Parquet file"),
+        ("parquet", b"PAR1" + bytes(40) + b"PAR1", "the file is not a Parquet file"),
+        ("orc", b"", "the file is not an ORC file"),
+        ("orc", b"no ORC" * 9, "the file is not an ORC file"),
+        ("csv", b"", "the file is not CSV: Empty CSV file"),
+        ("csv", b"A,B\n1\n", "the file is not CSV: CSV parse error: Expected 2 columns"),
+        ("csv", b"A\n\xff\n", "the file is not CSV: In CSV column #0: CSV conversion error to string: invalid UTF8"),
+        ("json", b'{"A":1}\n{"A":', "byte 8, table S.T: error[GG551] a line is not a JSON object"),
+        ("json", b"[1]\n", "byte 0, table S.T: error[GG551] a line is not a JSON object"),
+        ("json", b'{"A":"\xff"}\n', "column A: error[GG551] the column has a text that is not UTF-8"),
     ],
 )
 def test_a_file_that_is_not_of_its_format_is_an_error(tmp_path: Path, suffix: str, data: bytes, message: str) -> None:
@@ -228,7 +228,7 @@ def test_a_damaged_parquet_file_is_an_error(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[10:60] = bytes(byte ^ 0x5A for byte in data[10:60])
     path.write_bytes(data)
-    with pytest.raises(UsageError, match=r"GG551.*the file is no Parquet file"):
+    with pytest.raises(UsageError, match=r"GG551.*the file is not a Parquet file"):
         read(path, "parquet")
 
 
@@ -263,7 +263,7 @@ def test_far_times_of_orc_are_an_error_of_their_column(tmp_path: Path) -> None:
     path = tmp_path / "rows"
     schema = pa.schema([("T", TYPES["TEXT"]), ("A", TYPES["INSTANT"]), ("B", TYPES["INSTANT"])])
     write(path, "orc", batch([{"T": "x", "A": utc(2020, 1, 1), "B": FAR_INSTANTS[2]}], schema))
-    with pytest.raises(UsageError, match="a time that is not in the years 1678 to 2261") as raised:
+    with pytest.raises(UsageError, match="a time outside of the years 1678 to 2261") as raised:
         read(path, "orc")
     assert place_of(raised.value) == (str(path), "S.T", "B")
 

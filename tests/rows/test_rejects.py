@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +58,25 @@ def test_the_command_ends_with_4(tmp_path: Path) -> None:
     arguments = ["consolidate", str(source), "-o", str(tmp_path / "out"), "--master", "none"]
     done = call(*arguments, "--on-reject", "quarantine")
     assert done.exit_code == 4
-    assert "set aside in `_rejects`: 1 record, whose changes the rows may lack" in done.stderr
+    assert "set aside in `_rejects`: 1 record; the rows may lack their changes" in done.stderr
     (manifest,) = (tmp_path / "out" / "_ggfmt").glob("manifest.json")
     assert json.loads(manifest.read_bytes())["rejects"] == {"GG304": 1}
+
+
+@pytest.mark.parametrize("make", [ggfmt.consolidate, ggfmt.convert])
+def test_a_checkpoint_warns_that_rejected_records_count_as_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, make: Callable[..., Any]
+) -> None:
+    source = write_lines(tmp_path / "in.json", [operation(0), BAD[0]])
+    given: dict[str, Any] = {"master": "none", "on_reject": "quarantine"}
+    given |= {"to": "json"} if make is ggfmt.convert else {}
+    make(source, output=tmp_path / "once", **given)
+    assert "handle-bad-records" not in caplog.text
+    make(source, output=tmp_path / "out", checkpoint=tmp_path / "seen", **given)
+    assert caplog.text.count("`ggfmt docs handle-bad-records`") == 1
+    caplog.clear()
+    make(source, output=tmp_path / "out", checkpoint=tmp_path / "seen", **given)
+    assert "handle-bad-records" not in caplog.text
 
 
 @pytest.mark.spark

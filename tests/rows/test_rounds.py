@@ -223,7 +223,7 @@ def test_kept_operations_need_the_same_key(tmp_path: Path) -> None:
     write_lines(tmp_path / "in" / "0.json", days[0])
     ggfmt.consolidate(tmp_path / "in", tmp_path / "out", key="ID", **settings)
     write_lines(tmp_path / "in" / "1.json", days[1])
-    with pytest.raises(UsageError, match="the table has another key than in the runs before"):
+    with pytest.raises(UsageError, match="the table has another key than in earlier runs"):
         ggfmt.consolidate(tmp_path / "in", tmp_path / "out", key="N", **settings)
 
 

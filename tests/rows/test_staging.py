@@ -206,9 +206,9 @@ def test_types_and_keys_that_are_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"types": (("*.NAME", "varchar"),)}, "`varchar` is no type of a column"),
-        ({"types": (("*.NAME", "decimal(39,0)"),)}, "is no type of a column"),
-        ({"types": (("*.NAM", "string"),)}, "no column is `*.NAM`"),
+        ({"types": (("*.NAME", "varchar"),)}, "`varchar` is not a type of a column"),
+        ({"types": (("*.NAME", "decimal(39,0)"),)}, "is not a type of a column"),
+        ({"types": (("*.NAM", "string"),)}, "a type is given for `*.NAM`, but no column matches"),
         ({"keys": (("T", ("IDS",)),)}, "`--key` names `IDS`"),
     ],
 )
@@ -262,7 +262,7 @@ def test_a_table_without_columns_is_told(tmp_path: Path, caplog: pytest.LogCaptu
     with caplog.at_level("WARNING", "ggfmt"):
         read = stage(write_lines(tmp_path / "in.json", lines), tmp_path / "staged")
     assert list(read.staged) == ["T"]
-    assert "table BARE skipped: its columns are unknown" in caplog.text
+    assert "table BARE skipped: its columns are unknown; add a definition with `--definitions`" in caplog.text
 
 
 def numbered(start: int, count: int) -> tuple[pa.RecordBatch, pa.Int32Array]:

@@ -328,7 +328,7 @@ def test_a_type_may_be_for_a_column_that_only_earlier_files_have(tmp_path: Path)
     assert found["DAY"].to_pylist() == [date(2020, 1, 2), None]
     write_lines(tmp_path / "in" / "2.json", [numbers(21, ID=3)])
     settings: Row = {"checkpoint": tmp_path / "seen", "key": "ID", "master": "none"}
-    with pytest.raises(UsageError, match=r"GG551.*`S.T.DAY` is `date` in the rows from before"):
+    with pytest.raises(UsageError, match=r"GG551.*`S.T.DAY` is `date` in the existing rows"):
         ggfmt.consolidate(tmp_path / "in", tmp_path / "out", types={"*.DAY": "string"}, **settings)
 
 

@@ -51,9 +51,9 @@ def test_a_plan(planned: Planned, tmp_path: Path) -> None:
         f"  in.json  {size:,} bytes",
         "  Format: json, in in.json, a record has `table` and `op_type`",
         f"Splits: {-(-size // 2048)}, the largest of 2,048 bytes",
-        "Tables: 3 by definitions",
+        "Tables: 3 from definitions",
     ]
-    assert f"  Below {tmp_path}/out/d, where there is no output yet\n" in rest
+    assert f"  Below {tmp_path}/out/d, which has no output yet\n" in rest
     assert rest.count("  GG.TCUSTORD: GG.TCUSTORD/GG.TCUSTORD_2") == 2
     assert f"  Schemas in {tmp_path}/out/dirdef\n" in rest
     assert plan.endswith("This was a dry run: nothing was written.\n")
@@ -86,14 +86,14 @@ def test_what_is_replaced_is_counted_and_stays(planned: Planned, tmp_path: Path)
 def test_standard_input_is_not_read_and_a_stream_is_not_begun(planned: Planned) -> None:
     code, plan, _ = planned("-", "--to", "json", "-o", "-")
     assert code == 0
-    assert "Inputs: standard input, which was not looked at\n" in plan
+    assert "Inputs: standard input, which was not read\n" in plan
     assert "  To standard output\n" in plan
 
 
 def test_a_cluster_decides_how_many_splits_there_are(planned: Planned) -> None:
     code, plan, _ = planned("in.json", "--to", "json", "-o", "out", "--master", "spark://nowhere:7077")
     assert code == 0
-    assert "\nSplits: as many as the cluster has cores for; that is known once Spark runs\n" in plan
+    assert "\nSplits: their number depends on the cores of the cluster, and is known once Spark runs\n" in plan
 
 
 @pytest.mark.parametrize(

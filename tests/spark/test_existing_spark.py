@@ -368,7 +368,7 @@ def test_looking_for_a_spark_loads_none_of_it() -> None:
 def test_what_is_no_spark(spark: object) -> None:
     with pytest.raises(UsageError, match="GG521") as caught:
         runner_for(spark)
-    assert f"a `{type(spark).__name__}` is no Spark session" in str(caught.value)
+    assert f"a `{type(spark).__name__}` is not a Spark session" in str(caught.value)
 
 
 def test_what_a_submitted_spark_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -471,7 +471,7 @@ def test_the_home_around_a_zip_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
         )
 
-    assert "which is a file of Python code and no Spark" in tell().stderr
+    assert "which contains only Python code and not a Spark" in tell().stderr
     (tmp_path / "spark" / "jars").mkdir()
     (tmp_path / "spark" / "jars" / "spark-core_2.13-4.0.0.jar").touch()
     assert tell().stdout == f"{tmp_path / 'spark'}\n"

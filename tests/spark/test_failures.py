@@ -55,7 +55,7 @@ class JavaError(Exception):
         ),
         ("java.lang.IllegalStateException", "java.lang.IllegalStateException"),
         ("Error: Not allowed (x)", "Not allowed (x)"),
-        ("", "no reason given"),
+        ("", "Spark gave no reason"),
         ("Too long. " + "x " * 200, "Too long"),
         ("y" * 300, "y" * 197 + "..."),
     ],
@@ -145,7 +145,7 @@ def test_the_cause_in_a_log(log: str, shown: str, tmp_path: Path) -> None:
         ("OSError: [Errno 28] No space left on device", "free some space, or write to another directory"),
         (
             "ModuleNotFoundError: No module named 'msgspec'",
-            "install it for the Python of the workers, or set PYSPARK_PYTHON to one that has it",
+            "install it for the Python of the workers, or set PYSPARK_PYTHON to a Python that has it",
         ),
         ("ClassNotFoundException: foo.Bar", "correct the name of the class in `--spark-conf`"),
     ],

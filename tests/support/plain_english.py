@@ -20,15 +20,21 @@ MAX_WORDS = 25  # in a sentence
 MIN_WORDS = 4  # of a text in the code that may be a message
 # Words that are not those of the field, or send a reader to search for what they stand for.
 PRIVATE = re.compile(
-    r"\b(?:told|tells?|nobody|somebody|lies?|lying|behind|at once|of it|as one|is none|are none"
-    r"|stands? (?:in|for|behind)"
-    r"|is (?:said|meant) (?:of|by)|of its own|there is not|carr(?:y|ies|ied) out)\b"
+    r"\b(?:told|tells?|nobody|somebody|whoever|lies?|lying|behind|at once|of it|as one|anew"
+    r"|(?:is|are|was|were) (?:none|no (?!longer|more|fewer|less|later))"
+    r"|there (?:is|are|was|were) (?:not|no|none|nothing)|(?:is|are|was) not there|that (?:is|are) there"
+    r"|(?:that|those) of|(?:that|those|one) (?:that|which)"
+    r"|what (?:it|they) (?:is|are|has|have)|(?:is|are|has|have) to be"
+    r"|says? (?:so|it)|stands?(?: (?:in|for|behind))?"
+    r"|is (?:said|meant) (?:of|by)|of its own|carr(?:y|ies|ied) out"
+    r"|(?:un)?recogni[s]\w+|colou[r]\w*|flavou[r]\w*|behaviou[r]\w*|neighbou[r]\w*)\b"  # other spellings than Spark's
     r"|(?:^|[.:;] )What (?:is|are|was|has|a|the)\b",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"`+[^`]*`+")
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 _BLOCKS = re.compile(r"^```.*?^```$|^\|[^\n]*$|^#[^\n]*$|^<!--[^\n]*-->$", re.DOTALL | re.MULTILINE)
+_ROW = re.compile(r"^\|.*$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z`*\"(]|ggfmt)|\n\n+|\n(?=[*-] |[0-9]+\. )")
 
 
@@ -42,11 +48,18 @@ def sentences(text: str) -> Iterator[str]:
             yield plain
 
 
+def cells(text: str) -> Iterator[str]:
+    """Yield the cells of the tables of a text, with a word for each piece of code."""
+    for row in _ROW.findall(text):
+        yield from filter(None, map(str.strip, _CODE.sub("X", _LINK.sub(r"\1", row)).split("|")))
+
+
 def findings(text: str) -> Iterator[str]:
-    """Yield what a reader stumbles over in a text."""
+    """Yield what a reader stumbles over in a text. Cells of tables list values, and may be long."""
     for sentence in sentences(text):
         if len(sentence.split()) > MAX_WORDS:
             yield f"{len(sentence.split())} words: {sentence}"
+    for sentence in (*sentences(text), *cells(text)):
         for match in PRIVATE.finditer(sentence):
             yield f"`{match[0].strip('. ')}`: {sentence}"
 
@@ -55,7 +68,7 @@ def texts() -> Iterator[tuple[str, str]]:
     """Yield all texts that a person reads, with what they are of: a page, a command, codes, a format, or a module."""
     for topic, page in docs.pages().items():
         yield f"page {topic}", page.text
-    for name in ("README.md", "CONTRIBUTING.md"):
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         yield name, (ROOT / name).read_text(encoding="utf-8")
     yield from _help_texts()
     for code in CODES.values():

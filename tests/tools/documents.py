@@ -447,7 +447,7 @@ def _types(_: str) -> str:
     for known in HANDLER_TYPES.values():
         names = pages.get(known.name) or _named(known.own.all_names)
         rows.append((known.name, (_FORMAT_OF_TYPE[known.formats], names, "" if known.complete else "may have gaps")))
-    table = _table(("Type", "`format`", "Properties of its own", "List"), _grouped(rows))
+    table = _table(("Type", "`format`", "Own properties", "List"), _grouped(rows))
     return f"Every type has {_named(COMMON.all_names)}.\n\n{table}"
 
 
@@ -483,12 +483,12 @@ def _event_handlers(_: str) -> str:
     for known in EVENT_HANDLER_TYPES.values():
         work = _sentence(known.work.value)
         rows.append((known.name, (f"from {manual_name(known.since)}", work, _named(known.own.all_names))))
-    return _table(("Type", "Releases", "What ggfmt does", "Properties of its own"), _grouped(rows))
+    return _table(("Type", "Releases", "What ggfmt does", "Own properties"), _grouped(rows))
 
 
 def _targets(_: str) -> str:
     rows = [(it.name, (" → ".join(("File Writer", *it.chain)), _sentence(it.known))) for it in TARGETS.values()]
-    return _table(("`gg.target`", "Chain", "What is known"), _grouped(rows))
+    return _table(("`gg.target`", "Chain", "Its files"), _grouped(rows))
 
 
 def _without_effect(_: str) -> str:
@@ -586,7 +586,7 @@ def _reading(_: str) -> str:
     record = json.loads((ROOT / "tests" / "bench" / "reading.json").read_text(encoding="utf-8"))
     costs = record["microseconds"]
     rows = [(f"`{name}`", f"{cost:.2f}", f"{cost / costs['json']:.1f}") for name, cost in costs.items()]
-    table = _table(("Format", "Microseconds of computing an operation", "Times those of `json`"), rows)
+    table = _table(("Format", "Microseconds of computing an operation", "Compared with `json`"), rows)
     return f"{table}\n{record['machine']}; medians of {record['rounds']} rounds.\n"
 
 
@@ -636,7 +636,7 @@ def _doctor(_: str) -> str:
         "fastavro": "1.13.1",
         "scratch": "`/tmp`, 78.2 GB free",
         "cache": "`/home/ann/.cache/ggfmt`, 12.0 GB free",
-        "class_archive": "not looked for: there is no Java or no Spark",
+        "class_archive": "not looked for: Java or Spark is missing",
     }
     findings = [Finding(name, State.OK, message) for name, message in found.items()]
     place = list(found).index("java")

@@ -534,7 +534,7 @@ def main() -> int:
     modules = matching(arguments.names, arguments.exclude, recorded.modules)
     stale = [module for module in modules if recorded.digests.get(module) != digest(ROOT / module)]
     if stale:
-        raise SystemExit(f"the record is older than {', '.join(stale)}; `--record` makes it anew")
+        raise SystemExit(f"the record is older than {', '.join(stale)}; `--record` makes it again")
     mutants = chosen(recorded, modules, arguments.sample, arguments.seed)
     if arguments.list:
         for mutant in mutants:

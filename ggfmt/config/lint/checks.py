@@ -292,7 +292,7 @@ def _metadata(assembly: HandlerBuilder, release: str, is_given: bool) -> Iterato
     key = f"gg.handler.{assembly.name}.{'' if own else 'format.'}metaColumnsTemplate"
     if RELEASES[release].metadata is Metadata.UNKNOWN and not own:
         message = f"what metadata {GOLDENGATE} {release} writes without `{key}` is not known"
-        help = "set it; or set `ggfmt.compatibility` to 21 for none, or to 12.3.2 for those of earlier releases"
+        help = "set it; or set `ggfmt.compatibility` to 21 for no metadata, or to 12.3.2 for earlier metadata"
         yield Diagnostic(UNKNOWN_METADATA, message, place, help, level=None if is_given else Severity.WARNING)
     elif RELEASES[release].metadata is Metadata.TEMPLATE:
         message = f"messages of handler `{assembly.name}` have no metadata, not even the operation type"

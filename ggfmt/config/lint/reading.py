@@ -182,7 +182,7 @@ def check_prose(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
             rest = [entry for block in blocks[_MAX_BLOCKS - 1 :] for entry in block]
             blocks = [*blocks[: _MAX_BLOCKS - 1], rest]
         for number, block in enumerate(blocks, 1):
-            lines = "a line is no property" if len(block) == 1 else f"{len(block)} lines are no properties"
+            lines = "a line is not a property" if len(block) == 1 else f"{len(block)} lines are not properties"
             where = " in this and later places" if number == _MAX_BLOCKS else ""
             yield Diagnostic("GG130", f"{lines}{where}", block[0].key_span, "a comment without `#`?")
 
@@ -209,7 +209,7 @@ def check_broken_values(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     """Yield GG101 for lines that start with a keyword of templates: they belong to the value above."""
     for entry in entries:
         if _starts_with_keyword(entry):
-            message = "the line starts with a keyword of templates, which is no key"
+            message = "the line starts with a keyword of templates, which is not a key"
             yield Diagnostic("GG101", message, entry.key_span, "put a `\\` at the end of the line above")
 
 
@@ -229,7 +229,7 @@ def find_template(entries: Sequence[Entry]) -> Template | None:
     message += f", as {lines - 1} other line{'s are' if lines > 2 else ' is'}" if lines > 1 else ""
     numbers = (range(entry.line, entry.line + 1 + len(entry.continued)) for entry, _ in places)
     whole = any(decides for _, (_, decides) in places)
-    left = "no line is judged" if whole else "such lines are not judged"
+    left = "ggfmt checks no line" if whole else "ggfmt does not check such lines"
     if _LINE.match(entry.key):
         left += "; if it belongs to the line above, put a `\\` at the end of that"
     span = Span(entry.file, entry.line, entry.column, entry.key_length or 1, entry.source)
@@ -269,7 +269,7 @@ def _decides(entry: Entry) -> bool:
 
 _OWN = "ggfmt."
 _TIMESTAMP_MASK = "gg.format.timestamp"
-_NAME_HELP = "use letters, digits, `_` and `-`: the name is that of a directory"
+_NAME_HELP = "use letters, digits, `_` and `-`: the name becomes the name of a directory"
 
 # Placeholders of a manual or a template that are still in the file.
 
@@ -407,7 +407,7 @@ class ConfigurationParser:
         types = [known.name for known in HANDLER_TYPES.values() if known.formats is not Formats.NONE]
         help = f"handlers of the types {listing(types)} have formats that ggfmt writes"
         place = next((entry.key_span for entry in self._entries if entry.key.lower() == "gg.handlerlist"), Span())
-        message = "there is no handler whose messages ggfmt writes"
+        message = "ggfmt writes messages of none of the handlers"
         self._findings.append(Diagnostic("GG105", message, place, help, level=level))
 
     def refuse_uncovered(self) -> None:
@@ -512,7 +512,7 @@ class ConfigurationParser:
             lost = [f"`{name}`" for name in _handler_names(entry) if name not in there]
             if lost:
                 do = "does" if len(lost) == 1 else "do"
-                message = f"`{entry.key}` is overridden by that of {last.file}: {', '.join(lost)} {do} not run"
+                message = f"`{entry.key}` is overridden in {last.file}: {', '.join(lost)} {do} not run"
                 help = "list the handlers of both files in the last, or with `--set gg.handlerlist=...`"
                 self._report("GG132", message, entry.key_span, help)
 
@@ -543,7 +543,7 @@ class ConfigurationParser:
             help = f"add `gg.handlerlist={known}`" if known else "add `gg.handlerlist` and name a handler"
             if self._file is None:
                 help = "give a file with `-c`, or `--set gg.handler.out.format=json`"
-            self._report("GG105", "there is no `gg.handlerlist`", Span(self._file), help)
+            self._report("GG105", "`gg.handlerlist` is missing", Span(self._file), help)
         return {}
 
     def _assumed(self) -> dict[str, Span]:
@@ -568,7 +568,7 @@ class ConfigurationParser:
                 known = ", ".join(f"`{other}`" for other in listed)
                 near = suggestion(name, listed)
                 help = f"handlers are {known}" + (f"; {near}" if near else "")
-                self._report("GG105", f"`--handler` names `{name}`, which is no handler", Span(), help)
+                self._report("GG105", f"`--handler` names `{name}`, which is not a handler", Span(), help)
         return [name for name in listed if not wanted or name in wanted]
 
     def _report_empty(self, name: str, span: Span, listed: Iterable[str]) -> None:
@@ -625,7 +625,7 @@ class ConfigurationParser:
             return
         near = nearest_key(entry.key, listed)
         if near is None and entry.key and is_foreign(entry):
-            self._report("GG130", f"`{entry.key}` is no property of GoldenGate", entry.key_span)
+            self._report("GG130", f"`{entry.key}` is not a property of GoldenGate", entry.key_span)
             return
         message = f"`{entry.key}` is not a property that ggfmt knows" if entry.key else "the value has no key"
         self._report("GG101", message, entry.key_span, f"did you mean `{near}`?" if near else None)

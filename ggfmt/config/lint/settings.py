@@ -94,7 +94,7 @@ def command_line(
         for code in listed:
             help = unknown(code)
             if help is not None:
-                problems.append(Diagnostic("GG133", f"`{option}` names `{code}`, which is no code", Span(), help))
+                problems.append(Diagnostic("GG133", f"`{option}` names `{code}`, which is not a code", Span(), help))
     if problems:
         raise UsageError(*problems)
     return Choice(codes[0], codes[1], codes[2] or (), (), machine)
@@ -163,7 +163,7 @@ class _SettingsParser:
         for code in value:
             help = unknown(code)
             if help is not None:
-                self._report(name, f"names `{code}`, which is no code", help, code)
+                self._report(name, f"names `{code}`, which is not a code", help, code)
         return tuple(value)
 
     def _by_file(self, name: str, value: Any) -> tuple[FileIgnores, ...]:

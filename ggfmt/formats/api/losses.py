@@ -339,9 +339,9 @@ DELIMITER_INSIDE = Loss(
 NESTED_AS_TEXT = Loss(
     "nested_as_text",
     (Aspect.TEXTS,),
-    "A JSON object or array becomes a text.",
+    "A JSON object or array becomes a string.",
     part=True,
-    note="an object or array of JSON, which will be read back as a text",
+    note="an object or array of JSON, which will be read back as a string",
 )
 CHARACTER_REPLACED = Loss(
     "character_replaced",

@@ -100,8 +100,8 @@ class Chunk:
 
 def record_size_error(size: int, limit: int) -> Diagnostic:
     """Return the reason for not reading a record of this size."""
-    help = "give a larger `--max-record` if the record is right; a task may need several times as much memory"
-    return Diagnostic("GG316", f"the record has {size:,} bytes, and {limit:,} are the most", help=help)
+    help = "if the record is valid, increase `--max-record`; a task may need several times as much memory"
+    return Diagnostic("GG316", f"the record has {size:,} bytes, and the limit is {limit:,}", help=help)
 
 
 class SplitBoundaryError(Exception):

@@ -24,7 +24,7 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import TableDef
 
 NOT_FINITE = frozenset({"NaN", "Infinity", "-Infinity", "+Infinity"})  # doubles that JSON cannot write as numbers
-RIGHT_TYPE = "give the column its right type by `--definitions`"  # help for values that are not of the column's type
+RIGHT_TYPE = "correct the type of the column with `--definitions`"  # help for values that are not of the column's type
 
 
 class RowErrors(Exception):

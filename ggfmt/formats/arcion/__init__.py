@@ -50,7 +50,7 @@ class FieldDelimiter(Delimiter):
 
     @property
     def legal(self) -> str:
-        return "one ASCII character that is no letter, digit, blank, quote, line end or one of `_\\<>()-`"
+        return "one ASCII character, but not a letter, digit, blank, quote, line end or one of `_\\<>()-`"
 
     def parse(self, text: str) -> str:
         value = super().parse(text)
@@ -80,7 +80,9 @@ class ArcionJsonOptions(DialectOptions):
     schema_filler: str = option(
         Text(), "", "The schema name for tables without a schema, such as `default_schema`; table names omit it."
     )
-    table: str = option(Text(), "", "For reading: the table of the rows of a NATIVE snapshot, which do not name it.")
+    table: str = option(
+        Text(), "", "For reading: the table of rows in a NATIVE snapshot, which do not name their table."
+    )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 
@@ -94,7 +96,7 @@ class ArcionCsvOptions(DialectOptions):
             }
         ),
         REALTIME,
-        "What rows are.",
+        "The content of rows.",
     )
     table_name: str = option(
         Text(), "", "The full name of the table of all files. Default: from the path of each file."
@@ -147,7 +149,7 @@ _SNAPSHOT = tuple(
 FORMATS = (
     Format(
         name="arcion_json",
-        doc="Arcion: JSON, both images of all columns, with a number that says which values there are.",
+        doc="Arcion: JSON, both images of all columns; a number per column shows which images have a value.",
         options=ArcionJsonOptions,
         writes="ggfmt.formats.arcion.write",
         reads="ggfmt.formats.arcion.read",
@@ -158,7 +160,7 @@ FORMATS = (
     ),
     Format(
         name="arcion_csv",
-        doc="Arcion: CSV, changes of one table with three fields a column, or the rows of a snapshot.",
+        doc="Arcion: CSV, changes of one table with three fields per column, or the rows of a snapshot.",
         options=ArcionCsvOptions,
         writes="ggfmt.formats.arcion.csv_write",
         reads="ggfmt.formats.arcion.csv_read",

@@ -99,7 +99,7 @@ class ArcionDialect(Dialect):
 def check_op(op: str | None, table: str) -> str:
     """Return the type of an operation; RecordError if the text is no type."""
     if op is None:
-        raise missing_member_error("opType", "every change of Arcion has one", table)
+        raise missing_member_error("opType", "every Arcion change must have an operation type", table)
     if op not in OPS:
         raise no_op("opType", op[:MAX_SHOWN], OPS, table)
     return op

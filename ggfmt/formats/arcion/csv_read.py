@@ -280,15 +280,15 @@ class ArcionCsv(ArcionDialect):
             raise RecordError(problem.code, problem.message, problem.help)
         table, names = self.described_by(record.file, record.layout)
         if names is None:
-            help = "give `columns`, or `includeHeader`, with `--input-option`"
-            raise RecordError("GG205", "the columns of the table are not known", help, table)
+            help = "set `columns` or `includeHeader` with `--input-option`"
+            raise RecordError("GG205", "the columns of the table are unknown", help, table)
         if not record.text and len(names) > 1:
             return "blank line"
         values = self._values(record, table)
         width = len(names) if self.options.mode == SNAPSHOT else 3 * len(names) + len(LAST_FIELDS)
         if len(values) != width:
             help = "correct `columns`, `mode`, `delimiter`, `quote` or `escape` with `--input-option`"
-            reason = f"the row has {len(values)} fields where there should be {width}"
+            reason = f"the row has {len(values)} fields, but should have {width}"
             raise RecordError("GG311", reason, help, table)
         record_schema = self.describe(table, names)
         if self.options.mode == SNAPSHOT:
@@ -368,7 +368,7 @@ class ArcionCsv(ArcionDialect):
         fields = fields_of(record.text, record.layout, self.options.null_literal)
         if fields is None:
             help = "correct the file, or `quote` and `escape` with `--input-option`"
-            raise RecordError("GG311", "a field has a text after its closing quote, or none closes it", help, table)
+            raise RecordError("GG311", "a field has text after its closing quote, or has no closing quote", help, table)
         return fields
 
     def _table(self, file: str) -> str:
@@ -379,7 +379,7 @@ class ArcionCsv(ArcionDialect):
         name = _SUFFIXES.sub("", path.name) if self.options.table_from == FILE else path.parent.name
         if not name:
             raise RecordError(
-                "GG305", "the path of the file does not name its table", "give `tableName` with `--input-option`"
+                "GG305", "the path of the file does not name its table", "set `tableName` with `--input-option`"
             )
         try:
             return unquote(name, errors="strict")  # as ggfmt escapes names of directories

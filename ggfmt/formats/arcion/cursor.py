@@ -44,7 +44,7 @@ def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | 
     millis = tokens.pop("timestamp", "")
     if millis:
         if not _MILLIS.fullmatch(millis):
-            raise RecordError("GG308", "the `timestamp` of the cursor is no number")
+            raise RecordError("GG308", "the `timestamp` of the cursor is not a number")
         micros = int(millis) * 1000
     if "position" in members:
         position = tokens.pop("position", None)
@@ -59,7 +59,7 @@ def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | 
 def _object(text: str | None, what: str) -> dict[str, str | None]:
     if text is None or not text.strip():
         return {}
-    members = decoded(raw_texts, text, f"`{what}` is no JSON object in a text")
+    members = decoded(raw_texts, text, f"`{what}` is not a string with a JSON object")
     return {_mended(name): value for name, value in members.items()}
 
 

@@ -108,7 +108,7 @@ class Arcion(ArcionDialect):
             record_schema = self.describe(table, tuple(states))
             images = images_of(op, *_chosen(states, old or {}, new or {}, table))
         images = (self._with_nulls(images[0]), self._with_nulls(images[1]))
-        reason = "`cursor` or `operationcount` is no text"
+        reason = "`cursor` or `operationcount` is not a valid string"
         cursor, counts = (decoded(_text, value, reason, table) for value in (record.cursor, record.operationcount))
         return (self.change(table, op, images, cursor, counts, record_schema),)
 
@@ -134,9 +134,9 @@ class Arcion(ArcionDialect):
     def _table(self, record: ArcionRecord) -> str:
         name = record.tableName
         if name is None:
-            help = "if it is a row of a snapshot, say by `table` with `--input-option` of which table"
+            help = "if the record is a row of a snapshot, set `table` with `--input-option`"
             if non_null(record.payload) is not None:
-                help = "if it is Arcion's Debezium-like JSON, give `--input-format debezium_json`"
+                help = "if the record is Arcion's Debezium-like JSON, use `--input-format debezium_json`"
             raise missing_member_error("tableName", help)
         if not name.name:
             raise missing_member_error("name", NAME_TABLE, what="`tableName`")
@@ -151,7 +151,7 @@ class Arcion(ArcionDialect):
             return _texts(image)
         except (ValueError, RecursionError):
             pass
-        return decoded(raw_texts, image, f"{name} is no object of texts", table)
+        return decoded(raw_texts, image, f"{name} is not an object with string values", table)
 
     def _with_nulls(self, image: Texts | None) -> Texts | None:
         null = self.options.null_literal
@@ -182,7 +182,7 @@ def _chosen(states: dict[str, str | int | None], old: Texts, new: Texts, table: 
         )
     except KeyError as error:
         raise RecordError(
-            "GG305", "an image lacks a column that it has by `exists`", None, table, error.args[0]
+            "GG305", "an image lacks a column that it has according to `exists`", None, table, error.args[0]
         ) from None
 
 

@@ -44,7 +44,7 @@ class ArcionFormatter(DialectFormatter):
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         rows = len(batch)
         if self._named_as_filler:
-            reason = "the schema is named like `schemaFiller`, which means a table without a schema"
+            reason = "the schema has the name in `schemaFiller`, which marks tables without a schema"
             help = "change or remove `schemaFiller`"
             problem = Diagnostic("GG408", reason, Span(table=self.table.full_name), help)
             raise RowErrors([(row, problem) for row in range(rows)])

@@ -19,7 +19,7 @@ HEAD_BYTES = 5
 
 Schema = Any  # a parsed JSON document
 _NUMBERED = re.compile(r"0*([0-9]{1,10})\.avsc", re.ASCII)
-_HELP = "the rest of the file is not read: only the schema shows where a message ends"
+_HELP = "ggfmt skips the rest of the file: only the schema shows where a message ends"
 
 
 def head(number: int) -> bytes:
@@ -53,9 +53,9 @@ class Registry:
 
     def _read(self, number: int) -> Schema | Diagnostic:
         if not self._directory:
-            help = "name a directory with a file `<id>.avsc` for each schema by `schemaRegistryDirectory`"
+            help = "set `schemaRegistryDirectory` to a directory with a file `<id>.avsc` for each schema"
             return Diagnostic(
-                "GG214", f"a message is of schema {number}, and no directory of schemas is given", help=help
+                "GG214", f"a message has schema {number}, and `schemaRegistryDirectory` is not set", help=help
             )
         file = self._files().get(number)
         if file is None:
@@ -64,19 +64,25 @@ class Registry:
         try:
             return json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
-            return Diagnostic("GG318", f"the file of schema {number} cannot be read as JSON", help=_HELP)
+            return Diagnostic(
+                "GG318", f"the file of schema {number} cannot be read as JSON", help=f"correct the file; {_HELP}"
+            )
 
 
 def number_at(data: bytes, place: int) -> int | Diagnostic:
     """Return the schema id of the message at a place."""
     if data[place : place + 1] != MARK:
-        reason = f"no message of Confluent's framing starts here: the first byte is {data[place]:#04x} and not 0x00"
+        reason = f"no message with Confluent's framing starts here: the first byte is {data[place]:#04x}, not 0x00"
         return Diagnostic("GG319", reason, help=_HELP)
     if len(data) < place + HEAD_BYTES:
-        return Diagnostic("GG302", "the file ends in the middle of a message", help="read it again when it is whole")
+        return Diagnostic(
+            "GG302", "the file ends in the middle of a message", help="read the file again when it is complete"
+        )
     return int.from_bytes(data[place + 1 : place + HEAD_BYTES], "big")
 
 
 def datum_error(number: int) -> Diagnostic:
     """Return the reason why a datum cannot be read."""
-    return Diagnostic("GG319", f"the bytes are no message of schema {number}, or end within it", help=_HELP)
+    return Diagnostic(
+        "GG319", f"the bytes are not a message of schema {number}, or the message is incomplete", help=_HELP
+    )

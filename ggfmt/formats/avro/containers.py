@@ -71,7 +71,7 @@ class LongHeader(Exception):
         message = f"the header of the container file has more than {limit:,} bytes"
         super().__init__(message)
         self.head = head[:HEAD_OF_LONG]
-        help = "give a larger `--max-record` if the file is right; its schema may take ten times as much memory"
+        help = "if the file is valid, increase `--max-record`; its schema may take ten times as much memory"
         self.problem = Diagnostic("GG316", message, help=help)
 
 
@@ -79,7 +79,7 @@ def _undeflated(data: bytes, limit: int) -> bytes:
     stream = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
     unpacked = stream.decompress(data, limit + 1)
     if not stream.eof and len(unpacked) <= limit:
-        raise CorruptContainerError("a block cannot be unpacked: its data have no end")
+        raise CorruptContainerError("a block cannot be decompressed: its data is incomplete")
     return unpacked
 
 
@@ -88,7 +88,7 @@ def _unsnap(data: bytes, limit: int) -> bytes:
     size, _ = read_varint(data, 0)
     if size > limit:
         raise CorruptContainerError(
-            f"a block says that it unpacks to {size:,} bytes, and `--max-record` allows {limit:,}"
+            f"a block declares {size:,} decompressed bytes, and `--max-record` allows {limit:,}"
         )
     unpacked: bytes = pa.Codec("snappy").decompress(data[:-4], decompressed_size=size, asbytes=True)
     if zlib.crc32(unpacked).to_bytes(4, "big") != data[-4:]:
@@ -110,7 +110,7 @@ def _unxz(data: bytes, limit: int) -> bytes:
     stream = lzma.LZMADecompressor(memlimit=_XZ_BYTES)
     unpacked = stream.decompress(data, limit + 1)
     if not stream.eof and len(unpacked) <= limit:
-        raise CorruptContainerError("a block cannot be unpacked: its data have no end")
+        raise CorruptContainerError("a block cannot be decompressed: its data is incomplete")
     return unpacked
 
 
@@ -163,13 +163,13 @@ def _parse_schema(text: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise CorruptContainerError("the header has no schema that can be read") from None
+        raise CorruptContainerError("the header has no readable schema") from None
 
 
 def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
     """Return the metadata of a header, the place of the marker, and the end of the header."""
     if not data.startswith(MAGIC):
-        raise CorruptContainerError("the file does not start as an Avro object container")
+        raise CorruptContainerError("the file does not start with an Avro object container header")
     metadata: dict[str, bytes] = {}
     place, entries = len(MAGIC), 0
     while True:
@@ -313,7 +313,7 @@ def split_blocks(
     unpacked: bytes | CorruptContainerError
     while place < len(data):
         start = place
-        count, unpacked = 0, CorruptContainerError("a block is cut off, or does not end with the marker of the file")
+        count, unpacked = 0, CorruptContainerError("a block is truncated, or does not end with the sync marker")
         try:
             number, place = _long(data, place)
             packed, place = _bytes(data, place)
@@ -337,14 +337,14 @@ def _unpacked(packed: bytes, codec: str, limit: int) -> bytes:
     except CorruptContainerError:
         raise
     except (OSError, ValueError, EOFError, MemoryError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
-        raise CorruptContainerError(f"a block cannot be unpacked: {_reason(error)}") from None
+        raise CorruptContainerError(f"a block cannot be decompressed: {_reason(error)}") from None
     if len(unpacked) > limit:
-        raise CorruptContainerError(f"a block unpacks to more than {limit:,} bytes, and `--max-record` allows no more")
+        raise CorruptContainerError(f"a block decompresses to more than {limit:,} bytes, the limit of `--max-record`")
     return unpacked
 
 
 def _reason(error: Exception) -> str:
-    return (str(error).splitlines() or ["it is damaged"])[0]
+    return (str(error).splitlines() or ["the data is damaged"])[0]
 
 
 def _long(data: bytes, start: int) -> tuple[int, int]:
@@ -381,14 +381,14 @@ def _min_bytes(schema: Any, known: dict[str, int], within: set[str]) -> int:
         return 1 + min((_min_bytes(branch, known, within) for branch in schema), default=0)
     if isinstance(schema, str):
         if schema in within:
-            raise CorruptContainerError(f"the type `{schema}` of the schema is within itself")
+            raise CorruptContainerError(f"the type `{schema}` of the schema contains itself")
         return known.get(schema, _MIN_BYTES.get(schema, 1))
     if not isinstance(schema, dict):
         return 1
     kind = schema.get("type")
     if kind == "array":
         if not _min_bytes(schema.get("items"), known, within):
-            raise CorruptContainerError("the schema has an array of items without bytes")
+            raise CorruptContainerError("the schema has an array whose items take no bytes")
         return 1
     if kind == "map":
         _min_bytes(schema.get("values"), known, within)

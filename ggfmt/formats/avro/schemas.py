@@ -72,7 +72,7 @@ def describe_change(old: Schema, new: Schema) -> str:
         return "backward compatible: the new schema reads old data, the old one does not read new data"
     if forward:
         return "forward compatible: the old schema reads new data, the new one does not read old data"
-    return "not compatible: neither schema reads what the other wrote"
+    return "not compatible: neither schema reads data of the other schema"
 
 
 def _resolves(reader: Schema, writer: Schema, readers: dict[str, Schema], writers: dict[str, Schema]) -> bool:

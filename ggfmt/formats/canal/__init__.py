@@ -3,8 +3,8 @@
 * A message has rows of one table. `data` has their after images, or the before images of a DELETE. For each row of an
   UPDATE, `old` has the previous values of the changed columns.
 * All values are texts or null. Bytes are ISO-8859-1 texts.
-* `mysqlType` and `sqlType` contain the types of columns by name. The order of columns is that of the first row of a
-  table, or that of `--definitions`.
+* `mysqlType` and `sqlType` contain the types of columns by name. Columns have the order of the first row of a
+  table, or of `--definitions`.
 * `es` is the time of the change and `ts` the time of the message, in milliseconds since 1970.
 * DTS wrote the rows of a DELETE in `old`, without `data`, before 2022-03-20.
 * TiCDC adds `_tidb`. ggfmt reads `commitTs` as a token and counts watermarks. ggfmt rejects a message that has only
@@ -30,7 +30,7 @@ class CanalOptions(DialectOptions):
         Choice(
             {
                 DELETE_IN_DATA: "like Canal",
-                DELETE_IN_OLD: "as DTS did before 2022-03-20, without `data`",
+                DELETE_IN_OLD: "like DTS before 2022-03-20, without `data`",
             }
         ),
         DELETE_IN_DATA,
@@ -43,7 +43,7 @@ class CanalOptions(DialectOptions):
 FORMATS = (
     Format(
         name="canal_json",
-        doc="Canal, and DTS in Canal's format: JSON, rows of a table with what changed of each.",
+        doc="Canal, and DTS in Canal's format: JSON, rows of a table with the old values of changed columns.",
         options=CanalOptions,
         writes="ggfmt.formats.canal.write",
         reads="ggfmt.formats.canal.read",

@@ -95,7 +95,7 @@ class Canal(Dialect):
     def changes(self, record: CanalRecord) -> Meaning:
         kind = record.type
         if kind is None:
-            raise missing_member_error("type", "every message of Canal has one")
+            raise missing_member_error("type", "every Canal message must have a type")
         tidb = record.tidb
         if kind == "TIDB_WATERMARK" or (tidb is not None and tidb.watermarkTs is not None):
             return "watermark"
@@ -110,7 +110,7 @@ class Canal(Dialect):
             data = [row for row in old or () if non_null(row) is not None]
         if not data:
             if op == "D" and old:
-                help = "if DTS wrote it before 2022-03-20, say `deleteRows=old` with `--input-option`"
+                help = "if DTS wrote the message before 2022-03-20, set `deleteRows=old` with `--input-option`"
                 raise missing_member_error("data", help, table, what="a DELETE")
             raise RecordError("GG305", f"a message of type {kind} has no rows in `data`", None, table)
         record_schema = self._describe(record, table)
@@ -145,7 +145,7 @@ class Canal(Dialect):
             return [self._change(table, "T", self._head(record), None, None, self._describe(record, table))]
         if record.isDdl or kind in ("DDL", "INIT_DDL", "QUERY"):
             return f"ddl {kind.lower()}" if kind not in ("DDL", "INIT_DDL") else "ddl"
-        raise no_op("type", kind, _OPS, more=" and those of statements")
+        raise no_op("type", kind, _OPS, more=", and types of DDL statements")
 
     def _head(self, record: CanalRecord) -> _Head:
         """Time, position and tokens of all rows of a message, and the id of their transaction."""
@@ -189,7 +189,7 @@ class Canal(Dialect):
         latest = self._latest.get(table)
         if latest is not None and latest[0] == types_text and latest[1] == keys:
             return latest[2]
-        types = decoded(_types, types_text, "`mysqlType` does not give a text for each column", table)
+        types = decoded(_types, types_text, "`mysqlType` does not have a string for each column", table)
         parts = frozenset(types.items()), frozenset(keys)
         record_schema = self.described_in_any_order(table, parts, lambda: _definition(table, types, record, keys), keys)
         self._latest[table] = Raw(bytes(types_text)), keys, record_schema
@@ -217,13 +217,13 @@ def _first_row(record: CanalRecord) -> Iterable[str]:
 
 def _refuse_part_of_row(tidb: Tidb, table: str) -> None:
     """Refused for a message that TiCDC made small because its row was too large for one."""
-    help = "have TiCDC write whole rows: give `max-message-bytes` a larger value, or compress large messages"
+    help = "configure TiCDC to write whole rows: increase `max-message-bytes`, or compress large messages"
     if tidb.claimCheckLocation:
-        help = f"read the file that `claimCheckLocation` names in its place; or {help}"
-        reason = "the row is not in the message: `_tidb.claimCheckLocation` says where it is"
+        help = f"read the file that `claimCheckLocation` names instead; or {help}"
+        reason = "the row is not in the message, but in the file that `_tidb.claimCheckLocation` names"
         raise RecordError("GG305", reason, help, table)
     if tidb.onlyHandleKey:
-        reason = "the message has the columns of the key alone, not the row: `_tidb.onlyHandleKey`"
+        reason = "the message has only the key columns, not the row: `_tidb.onlyHandleKey`"
         raise RecordError("GG305", reason, help, table)
 
 
@@ -231,7 +231,7 @@ def _millis(value: int | str) -> int:
     try:
         return int(value)
     except ValueError:
-        raise RecordError("GG308", "`es` is no number") from None
+        raise RecordError("GG308", "`es` is not a number") from None
 
 
 READ_SIDES = {"canal_json": dialect_input(Canal)}

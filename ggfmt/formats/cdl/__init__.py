@@ -28,9 +28,11 @@ class CdlOptions(DialectOptions):
     database_name: str = option(
         Text(), "", "For reading: the database of messages without a database, as the first part of table names."
     )
-    data_store: str = option(Text(), "", "The kind of database, such as `ORACLE`, without a token `DATA_STORE`.")
+    data_store: str = option(
+        Text(), "", "The kind of database, such as `ORACLE`, of operations without a token `DATA_STORE`."
+    )
     timestamps: str = option(
-        Choice({MILLIS: "as milliseconds since 1970", TEXT: "as texts, which keep all digits and zones"}),
+        Choice({MILLIS: "as milliseconds since 1970", TEXT: "as texts, with all digits and zones"}),
         MILLIS,
         "How to write the values of time stamp columns.",
     )
@@ -40,7 +42,7 @@ class CdlOptions(DialectOptions):
 FORMATS = (
     Format(
         name="cdl_json",
-        doc="Huawei CDL: JSON, both images of a change with their schema; read in the flavour of Debezium too.",
+        doc="Huawei CDL: JSON, both images of a change with their schema; reads CDL's Debezium flavor too.",
         options=CdlOptions,
         writes="ggfmt.formats.cdl.write",
         reads="ggfmt.formats.cdl.read",

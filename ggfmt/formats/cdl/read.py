@@ -114,11 +114,13 @@ class Cdl(Dialect):
     def changes(self, record: CdlRecord) -> Meaning:
         payload = record.payload
         if payload is None:
-            raise problems.missing_member_error("payload", "every message of CDL has one")
+            raise problems.missing_member_error("payload", "every CDL message must have a payload")
         version = payload.message_version
         if version not in _OPS:
             if version is None:
-                raise problems.missing_member_error("message_version", "every message of CDL has one", what="`payload`")
+                raise problems.missing_member_error(
+                    "message_version", "every CDL message must have a version", what="`payload`"
+                )
             raise problems.RecordError(
                 "GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0"
             )
@@ -220,7 +222,7 @@ class Cdl(Dialect):
 
 
 def _parsed(data: bytes, version: str) -> _Schema:
-    members = problems.decoded(_field, data, "`schema` is no schema of Kafka Connect").fields or ()
+    members = problems.decoded(_field, data, "`schema` is not a Kafka Connect schema").fields or ()
     images = {member.field: member.fields or () for member in members}
     fields: dict[str, PayloadField] = {}
     for image in ("data" if version == _V1 else "after", "before"):
@@ -234,12 +236,12 @@ def _parsed(data: bytes, version: str) -> _Schema:
 
 
 def _names(unique: Raw, table: str) -> tuple[str, ...]:
-    return tuple(problems.decoded(_members, unique, "`unique` is no object", table))
+    return tuple(problems.decoded(_members, unique, "`unique` is not an object", table))
 
 
 def _text(value: Raw, name: str) -> str | None:
     """A JSON value as a text, None for null or nothing."""
-    return None if non_null(value) is None else problems.decoded(scalar_text, value, f"`{name}` is no text")
+    return None if non_null(value) is None else problems.decoded(scalar_text, value, f"`{name}` is not a valid string")
 
 
 READ_SIDES = {"cdl_json": dialect_input(Cdl)}

@@ -101,7 +101,7 @@ class CdlFormatter(DialectFormatter):
                 if image.exists is not None:
                     values = pc.if_else(image.exists, values, pa.scalar(None, pa.string()))
                 name = self.table.columns[index].name
-                self.count(TIME_CUT, name, too_fine(values), than="CDL has")
+                self.count(TIME_CUT, name, too_fine(values), than="CDL supports")
                 self.count(ZONE_CUT, name, has_zone(values).true_count)
 
 

@@ -66,13 +66,13 @@ class SchemaIds(Pairs):
 
     @property
     def legal(self) -> str:
-        return "tables with the numbers of their schemas, such as `S.ORDERS=7,S.LINES=8`"
+        return "tables with the ids of their schemas, such as `S.ORDERS=7,S.LINES=8`"
 
     def parse(self, text: str) -> tuple[tuple[str, str], ...]:
         pairs = super().parse(text)
         for _, number in pairs:
             if not re.fullmatch("[0-9]{1,10}", number, re.ASCII) or int(number) >= 1 << 31:
-                raise InvalidValueError(f"cannot have the number `{number[:40]}`", f"give {self.legal}")
+                raise InvalidValueError(f"cannot have the schema id `{number[:40]}`", f"give {self.legal}")
         return pairs
 
 
@@ -83,8 +83,8 @@ class EventOptions(DialectOptions):
     table_name: str = option(
         Choice(
             {
-                IN_SCHEMA: "schema and name; if the database has no schemas (MySQL), database and name; the database "
-                "of others becomes the token `db`",
+                IN_SCHEMA: "database and name if the source has no schemas (MySQL); otherwise schema and name, and the "
+                "database becomes the token `db`",
                 IN_CATALOG: "database, schema and name",
             }
         ),
@@ -166,7 +166,7 @@ class EventOptions(DialectOptions):
 @dataclass(frozen=True)
 class DebeziumOptions(EventOptions):
     decimal_format: str = option(
-        Choice({TEXT: "decimal digits", BASE64: "Base64; `--definitions` must have the scale"}),
+        Choice({TEXT: "decimal digits", BASE64: "Base64; `--definitions` must define the scale"}),
         TEXT,
         "For reading records without a schema: the meaning of JSON strings in number columns.",
     )

@@ -170,7 +170,7 @@ class DebeziumAvro(Debezium):
                     count -= len(run)
                     yield run
                 if stream.tell() != len(block):
-                    raise containers.CorruptContainerError("bytes follow the records of a block")
+                    raise containers.CorruptContainerError("extra bytes follow the records of a block")
         except containers.CorruptContainerError as error:
             yield Diagnostic("GG313", str(error))
         except _DECODE_ERRORS:
@@ -224,7 +224,7 @@ class DebeziumAvro(Debezium):
             raise
         except Exception as error:  # a schema can be wrong in more ways than its parser declares
             reason = f"the schema is not a Kafka Connect schema: {str(error)[:80] or type(error).__name__}"
-        return Diagnostic("GG313", reason, help="give the schema that the messages were written with")
+        return Diagnostic("GG313", reason, help="use the schema that the messages were written with")
 
 
 _RUN = BATCH_ROWS  # maximum number of records that are JSON at a time
@@ -321,7 +321,7 @@ class DebeziumAvroReader(DialectReader):
         fields = schema.get("fields") if isinstance(schema, dict) else None
         names = {field.get("name") for field in fields or () if isinstance(field, dict)}
         if ("op" in names and names & _EVENT_FIELDS) or names & _ROW_FIELDS:
-            return "it starts as an Avro object container of Debezium's events"
+            return "it starts like an Avro object container of Debezium events"
         return None
 
 

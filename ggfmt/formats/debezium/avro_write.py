@@ -258,7 +258,7 @@ def _problem(table: TableDef) -> Diagnostic | None:
     """Return why the events of a table have no Avro schema; None if they have one."""
     for name in table.column_names:
         if not is_name(name):
-            help = "replace the characters by `gg.schemareplaceregex` and `gg.schemareplacestring`"
+            help = "set `gg.schemareplaceregex` and `gg.schemareplacestring` to replace the characters"
             place = Span(table=table.full_name, field=name)
             return Diagnostic("GG206", f"`{name}` is not a legal Avro name", place, help)
     return None
@@ -272,8 +272,8 @@ def _schema_number(table: TableDef, options: DebeziumAvroOptions, schema: Any) -
     found = _registry(options.schema_registry_directory).number_of(schema)
     if found is not None:
         return found
-    reason = "no schema of `schemaRegistryDirectory` is that of the table's messages"
-    help = "register what `ggfmt schema --kind avro` prints, and put it there as `<id>.avsc`, or give its `schemaIds`"
+    reason = "`schemaRegistryDirectory` does not have the schema of the table's messages"
+    help = "register the output of `ggfmt schema --kind avro` and save it there as `<id>.avsc`, or set `schemaIds`"
     return Diagnostic("GG215", reason, Span(table=table.full_name), help)
 
 

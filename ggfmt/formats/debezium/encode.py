@@ -133,7 +133,7 @@ def _decimal_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, A
         return Encoding(json_text.json_numbers, {"type": "float64", "parameters": parameters})
     if mode != PRECISE:
         return Encoding(quoted, text)
-    help = f"{RIGHT_TYPE}, or write `decimalHandlingMode=string`"
+    help = f"{RIGHT_TYPE}, or set `decimalHandlingMode=string`"
     scale = None if type.kind is Kind.NUMBER else type.scale
     if scale is None or abs(scale) > connect.MAX_SCALE:
         fields = [
@@ -165,7 +165,7 @@ def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]
     mode, kind = options.time_precision_mode, type.kind
     if mode == TEXT:
         return Encoding(quoted, text)
-    help = f"{RIGHT_TYPE}, or write `timePrecisionMode=text`"
+    help = f"{RIGHT_TYPE}, or set `timePrecisionMode=text`"
     if mode == ISO_STRING:
         schema = {"type": "string", "name": f"io.debezium.time.{_ISO_NAMES[kind]}", "version": 1}
         return Encoding(partial(_iso, kind=kind), schema, help=help)

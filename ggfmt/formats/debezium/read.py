@@ -36,7 +36,7 @@ _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
 _OF_ENVELOPE = frozenset({"op", "ts_ms", "ts_us", "ts_ns"})
 _READ, _MESSAGE, _TRUE = b'"r"', b'"m"', (b'"true"', b"true")
 _NO_BEFORE = (
-    "PostgreSQL sends the row of a delete by its replica identity: give the table a primary key, or say "
+    "PostgreSQL sends the row of a delete according to the replica identity: add a primary key to the table, or run "
     "`ALTER TABLE ... REPLICA IDENTITY FULL`"
 )
 
@@ -159,7 +159,7 @@ def _name(identity: str, options: DebeziumOptions) -> str:
     """Return the name of a table from its quoted parts, `"db"."schema"."table"`."""
     parts = [part.replace('""', '"') for part in _PART.findall(identity)]
     if not 1 <= len(parts) <= 3 or not parts[-1]:
-        raise RecordError("GG308", "`tableChanges` has an `id` that is no name of a table")
+        raise RecordError("GG308", "`tableChanges` has an `id` that is not a table name")
     database = parts[0] if len(parts) > 1 else None
     schema = parts[1] if len(parts) > 2 else None
     return qualified_name(database, schema, parts[-1], options)
@@ -247,7 +247,7 @@ class Debezium(Dialect):
             if payload is None:
                 return "tombstone"
             schema = self._schema(record.schema)
-            inner = self._payload = decoded(self._payloads.decode, payload, "`payload` is no object")
+            inner = self._payload = decoded(self._payloads.decode, payload, "`payload` is not an object")
             assert inner is not None  # it is not null
             record = inner
         if record.is_envelope:
@@ -293,14 +293,14 @@ class Debezium(Dialect):
         if op is None:
             if code == _MESSAGE:
                 return "message"
-            word = code.decode() if len(code) <= 40 else "that"
+            word = code.decode() if len(code) <= 40 else "a long value"
             raise RecordError("GG304", f"`op` cannot be {word}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
         block = non_null(record.source)
         try:
             source = sources.NO_SOURCE if block is None else sources.decode(block)
         except ValueError as error:
             what = str(error).partition(" - at ")[0]
-            raise RecordError("GG308", f"`source` is not as it should be: {what[:1].lower()}{what[1:]}") from None
+            raise RecordError("GG308", f"`source` is invalid: {what[:1].lower()}{what[1:]}") from None
         if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in (before, after)):
             raise RecordError("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
         if op == "D" and before is None:
@@ -340,14 +340,14 @@ class Debezium(Dialect):
     # Other records
 
     def _other(self, raw: Raw, schema: Schema) -> Meaning:
-        members = decoded(raw_members, raw, "the record is no object")
+        members = decoded(raw_members, raw, "the record is not an object")
         prefix = self.options.flattened_prefix
         if "__deleted" in members or (prefix and any(name.startswith(prefix) for name in members)):
             return self._flattened(members, schema)
         if "tableChanges" in members or ("ddl" in members and "databaseName" in members):
             return self._schema_change(raw)
         if "table" in members and "op_type" in members:
-            reason = "the record is an operation of GoldenGate's, as its Kafka Connect handler writes them"
+            reason = "the record is an operation of GoldenGate's Kafka Connect handler"
             raise RecordError("GG305", reason, "read it with `--input-format kafkaconnect_json`")
         kind = kind_of(members, schema.name)
         if kind is not None:
@@ -356,8 +356,8 @@ class Debezium(Dialect):
             raise RecordError("GG305", "the record is empty")
         if self.options.table:
             return self._flattened(members, schema)
-        help = "if it is a flattened row, say by `table` with `--input-option` of which table"
-        raise RecordError("GG305", "the record is no change, and no other record that Debezium makes", help)
+        help = "if the record is a flattened row, set `table` with `--input-option`"
+        raise RecordError("GG305", "the record is neither a change nor another known record of Debezium", help)
 
     def _flattened(self, members: Mapping[str, Raw], schema: Schema) -> Meaning:
         prefix = self.options.flattened_prefix
@@ -371,7 +371,7 @@ class Debezium(Dialect):
                 added[name[len(prefix) :]] = value
             else:
                 block[name[len(prefix) :].removeprefix("source_")] = value
-        reason = "a member that was added to the row is of the wrong type"
+        reason = "a member that was added to the row has the wrong type"
         source = decoded(sources.decode, msgspec.json.encode(block), reason)
         table = sources.table_name(source, self.options)
         deleted = bytes(added.get("deleted", ABSENT)) in _TRUE
@@ -379,7 +379,7 @@ class Debezium(Dialect):
         op = "D" if deleted else _OPS.get(code)
         if op is None:
             if code or self.options.flattened_op == REFUSE:
-                help = "have `op` added to the rows, or say by `flattenedOp` with `--input-option` what they are"
+                help = "configure the connector to add `op` to the rows, or set `flattenedOp` with `--input-option`"
                 raise RecordError("GG305", "the row does not have an operation", help, table)
             op = "I" if self.options.flattened_op == INSERT else "U"
         image = None if op == "T" else msgspec.json.encode(row)
@@ -397,7 +397,7 @@ class Debezium(Dialect):
         return [Change(table, op, op_ts, position, before, after, tokens, record_schema, transaction_id)]
 
     def _schema_change(self, raw: Raw) -> Meaning:
-        change = decoded(_schema_change, raw, "`tableChanges` are not as Debezium makes them")
+        change = decoded(_schema_change, raw, "`tableChanges` does not have the structure of Debezium")
         tables = [self.keyed(table) for table in described_tables(change, self.options)]
         return [RecordSchema(table, self.converts(table)) for table in tables] or "schema change"
 
@@ -458,7 +458,7 @@ def _parsed(data: Raw) -> Schema:
         name = name_of(data)
         if name is not None and name.endswith("Key"):
             return Schema(name, None)
-        raise RecordError("GG308", "`schema` is no schema of Connect") from None
+        raise RecordError("GG308", "`schema` is not a Kafka Connect schema") from None
     row = schema.members("after") or schema.members("before")
     if row is None and not schema.members("source"):
         row = schema.fields or None  # a struct without fields does not define a table

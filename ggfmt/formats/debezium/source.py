@@ -114,7 +114,7 @@ def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
     if not name:
         if options.table:
             return options.table
-        help = "say by `table` with `--input-option` of which table they are"
+        help = "set `table` with `--input-option`"
         raise RecordError("GG305", "the record does not name its table", help)
     return qualified_name(source.db, source.schema or source.keyspace, name, options)
 
@@ -175,7 +175,7 @@ def _number(value: int | str) -> int:
     if isinstance(value, int):
         return value
     if not re.fullmatch("-?[0-9]{1,20}", value):
-        raise RecordError("GG308", "the time in `source` is no number")
+        raise RecordError("GG308", "the time in `source` is not a number")
     return int(value)
 
 
@@ -220,7 +220,7 @@ def flattened_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str
 
 def transaction_tokens(transaction: Raw) -> dict[str, str]:
     """Return the tokens in the member `transaction`."""
-    texts = decoded(raw_texts, transaction, "`transaction` is no object")
+    texts = decoded(raw_texts, transaction, "`transaction` is not an object")
     return {f"transaction.{name}": text for name, text in texts.items() if text is not None}
 
 
@@ -232,7 +232,7 @@ def transaction_id(source: Mapping[str, Raw], own: Raw) -> str | None:
 
 def id_in(transaction: Raw) -> Raw:
     """Return the `id` in a member `transaction`; `ABSENT` if there is none."""
-    return decoded(raw_members, transaction, "`transaction` is no object").get(_IN_TRANSACTION, ABSENT)
+    return decoded(raw_members, transaction, "`transaction` is not an object").get(_IN_TRANSACTION, ABSENT)
 
 
 # Source blocks from the scanner, one column at a time

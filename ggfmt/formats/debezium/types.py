@@ -160,24 +160,24 @@ class Types:
 
     def _undescribed_number(self, scale: int | None) -> ValueDecoding:
         if self.options.decimal_format != BASE64:
-            help = "if it is a decimal in Base64, say `decimalFormat=base64` with `--input-option`"
+            help = "if the value is a decimal in Base64, set `decimalFormat=base64` with `--input-option`"
             return ValueDecoding(self.placeholders, values.numbers, _number_or_struct, help)
         if scale is None:
-            help = "give the scale of the column by `--definitions`: a decimal in Base64 does not have it"
+            help = "define the scale of the column with `--definitions`: a decimal in Base64 does not contain it"
             return ValueDecoding(self.placeholders, reject_all, _number_or_struct, help)
-        help = "by `decimalFormat=base64` it should be Base64"
+        help = "with `decimalFormat=base64`, the value must be Base64"
         return ValueDecoding(self.placeholders, decimals(scale), _number_or_struct, help)
 
     def _undescribed_time(self, type: SqlType) -> ValueDecoding:
         mode = self.options.time_precision
         if mode == TEXT:
-            help = "say by `timePrecision` with `--input-option` of what unit the number is"
+            help = "set the unit of the number: `timePrecision` with `--input-option`"
             return ValueDecoding(self.placeholders, None, reject_all, help)
         if type.kind is Kind.DATE:
             return ValueDecoding(self.placeholders, None, values.dates)
         unit = _unit(mode, type)
         if unit is None:
-            help = "give the scale of the column by `--definitions`, or the unit by `timePrecision`"
+            help = "define the scale of the column with `--definitions`, or set the unit with `timePrecision`"
             return ValueDecoding(self.placeholders, None, reject_all, help)
         make: Callable[[values.TimeUnit], Kernel] = values.timestamps if type.kind is Kind.TIMESTAMP else values.clocks
         return ValueDecoding(self.placeholders, None, make(unit))

@@ -65,7 +65,7 @@ class DebeziumFormatter(DialectFormatter):
         message = payload if schemas is None else json_object({"schema": schemas, "payload": payload})
         return join([*message, "\n"], rows)
 
-    def misfit(self, field: str, message: str = "the value is not of the type of its column") -> Diagnostic:
+    def misfit(self, field: str, message: str = "the value does not match the type of its column") -> Diagnostic:
         diagnostic = super().misfit(field, message)
         help = self.encodings[self.table.column_names.index(field)].help
         return diagnostic if help is None else Diagnostic(diagnostic.code, message, diagnostic.span, help)

@@ -31,7 +31,7 @@ class DmsOptions(DialectOptions):
     before_prefix: str = option(
         Text(),
         "BI_",
-        "For reading: the name prefix of columns with values before an update. If empty, no column has one.",
+        "For reading: the name prefix of columns with values before an update. If empty, no column has the prefix.",
     )
     absent_means: str = absent_means_option()
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
@@ -40,7 +40,7 @@ class DmsOptions(DialectOptions):
 FORMATS = (
     Format(
         name="dms_json",
-        doc="AWS DMS: JSON as it is in Kinesis and Kafka, one row a record with its metadata.",
+        doc="AWS DMS: JSON as in Kinesis and Kafka, one row per record, with metadata.",
         options=DmsOptions,
         reads="ggfmt.formats.dms.read",
         marks=(b'"record-type"',),

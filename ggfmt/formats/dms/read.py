@@ -121,17 +121,21 @@ class Dms(Dialect):
     def changes(self, record: Mapping[str, Raw]) -> Meaning:
         block = non_null(record.get("metadata", ABSENT))
         if block is None:
-            raise problems.missing_member_error("metadata", "every record of DMS has one")
-        metadata = problems.decoded(raw_texts, block, "`metadata` is no object")
+            raise problems.missing_member_error("metadata", "every DMS record must have metadata")
+        metadata = problems.decoded(raw_texts, block, "`metadata` is not an object")
         operation, kind = metadata.get("operation"), metadata.get("record-type")
         if kind not in _TYPES:
             if kind is None:
-                raise problems.missing_member_error("record-type", "every record of DMS has one", what="`metadata`")
+                raise problems.missing_member_error(
+                    "record-type", "every DMS record must have a type", what="`metadata`"
+                )
             raise problems.RecordError(
                 "GG308", f"`record-type` cannot be `{kind[: problems.MAX_SHOWN]}`", problems.legal_values(_TYPES)
             )
         if operation is None:
-            raise problems.missing_member_error("operation", "every record of DMS has one", what="`metadata`")
+            raise problems.missing_member_error(
+                "operation", "every DMS record must have an operation", what="`metadata`"
+            )
         if kind == "control" and operation not in _TRUNCATES:
             return self._control(non_null(record.get("control", ABSENT)), metadata, operation)
         table = _table(metadata)
@@ -177,7 +181,7 @@ class Dms(Dialect):
         stamp = stamp_text(time) if time else None
         if time and stamp is None:
             raise problems.RecordError(
-                "GG308", f"`{moment}` is no time such as `2021-02-18T23:09:09.509179Z`", None, table
+                "GG308", f"`{moment}` is not a time such as `2021-02-18T23:09:09.509179Z`", None, table
             )
         tokens = {}
         if self.with_tokens:
@@ -192,8 +196,8 @@ class Dms(Dialect):
 
     def _parted(self, row: Raw, old: Raw | None, op: str, table: str) -> tuple[Raw, Raw | None]:
         """The row without the columns that have values before an update, and these by the names of their columns."""
-        members = problems.decoded(raw_members, row, "`data` is no object", table)
-        before = {} if old is None else problems.decoded(raw_members, old, "the image before is no object", table)
+        members = problems.decoded(raw_members, row, "`data` is not an object", table)
+        before = {} if old is None else problems.decoded(raw_members, old, "the before image is not an object", table)
         after = {}
         for name, value in members.items():
             own = name.removeprefix(self._prefix)
@@ -206,7 +210,7 @@ class Dms(Dialect):
     def _control(self, control: Raw | None, metadata: Mapping[str, str | None], operation: str) -> Meaning:
         if control is not None:
             described = problems.decoded(
-                _control, control, "`control` does not describe a table as DMS does"
+                _control, control, "`control` does not describe a table in the format of DMS"
             ).definition
             if described is not None and described.columns:
                 table = _table(metadata)

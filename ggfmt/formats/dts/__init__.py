@@ -4,7 +4,7 @@
   schema has two versions: with and without `bornTimestamp` as the last field. ggfmt reads both.
 * `fields` has the columns with type numbers of the source (`source.sourceType`): MySQL, Oracle or PostgreSQL.
   `beforeImages` and `afterImages` have the values in this order. NULL is null or `EmptyObject.NULL`.
-  `EmptyObject.NONE` is missing. A null or empty image means that there is no image.
+  `EmptyObject.NONE` is missing. A null or empty image counts as a missing image.
 * The type number determines the kind of a column. If the number is ambiguous (texts or bytes) or unknown, the values
   determine the kind, and bytes win over texts. ggfmt ignores the precision and scale of single values.
 * Texts have a charset by MySQL's name; `latin1` is Windows code page 1252. ggfmt reads bytes as Base64. The fraction
@@ -80,7 +80,7 @@ def _in_base64(word: bytes) -> Iterator[bytes]:
 FORMATS = (
     Format(
         name="dts_avro",
-        doc="Alibaba's DTS in Avro: records with images by column, with a length before each or in container files.",
+        doc="Alibaba's DTS in Avro: records with both images, length-prefixed, as Base64 lines or in container files.",
         options=DtsOptions,
         writes="ggfmt.formats.dts.write",
         reads="ggfmt.formats.dts.read",

@@ -40,7 +40,7 @@ def truncated(statement: str, object_name: str | None, source_type: str) -> list
     if len(parts) > 1 and len(named) < 2:
         return [".".join(parts)]
     if not named:
-        raise NoTable("the TRUNCATE does not name its table as a statement of SQL does")
+        raise NoTable("the TRUNCATE does not name its table in SQL syntax")
     wanted = 3 if like(source_type) in _SCHEMAS else 2
     before = parts[:-1] if len(parts) > 1 else parts
     names = []

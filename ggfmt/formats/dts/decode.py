@@ -79,7 +79,7 @@ class Decoder:
         """
         record, place = self.record(data, 0, None)
         if place != len(data):
-            raise MalformedRecordError("bytes follow the record")
+            raise MalformedRecordError("extra bytes follow the record")
         return record
 
     def record(self, data: bytes, start: int, born: bool | None) -> tuple[DtsRecord, int]:
@@ -93,9 +93,9 @@ class Decoder:
             if born or (born is None and place != len(data)):
                 record.born, place = _long(data, place)
         except (ValueError, IndexError, struct.error):
-            raise MalformedRecordError("the bytes are no record") from None
+            raise MalformedRecordError("the bytes are not a DTS record") from None
         if place > len(data):
-            raise MalformedRecordError("the record has no end")
+            raise MalformedRecordError("the record is incomplete")
         return record, place
 
     def _record(self, data: bytes, place: int) -> tuple[DtsRecord, int]:

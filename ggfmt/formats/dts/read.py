@@ -122,11 +122,11 @@ def _own(cell: Any) -> str:
 
 
 def _no_text(cell: Any) -> str:
-    raise UnreadableValueError("the value is bytes, and its column holds none")
+    raise UnreadableValueError("the value is binary, but its column is not binary")
 
 
 def _no_bytes(cell: Any) -> str:
-    raise UnreadableValueError("the value is no bytes, and its column holds bytes")
+    raise UnreadableValueError("the value is not binary, but its column is binary")
 
 
 def _base64(cell: Any) -> str:
@@ -141,13 +141,13 @@ _BYTES: dict[int, Maker] = dict.fromkeys(
 def _character(cell: Any) -> str:
     _, charset, data = cell
     decode = decoder(charset)
-    word = charset if len(charset) <= 40 and charset.isprintable() else "of the value"
+    word = charset if len(charset) <= 40 and charset.isprintable() else "..."
     if decode is None:
-        raise UnreadableValueError(f"the charset `{word}` is not known")
+        raise UnreadableValueError(f"the charset `{word}` is unknown")
     try:
         return decode(data)
     except ValueError:
-        raise UnreadableValueError(f"the bytes are no text in the charset `{word}`") from None
+        raise UnreadableValueError(f"the bytes are not valid text in the charset `{word}`") from None
 
 
 _BOOLEANS = {"t": "true", "true": "true", "1": "true", "f": "false", "false": "false", "0": "false"}
@@ -185,7 +185,7 @@ def _epoch(cell: Any, digits: int) -> str:
 
 def _zone(zone: str) -> str:
     if not zone or len(zone) > 60 or not zone.isprintable():
-        raise UnreadableValueError("the time has no name of its zone")
+        raise UnreadableValueError("the time has no valid name of a time zone")
     return zone
 
 
@@ -216,7 +216,7 @@ def _time(cell: Any, digits: int) -> str:
     elif tag == tags.DAY_TIME:
         moment = f"{day} {hour:02}:{minute:02}:{second:02}"
     else:
-        raise UnreadableValueError("the time has some of its parts only")
+        raise UnreadableValueError("the time has only some of its parts")
     return f"{minus}{moment}{_fraction(fraction, digits)}"
 
 
@@ -297,14 +297,14 @@ class Dts(Dialect):
         except MalformedRecordError as error:
             return Diagnostic("GG313", str(error), help=_HELP)
         except ValueError:
-            return Diagnostic("GG313", "the line is no Base64", help=_HELP)
+            return Diagnostic("GG313", "the line is not Base64", help=_HELP)
 
     def prefixed(self, data: bytes) -> DtsRecord | Diagnostic:
         size = int.from_bytes(data[: dts_files.PREFIX_BYTES], "big") + dts_files.PREFIX_BYTES
         if size >= dts_files.MAX_BYTES:
             return Diagnostic("GG313", "the length of a record is out of range", help=_HELP)
         if size > len(data) or len(data) < dts_files.PREFIX_BYTES:
-            help = "read the file again when it is whole"
+            help = "read the file again when it is complete"
             return Diagnostic("GG302", "the file ends in the middle of a record", help=help)
         try:
             return self.records.datum(data[dts_files.PREFIX_BYTES :])
@@ -336,7 +336,7 @@ class Dts(Dialect):
             self._schemas[header.data] = born_in(header.schema)
         born = self._schemas[header.data]
         if born is None:
-            raise CorruptContainerError("the schema of the file is not the one of DTS's records")
+            raise CorruptContainerError("the schema of the file is not the schema of DTS records")
         return born
 
     # The meaning of a record
@@ -350,7 +350,7 @@ class Dts(Dialect):
         name = record.object_name
         fields = record.fields
         if not isinstance(fields, RowFields):
-            raise RecordError("GG305", "the record has no list of `fields`", None, name)
+            raise RecordError("GG305", "the record has no list `fields`", None, name)
         table = self._table(name, record, fields)
         # Learn before rejecting a value: what is learned must not depend on other errors in the record.
         for image in (record.before, record.after):
@@ -405,7 +405,7 @@ class Dts(Dialect):
             raise RecordError("GG308", "`fields` names a column twice", None, name)
         keys: tuple[str, ...] = ()
         if keys_text:
-            reason = f"the tag `{KEYS_TAG}` is not an object of lists of columns"
+            reason = f"the tag `{KEYS_TAG}` is not an object with lists of columns"
             keys = decoded(_keys, keys_text, reason, name).get(_PRIMARY, ())
         trusted = (
             {column.name: column.type.kind for column in self.trusted[name].columns} if name in self.trusted else {}
@@ -436,7 +436,7 @@ class Dts(Dialect):
         if not cells:
             return None
         if isinstance(cells, str):
-            raise RecordError("GG308", f"`{member}` of a change is a text", None, name)
+            raise RecordError("GG308", f"`{member}` of a change is a string, not a list", None, name)
         if len(cells) != len(table.names):
             reason = f"`fields` has {len(table.names)} columns and `{member}` has {len(cells)} values"
             raise RecordError("GG308", reason, None, name)
@@ -472,9 +472,9 @@ def other(operation: str) -> str:
     return _OTHERS.get(operation) or operation.lower()
 
 
-TOO_LONG = "bytes follow the records of a block"
+TOO_LONG = "extra bytes follow the records of a block"
 _HELP = (
-    "give DTS records with a four-byte length before each record, as a line of Base64 each, or in Avro container files"
+    "use DTS records with a four-byte length before each record, one Base64 line per record, or Avro container files"
 )
 
 
@@ -710,19 +710,19 @@ class DtsReader(DialectReader):
                 version = born_in(read_header(head).schema)
             except CorruptContainerError:
                 return None
-            return None if version is None else "it starts as an Avro object container of DTS's records"
+            return None if version is None else "it starts like an Avro object container of DTS records"
         decoder = Decoder()
         try:
             if dts_files.is_base64(head):
                 decoder.datum(dts_files.line_datum(head.lstrip().split(b"\n", 1)[0]))
-                return "its first line is a record of DTS in Base64"
+                return "its first line is a DTS record in Base64"
             end = dts_files.PREFIX_BYTES + int.from_bytes(head[: dts_files.PREFIX_BYTES], "big")
             if len(head) < end:
                 return None
             decoder.datum(head[dts_files.PREFIX_BYTES : end])
         except ValueError:
             return None
-        return "it starts with the length of a record of DTS, and the record"
+        return "it starts with the length of a DTS record, and the record"
 
 
 class DtsDiscovery(DialectDiscovery):

@@ -109,7 +109,7 @@ class DtsFormatter(DialectFormatter):
             encoded = cells.pieces(column, rows)
             pieces += encoded.pieces
             wrong |= {row: index for row in encoded.bad if row not in wrong}
-            self.count(TIME_CUT, self.table.columns[index].name, encoded.cut, than="DTS has")
+            self.count(TIME_CUT, self.table.columns[index].name, encoded.cut, than="DTS supports")
         if wrong:
             return [], wrong
         pieces.append(END)
@@ -119,7 +119,7 @@ class DtsFormatter(DialectFormatter):
 
     def _nameless(self, batch: ChangeBatch, row: int) -> Diagnostic:
         place = Span(table=self.table.full_name, position=batch.position[row].as_py())
-        reason = "DTS has no form for a truncate of a table without a schema or a database"
+        reason = "DTS cannot represent a truncate of a table without a schema or a database"
         return Diagnostic("GG408", reason, place, "set it aside: `--on-reject quarantine`")
 
 

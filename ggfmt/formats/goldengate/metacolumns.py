@@ -50,25 +50,33 @@ class Keyword:
 _KEYWORDS = (
     Keyword(ALL_TOKENS, "Tokens", "all tokens of the operation, whether or not the handler has `includeTokens`"),
     Keyword("token", "Token", "one token, empty if the token is missing", "the name of the token", assumed=True),
-    Keyword("env", "Variable", "a variable of GoldenGate, from `ggfmt.variables`", "its name", assumed=True),
+    Keyword(
+        "env", "Variable", "a variable of GoldenGate, from `ggfmt.variables`", "the name of the variable", assumed=True
+    ),
     Keyword(
         "sys",
         "System variable",
         "a variable of the operating system, from `ggfmt.variables`, else of the machine that starts the run",
-        "its name",
+        "the name of the variable",
         assumed=True,
     ),
-    Keyword("javaprop", "Java property", "a property of the JVM, from `ggfmt.variables`", "its name", assumed=True),
-    Keyword(OP_TYPE, "Operation type", "the operation type, by the operation keys"),
+    Keyword(
+        "javaprop",
+        "Java property",
+        "a property of the JVM, from `ggfmt.variables`",
+        "the name of the property",
+        assumed=True,
+    ),
+    Keyword(OP_TYPE, "Operation type", "the operation type, as set by the operation keys"),
     Keyword(POSITION, "Position", "the position in the trail"),
     Keyword("seqno", "Trail number", "the first ten digits of the position, as a number", assumed=True),
     Keyword("rba", "Trail offset", "the rest of the position, as a number", assumed=True),
     Keyword(TIMESTAMP, "Operation timestamp", "the operation time stamp"),
-    Keyword("timestampmicro", "Operation timestamp", "the same in microseconds since 1970", assumed=True),
+    Keyword("timestampmicro", "Operation timestamp", "the operation time in microseconds since 1970", assumed=True),
     Keyword(NOW, "Current timestamp", "the current time stamp with a blank between date and time"),
     Keyword(NOW_ISO8601, "Current timestamp", "the current time stamp with a `T`", assumed=True),
     Keyword("currenttimestampmicro", "Current timestamp", "the current time in microseconds since 1970", assumed=True),
-    Keyword("catalog", "Catalog", "the first of three parts of the table's name, else empty", assumed=True),
+    Keyword("catalog", "Catalog", "the first part of a three-part table name, else empty", assumed=True),
     Keyword("schema", "Schema", "the part of the table's name before the last"),
     Keyword("table", "Table", "the last part of the table's name"),
     Keyword(OBJECT_NAME, "Table name", "the full name of the table"),
@@ -93,19 +101,19 @@ _KEYWORDS = (
     Keyword(
         "txind",
         "Place in the transaction",
-        "where in its transaction the operation stands: `B`, `M`, `E` or `W`",
+        "the place of the operation in its transaction: `B`, `M`, `E` or `W`",
         tokens=("txind", "trans_ind"),
     ),
     Keyword(KEY_COLUMNS, "Key columns", "the names of the primary key's columns"),
-    Keyword("primarykeys", "Key values", "the values of the primary key's columns, with `_` between two"),
+    Keyword("primarykeys", "Key values", "the values of the primary key's columns, separated by `_`"),
     Keyword("static", "Text", "the argument itself", "the text", assumed=True),
     Keyword("groupname", "Replicat group", "the name of the Replicat group, from `ggfmt.groupName`", assumed=True),
     Keyword(
         "metadatachanged",
         "Metadata changed",
-        "whether the table's metadata have changed",
+        "whether the table's metadata has changed",
         assumed=True,
-        refused="it is not known what GoldenGate writes for it",
+        refused="the value that GoldenGate writes is unknown",
     ),
 )
 KEYWORDS = {keyword.name: keyword for keyword in _KEYWORDS}
@@ -118,7 +126,7 @@ TRANSACTION_TOKENS = ("xid", "6")
 _OF_TOKENS = frozenset({ALL_TOKENS, "token", *(keyword.name for keyword in _KEYWORDS if keyword.tokens)})
 
 _ITEM = re.compile(r"\$\{\s*(\w+)\s*(?:\[([^\]]*)\])?\s*(?:\.(.*))?\}", re.DOTALL)
-_FORM = "write items `${keyword[field]}`, divided by commas"
+_FORM = "write items `${keyword[field]}`, separated by commas"
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ class Template(ValueType[tuple[MetaColumn, ...]]):
 
     @property
     def legal(self) -> str:
-        return "items `${keyword[field]}`, divided by commas"
+        return "items `${keyword[field]}`, separated by commas"
 
     def parse(self, text: str) -> tuple[MetaColumn, ...]:
         columns = tuple(map(_column, _items(text)))
@@ -198,8 +206,7 @@ def template_option() -> tuple[MetaColumn, ...] | None:
     return option(
         Template(),
         None,
-        "The metadata of messages, in their order: a list of `${keyword[field]}`; without it they are those of the "
-        "release.",
+        "The metadata fields of messages in order: a list of `${keyword[field]}`. Default: the fields of the release.",
         since="12.3.2",
         example="${objectname[table]},${optype[op_type]},${position[pos]}",
     )

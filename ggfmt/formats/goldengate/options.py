@@ -51,7 +51,7 @@ def op_keys(options: Options) -> tuple[str, str, str, str]:
 
 
 CODECS = {
-    name: f"compress blocks by {name}" if name != "null" else "do not compress"
+    name: f"compress blocks with {name}" if name != "null" else "do not compress"
     for name in ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
 }
 

@@ -71,7 +71,7 @@ def declared_metadata(schema: Mapping[str, Any]) -> tuple[metacolumns.MetaColumn
     if text is None:
         return None
     if not isinstance(text, str):
-        raise InvalidValueError("is not a text")
+        raise InvalidValueError("is not a string")
     return metacolumns.Template().parse(text) if text.strip() else ()
 
 
@@ -171,7 +171,9 @@ def text_table(
     Spark ignores `NULL DEFINED AS`, so a table property has the text for NULL.
     """
     if len(field) != 1 or ord(field) > 0x7F:
-        return _hive_problem(table, "Hive divides fields by one ASCII character", "set another `fieldDelimiter`")
+        return _hive_problem(
+            table, "Hive separates fields with one ASCII character", "set `fieldDelimiter` to one ASCII character"
+        )
     if line != "\n":
         return _hive_problem(table, "Hive ends lines with a line feed", "set `lineDelimiter` to `CDATA[\\n]`")
     return _create_table(
@@ -201,4 +203,4 @@ def _create_table(
 
 
 def _hive_problem(table: TableDef, reason: str, help: str) -> Diagnostic:
-    return Diagnostic("GG208", f"no Hive table can be made: {reason}", Span(table=table.full_name), help)
+    return Diagnostic("GG208", f"ggfmt cannot define a Hive table: {reason}", Span(table=table.full_name), help)

@@ -164,11 +164,11 @@ def misfits(
     for row, index in sorted(bad):
         column = batch.table.columns[index]
         place = Span(table=batch.table.full_name, field=column.name, position=batch.position[row].as_py())
-        reason = f"the column is {column.type.kind.value} by its definition, but the value is not {expected(index)}"
+        reason = f"the column is defined as {column.type.kind.value}, but the value is not {expected(index)}"
         values = (image.columns[index].values[row].as_py() for image in (batch.before, batch.after))
         special = column.type.kind in (Kind.FLOAT, Kind.DOUBLE) and not NOT_FINITE.isdisjoint(values)
         help = f"{RIGHT_TYPE}, or set `treatAllColumnsAsStrings`"
         if special:
-            help = "set `treatAllColumnsAsStrings=true`: JSON has no number for it, and a text shows it"
+            help = "set `treatAllColumnsAsStrings=true`: JSON has no such number, but a string can contain it"
         by_row.setdefault(row, Diagnostic("GG401", reason, place, help))
     return sorted(by_row.items())

@@ -304,7 +304,7 @@ def _unwrapped(chunk: Chunk) -> Chunk:
             problems[place] = message
             message = KafkaMessage(_NO_JSON)
         value = message.value
-        assert len(value) <= end - start, "escapes are no shorter than what they stand for"
+        assert len(value) <= end - start, "escapes are at least as long as what they stand for"
         data[start:end] = value.ljust(end - start)
         spans.append((start, start + len(value)))
         wrapped.append(message)
@@ -343,16 +343,16 @@ def _refused(record: bytes, kind: str, last: bool, reason: str) -> Diagnostic:
     if isinstance(members, Diagnostic):
         return members
     what = "null" if members is None else reason.partition(" - at ")[0]
-    help = f"the file has {NAMES[kind]}: records of another kind belong into another file"
-    return Diagnostic("GG320", f"the record is no message: {what[:1].lower()}{what[1:]}", help=help)
+    help = f"move records of another kind to another file; this file has {NAMES[kind]}"
+    return Diagnostic("GG320", f"the record is not a Kafka message: {what[:1].lower()}{what[1:]}", help=help)
 
 
 def _of_kcat(line: KcatLine) -> KafkaMessage | Diagnostic:
     if line.payload_error is not None:
-        return Diagnostic("GG321", "`kcat` could not read the message, by its `payload_error`", help=_TEXTS_ONLY)
+        return Diagnostic("GG321", "`kcat` could not read the message: it has a `payload_error`", help=_TEXTS_ONLY)
     payload = bytes(line.payload)
     if payload[:1] not in (b'"', b"n"):
-        reason = f"`payload` is {json_kind(payload)} and not a text: `kcat` made it of Avro, and its types are lost"
+        reason = f"`payload` is {json_kind(payload)} and not a string: `kcat` converted it from Avro and lost its types"
         return Diagnostic("GG321", reason, help="dump the topic with a consumer that writes plain JSON")
     return _message(payload, bytes(line.key), line.topic, line.partition, line.offset)
 
@@ -406,9 +406,9 @@ def _of_line(line: bytes) -> KafkaMessage | Diagnostic:
         except UnicodeDecodeError:
             return invalid_utf8(value)
     if key is None and partition is None and offset is None and parts.start(4) == 0:
-        return Diagnostic("GG320", "the line is no message: it has no key, a TAB and a value")
+        return Diagnostic("GG320", "the line is not a Kafka message: it does not have a key, a TAB and a value")
     if key is not None and not is_key(key):
         help = "write each record on a separate line, without a TAB between records"
-        return Diagnostic("GG320", "the line is no message: it has a change record before its TAB", help=help)
+        return Diagnostic("GG320", "the line is not a Kafka message: it has a change record before its TAB", help=help)
     where = (None if number is None else int(number) for number in (partition, offset))
     return KafkaMessage(value or _NO_JSON, None if key == b"null" else key, None, *where)

@@ -50,11 +50,11 @@ class UnsupportedMessages(NamedTuple):
 
 
 JSON_ROW = UnsupportedMessages(
-    "`json_row` of GoldenGate, whose columns stand beside `op_type`", "read it as `--input-format json_row`"
+    "a GoldenGate `json_row` message, with columns next to `op_type`", "read it with `--input-format json_row`"
 )
 MONGODB = UnsupportedMessages(
-    "a change of MongoDB by Debezium, whose images are documents in texts",
-    "have `ExtractNewDocumentState` make rows of the documents",
+    "a MongoDB change of Debezium with documents as strings",
+    "configure `ExtractNewDocumentState` to convert the documents to rows",
 )
 
 

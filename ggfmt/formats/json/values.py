@@ -63,7 +63,7 @@ def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic:
     except json.JSONDecodeError as error:
         if last and (error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")):
             return Diagnostic(
-                "GG302", "the file ends in the middle of a record", help="read the file again when it is whole"
+                "GG302", "the file ends in the middle of a record", help="read the file again when it is complete"
             )
         column = len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
         return Diagnostic(

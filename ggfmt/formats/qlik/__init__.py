@@ -36,7 +36,7 @@ class QlikOptions(DialectOptions):
     position: str = option(
         Choice(
             {
-                STREAM_POSITION: "the place in the log of the source",
+                STREAM_POSITION: "the position in the log of the source",
                 CHANGE_SEQUENCE: "the number that orders the changes of a task",
             }
         ),
@@ -54,9 +54,14 @@ class QlikOptions(DialectOptions):
 @dataclass(frozen=True)
 class QlikAvroOptions(QlikOptions):
     avro_mask_byte_order: str = option(
-        Choice({BIG_ENDIAN: "the first byte is the highest", LITTLE_ENDIAN: "the first byte is the lowest"}),
+        Choice(
+            {
+                BIG_ENDIAN: "the first byte is the most significant",
+                LITTLE_ENDIAN: "the first byte is the least significant",
+            }
+        ),
         BIG_ENDIAN,
-        "The order of the bytes of a mask.",
+        "The byte order of masks.",
     )
 
 
@@ -80,7 +85,7 @@ _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE)
 FORMATS = (
     Format(
         name="qlik_json",
-        doc="Qlik Replicate in JSON: metadata messages, and changes with masks of their columns.",
+        doc="Qlik Replicate in JSON: metadata messages, and changes with column masks.",
         options=QlikOptions,
         writes="ggfmt.formats.qlik.write",
         reads="ggfmt.formats.qlik.read",
@@ -91,7 +96,7 @@ FORMATS = (
     ),
     Format(
         name="qlik_avro",
-        doc="Qlik Replicate in Avro: envelopes of metadata messages, and of changes with masks of their columns.",
+        doc="Qlik Replicate in Avro: envelopes with metadata messages, and with changes that have column masks.",
         options=QlikAvroOptions,
         writes="ggfmt.formats.qlik.avro_write",
         reads="ggfmt.formats.qlik.avro_read",

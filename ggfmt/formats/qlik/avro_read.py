@@ -410,9 +410,9 @@ class QlikAvro(Qlik):
             except Truncated:
                 if chunk.last and end == len(chunk.data):
                     reason = "the file ends in the middle of a record"
-                    yield Diagnostic("GG302", reason, help="read the file again when it is whole")
+                    yield Diagnostic("GG302", reason, help="read the file again when it is complete")
                 else:
-                    yield Diagnostic("GG313", "a length in the message reaches beyond it", help=_HELP)
+                    yield Diagnostic("GG313", "a length in the message exceeds the size of the message", help=_HELP)
             except EnvelopeError as error:
                 yield Diagnostic("GG313", str(error), help=_HELP)
 
@@ -482,7 +482,7 @@ class QlikAvro(Qlik):
 
     def _metadata(self, envelope: AvroEnvelope) -> QlikRecord:
         if envelope.schema is None:
-            raise RecordError("GG313", "a metadata message has no `messageSchema`, without which it cannot be decoded")
+            raise RecordError("GG313", "a metadata message has no `messageSchema`, so ggfmt cannot decode it")
         message = self._decode(envelope, envelope.schema, rows=False)
         wanted = ("schemaId", "lineage", "tableStructure", "dataSchema")
         body = _converted({name: message[name] for name in wanted if name in message}, QlikBody)
@@ -518,7 +518,7 @@ class QlikAvro(Qlik):
             schema = None if known is None else known.metadata.schema
             if schema is None:
                 reason = "neither the message nor a metadata message has the schema of the change"
-                raise RecordError("GG313", reason, "read the file with its metadata message too")
+                raise RecordError("GG313", reason, "also read the file with the metadata message")
         return schema
 
     def _decode(self, envelope: AvroEnvelope, schema: str, rows: bool) -> dict[str, Any]:
@@ -527,9 +527,9 @@ class QlikAvro(Qlik):
         try:
             message: Any = fastavro.schemaless_reader(stream, plan.decode, None)
         except _DECODE_ERRORS:
-            raise RecordError("GG313", "the message does not fit its schema") from None
+            raise RecordError("GG313", "the message does not match its schema") from None
         if stream.tell() != len(envelope.message) or not isinstance(message, dict):
-            raise RecordError("GG313", "the message does not fit its schema")
+            raise RecordError("GG313", "the message does not match its schema")
         return message
 
     def _plan(self, text: str, rows: bool) -> Plan:
@@ -546,11 +546,11 @@ class QlikAvro(Qlik):
                 self._plans[key] = None
         plan = self._plans[key]
         if plan is None:
-            raise RecordError("GG313", "the schema of the message is no Avro schema of such messages")
+            raise RecordError("GG313", "the schema of the message is not an Avro schema of Qlik messages")
         return plan
 
 
-_HELP = "a file has envelopes of Qlik Replicate, one after the other: a message without one does not name its schema"
+_HELP = "use files of Qlik Replicate envelopes: a message without an envelope does not name its schema"
 
 
 def _has(schema: Any, name: str) -> bool:
@@ -577,7 +577,7 @@ def _texts(row: Any, makers: Mapping[str, Maker | None]) -> dict[str, str | None
         try:
             image[name] = value if value is None or maker is None else maker(value)
         except (ValueError, TypeError, OverflowError):
-            reason = "a value is out of the range of its type, or of a type that no column has"
+            reason = "a value is out of the range of its type, or has a type that columns cannot have"
             raise RecordError("GG314", reason, field=name) from None
     return image
 
@@ -607,7 +607,7 @@ class QlikAvroReader(DialectReader):
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
-        return "it starts as an envelope of Qlik Replicate in Avro" if head.startswith(envelopes.MAGIC) else None
+        return "it starts like a Qlik Replicate envelope in Avro" if head.startswith(envelopes.MAGIC) else None
 
 
 class QlikAvroDiscovery(QlikDiscovery):

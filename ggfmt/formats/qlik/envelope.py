@@ -50,9 +50,9 @@ def read_head(data: bytes, start: int) -> tuple[str, str | None, str | None, int
     magic = data[start : start + len(MAGIC)]
     if magic != MAGIC:
         if MAGIC.startswith(magic):
-            raise Truncated("the message has no end")
+            raise Truncated("the message is incomplete")
         if magic[:1] == b"\0":
-            raise EnvelopeError("the message has no envelope: a zero and a number name a schema of a registry")
+            raise EnvelopeError("the message has no envelope, but a zero byte and a schema id of a registry")
         raise EnvelopeError(f"the message does not start with `{MAGIC.decode()}`")
     kind, place = _text(data, start + len(MAGIC))
     branch, place = _long(data, place)
@@ -119,8 +119,8 @@ def _long(data: bytes, place: int) -> tuple[int, int]:
             return unzigzag(value), here + 1
         shift += 7
     if place + _VARINT_BYTES <= len(data):
-        raise EnvelopeError("a number has no end")
-    raise Truncated("the message has no end")
+        raise EnvelopeError("a number has too many bytes")
+    raise Truncated("the message is incomplete")
 
 
 def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
@@ -128,7 +128,7 @@ def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
     if not 0 <= size <= MAX_BYTES:
         raise EnvelopeError("a length is out of range")
     if place + size > len(data):
-        raise Truncated("the message has no end")
+        raise Truncated("the message is incomplete")
     return data[place : place + size], place + size
 
 
@@ -137,7 +137,7 @@ def _text(data: bytes, place: int) -> tuple[str, int]:
     try:
         return value.decode(), place
     except UnicodeDecodeError:
-        raise EnvelopeError("a text is not UTF-8") from None
+        raise EnvelopeError("a string is not UTF-8") from None
 
 
 def _optional_text(data: bytes, place: int) -> tuple[str | None, int]:
@@ -145,7 +145,7 @@ def _optional_text(data: bytes, place: int) -> tuple[str | None, int]:
     if branch == 0:
         return None, place
     if branch != 1:
-        raise EnvelopeError("a member is neither null nor a text")
+        raise EnvelopeError("a member is neither null nor a string")
     return _text(data, place)
 
 

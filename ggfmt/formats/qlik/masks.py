@@ -17,7 +17,7 @@ from ggfmt.formats.records.problems import RecordError
 
 _HEX = re.compile(r"[0-9A-Fa-f]+", re.ASCII)
 _MAX_SEEN = 1024  # masks of a table that are remembered
-_HELP = "check the definition; where Avro has the bytes the other way round, give `avroMaskByteOrder`"
+_HELP = "check the definition; if the bytes of Avro masks are in the reverse order, set `avroMaskByteOrder`"
 
 
 class Ordinals:
@@ -45,7 +45,7 @@ class Ordinals:
 def mask_of(text: str, name: str, table: str) -> int:
     """Parse a mask of hexadecimal digits; RecordError for other characters."""
     if not _HEX.fullmatch(text):
-        raise RecordError("GG308", f"`{name}` is not made of hexadecimal digits", None, table)
+        raise RecordError("GG308", f"`{name}` does not consist of hexadecimal digits", None, table)
     return int(text, 16)
 
 

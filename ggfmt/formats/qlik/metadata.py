@@ -123,8 +123,8 @@ def name_problem(table: TableDef) -> Diagnostic | None:
     for column in table.columns:
         if not _AVRO_NAME.fullmatch(column.name):
             place = Span(table=table.full_name, field=column.name)
-            help = "rename the column by `gg.schemareplaceregex`, or write `qlik_json`"
-            return Diagnostic("GG206", "the name of the column is not legal in Avro", place, help)
+            help = "rename the column with `gg.schemareplaceregex`, or write `qlik_json`"
+            return Diagnostic("GG206", "the name of the column is not a legal Avro name", place, help)
     return None
 
 

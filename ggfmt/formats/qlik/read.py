@@ -52,8 +52,8 @@ _SNAPSHOTS = ("REFRESH", "READ")
 _MAX_COLUMNS = 1 << 16
 _SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
 _TABLE_HELP = (
-    "read the file with its metadata message too, or give the table by `tableName` with `--input-option` and its "
-    "definition by `--definitions`"
+    "also read the file with the metadata message, or set `tableName` with `--input-option` and define the table with "
+    "`--definitions`"
 )
 
 
@@ -166,8 +166,8 @@ class Qlik(Dialect):
         """Refused unless a discovery has seen the whole input."""
         if not self.searched:
             self.lacking = True
-            help = "let the metadata messages of the whole input be found first"
-            raise UndiscoveredTableError("the metadata messages of the input are not known yet", help)
+            help = "search the whole input for metadata messages first"
+            raise UndiscoveredTableError("the metadata messages of the input are not yet known", help)
 
     # Metadata
 
@@ -179,7 +179,7 @@ class Qlik(Dialect):
         columns = sorted(body.tableStructure.tableColumns.items(), key=lambda item: item[1].ordinal)
         ordinals = tuple(column.ordinal for _, column in columns)
         if len(set(ordinals)) < len(ordinals) or (ordinals and not 1 <= ordinals[0] <= ordinals[-1] <= _MAX_COLUMNS):
-            raise RecordError("GG308", "the columns have no ordinals of their own from 1 on", None, name)
+            raise RecordError("GG308", "the ordinals of columns are not unique, or out of range", None, name)
         definition = TableDef(
             name,
             tuple(
@@ -219,10 +219,10 @@ class Qlik(Dialect):
             return candidates[0].metadata.table.full_name, candidates[0]
         if candidates:
             tables = sorted({known.metadata.table.full_name for known in candidates})
-            reason = f"the table `{in_message(tables[0])}` has {len(candidates)} metadata messages that differ"
+            reason = f"the table `{in_message(tables[0])}` has {len(candidates)} different metadata messages"
             if len(tables) > 1:
-                reason = f"the schema id `{in_message(schema_id)}` is that of {len(tables)} tables"
-            raise RecordError("GG205", f"{reason}, and the change does not say which is its own", _TABLE_HELP)
+                reason = f"{len(tables)} tables have the schema id `{in_message(schema_id)}`"
+            raise RecordError("GG205", f"{reason}, and the change does not identify one", _TABLE_HELP)
         if own is None:
             reason = "the change names neither its table nor a schema id"
             if schema_id:
@@ -238,7 +238,7 @@ class Qlik(Dialect):
         op = _OPS.get(operation)
         if op is None:
             if not operation:
-                raise missing_member_error("operation", "every change has one in its `headers`")
+                raise missing_member_error("operation", "every change must have an operation in `headers`")
             raise no_op("operation", in_message(operation), _OPS)
         table, known = self.known(record, body)
         data, old = self._masked(headers, body, table, known)
@@ -277,8 +277,8 @@ class Qlik(Dialect):
         if headers.columnMask:
             image = old if data is None else data
             if image is not None and mask_of(headers.columnMask, "columnMask", table) != (1 << self.width(image)) - 1:
-                reason = "`columnMask` leaves columns out, and no metadata message has their ordinals"
-                raise RecordError("GG305", reason, "give the definition of the table by `--definitions`", table)
+                reason = "`columnMask` leaves out columns, and no metadata message has their ordinals"
+                raise RecordError("GG305", reason, "define the table with `--definitions`", table)
         return data, old
 
     def takes_mask(self, body: QlikBody, table: str, known: KnownDefinition | None) -> bool:
@@ -320,7 +320,7 @@ class Qlik(Dialect):
             try:
                 datetime.fromisoformat(stamp or "")
             except ValueError:
-                raise RecordError("GG308", f"`timestamp` is no time: `{in_message(text)}`") from None
+                raise RecordError("GG308", f"`timestamp` is not a time: `{in_message(text)}`") from None
             self._time = text, stamp or ""
         return self._time[1]
 

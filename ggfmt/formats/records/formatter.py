@@ -123,7 +123,7 @@ class DialectFormatter(Formatter):
             raise RowErrors([(row, self._misfit_of(image, row, column)) for row, column in sorted(wrong)])
         return objects
 
-    def misfit(self, field: str, message: str = "the value is not of the type of its column") -> Diagnostic:
+    def misfit(self, field: str, message: str = "the value does not match the type of its column") -> Diagnostic:
         return Diagnostic("GG401", message, Span(table=self.table.full_name, field=field), RIGHT_TYPE)
 
     def _misfit_of(self, image: Image, row: int, index: int) -> Diagnostic:
@@ -131,7 +131,10 @@ class DialectFormatter(Formatter):
         kind = self.table.columns[index].type.kind
         if kind not in (Kind.FLOAT, Kind.DOUBLE) or image.columns[index].values[row].as_py() not in NOT_FINITE:
             return diagnostic
-        help = f"JSON has no such number: write `debezium_json`, which has a text in its place, or {RIGHT_TYPE}, a text"
+        help = (
+            "JSON has no such number: write `debezium_json`, which uses strings, or define the column as text with "
+            "`--definitions`"
+        )
         return Diagnostic(diagnostic.code, diagnostic.message, diagnostic.span, help)
 
     def micros(self, batch: ChangeBatch) -> pa.Int64Array:
@@ -141,7 +144,7 @@ class DialectFormatter(Formatter):
         """
         numbers, bad = text_micros(batch.op_ts)
         if bad:
-            reason = "the time of the operation is not a time stamp as GoldenGate writes it"
+            reason = "the time of the operation is not a GoldenGate time stamp"
             place = Span(table=self.table.full_name)
             raise RowErrors([(row, Diagnostic("GG408", reason, place)) for row in bad])
         return numbers
@@ -161,7 +164,7 @@ class DialectFormatter(Formatter):
         help = "set it aside: `--on-reject quarantine`"
         if name == "truncate":
             help += ", or leave it out: `ggfmt.truncates=leave-out`"
-        return Diagnostic("GG408", f"{system} has no form for a {name}", place, help)
+        return Diagnostic("GG408", f"{system} cannot represent {'an' if name[0] in 'iu' else 'a'} {name}", place, help)
 
     def without_nulls(self, image: Image, rows: int, absent_is_null: bool) -> Image:
         """Return the image of n operations without the columns that are NULL.

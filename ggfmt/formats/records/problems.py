@@ -56,7 +56,7 @@ def missing_member_error(
 
 def no_op(member: str, value: str, legal: Iterable[str], table: str | None = None, more: str = "") -> RecordError:
     """Return a GG304 error: the value of a member is not an operation type."""
-    word = value if len(value) <= MAX_SHOWN else "that"
+    word = value if len(value) <= MAX_SHOWN else "..."
     return RecordError("GG304", f"`{member}` cannot be `{word}`", f"{legal_values(legal)}{more}", table)
 
 
@@ -93,10 +93,10 @@ def unknown_column(what: str, table: str, column: str, position: str | None = No
     """
     help = (
         "correct the definition, or leave it out of `--definitions` so that ggfmt infers it; for a metadata column, "
-        "give the writer's handler file with `--input-config`"
+        "pass the writer's handler file with `--input-config`"
     )
     if not given:
-        help = "the definition comes from an earlier record: read also the record that adds the column"
+        help = "the definition comes from an earlier record: also read the record that adds the column"
     reason = f"{what} has a column that the definition of the table lacks"
     return Diagnostic("GG204", reason, Span(table=table, field=column, position=position), help)
 

@@ -68,7 +68,7 @@ _TAKES = {
     Kind.DECIMAL: NULL | INTEGER | NUMBER,
     Kind.BOOLEAN: NULL | BOOLEAN,
 }
-_TWICE = "with a column twice in an image, of which the last one counts"
+_TWICE = "with a column twice in an image; ggfmt uses the last value"
 
 # Readers of JSON records with a native scanner. The scanner takes regular records, and the exact reader takes odd ones.
 # The reader buffers the operations of both, and merges them into one batch in the order of the records.
@@ -706,7 +706,7 @@ class DialectReader(ScanningReader[DialectTable]):
         unknown = definition.not_in_key(keys)
         if unknown and name not in self.catalog.trusted:
             shown = ", ".join(f"`{visible(column)}`" for column in unknown)
-            self.remarks[Remark("GG211", name, f"whose key has {shown}, which no column is named")] += operations
+            self.remarks[Remark("GG211", name, f"whose key has {shown}, but no column has this name")] += operations
 
     def _converted(
         self,

@@ -273,8 +273,8 @@ def keys_alone(
     If the table has no key, return the columns unchanged, and GG205 for each of the `rows`.
     """
     if not table.key_indices:
-        message = f"the table `{table.full_name}` has no primary key, and before images have key columns alone"
-        problem = Diagnostic("GG205", message, help="give its key by `primaryKeys` or `--definitions`")
+        message = f"the table `{table.full_name}` has no primary key, but before images have only key columns"
+        problem = Diagnostic("GG205", message, help="define its key with `primaryKeys` or `--definitions`")
         return columns, dict.fromkeys(non_null_values(pc.indices_nonzero(rows)), problem)
     kept = pc.invert(rows)
     done = []
@@ -321,5 +321,5 @@ def converted(
         for row in bad:
             place = Span(table=table.full_name, field=column.name)
             help = getattr(convert, "help", None)
-            wrong[row] = Diagnostic("GG314", "a value is not as its column is described", place, help)
+            wrong[row] = Diagnostic("GG314", "a value does not match the description of its column", place, help)
     return tuple(done), wrong

@@ -76,21 +76,21 @@ class SharePlex(Dialect):
     def changes(self, record: SharePlexRecord) -> Meaning:
         meta = record.meta
         if meta is None or meta.op is None:
-            raise missing_member_error("op` in `meta", "every message of SharePlex has one")
+            raise missing_member_error("op` in `meta", "every SharePlex message must have an operation type")
         name = " ".join(meta.op.upper().split())
         op = _OPS.get(name)
         if op is None:
             if name not in (_BEFORE_HALF, _AFTER_HALF):
                 return _statement(name)
             if self.options.update_halves != AFTER:
-                help = "say `updateHalves=after` with `--input-option` to read it without its before image"
+                help = "set `updateHalves=after` with `--input-option` to read it without its before image"
                 raise RecordError("GG304", f"`op` is `{name}`, one half of an update", help, meta.table)
             if name == _BEFORE_HALF:
                 return "update before"
             op = "U"
         table = meta.table or self.options.table_name
         if not table:
-            help = "say `tableName=OWNER.TABLE` with `--input-option`"
+            help = "set `tableName=OWNER.TABLE` with `--input-option`"
             raise missing_member_error("table` in `meta", help)
         row, key = non_null(record.data), non_null(record.key)
         if row is None and op != "T":
@@ -115,8 +115,8 @@ class SharePlex(Dialect):
 def _statement(name: str) -> str:
     if _STATEMENT.match(name):
         return f"ddl {name[:40].lower()}"
-    word = name if len(name) <= 40 else "that"
-    help = "legal values are `ins`, `upd`, `del`, `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE` and those of statements"
+    word = name if len(name) <= 40 else "..."
+    help = "legal values are `ins`, `upd`, `del`, `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`, and names of DDL statements"
     raise RecordError("GG304", f"`op` cannot be `{word}`", help)
 
 
@@ -129,7 +129,7 @@ def _overlaid(key: Raw, row: Raw, table: str) -> bytes:
 def _stamp(time: str, table: str) -> str:
     stamp = stamp_text(time)
     if stamp is None:
-        raise RecordError("GG308", "`time` is no time such as `2017-06-16T14:24:34`", None, table)
+        raise RecordError("GG308", "`time` is not a time such as `2017-06-16T14:24:34`", None, table)
     return stamp
 
 

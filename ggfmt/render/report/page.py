@@ -60,7 +60,10 @@ def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: 
     whole = element("table", *parts, class_=class_, data_filter=len(rows) >= _FILTERED and class_ is None)
     note = None
     if len(rows) > MAX_ROWS:
-        more = f"{len(rows) - MAX_ROWS:,} more are not on this page; the manifest in the output directory has all."
+        more = (
+            f"{len(rows) - MAX_ROWS:,} more rows are not on this page; the manifest in the output directory has all "
+            "rows."
+        )
         note = element("p", more, class_="note")
     return join((element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption), note))
 
@@ -112,9 +115,7 @@ def _replaced(run: ReportData) -> Markup | None:
     if not replaced:
         return None
     names = [part for handler in replaced for part in (", ", code(handler))][1:]
-    return element(
-        "p", "Later runs replaced the files of ", *names, ". The totals are those of this run.", class_="note"
-    )
+    return element("p", "Later runs replaced the files of ", *names, ". The totals belong to this run.", class_="note")
 
 
 def tiles(run: ReportData) -> Markup:
@@ -140,16 +141,18 @@ def _zone(input_format: str) -> str:
     """Return a sentence about the time zone of operations."""
     format = FORMATS.get(input_format)
     if format is None:
-        return "Times are those of the input, as it has them."
-    return "Times are in UTC." if format.times_in_utc else "Times are those of the source, in its own time zone."
+        return "Times are as in the input."
+    return "Times are in UTC." if format.times_in_utc else "Times are in the time zone of the source."
 
 
 def over_time(run: ReportData) -> Markup | None:
     by_time = run.totals.operations_by_time
     if by_time is None:
-        return _section("Operations over time", element("p", "This run kept no times: its ggfmt was an earlier one."))
+        return _section(
+            "Operations over time", element("p", "This run recorded no times: it used an earlier version of ggfmt.")
+        )
     if not run.moments:
-        return _section("Operations over time", element("p", "The input has no times of operations."))
+        return _section("Operations over time", element("p", "The operations in the input have no times."))
     wide = plots.series(run.moments, by_time.step, plots.WIDE.steps)
     narrow = plots.series(run.moments, by_time.step, plots.NARROW.steps)
     notes = [_zone(run.manifest.input_format)]
@@ -224,10 +227,10 @@ def rejects(run: ReportData) -> Markup | None:
     parts = [table(columns, rows, "By handler and reason", "short")]
     if run.examples:
         items = [_example(example, handlers) for example, handlers in run.examples]
-        parts.append(element("h3", "The first of each, and where they were"))
+        parts.append(element("h3", "The first rejects, with their places in the input"))
         parts.append(element("ul", *items, class_="examples"))
     else:
-        text = "The files in `_rejects` that say why are not there, or in another directory."
+        text = "The files with the reasons in `_rejects` are missing, or in another directory."
         parts.append(element("p", text, class_="note"))
     return _section("Rejects", *parts)
 
@@ -304,7 +307,7 @@ def _handler(run: ReportData, handler: str, totals: HandlerTotals) -> Markup:
         rows.append(("Format", code(settings.format)))
     rows.append(("Messages", f"{totals.messages:,}, {size(totals.bytes)} in {counted(totals.files, 'file')}"))
     if totals.extra_messages:
-        rows.append(("More than operations", f"{totals.extra_messages:,}, from updates of primary keys"))
+        rows.append(("Extra messages", f"{totals.extra_messages:,}, from updates of primary keys"))
     if totals.left_out:
         rows.append(("Left out", counted(totals.left_out, "truncate")))
     if totals.rejects:
@@ -330,7 +333,7 @@ def time_spent(run: ReportData) -> Markup | None:
     order = [*(step for step in STEPS if step in steps), *sorted(steps.keys() - STEPS)]
     rows = [(name(step), plots.plain_bar(steps[step], most), f"{steps[step]:,.3f}") for step in order]
     meanings = [(step, STEPS[step]) for step in order if step in STEPS]
-    note = "Tasks run side by side and their times are added up: steps may take longer than the run."
+    note = "Tasks run in parallel, and their times are added: steps may take longer than the run."
     return _section(
         "Where the time went",
         table(columns, rows, "Seconds by step", "bars short"),
@@ -383,7 +386,7 @@ def uncounted_records(run: ReportData) -> Markup | None:
         return None
     columns = (Column("What"), Column("Records", number=True))
     return _section(
-        "Other records", _long("What of the input is no operation", columns, [(name(k), n) for k, n in rows])
+        "Other records", _long("Input that is not in the messages", columns, [(name(k), n) for k, n in rows])
     )
 
 
@@ -468,7 +471,7 @@ def write_page(run: PastRun, file: Path) -> None:
 def _footer(facts: ReportData) -> Markup:
     versions = {"ggfmt": facts.manifest.ggfmt, **facts.manifest.versions}
     programs = ", ".join(f"{key} {value}" for key, value in versions.items())
-    text = f"Written by {programs}. This page is by ggfmt {VERSION}, from the manifest of the run alone."
+    text = f"Written by {programs}. ggfmt {VERSION} made this page from the manifest of the run."
     return element("footer", element("p", text))
 
 

@@ -33,5 +33,5 @@ def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTa
 
 def _check_installed(library: str, extra: str) -> None:
     if find_spec(library) is None:
-        help = f"`pip install 'ggfmt[{extra}]'`"
+        help = f"run `pip install 'ggfmt[{extra}]'`"
         raise UsageError(Diagnostic("GG555", f"`--to {extra}` needs the package `{library}`", help=help))

@@ -81,11 +81,13 @@ class _DeltaTable(LakeTable):
         folded: dict[str, str] = {}
         for name in schema.names:
             if any(character in _NOT_IN_NAMES for character in name):
-                message = f"Delta allows none of `{_NOT_IN_NAMES.strip()}` and no blanks in the name of a column"
+                message = (
+                    f"Delta does not allow the characters `{_NOT_IN_NAMES.strip()}` and blanks in the name of a column"
+                )
                 raise self.column_error(name, message, "rename the column, or write another format")
             other = folded.setdefault(name.casefold(), name)
             if other != name:
-                message = f"Delta does not distinguish it from the column `{other}`"
+                message = f"Delta does not distinguish the column from `{other}`"
                 raise self.column_error(name, message, "rename the column, or write another format")
         if self._table is not None:
             self._check_features()
@@ -104,7 +106,7 @@ class _DeltaTable(LakeTable):
     def _check_appended(self, schema: pa.Schema) -> None:
         for name, type in self.columns.items():
             if schema.field(name).type != type:
-                message = f"the column is `{type}`, and new rows have `{schema.field(name).type}`"
+                message = f"the column is `{type}`, but new rows have `{schema.field(name).type}`"
                 raise self.column_error(name, message)
 
     def commit(self, change: TableChange) -> int:

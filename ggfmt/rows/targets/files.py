@@ -33,7 +33,7 @@ class FileTarget(RowTarget):
 
     def check(self, query: RowQuery, merges: bool) -> None:
         if merges and (query.is_partial or self.to not in MERGEABLE):
-            message = "`--checkpoint` is for current rows, as Parquet or ORC: changes are merged into them"
+            message = "`--checkpoint` merges changes only into current rows, as Parquet or ORC"
             raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
 
         if self._options.partition_by:

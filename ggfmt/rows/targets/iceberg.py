@@ -89,7 +89,7 @@ class IcebergLake(Lake):
             if not self._is_embedded:
                 return load_catalog(self._options.catalog, **dict(self._options.catalog_options))
             if not self._root.is_local:
-                help = "give `--catalog NAME`, or `--catalog-option uri=...` and more"
+                help = "give `--catalog NAME`, or `--catalog-option uri=...` and other options"
                 raise UsageError(Diagnostic("GG551", "Iceberg in an object store needs a catalog", help=help))
             from pyiceberg.catalog.sql import SqlCatalog  # it loads SQLAlchemy, which other catalogs do without
 
@@ -100,7 +100,7 @@ class IcebergLake(Lake):
             raise
         except Exception as error:  # libraries of catalogs raise errors of their own
             message = f"the Iceberg catalog cannot be opened: {_reason(error)}"
-            help = "see the configuration of PyIceberg: `.pyiceberg.yaml`, `PYICEBERG_...`, `--catalog-option`"
+            help = "check the configuration of PyIceberg: `.pyiceberg.yaml`, `PYICEBERG_...`, `--catalog-option`"
             raise UsageError(Diagnostic("GG551", message, help=help)) from None
 
     def open(self, name: str) -> LakeTable:
@@ -218,7 +218,7 @@ class _IcebergTable(LakeTable):
         for name, type in present.items():
             if name in wanted and not _can_become(type, wanted[name]):
                 if mode != "replace":
-                    raise self.column_error(name, f"Iceberg does not turn `{type}` into `{wanted[name]}`")
+                    raise self.column_error(name, f"Iceberg cannot change the type `{type}` to `{wanted[name]}`")
                 gone.append(name)
         transaction = self._table.transaction()
         if gone:

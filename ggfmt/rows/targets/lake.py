@@ -34,7 +34,7 @@ from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteM
 from ggfmt.rows.targets.target import Describe, RowTarget
 
 ROUND_COLUMN = "_round"  # of net changes that grow
-_INTERRUPTED = OSError("a signal stopped it")
+_INTERRUPTED = OSError("a signal stopped the run")
 
 log = logging.getLogger("ggfmt")
 
@@ -57,10 +57,10 @@ class LakeTarget(RowTarget):
 
     def check(self, query: RowQuery, merges: bool) -> None:
         if merges and query.kind == "history":
-            message = "`--checkpoint` is for current rows and for net changes, not for a history"
+            message = "`--checkpoint` supports current rows and net changes, not a history"
             raise query_error(message, "leave out `--checkpoint`: each run then replaces the history")
         if merges and (query.keep or query.as_of or query.since):
-            message = "`--checkpoint` merges all new operations, into rows that are certain"
+            message = "`--checkpoint` merges all new operations, and only into certain rows"
             raise query_error(message, "leave out `--as-of`, `--since` and `--keep`")
         self._appends = merges and query.kind == "changes"
 
@@ -88,7 +88,7 @@ class LakeTarget(RowTarget):
         self._before = begun.mixed(self._before, self._done)
         self._round = begun.stream, begun.number
         self.unfinished = begun.inputs
-        message = "run %s was cut off with %s of %s committed: this run ends it first"
+        message = "run %s was interrupted with %s of %s committed; this run finishes it first"
         log.warning(message, begun.run, len(self._done), counted(len(tables), "table"))
 
     def open(self, run: str, mode: str) -> None:
@@ -97,10 +97,10 @@ class LakeTarget(RowTarget):
             self.previous = PreviousResult(self._before)
             return
         if self._before and mode == "error":
-            help = "give `--mode overwrite`, or another output directory"
-            raise existing_output_error(self.output.store, "the output has tables already", MANIFEST, help)
+            help = "use `--mode overwrite`, or choose another output directory"
+            raise existing_output_error(self.output.store, "the output already has tables", MANIFEST, help)
         if self._before.get(CONSOLIDATION_MEMBER, {"to": self.to})["to"] != self.to:
-            help = "give another output directory"
+            help = "choose another output directory"
             raise existing_output_error(self.output.store, "the output has rows of another format", MANIFEST, help)
         if self._done:
             self._round = self._round[0], self._round[1] + 1
@@ -112,7 +112,7 @@ class LakeTarget(RowTarget):
         to, kind = document[CONSOLIDATION_MEMBER]["to"], document[CONSOLIDATION_MEMBER]["kind"]
         if to != self.to or (kind == "changes") != self._appends:
             shown = f"`{to}`" if to != self.to else f"of the kind `{kind}`"
-            raise query_error(f"the rows in the output are {shown}", "give the options of the first run")
+            raise query_error(f"the rows in the output are {shown}", "use the options of the first run")
         if self._appends or not document["tables"]:
             return None
         return result_snapshot(self.output.store, self.output.root.address, document)
@@ -146,21 +146,21 @@ class LakeTarget(RowTarget):
             count = 0 if drops else base.bucket_count
             return replace(base, files=tuple(table.files), bucket_of=buckets, bucket_count=count)
         if self._options.on_foreign_commit != "accept":
-            what = "is not of this output" if not is_known else "was written to by another program"
+            what = "does not belong to this output" if not is_known else "was changed by another program"
             if table.version is None:
-                what = "is gone"
-            help = "give `--on-foreign-commit accept` to go on with the table as it is, or restore the table"
+                what = "is missing"
+            help = "use `--on-foreign-commit accept` to continue with the table as it is, or restore the table"
             raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
         if table.version is None and self.previous is not None:
             help = "restore the table, or consolidate into another output"
             raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
-        log.warning("%s: going on with version %s, which another program wrote", visible(name), table.version)
+        log.warning("%s: continuing with version %s, which another program wrote", visible(name), table.version)
         self._take_over(table)
         if self.previous is None or self._appends:
             return base
         table.check_readable()
         if base is None or columns != set(table.columns):
-            message = f"the table {what}, and its columns are not those that this output knows"
+            message = f"the table {what}, and its columns differ from the columns that this output knows"
             raise UsageError(Diagnostic("GG553", message, Span(table=name), "consolidate into another output"))
         types = {column: table.columns[column] for column in base.types}
         return replace(base, files=tuple(table.files), types=types, bucket_count=0, bucket_of={})
@@ -180,7 +180,7 @@ class LakeTarget(RowTarget):
         schema = query.schema
         if self._appends:
             if ROUND_COLUMN in schema.names:
-                raise table.column_error(ROUND_COLUMN, "net changes have a column of this name", "rename the column")
+                raise table.column_error(ROUND_COLUMN, "net changes have a column with this name", "rename the column")
             schema = schema.append(pa.field(ROUND_COLUMN, pa.int64()))
         if table.version is not None and self.previous is not None:
             schema = table.evolved(schema, self._options.drop_columns)
@@ -323,7 +323,7 @@ class LakeTarget(RowTarget):
         if committed:
             first, *others = error.diagnostics
             message = f"{first.message}; {counted(len(committed), 'table')} of this run had been committed"
-            help = f"{first.help}; the next run ends this one first, with the same input files"
+            help = f"{first.help}; the next run finishes this run first, with the same input files"
             return CommittedWithErrors(replace(first, message=message, help=help), *others)
         try:
             for item in published:
@@ -331,7 +331,7 @@ class LakeTarget(RowTarget):
             if not self._done:
                 self.output.store.delete(ROUND)
         except FAILURES as failure:
-            log.warning("%s: files of this run are left: %s", visible(self.output.root.shown), failure)
+            log.warning("%s: files of this run cannot be deleted: %s", visible(self.output.root.shown), failure)
         return error
 
 
@@ -348,4 +348,4 @@ def _delete(file: Location) -> None:
     try:
         Store(parent).delete(file.name)
     except FAILURES as error:
-        log.warning("%s: a file of a run that was not committed is left: %s", visible(file.shown), error)
+        log.warning("%s: a file of an uncommitted run cannot be deleted: %s", visible(file.shown), error)

@@ -79,7 +79,7 @@ def read_round(output: Participant) -> OpenRound | None:
     if document is None:
         return None
     if document.pop("version", None) != _VERSION:
-        raise damaged(output.store, ROUND, "is of another version of ggfmt")
+        raise damaged(output.store, ROUND, "is from another version of ggfmt")
     try:
         return OpenRound(**document)
     except TypeError:

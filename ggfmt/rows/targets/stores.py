@@ -18,7 +18,7 @@ def check_root(root: Location) -> None:
     """Raises: UsageError GG554 for a path that libraries of lakehouses do not find again."""
     if "%" in root.path:
         message = "the path of a table cannot contain `%`: libraries treat it as an escape"
-        raise UsageError(Diagnostic("GG554", message, Span(file=root.shown), "give another output directory"))
+        raise UsageError(Diagnostic("GG554", message, Span(file=root.shown), "choose another output directory"))
 
 
 def delta_storage(location: Location) -> tuple[str, dict[str, str] | None]:

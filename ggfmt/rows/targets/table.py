@@ -100,7 +100,7 @@ class LakeTable(ABC):
                 continue
             wanted = self.stored_type(schema.field(name).type)
             if not can_hold(wanted, type) or (pa.types.is_string(wanted) and not pa.types.is_string(type)):
-                raise self.column_error(name, f"the column is `{type}`, and the operations have `{wanted}`")
+                raise self.column_error(name, f"the column is `{type}`, but the operations have `{wanted}`")
             fields.append(pa.field(name, wanted))
         known = {field.name for field in fields}
         return pa.schema([*fields, *(pa.field(field.name, field.type) for field in schema if field.name not in known)])
@@ -112,15 +112,17 @@ class LakeTable(ABC):
         """
         if self.version is not None and wanted and tuple(wanted) != self.partition_by:
             shown = ", ".join(f"`{name}`" for name in self.partition_by) or "no columns"
-            message = f"the rows of the table are divided by {shown}"
-            raise self.column_error(None, message, "give the same `--partition-by`, or another output")
+            message = f"the table is partitioned by {shown}"
+            raise self.column_error(None, message, "use the same `--partition-by`, or another output")
         if self.version is None:
             self.partition_by = tuple(wanted)
         for name in self.partition_by:
             type = schema.field(name).type if name in schema.names else None
             if type is None or not any(is_of(type) for is_of in _PARTITION_TYPES):
-                message = f"a column of the type `{type}` divides no rows" if type else "the rows have no such column"
-                help = "choose columns with texts, integers, days or booleans with `--partition-by`"
+                message = (
+                    f"a column of the type `{type}` cannot partition rows" if type else "the rows have no such column"
+                )
+                help = "choose columns with texts, integers, dates or booleans for `--partition-by`"
                 raise self.column_error(name, message, help)
 
     def stored_type(self, type: pa.DataType) -> pa.DataType:
@@ -128,12 +130,12 @@ class LakeTable(ABC):
         return type
 
     def column_error(self, column: str | None, message: str, help: str | None = None) -> UsageError:
-        help = help or f"give the type of the table, such as `--type '{self.name}.{column}=TYPE'`, or another output"
+        help = help or f"use the type of the table, as in `--type '{self.name}.{column}=TYPE'`, or another output"
         return UsageError(Diagnostic("GG554", message, Span(table=self.name, field=column), help))
 
     def conflict_error(self) -> Abend:
         message = "another program has written to the table during this run"
-        help = "run again; the next run reports what it finds"
+        help = "run again; the next run reports the changed table"
         return Abend(Diagnostic("GG553", message, Span(table=self.name), help))
 
 

@@ -71,7 +71,7 @@ class RowTarget(ABC):
         assert self.previous is not None
         to = self.previous.document[CONSOLIDATION_MEMBER]["to"]
         if to != self.to:
-            raise query_error(f"the rows in the output are `{to}`", f"give `--to {to}`")
+            raise query_error(f"the rows in the output are `{to}`", f"use `--to {to}`")
         return read_base(self.output.root.address) if self.previous.document["tables"] else None
 
     def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable | None]:

@@ -84,7 +84,7 @@ class DirectoryVersions:
             self._files(table)
             part.switches.append(Switch(table, ""))
         if copied:
-            message = "the disk has no hard links: %s that did not change had to be copied, %s bytes"
+            message = "the file system has no hard links: copied %s without changes, %s bytes"
             log.info(message, counted(len(copied), "file"), f"{sum(copied):,}")
 
     def _move(self, move: StagedMove) -> StagedMove:
@@ -105,8 +105,8 @@ class DirectoryVersions:
         for name in sorted(os.listdir(store.inner(table))):
             status = os.lstat(store.inner(table, name))
             if not stat.S_ISREG(status.st_mode):
-                message = "the directory of a table holds something else than files"
-                raise existing_output_error(store, message, f"{table}/{name}", "move it away")
+                message = "the directory of a table holds an entry that is not a file"
+                raise existing_output_error(store, message, f"{table}/{name}", "move the entry away")
             found.append((name, status.st_size))
         return found
 
@@ -137,11 +137,11 @@ def find_versions(
     before = {name for name in before if not name.startswith("_")}
     every = {*before, *tables}
     if len({folded(name) for name in every}) < len(every) and knows_no_case(store):
-        why = "names of tables differ in case only"
+        why = "names of tables differ only in case"
     elif not has_links(store, f"{staging_of(run)}/link"):
-        why = "the disk has no symbolic links"
+        why = "the file system has no symbolic links"
     else:
         return DirectoryVersions(output, run, tables, before - {*tables} if replaces_all else ())
-    message = "%s in `%s`: readers may see a part of the files of a table while a run commits"
+    message = "%s in `%s`: readers may see only some files of a table while a run commits"
     log.warning(message, why, visible(output.root.shown))
     return None

@@ -196,7 +196,7 @@ def _convert(source: pa.NativeFile, target: _Hashed, stage: StageOutput, file: S
         (diagnostic,) = error.diagnostics
         raise Abend(replace(diagnostic, span=Span(table=file.table, field=diagnostic.span.field))) from None
     if written != file.operations:
-        message = f"a converted file has {written:,} operations, and {file.operations:,} were written"
+        message = f"a converted file has {written:,} operations, but {file.operations:,} were written"
         raise Abend(Diagnostic("GG507", message, Span(table=file.table)))
 
 
@@ -241,9 +241,9 @@ def describe(output: HandlerOutput, config: HandlerConfig) -> Iterator[str]:
         stage = stages.get(event.name)
         what = f"event handler `{event.name}` ({event.type})"
         if stage is None:
-            yield f"{what} is not run: the files stay as they are before it"
+            yield f"{what} is not run and does not change the files"
         elif event.work is Work.CONVERT:
-            yield f"{what} converts files" + ("" if stage.kept else ", which only the next event handler keeps")
+            yield f"{what} converts files" + ("" if stage.kept else "; only the next event handler uses these files")
         elif stage.root == output.root:
             yield f"{what}: its files are below the output directory (`--event-handlers map` writes them to the store)"
         else:

@@ -106,10 +106,13 @@ class _Task:
         if found is None:
             return diagnostic
         name, reason = found
-        help = f"this record is of `{name}`: {reason}; the input is read as `{self.job.input_format}`"
+        help = f"this record has the format `{name}`: {reason}; ggfmt reads the input as `{self.job.input_format}`"
         if self.job.reason:
             help += f": {self.job.reason}"
-        return replace(diagnostic, help=f"{help}; give the records of each format in files and runs of their own")
+        return replace(
+            diagnostic,
+            help=f"{help}; put the records of each format into separate files, and read each format in a separate run",
+        )
 
     def _locate(self, ordinal: int) -> tuple[bytes, dict[str, object]]:
         chunk, start, end = self.reader.locate(ordinal)

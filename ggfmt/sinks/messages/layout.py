@@ -43,7 +43,7 @@ class Partitioner:
         keyed = table.with_keys(columns)
         unknown = keyed.not_in_key(columns)
         if unknown:
-            message = f"`partitioner` names `{unknown[0]}`, which is no column of the table"
+            message = f"`partitioner` names `{unknown[0]}`, which is not a column of the table"
             raise Abend(Diagnostic("GG515", message, Span(table=table.full_name), "name one of its columns"))
         self._indices = [table.column_names.index(name) for name in keyed.primary_keys]
 
@@ -144,11 +144,11 @@ class Layout:
             raise Abend(Diagnostic("GG515", str(error), span, error.help or _HELP)) from None
         except TimeLimitError:
             message = f"a regular expression of a template takes more than {MAX_SECONDS} seconds"
-            help = "write it so that a text can match in one way only"
+            help = "rewrite it so that a text can match in one way only"
             raise Abend(Diagnostic("GG515", message, span, help)) from None
         size = len(place.path.encode()) + NUMBER_BYTES + 1
         if size > PATH_BYTES:
-            message = f"the templates make a path of {size:,} bytes: ggfmt writes {PATH_BYTES:,}"
+            message = f"the templates make a path of {size:,} bytes; the limit is {PATH_BYTES:,}"
             raise Abend(Diagnostic("GG515", message, span, _HELP))
         return place
 
@@ -175,7 +175,7 @@ def _with_slashes(text: str) -> str:
 def event_name_conflict_error(one: str, other: str, path: str) -> Abend:
     """GG514 for two event handlers (empty: the File Writer itself) whose files would have one name."""
     names = [f"the event handler `{name}`" if name else "the File Writer" for name in (one, other)]
-    message = f"{names[0]} and {names[1]} would write one file, `{visible(path)}`"
+    message = f"{names[0]} and {names[1]} would write the same file, `{visible(path)}`"
     help = "change `pathMappingTemplate` or `fileNameMappingTemplate` of one, or set `finalizeAction=delete`"
     return Abend(Diagnostic("GG514", message, Span(), help))
 
@@ -186,10 +186,10 @@ def file_name_conflict_error(
     """GG514 for two tables, or two partitions of a table, whose files would have one name."""
     shown = visible(path)
     if one[0] != other[0]:
-        message = f"the tables `{one[0]}` and `{other[0]}` would be in one file, `{shown}`"
-        help = f"{_HELP}: `${{fullyQualifiedTableName}}` keeps tables apart"
+        message = f"the tables `{one[0]}` and `{other[0]}` would be in the same file, `{shown}`"
+        help = f"{_HELP}: use `${{fullyQualifiedTableName}}` to keep tables apart"
     else:
         names = ", ".join(f"`{column}`" for column in columns)
-        message = f"rows that differ in {names} would be in one file, `{shown}`"
-        help = f"{_HELP}, so that different values stay different"
+        message = f"rows that differ in {names} would be in the same file, `{shown}`"
+        help = f"{_HELP}, so that different values make different names"
     return Abend(Diagnostic("GG514", message, Span(table=other[0]), help))

@@ -311,8 +311,8 @@ class Pipeline:
 
 def _refused_truncate(batch: ChangeBatch, row: int) -> Diagnostic:
     place = Span(table=batch.table.full_name, position=batch.position[row].as_py())
-    help = "write it by `ggfmt.truncates=write`, or leave it out by `ggfmt.truncates=leave-out`"
-    return Diagnostic("GG408", "a truncate is a reject by `ggfmt.truncates`", place, help)
+    help = "write it with `ggfmt.truncates=write`, or leave it out with `ggfmt.truncates=leave-out`"
+    return Diagnostic("GG408", "`ggfmt.truncates` rejects truncates", place, help)
 
 
 def _count_nested(formatter: Formatter, batch: ChangeBatch) -> None:

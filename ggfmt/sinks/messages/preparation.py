@@ -155,7 +155,7 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     if idle is None and not dry:
         log.info("input format %s: %s", scan.input_format, visible(scan.reason))
     if files and not scan.size:
-        log.warning("there is nothing in the input: %s, each of no bytes", counted(len(files), "file"))
+        log.warning("the input is empty: %s of 0 bytes", counted(len(files), "file"))
     for output, names in zip(outputs, replaced, strict=True):
         _check_inputs(files, output.root, set(names))
     moment = _moment(settings.current_timestamp, mode, moment, outputs)
@@ -188,9 +188,11 @@ def prepare_commit(job: Job, mode: str, held: ExitStack) -> PreparedRun:
     lock_all(outputs, job.run, held)
     replaced = _replaced(job.targets, outputs, mode)
     if _moment(job.current_timestamp, mode, job.moment, outputs) != job.moment:
-        message = "another run has added files to the output since this one began"
+        message = "another run has added files to the output since this run started"
         raise Abend(
-            Diagnostic("GG506", message, Span(file=outputs[0].root.shown), "nothing was committed; write it again")
+            Diagnostic(
+                "GG506", message, Span(file=outputs[0].root.shown), "nothing was committed; write the frame again"
+            )
         )
     return PreparedRun(job, None, outputs, replaced, mode)
 
@@ -318,8 +320,8 @@ def _check_inputs(files: Sequence[InputFile], root: Location, replaced: Collecti
     for file in files if replaced else ():
         path = _identity(file.location)
         if path.startswith(start) and path.removeprefix(start) in replaced:
-            message = "the input is among the output that `--mode overwrite` replaces"
-            raise UsageError(Diagnostic("GG501", message, Span(file=file.shown), "give another output directory"))
+            message = "the input is part of the output that `--mode overwrite` replaces"
+            raise UsageError(Diagnostic("GG501", message, Span(file=file.shown), "choose another output directory"))
 
 
 def _identity(location: Location) -> str:
@@ -349,7 +351,7 @@ def _check_schema_directory(directory: Location, root: Location, what: str, help
     place = Span(file=directory.shown)
     inside = directory.child("x").name_below(root)
     if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
-        message = f"{what} is relative, and not within the output directory"
+        message = f"{what} is relative, but not within the output directory"
         raise ConfigurationError(Diagnostic("GG103", message, place, f"{help}, or an absolute path"))
     problem = write_problem(directory)
     if problem is not None:

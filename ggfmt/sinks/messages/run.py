@@ -20,6 +20,7 @@ from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic,
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import OP_TYPES, OpType
+from ggfmt.reading.checkpoint import warn_rejected_files_are_done
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker, Stopwatch, added
 from ggfmt.reading.runner import InProcess, Runner, warn_without_kernels
 from ggfmt.sinks.messages import report
@@ -119,8 +120,8 @@ def _by_type(counts: Counter[str]) -> str:
 
 
 def _no_operations(totals: Totals) -> _Section:
-    lines = [f"  no operation: {counted(count, f'{name} record')}" for name, count in sorted(totals.others.items())]
-    return _Section(lines, _one(lines, f"  no operation: {counted(totals.others.total(), 'record')}"))
+    lines = [f"  not operations: {counted(count, f'{name} record')}" for name, count in sorted(totals.others.items())]
+    return _Section(lines, _one(lines, f"  not operations: {counted(totals.others.total(), 'record')}"))
 
 
 def _skipped(totals: Totals) -> _Section:
@@ -156,7 +157,7 @@ def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
     place = "on standard output" if handler.streamed else f"in {counted(handler.files, 'file')}"
     yield f"  handler {name}: {counted(handler.messages, 'message')}, {handler.size:,} bytes {place}"
     if handler.extras:
-        yield f"    of them {handler.extras:,} more than operations, from primary key updates"
+        yield f"    including {handler.extras:,} extra from primary key updates"
     if handler.left_out:
         yield f"    left out: {counted(handler.left_out, 'truncate')}"
     for code, count in sorted(handler.rejected.items()):
@@ -164,7 +165,7 @@ def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
     if handler.notes:
         columns = {(note.table, note.field) for note in handler.notes}
         values = counted(handler.notes.total(), "value")
-        yield f"    not as they were: {values} of {counted(len(columns), 'column')}"
+        yield f"    changed: {values} of {counted(len(columns), 'column')}"
     if handler.lost_characters:
         yield f"    lost: {counted(handler.lost_characters, 'character')}"
 
@@ -274,6 +275,8 @@ class _RunExecution:
         for handler, text in results.traces:
             log.log(TRACE, "handler %s: %s", handler, visible(text))
         log_summary(results)
+        if checkpoint is not None and results.totals.rejects:
+            warn_rejected_files_are_done()
         return RunResult(results.totals, self._manifests)
 
     def interrupted(self) -> KeyboardInterrupt | CommittedWithErrors:
@@ -283,16 +286,16 @@ class _RunExecution:
         if prepared is None:
             return nothing
         if prepared.stream:
-            what = "all messages are" if self._manifests is not None else "not all messages may be"
+            what = "all messages are" if self._manifests is not None else "some messages may not be"
             return KeyboardInterrupt(f"{what_happened}; {what} on standard output")
         place = Span(file=prepared.outputs[0].root.shown)
         try:
             if self._manifests is None and not is_committed(prepared):
                 return nothing
         except (Abend, *FAILURES) as error:
-            message = f"{what_happened}, and it is not known whether the run is committed"
+            message = f"{what_happened}, and ggfmt does not know whether the run is committed"
             return CommittedWithErrors(
-                Diagnostic("GG550", f"{message}: {reason(error)}", place, "run `ggfmt verify` on it")
+                Diagnostic("GG550", f"{message}: {reason(error)}", place, "run `ggfmt verify` on the output directory")
             )
-        help = "do not run it again: the output is complete"
+        help = "do not repeat the run: the output is complete"
         return CommittedWithErrors(Diagnostic("GG550", f"{what_happened}, but the run is committed", place, help))

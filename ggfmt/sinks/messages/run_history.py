@@ -67,12 +67,13 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> RunRecord:
         return record
     last = ", ".join(f"`{name}`" for name in (found or runs)[-_RUNS_NAMED:])
     if len(found) > 1:
-        message, help = f"{len(found):,} runs begin with `{run}`", f"give the whole of one; the last of them are {last}"
-    else:
         message, help = (
-            f"there is no run `{run}` in this output",
-            f"the last ones are {last or '`manifest.json` alone'}",
+            f"{len(found):,} runs start with `{run}`",
+            f"give the full name of one run; the latest are {last}",
         )
+    else:
+        message = f"run `{run}` not found in this output"
+        help = f"choose one of the latest runs: {last}" if last else "leave out the run: the output has one run"
     raise UsageError(Diagnostic("GG560", message, Span(file=root), help))
 
 

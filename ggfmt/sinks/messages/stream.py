@@ -38,19 +38,23 @@ def check_stream(
 ) -> None:
     """UsageError GG519 for options that need an output directory. `chained`: the handler has event handlers."""
     if getattr(sys.stdout, "buffer", None) is None:
-        raise _refused("there is no standard output", "give a directory to `-o`")
+        raise _refused("standard output is not available", "pass a directory to `-o`")
     if len(handlers) > 1:
         names = ", ".join(f"`{visible(name)}`" for name in handlers)
-        raise _refused(f"`-o -` is for the messages of one handler: there are {names}", "name one by `--handler`")
+        raise _refused(
+            f"`-o -` writes the messages of one handler, but the handlers are {names}", "choose one with `--handler`"
+        )
     if chained:
-        raise _refused("event handlers make files, and a stream has none", "give a directory to `-o`")
+        raise _refused("event handlers make files, and a stream has no files", "pass a directory to `-o`")
     if quarantine:
-        raise _refused("rejects have no place in a stream", "leave out `--on-reject quarantine`, or give `-o DIR`")
+        raise _refused("a stream cannot contain rejects", "leave out `--on-reject quarantine`, or give `-o DIR`")
     if checkpoint is not None:
         help = "leave out `--checkpoint`, or give `-o DIR`"
-        raise _refused("`--checkpoint` commits with a directory, and a stream cannot be committed", help)
+        raise _refused("`--checkpoint` needs an output directory: a stream cannot be committed", help)
     if mode != "error":
-        raise _refused(f"`--mode {mode}` is for output that is there, and a stream has none", "leave out `--mode`")
+        raise _refused(
+            f"`--mode {mode}` is for existing output, and a stream has no existing output", "leave out `--mode`"
+        )
 
 
 def _refused(message: str, help: str) -> UsageError:
@@ -64,8 +68,8 @@ def directory_for_stream(held: ExitStack) -> str:
         with signals.deferred():  # until it is among what `held` removes
             return str(held.enter_context(Scratch()) / "out")
     except OSError as error:
-        help = "export TMPDIR with a directory that has room for the messages"
-        message = f"the messages cannot be kept until they are written: {reason(error)}"
+        help = "set TMPDIR to a directory with enough space for the messages"
+        message = f"the messages cannot be stored until they are written: {reason(error)}"
         raise Abend(Diagnostic("GG519", message, help=help)) from None
 
 
@@ -83,9 +87,9 @@ def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: Han
     files = in_order(files)
     problem = _not_one(files, target)
     if problem is not None:
-        raise Abend(Diagnostic("GG519", problem, help="nothing was written; give `-o DIR`, or another format"))
+        raise Abend(Diagnostic("GG519", problem, help="nothing was written; give `-o DIR`, or choose another format"))
     if target.schema_directories:
-        log.info("handler %s: schemas are not written with `-o -`; `ggfmt schema` prints them", target.handler)
+        log.info("handler %s: schemas are not written with `-o -`; to print them, use `ggfmt schema`", target.handler)
     totals.streamed = True
     totals.size = _write(files, sys.stdout.buffer)
 
@@ -123,8 +127,8 @@ def _not_one(files: Sequence[StagedFile], target: HandlerOutput) -> str | None:
         return None
     one, other = list(first)[:2]
     if one[0] == other[0]:
-        return f"a file of `{format}` has one definition of a table, and that of `{visible(one[0])}` changes"
-    return f"a file of `{format}` has one table, and there are `{visible(one[0])}` and `{visible(other[0])}`"
+        return f"a file of `{format}` has one definition of a table, but the definition of `{visible(one[0])}` changes"
+    return f"a file of `{format}` has one table, but the tables are `{visible(one[0])}` and `{visible(other[0])}`"
 
 
 def _header(file: StagedFile) -> bytes:

@@ -22,7 +22,7 @@ from ggfmt.commit.store import Store
 from ggfmt.commit.versions import VERSIONS
 from ggfmt.diagnostics.diagnostic import Diagnostic, GgfmtError, Span
 
-_RERUN_HELP = "restore it from a copy, or run again with `--mode overwrite`"
+_RERUN_HELP = "restore the file from a copy, or run again with `--mode overwrite`"
 _NEXT_RUN = "wait for the active run; if no run is active, the next run to this directory finishes or removes it"
 
 
@@ -84,7 +84,7 @@ def _verify(store: Store, root: str) -> Verification:
         present = {name: None for name in present if name in listed}
     found.findings += _compare(store, listed, present, found)
     if found.runs and not store.exists(SUCCESS_FILE):
-        found.findings.append(_as_listed(store, SUCCESS_FILE, "the file is missing that says that the output is whole"))
+        found.findings.append(_as_listed(store, SUCCESS_FILE, "the file that marks the output as complete is missing"))
     return found
 
 
@@ -95,9 +95,9 @@ def _expected(entry: dict[str, Any]) -> tuple[int, str]:
 def _left_over(store: Store) -> Iterator[Diagnostic]:
     """The traces of a run that is active, or was interrupted."""
     for name, what in (
-        (JOURNAL, "the commit of a run is not ended"),
-        (POINTER, "the commit of a run that writes to other directories too is not ended"),
-        (ROUND, "a run was cut off between the commits of two tables"),
+        (JOURNAL, "the commit of a run is not finished"),
+        (POINTER, "the commit of a run that writes to several directories is not finished"),
+        (ROUND, "a run was interrupted between the commits of two tables"),
     ):
         if store.size(name) is not None:
             yield Diagnostic("GG511", what, Span(file=store.shown(name)), _NEXT_RUN)
@@ -119,7 +119,7 @@ def _left_over(store: Store) -> Iterator[Diagnostic]:
     for name in store.names(METADATA_DIRECTORY):
         if name not in known:
             place = store.shown(METADATA_DIRECTORY, name)
-            yield Diagnostic("GG511", "this is nothing that ggfmt keeps", Span(file=place), "move it away")
+            yield Diagnostic("GG511", "the file does not belong to ggfmt", Span(file=place), "move it away")
     for directory in (STAGING, COMMITS):
         for name in store.names(directory):
             place = store.shown(f"{directory}/{name}")
@@ -134,10 +134,10 @@ def _compare(
         if store.local and os.path.islink(store.inner(name)):
             yield Diagnostic("GG511", LINK_MESSAGE, Span(file=store.shown(name)), LINK_HELP)
         else:
-            help = "move it away, unless you know what it is for"
+            help = "move the file away, unless you need it here"
             yield Diagnostic("GG511", "no manifest lists this file", Span(file=store.shown(name)), help)
     for name in sorted(listed.keys() - there):
-        yield _as_listed(store, name, "a file of the manifest is missing")
+        yield _as_listed(store, name, "a file in the manifest is missing")
     waiting = sorted(listed.keys() & there)
     at_once = (os.cpu_count() or 1) if store.local else REQUESTS_AT_ONCE
     with ThreadPoolExecutor(at_once) as pool:
@@ -153,9 +153,11 @@ def _read_back(store: Store, name: str, expected: set[tuple[int, str]]) -> tuple
     sizes = {size for size, _ in expected}
     if size not in sizes:
         wanted = " or ".join(f"{size:,}" for size in sorted(sizes))
-        return size, _as_listed(store, name, f"a file has {size:,} bytes, and by its manifest {wanted}")
+        return size, _as_listed(store, name, f"a file has {size:,} bytes, but its manifest lists {wanted}")
     if (size, store.digest(name)) not in expected:
-        return size, _as_listed(store, name, "a file has another content than its manifest says: its SHA-256 differs")
+        return size, _as_listed(
+            store, name, "the content of a file differs from its manifest: the SHA-256 is different"
+        )
     return size, None
 
 
@@ -182,7 +184,10 @@ def _stages(document: dict[str, Any]) -> Iterator[str]:
             counts.setdefault(stage, Counter())[entry["table"]] += entry.get("operations", 0)
     for (handler, event), own in counts.items():
         if own != counts[handler, _first_stages(document)[handler]]:
-            yield f"handler {handler}: the files of the event handler {event} hold other operations than those before"
+            yield (
+                f"handler {handler}: the files of the event handler {event} hold other operations than the files "
+                "before it"
+            )
 
 
 def _sums(record: run_records.RunRecord) -> Iterator[str]:
@@ -204,13 +209,13 @@ def _sums(record: run_records.RunRecord) -> Iterator[str]:
     operations = {table: sum(kinds.values()) for table, kinds in totals.get("operations", {}).items()}
     read = totals.get("operations_read", 0)
     if sum(operations.values()) != read:
-        yield f"the operations of all tables are {sum(operations.values()):,}, and {read:,} were read"
+        yield f"all tables together have {sum(operations.values()):,} operations, but {read:,} were read"
     if "operations_by_time" in totals:  # earlier versions did not write it
         by_time = totals["operations_by_time"]
         counts_by_time = [*by_time["times"].values(), by_time["untimed"]]
         timed = sum(sum(kinds.values()) for kinds in counts_by_time)
         if timed != read:
-            yield f"the operations of all times are {timed:,}, and {read:,} were read"
+            yield f"all times together have {timed:,} operations, but {read:,} were read"
     for handler, counts in totals.get("handlers", {}).items():
         if handler in document.get("replaced", []):
             continue
@@ -218,15 +223,17 @@ def _sums(record: run_records.RunRecord) -> Iterator[str]:
             yield f"handler {handler}: its files hold {messages[handler]:,} messages of {counts['messages']:,} written"
         rejected = sum(counts["rejects"].values())
         if rejects[handler] != rejected:
-            yield f"handler {handler}: its files hold {rejects[handler]:,} rejects, and there were {rejected:,}"
+            yield f"handler {handler}: its files hold {rejects[handler]:,} rejects, but {rejected:,} were counted"
         left_out = counts.get("left_out", 0)  # earlier versions did not write it
         accounted = messages[handler] - counts["extra_messages"] + left_out + rejects[handler]
         records_read = read + totals.get("records_rejected_by_reader", 0)
         if accounted != records_read:
-            yield f"handler {handler}: {records_read:,} records were read, and {accounted:,} are accounted for"
+            yield f"handler {handler}: {records_read:,} records were read, but {accounted:,} are accounted for"
         without_table = any(not table for of, table in by_table if of == handler)
         if rejected or left_out or counts["extra_messages"] or without_table:
             continue
         for table, count in operations.items():
             if by_table[handler, table] != count:
-                yield f"handler {handler}, table {table}: {by_table[handler, table]:,} messages of {count:,} operations"
+                yield (
+                    f"handler {handler}, table {table}: {by_table[handler, table]:,} messages for {count:,} operations"
+                )

@@ -90,7 +90,9 @@ def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
         log.warning("%s", warning)
     discovers = FORMATS[job.input_format].read_support.by(job.source).discovery is not None
     if job.settled and not window.has_everything and discovers:
-        log.info("definitions are as found in the part that was read; a run reads all of the data, and may find others")
+        log.info(
+            "the definitions come from the part that was read; a run reads all data, and may find other definitions"
+        )
     return result
 
 

@@ -266,7 +266,7 @@ def test_secrets_are_not_told(property: str) -> None:
 
 def test_a_line_of_prose_gives_one_finding() -> None:
     assert told("gg.handlerlist=k\n--gg.handler.k.fromat=xml\ngg.handler.k.type=hdfs\n") == [
-        "2:1: warning[GG113] `--` starts no comment; start the line with `#`"
+        "2:1: warning[GG113] `--` does not start a comment; start the line with `#`"
     ]
 
 
@@ -396,7 +396,7 @@ def test_prose_is_told_of_ten_places_at_most() -> None:
     found = lint(("two words here\nx.y=1\n" * 500 + k("")).encode(), "f")
     assert len([finding for finding in found if finding.help]) == 10
     assert str(found[9 + 9]) == (
-        "f:19:1: note[GG130] 491 lines are no properties in this and later places; a comment without `#`?"
+        "f:19:1: note[GG130] 491 lines are not properties in this and later places; a comment without `#`?"
     )
 
 
@@ -411,7 +411,7 @@ def test_a_document_with_a_few_properties_is_told_in_a_few_lines() -> None:
 
 def test_properties_of_other_programs_are_notes_in_a_file_and_warnings_on_a_command_line() -> None:
     Path("f").write_text(k("linger.ms=5"))
-    assert told(k("linger.ms=5")) == ["3:1: note[GG130] `linger.ms` is no property of GoldenGate"]
+    assert told(k("linger.ms=5")) == ["3:1: note[GG130] `linger.ms` is not a property of GoldenGate"]
     assert read_configuration(["f"]).diagnostics == ()
     assert [finding.code for finding in read_configuration(["f"], ["linger.ms=5"]).diagnostics] == ["GG101"]
 
@@ -498,9 +498,9 @@ def test_a_target_needs_no_list() -> None:
     with pytest.raises(ConfigurationError) as raised:
         read_configuration(["f"])
     assert str(raised.value) == (
-        "f:1:11: error[GG146] GoldenGate makes the handlers of `s3` itself: File Writer -> s3; its files are of"
-        " `gg.format`; set `ggfmt.target.format` and `ggfmt.target.template` to have the files of its staging area"
-        " written"
+        "f:1:11: error[GG146] GoldenGate makes the handlers of `s3` itself: File Writer -> s3; `gg.format` sets"
+        " the format of its files; set `ggfmt.target.format` and `ggfmt.target.template` to have the files of its"
+        " staging area written"
     )
 
 
@@ -508,7 +508,7 @@ def test_two_files_with_a_list_each() -> None:
     Path("a").write_text("gg.handlerlist=x,k,z\ngg.handler.k.format=xml\ngg.handler.x.format=xml\n")
     Path("b").write_text("gg.handlerlist=k\ngg.handler.k.format=json\n")
     assert [str(finding) for finding in read_configuration(["a", "b"]).diagnostics] == [
-        "a:1:1: warning[GG132] `gg.handlerlist` is overridden by that of b: `x`, `z` do not run;"
+        "a:1:1: warning[GG132] `gg.handlerlist` is overridden in b: `x`, `z` do not run;"
         " list the handlers of both files in the last, or with `--set gg.handlerlist=...`"
     ]
     assert read_configuration(["a", "b"], ["gg.handlerlist=k"]).diagnostics == ()
@@ -750,7 +750,7 @@ def test_a_handler_without_messages_is_left_out_and_the_others_are_run() -> None
     assert list(map(str, configuration.diagnostics)) == [
         "f:2:19: note[GG124] handlers of the type `HBase` have no formatter; `ggfmt run` leaves `h` out"
     ]
-    with pytest.raises(ConfigurationError, match="no handler whose messages ggfmt writes"):
+    with pytest.raises(ConfigurationError, match="ggfmt writes messages of none of the handlers"):
         read_configuration(["f"], [], ["h"])
 
 
@@ -898,7 +898,7 @@ def test_an_ignored_warning(comment: str) -> None:
 
 def test_an_ignored_finding_in_a_continued_line() -> None:
     text = k("# ggfmt: ignore GG113, GG108\ngg.classpath=/a:\\\n  #/b\n# ggfmt: ignore GG108\ngg.log=\\\n  \\u1")
-    assert told(text) == ["3:24: warning[GG122] there is no `GG108` at the property below; remove it"]
+    assert told(text) == ["3:24: warning[GG122] the property below has no finding `GG108`; remove it"]
 
 
 def test_errors_cannot_be_ignored_in_a_run() -> None:

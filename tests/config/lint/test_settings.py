@@ -106,11 +106,11 @@ def test_a_comment_is_in_vain_only_for_what_is_told(here: Path) -> None:
 def test_unknown_codes_on_the_command_line(here: Path) -> None:
     write(here / "a.properties", FILE)
     assert problems("a.properties", select=["gg119"], ignore=["gg101"], extend_ignore=["y,x", "GG"]) == [
-        "error[GG133] `--select` names `gg119`, which is no code; did you mean `GG119`?",
-        "error[GG133] `--ignore` names `gg101`, which is no code; did you mean `GG101`?",
-        "error[GG133] `--extend-ignore` names `y`, which is no code;"
+        "error[GG133] `--select` names `gg119`, which is not a code; did you mean `GG119`?",
+        "error[GG133] `--ignore` names `gg101`, which is not a code; did you mean `GG101`?",
+        "error[GG133] `--extend-ignore` names `y`, which is not a code;"
         " codes of handler files are `GG100` and so on, `GG1`, `GG11`, `ALL`",
-        "error[GG133] `--extend-ignore` names `x`, which is no code;"
+        "error[GG133] `--extend-ignore` names `x`, which is not a code;"
         " codes of handler files are `GG100` and so on, `GG1`, `GG11`, `ALL`",
     ]
 
@@ -232,7 +232,7 @@ def test_standard_input_has_the_settings_of_its_name(here: Path) -> None:
     [
         (
             'select = ["gg101"]',
-            "ggfmt.toml:1:12: error[GG133] `select` names `gg101`, which is no code; did you mean `GG101`?",
+            "ggfmt.toml:1:12: error[GG133] `select` names `gg101`, which is not a code; did you mean `GG101`?",
         ),
         ("selct = []", "ggfmt.toml:1:1: error[GG133] `selct` is not a setting of the linter; did you mean `select`?"),
         (
@@ -252,7 +252,7 @@ def test_standard_input_has_the_settings_of_its_name(here: Path) -> None:
         ),
         (
             '[per-file-ignores]\nx = ["y"]',
-            "ggfmt.toml:2:7: error[GG133] `x` names `y`, which is no code;"
+            "ggfmt.toml:2:7: error[GG133] `x` names `y`, which is not a code;"
             " codes of handler files are `GG100` and so on, `GG1`, `GG11`, `ALL`",
         ),
         ("select = [\n]]", "ggfmt.toml:2:2"),

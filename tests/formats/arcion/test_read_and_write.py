@@ -158,13 +158,13 @@ def test_another_order_of_the_columns_is_no_other_definition() -> None:
         ({**GOOD[0], "exists": {}}, "GG305 `exists` names no columns"),
         ({**GOOD[0], "exists": {"id": "1", "n": "4"}}, "GG308 `exists` of a column cannot be `4`"),
         ({**GOOD[0], "exists": {"id": "1"}}, "GG305 `exists` lacks a column of an image"),
-        ({**GOOD[0], "after": {"id": "1"}}, "GG305 an image lacks a column that it has by `exists`"),
-        ({**GOOD[0], "after": [1]}, "GG308 `after` is no object of texts"),
+        ({**GOOD[0], "after": {"id": "1"}}, "GG305 an image lacks a column that it has according to `exists`"),
+        ({**GOOD[0], "after": [1]}, "GG308 `after` is not an object with string values"),
         ({**GOOD[0], "exists": {"id": "1", "n": "3"}}, "GG307 an insert has a before image"),
         ({**GOOD[0], "opType": "D"}, "GG307 a delete has an after image"),
-        ({**GOOD[0], "cursor": "{"}, "GG308 `cursor` is no JSON object in a text"),
-        ({**GOOD[0], "operationcount": "1"}, "GG308 `operationcount` is no JSON object in a text"),
-        ({**GOOD[0], "cursor": '{"timestamp":"soon"}'}, "GG308 the `timestamp` of the cursor is no number"),
+        ({**GOOD[0], "cursor": "{"}, "GG308 `cursor` is not a string with a JSON object"),
+        ({**GOOD[0], "operationcount": "1"}, "GG308 `operationcount` is not a string with a JSON object"),
+        ({**GOOD[0], "cursor": '{"timestamp":"soon"}'}, "GG308 the `timestamp` of the cursor is not a number"),
         ({**GOOD[0], "cursor": '{"timestamp":99999999999999999}'}, "GG308 the time of the operation is out of range"),
     ],
 )
@@ -354,13 +354,13 @@ def test_the_table_is_named_by_the_path_or_the_option(file: str, options: Any, t
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (b"1,2,3", "GG311 the row has 3 fields where there should be 9"),
-        (b'"x"y,1,1,a,b,1,I,,', "GG311 a field has a text after its closing quote, or none closes it"),
-        (b'1,1,1,a,b,1,I,,"x', "GG311 a field has a text after its closing quote, or none closes it"),
+        (b"1,2,3", "GG311 the row has 3 fields, but should have 9"),
+        (b'"x"y,1,1,a,b,1,I,,', "GG311 a field has text after its closing quote, or has no closing quote"),
+        (b'1,1,1,a,b,1,I,,"x', "GG311 a field has text after its closing quote, or has no closing quote"),
         (b"1,1,1,a,b,1,X,,", "GG304 `opType` cannot be `X`"),
         (b"1,1,1,a,b,NULL,I,,", "GG308 `exists` of a column cannot be NULL"),
         (b"1,1,5,a,b,1,I,,", "GG308 `exists` of a column cannot be `5`"),
-        (b"1,1,1,a,b,1,I,x,", "GG308 `cursor` is no JSON object in a text"),
+        (b"1,1,1,a,b,1,I,x,", "GG308 `cursor` is not a string with a JSON object"),
         (b"1,1,1,a,b,2,I,,", "GG307 an insert has a before image"),
         (b"\xff,1,1,a,b,1,I,,", "GG303 the record is not UTF-8: byte 0xff at byte 0 of the record"),
     ],
@@ -375,8 +375,8 @@ def test_what_is_no_row_of_arcion_is_a_reject_with_its_reason(row: bytes, reason
 
 def test_without_columns_every_row_is_a_reject_that_names_the_option() -> None:
     found = read("arcion_csv", b"1,2\n", told("arcion_csv", tableName="T"))
-    assert found.reasons == ["GG205 the columns of the table are not known"]
-    assert found.rejects[0].diagnostic.help == "give `columns`, or `includeHeader`, with `--input-option`"
+    assert found.reasons == ["GG205 the columns of the table are unknown"]
+    assert found.rejects[0].diagnostic.help == "set `columns` or `includeHeader` with `--input-option`"
 
 
 def test_records_are_found_wherever_blocks_of_the_file_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -456,7 +456,10 @@ def test_recorded_messages_of_the_debezium_like_form_are_refused_with_the_way_to
     assert found.plain == []
     assert found.others == {"tombstone": 1}
     assert {(reject.diagnostic.message, reject.diagnostic.help) for reject in found.rejects} == {
-        ("the record has no `tableName`", "if it is Arcion's Debezium-like JSON, give `--input-format debezium_json`")
+        (
+            "the record has no `tableName`",
+            "if the record is Arcion's Debezium-like JSON, use `--input-format debezium_json`",
+        )
     }
 
 

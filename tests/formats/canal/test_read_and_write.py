@@ -68,7 +68,7 @@ def test_deletes_lie_in_data_or_by_the_older_dts_in_old() -> None:
     refused = read("canal_json", lines(old))
     assert refused.reasons == ["GG305 a DELETE has no `data`"]
     assert refused.rejects[0].diagnostic.help == (
-        "if DTS wrote it before 2022-03-20, say `deleteRows=old` with `--input-option`"
+        "if DTS wrote the message before 2022-03-20, set `deleteRows=old` with `--input-option`"
     )
 
 
@@ -166,16 +166,16 @@ def test_keys_may_be_told_by_an_option() -> None:
         (message("INSERT", [{"other": "1"}]), "GG204 an image has a column that the definition of the table lacks"),
         (message("INSERT", ["x"]), "GG308 an image is a string and not an object"),
         (message("UPDATE", [ROW, ROW], [{}]), "GG308 `data` has 2 rows and `old` has 1"),
-        (message("INSERT", [ROW], es="soon"), "GG308 `es` is no number"),
+        (message("INSERT", [ROW], es="soon"), "GG308 `es` is not a number"),
         (message("INSERT", [ROW], es=10**17), "GG308 the time of the operation is out of range"),
-        (message("INSERT", [ROW], mysqlType={"id": 1}), "GG308 `mysqlType` does not give a text for each column"),
+        (message("INSERT", [ROW], mysqlType={"id": 1}), "GG308 `mysqlType` does not have a string for each column"),
         (
             message("INSERT", {"id": "1"}),
             "GG308 the record has a member of the wrong type: expected `array | null`, got `object` at `$.data`",
         ),
         (
             message("INSERT", [{"id": "€"}], mysqlType={"id": "blob"}),
-            "GG314 a value is not as its column is described",
+            "GG314 a value does not match the description of its column",
         ),
     ],
 )
@@ -295,13 +295,13 @@ def test_of_ticdc_the_commit_is_a_token_and_watermarks_are_counted() -> None:
     [
         (
             {"claimCheckLocation": "s3://KEY:SECRET@claims/1.json"},
-            "GG305 the row is not in the message: `_tidb.claimCheckLocation` says where it is",
-            "read the file that `claimCheckLocation` names in its place; or have TiCDC write whole rows: ",
+            "GG305 the row is not in the message, but in the file that `_tidb.claimCheckLocation` names",
+            "read the file that `claimCheckLocation` names instead; or configure TiCDC to write whole rows: ",
         ),
         (
             {"onlyHandleKey": True},
-            "GG305 the message has the columns of the key alone, not the row: `_tidb.onlyHandleKey`",
-            "have TiCDC write whole rows: ",
+            "GG305 the message has only the key columns, not the row: `_tidb.onlyHandleKey`",
+            "configure TiCDC to write whole rows: ",
         ),
     ],
 )
@@ -334,13 +334,13 @@ def test_a_key_that_no_column_has_is_told_with_its_operations(types: Any) -> Non
     for size in (None, len(data) // 2):
         found = read("canal_json", data, size=size)
         assert found.operations[0][0].primary_keys == ("id",)
-        assert found.remarks == {Remark("GG211", "shop.t", "whose key has `code`, which no column is named"): 4}
+        assert found.remarks == {Remark("GG211", "shop.t", "whose key has `code`, but no column has this name"): 4}
 
 
 def test_two_columns_that_differ_in_case_alone_are_no_key_of_a_third_name() -> None:
     found = read("canal_json", lines(message("INSERT", [{"a": "1", "A": "2"}], pkNames=["Ä", "a"], mysqlType=None)))
     assert found.operations[0][0].primary_keys == ("a",)
-    assert [remark.detail for remark in found.remarks] == ["whose key has `Ä`, which no column is named"]
+    assert [remark.detail for remark in found.remarks] == ["whose key has `Ä`, but no column has this name"]
 
 
 def test_a_message_without_a_number_is_written_without_one() -> None:

@@ -134,7 +134,7 @@ def test_a_value_that_is_not_of_its_type_is_a_reject(column: Any, value: Any) ->
         "cdl_json",
         lines(message("INSERT", {"x": None}, None, (column,)), message("INSERT", {"x": value}, None, (column,))),
     )
-    assert found.reasons == ["GG314 a value is not as its column is described"]
+    assert found.reasons == ["GG314 a value does not match the description of its column"]
     assert len(found.plain) == 1
 
 
@@ -188,8 +188,8 @@ def test_what_is_no_change_by_its_type_is_counted() -> None:
         (message("DELETE", {"id": 1}, {"id": 1}), "GG307 a delete has an after image"),
         (message("INSERT", {"y": 1}, None), "GG204 an image has a column that the definition of the table lacks"),
         (message("INSERT", [1], None), "GG308 an image is an array and not an object"),
-        ({**GOOD[0], "schema": 1}, "GG308 `schema` is no schema of Kafka Connect"),
-        ({**message("INSERT", {"id": 1}, None, unique=1), "schema": None}, "GG308 `unique` is no object"),
+        ({**GOOD[0], "schema": 1}, "GG308 `schema` is not a Kafka Connect schema"),
+        ({**message("INSERT", {"id": 1}, None, unique=1), "schema": None}, "GG308 `unique` is not an object"),
         (message("INSERT", {"id": 1}, None, TIMESTAMP=10**17), "GG308 the time of the operation is out of range"),
     ],
 )
@@ -284,7 +284,7 @@ def test_what_is_lost_is_counted() -> None:
         ("id", missing): 1,
         ("d", missing): 1,
         ("b", missing): 1,
-        ("t", "with a finer time than CDL has, which was cut off"): 1,
+        ("t", "with a finer time than CDL supports, which was cut off"): 1,
     }
 
 

@@ -284,7 +284,7 @@ def test_what_is_broken_is_one_reject_up_to_the_end(tmp_path: Path) -> None:
     for middle, code, words in (
         (b"\0\0\0\1\0" + b"\2", "GG318", "has no schema 256"),
         (b"\1", "GG319", "the first byte is 0x01"),
-        (b"\0\0\0\0\7\xff\xff\xff", "GG319", "no message of schema 7"),
+        (b"\0\0\0\0\7\xff\xff\xff", "GG319", "not a message of schema 7"),
         (b"\0\0\0\0\x08\2", "GG313", "a union of several types"),
     ):
         found = read(NAME, good + middle + rest, source)

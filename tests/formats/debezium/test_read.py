@@ -173,7 +173,7 @@ def test_times_are_those_of_the_database() -> None:
     assert at(ts_ms=-1) == "1969-12-31 23:59:59.999000"
     assert at() is None
     assert at(ts_ms=1520085154000000) == "GG308 the time of the operation is out of range"
-    assert at(ts_ms="soon") == "GG308 the time in `source` is no number"
+    assert at(ts_ms="soon") == "GG308 the time in `source` is not a number"
     twice = lines(event("c", None, ROW)).replace(
         b'"ts_us": 1600161894123456', b'"ts_us": 5, "ts_us": 1600161894123456000'
     )
@@ -252,9 +252,9 @@ def test_before_images_may_have_keys_alone() -> None:
         assert keyed.plain[0].before == {"id": "1"}
         assert keyed.plain[1].after == {"id": "2", "name": "", "price": "0.00"}
     refused = read(NAME, data, told(NAME, beforeImage="keys"))
-    message = "the table `public.t` has no primary key, and before images have key columns alone"
+    message = "the table `public.t` has no primary key, but before images have only key columns"
     assert refused.reasons == [f"GG205 {message}"] * 2
-    assert refused.rejects[0].diagnostic.help == "give its key by `primaryKeys` or `--definitions`"
+    assert refused.rejects[0].diagnostic.help == "define its key with `primaryKeys` or `--definitions`"
 
 
 def test_a_new_schema_is_a_metadata_change_at_its_place_wherever_the_file_is_cut() -> None:
@@ -376,7 +376,7 @@ def test_flattened_rows_with_a_schema_and_another_prefix() -> None:
 
 def test_flattened_rows_that_tell_too_little() -> None:
     data = lines(ROW, {**ROW, "__deleted": "true"}, {**ROW, "__deleted": "false"})
-    reason = "GG305 the record is no change, and no other record that Debezium makes"
+    reason = "GG305 the record is neither a change nor another known record of Debezium"
     nameless = "GG305 the record does not name its table"
     assert read(NAME, data).reasons == [reason, nameless, nameless]
     found = read(NAME, data, told(NAME, table="S.T"))
@@ -394,7 +394,7 @@ def test_flattened_rows_that_tell_too_little() -> None:
     ("record", "reason"),
     [
         (event("x", None, ROW), 'GG304 `op` cannot be "x"'),
-        (event("c" * 50, None, ROW), "GG304 `op` cannot be that"),
+        (event("c" * 50, None, ROW), "GG304 `op` cannot be a long value"),
         ({**event("c", None, ROW), "op": 7}, "GG304 `op` cannot be 7"),
         (event("c", ROW, ROW), "GG307 an insert has a before image"),
         (event("d"), "GG307 a delete has no before image"),
@@ -404,17 +404,20 @@ def test_flattened_rows_that_tell_too_little() -> None:
         (event("c", None, ROW, source={**SOURCE, "table": " "}), "GG306 the table name `public. ` has an empty part"),
         (
             event("c", None, ROW, source={**SOURCE, "table": 1}),
-            "GG308 `source` is not as it should be: expected `str | null`, got `int`",
+            "GG308 `source` is invalid: expected `str | null`, got `int`",
         ),
-        (event("c", None, ROW, source=[]), "GG308 `source` is not as it should be: expected `object`, got `array`"),
-        (event("c", None, ROW, transaction="x"), "GG308 `transaction` is no object"),
-        ({"schema": {}, "payload": "text"}, "GG308 `payload` is no object"),
-        ({"schema": {"type": 5}, "payload": event("c", None, ROW)}, "GG308 `schema` is no schema of Connect"),
+        (event("c", None, ROW, source=[]), "GG308 `source` is invalid: expected `object`, got `array`"),
+        (event("c", None, ROW, transaction="x"), "GG308 `transaction` is not an object"),
+        ({"schema": {}, "payload": "text"}, "GG308 `payload` is not an object"),
+        ({"schema": {"type": 5}, "payload": event("c", None, ROW)}, "GG308 `schema` is not a Kafka Connect schema"),
         ({"schema": {}, "payload": {}}, "GG305 the record is empty"),
-        ({"databaseName": "d", "tableChanges": [{"type": 1}]}, "GG308 `tableChanges` are not as Debezium makes them"),
+        (
+            {"databaseName": "d", "tableChanges": [{"type": 1}]},
+            "GG308 `tableChanges` does not have the structure of Debezium",
+        ),
         (
             {"tableChanges": [{"type": "CREATE", "id": "t", "table": {"columns": [{"name": "a"}]}}]},
-            "GG308 `tableChanges` has an `id` that is no name of a table",
+            "GG308 `tableChanges` has an `id` that is not a table name",
         ),
         ([], "GG301 the record is an array and not a JSON object"),
     ],

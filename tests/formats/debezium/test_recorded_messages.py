@@ -345,17 +345,17 @@ def test_what_options_and_definitions_do_not_tell_is_a_reject_that_names_them() 
         return {reject.diagnostic.span.field: reject.diagnostic.help for reject in found.rejects}
 
     assert helps(timePrecision="adaptive") == {
-        "big": "if it is a decimal in Base64, say `decimalFormat=base64` with `--input-option`"
+        "big": "if the value is a decimal in Base64, set `decimalFormat=base64` with `--input-option`"
     }
     assert helps(decimalFormat="base64") == {
-        "clock": "say by `timePrecision` with `--input-option` of what unit the number is"
+        "clock": "set the unit of the number: `timePrecision` with `--input-option`"
     }
     scaleless = {"shop.orders": TableDef("shop.orders", tuple(
         replace(c, type=SqlType(c.type.kind)) for c in ORDERS.columns
     ))}  # fmt: skip
     found = read(NAME, first, told(NAME, decimalFormat="base64", timePrecision="microseconds"), trusted=scaleless)
     assert [reject.diagnostic.help for reject in found.rejects] == [
-        "give the scale of the column by `--definitions`: a decimal in Base64 does not have it"
+        "define the scale of the column with `--definitions`: a decimal in Base64 does not contain it"
     ]
     untyped = read(NAME, data)
     assert untyped.reasons == []

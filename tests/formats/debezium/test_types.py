@@ -43,7 +43,7 @@ def encoded(number: int) -> str:
     return base64.b64encode(number.to_bytes((number.bit_length() + 8) // 8, "big", signed=True)).decode()
 
 
-WRONG = "GG314 a value is not as its column is described"
+WRONG = "GG314 a value does not match the description of its column"
 TIME = "io.debezium.time."
 CASES: list[tuple[str, str | None, dict[str, str], str, list[tuple[Any, str | None]]]] = [
     ("int8", None, {}, "integer", [(-128, "-128"), (None, None)]),
@@ -456,18 +456,18 @@ def test_options_tell_what_schemas_would(options: dict[str, str], shown: dict[st
 @pytest.mark.parametrize(
     ("options", "row", "help"),
     [
-        ({}, {"d": "AIk="}, "if it is a decimal in Base64, say `decimalFormat=base64` with `--input-option`"),
-        ({}, {"day": 1}, "say by `timePrecision` with `--input-option` of what unit the number is"),
-        ({"decimalFormat": "base64"}, {"d": "1.5"}, "by `decimalFormat=base64` it should be Base64"),
+        ({}, {"d": "AIk="}, "if the value is a decimal in Base64, set `decimalFormat=base64` with `--input-option`"),
+        ({}, {"day": 1}, "set the unit of the number: `timePrecision` with `--input-option`"),
+        ({"decimalFormat": "base64"}, {"d": "1.5"}, "with `decimalFormat=base64`, the value must be Base64"),
         (
             {"decimalFormat": "base64"},
             {"n": "AIk="},
-            "give the scale of the column by `--definitions`: a decimal in Base64 does not have it",
+            "define the scale of the column with `--definitions`: a decimal in Base64 does not contain it",
         ),
         (
             {"timePrecision": "adaptive"},
             {"s": 1},
-            "give the scale of the column by `--definitions`, or the unit by `timePrecision`",
+            "define the scale of the column with `--definitions`, or set the unit with `timePrecision`",
         ),
         ({}, {"b": "yes"}, None),
     ],

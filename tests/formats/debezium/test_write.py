@@ -218,14 +218,19 @@ def test_values_by_the_types_of_columns(
 @pytest.mark.parametrize(
     ("type", "text", "options", "help"),
     [
-        (SqlType(Kind.INTEGER), "1.5", {"schemasEnable": "true"}, "give the column its right type by `--definitions`"),
+        (
+            SqlType(Kind.INTEGER),
+            "1.5",
+            {"schemasEnable": "true"},
+            "correct the type of the column with `--definitions`",
+        ),
         (
             SqlType(Kind.INTEGER),
             str(1 << 63),
             {"schemasEnable": "true"},
-            "give the column its right type by `--definitions`",
+            "correct the type of the column with `--definitions`",
         ),
-        (SqlType(Kind.BOOLEAN), "yes", {}, "give the column its right type by `--definitions`"),
+        (SqlType(Kind.BOOLEAN), "yes", {}, "correct the type of the column with `--definitions`"),
         (SqlType(Kind.DECIMAL, scale=2), "1.375", {"decimalHandlingMode": "precise"}, "decimalHandlingMode=string"),
         (SqlType(Kind.NUMBER), "NaN", {"decimalHandlingMode": "precise"}, "decimalHandlingMode=string"),
         (SqlType(Kind.DATE), "2024-02-11:15:58:00", {"timePrecisionMode": "connect"}, "timePrecisionMode=text"),

@@ -139,7 +139,7 @@ def test_another_definition_holds_from_its_place_on() -> None:
     ("record", "reason"),
     [
         ({"data": ROW}, "GG305 the record has no `metadata`"),
-        ({"data": ROW, "metadata": 7}, "GG308 `metadata` is no object"),
+        ({"data": ROW, "metadata": 7}, "GG308 `metadata` is not an object"),
         ({"data": ROW, "metadata": {"operation": "insert"}}, "GG305 `metadata` has no `record-type`"),
         ({"data": ROW, "metadata": {"record-type": "data"}}, "GG305 `metadata` has no `operation`"),
         (row("insert", ROW, record_type="other"), "GG308 `record-type` cannot be `other`"),
@@ -147,9 +147,12 @@ def test_another_definition_holds_from_its_place_on() -> None:
         (row("insert", ROW, table_name=""), "GG305 `metadata` has no `table-name`"),
         (row("insert", None), "GG305 the record has no `data`"),
         (row("insert", [1]), "GG308 an image is an array and not an object"),
-        (row("update", ["BI_"]), "GG308 `data` is no object"),
-        (row("insert", ROW, commit_timestamp="soon"), "GG308 `commit-timestamp` is no time such as"),
-        (control("create-table", {"columns": {"a": {}}}), "GG308 `control` does not describe a table as DMS does"),
+        (row("update", ["BI_"]), "GG308 `data` is not an object"),
+        (row("insert", ROW, commit_timestamp="soon"), "GG308 `commit-timestamp` is not a time such as"),
+        (
+            control("create-table", {"columns": {"a": {}}}),
+            "GG308 `control` does not describe a table in the format of DMS",
+        ),
         ({"data": ROW, "metadata": metadata("truncate-table", "control", table_name=None)}, "GG305 `metadata` has no"),
     ],
 )

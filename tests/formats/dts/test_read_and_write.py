@@ -287,7 +287,7 @@ def test_a_truncate_is_an_operation_of_its_tables(
     [
         ("truncate table t", None, "MySQL", "the TRUNCATE does not name the database of its table"),
         ("truncate table t", "db", "PostgreSQL", "the TRUNCATE does not name the schema of its table"),
-        ("truncate table !", "db", "MySQL", "the TRUNCATE does not name its table as a statement of SQL does"),
+        ("truncate table !", "db", "MySQL", "the TRUNCATE does not name its table in SQL syntax"),
     ],
 )
 def test_a_truncate_of_no_certain_table_is_a_reject(statement: str, name: Any, source: str, reason: str) -> None:
@@ -346,13 +346,13 @@ def test_texts_have_a_charset(charset: str, data: bytes, expected: str) -> None:
 @pytest.mark.parametrize(
     ("charset", "data", "reason"),
     [
-        ("utf8mb4", b"\xff", "the bytes are no text in the charset `utf8mb4`"),
-        ("gbk", b"\x81", "the bytes are no text in the charset `gbk`"),
-        ("ascii", b"\xe4", "the bytes are no text in the charset `ascii`"),
-        ("klingon", b"a", "the charset `klingon` is not known"),
-        ("armscii8", b"a", "the charset `armscii8` is not known"),
-        ("", b"a", "the charset `` is not known"),
-        ("x" * 50, b"a", "the charset `of the value` is not known"),
+        ("utf8mb4", b"\xff", "the bytes are not valid text in the charset `utf8mb4`"),
+        ("gbk", b"\x81", "the bytes are not valid text in the charset `gbk`"),
+        ("ascii", b"\xe4", "the bytes are not valid text in the charset `ascii`"),
+        ("klingon", b"a", "the charset `klingon` is unknown"),
+        ("armscii8", b"a", "the charset `armscii8` is unknown"),
+        ("", b"a", "the charset `` is unknown"),
+        ("x" * 50, b"a", "the charset `...` is unknown"),
     ],
 )
 def test_bytes_that_are_no_text_of_their_charset_are_a_reject_that_names_the_column(
@@ -417,15 +417,15 @@ def test_times(item: Any, number: int, source: str, expected: str) -> None:
     [
         (time(2020, 13, 1, None, None, None, None), "a part of the time is out of range"),
         (time(2020, 1, 1, 1, 61, 1, None), "a part of the time is out of range"),
-        (time(2020, 1, 1, 1, None, 1, None), "the time has some of its parts only"),
-        (time(None, None, None, None, None, None, None), "the time has some of its parts only"),
+        (time(2020, 1, 1, 1, None, 1, None), "the time has only some of its parts"),
+        (time(None, None, None, None, None, None, None), "the time has only some of its parts"),
         (time(2020, 1, 1, 1, 1, 1, 1234567), "`millis` has more than 6 digits"),
         (value("Timestamp", timestamp=1 << 60, millis=0), "the time is out of range"),
         (
             value("TimestampWithTimeZone", value=moment(2020, 1, 2, 3, 4, 5, 6), timezone=""),
-            "the time has no name of its zone",
+            "the time has no valid name of a time zone",
         ),
-        (value("BinaryObject", type="blob", value=b"x"), "the value is bytes, and its column holds none"),
+        (value("BinaryObject", type="blob", value=b"x"), "the value is binary, but its column is not binary"),
     ],
 )
 def test_what_is_no_time_is_a_reject(item: Any, reason: str) -> None:
@@ -589,10 +589,10 @@ def test_the_discovery_finds_what_the_reader_needs() -> None:
     [
         (record("INSERT", None, ROW, objectName=None), "GG305 the record has no `objectName`"),
         (record("INSERT", None, ROW, objectName="a.b.c.d"), "GG306 the table name `a.b.c.d` has more than three parts"),
-        (record("INSERT", None, ROW, None), "GG305 the record has no list of `fields`"),
-        (record("INSERT", None, ROW, "x"), "GG305 the record has no list of `fields`"),
+        (record("INSERT", None, ROW, None), "GG305 the record has no list `fields`"),
+        (record("INSERT", None, ROW, "x"), "GG305 the record has no list `fields`"),
         (record("INSERT", None, ROW[:2]), "GG308 `fields` has 3 columns and `afterImages` has 2 values"),
-        (record("UPDATE", "x", ROW), "GG308 `beforeImages` of a change is a text"),
+        (record("UPDATE", "x", ROW), "GG308 `beforeImages` of a change is a string, not a list"),
         (record("INSERT", ROW, ROW), "GG307 an insert has a before image"),
         (record("DELETE", None, None), "GG307 a delete has no before image"),
         (
@@ -601,7 +601,7 @@ def test_the_discovery_finds_what_the_reader_needs() -> None:
         ),
         (
             record("INSERT", None, ROW, tags={"pk_uk_info": "id"}),
-            "GG308 the tag `pk_uk_info` is not an object of lists of columns",
+            "GG308 the tag `pk_uk_info` is not an object with lists of columns",
         ),
         (record("INSERT", None, ROW, sourceTimestamp=1 << 50), "GG308 the time of the operation is out of range"),
     ],
@@ -615,10 +615,10 @@ def test_what_is_no_change_is_a_reject_with_its_reason(item: Any, reason: str) -
 def test_a_datum_must_be_used_up() -> None:
     good = datum(record("INSERT", None, ROW))
     for bad, reason in (
-        (good + b"\0", "GG313 bytes follow the record"),
-        (good[:-3], "GG313 the bytes are no record"),
-        (b"", "GG313 the bytes are no record"),
-        (b"\x80" * 20, "GG313 the bytes are no record"),
+        (good + b"\0", "GG313 extra bytes follow the record"),
+        (good[:-3], "GG313 the bytes are not a DTS record"),
+        (b"", "GG313 the bytes are not a DTS record"),
+        (b"\x80" * 20, "GG313 the bytes are not a DTS record"),
     ):
         found = read("dts_avro", prefixed(good, bad, good))
         assert found.reasons == [reason]
@@ -652,7 +652,7 @@ def test_a_damaged_block_does_not_hide_the_others() -> None:
     data[places[1]] ^= 0xFF
     found = read("dts_avro", bytes(data))
     assert len(found.plain) == 2
-    assert found.reasons == ["GG313 a block is cut off, or does not end with the marker of the file"]
+    assert found.reasons == ["GG313 a block is truncated, or does not end with the sync marker"]
     assert found.rejects[0].diagnostic.span.offset == places[0] + len(sync)
 
 
@@ -661,7 +661,7 @@ def test_a_container_of_other_records_is_a_reject() -> None:
     schema = {"type": "record", "name": "Record", "fields": [{"name": "x", "type": "string"}]}
     fastavro.writer(out, fastavro.parse_schema(schema), [{"x": "y"}])
     found = read("dts_avro", out.getvalue())
-    assert found.reasons == ["GG313 the schema of the file is not the one of DTS's records"]
+    assert found.reasons == ["GG313 the schema of the file is not the schema of DTS records"]
     assert FORMATS["dts_avro"].read_support.reader.sniff(out.getvalue()) is None
 
 
@@ -669,7 +669,7 @@ def test_lines_of_base64() -> None:
     line = base64.b64encode(datum(record("INSERT", None, ROW)))
     found = read("dts_avro", line + b"\r\n\n!!\n" + line)
     assert found.plain == [operation("I", None, SHOWN)] * 2
-    assert found.reasons == ["GG313 the line is no Base64"]
+    assert found.reasons == ["GG313 the line is not Base64"]
 
 
 def test_a_file_that_ends_too_early() -> None:
@@ -692,9 +692,9 @@ def test_formats_are_recognised_by_the_first_record() -> None:
     item = record("INSERT", None, ROW)
     lines = base64.b64encode(datum(item)) + b"\n"
     for data, reason in (
-        (file(item), "it starts with the length of a record of DTS, and the record"),
-        (container(item), "it starts as an Avro object container of DTS's records"),
-        (lines, "its first line is a record of DTS in Base64"),
+        (file(item), "it starts with the length of a DTS record, and the record"),
+        (container(item), "it starts like an Avro object container of DTS records"),
+        (lines, "its first line is a DTS record in Base64"),
     ):
         assert any(mark in data for mark in format.marks)
         assert format.read_support.reader.sniff(data) == reason
@@ -839,7 +839,7 @@ def test_a_finer_time_is_cut_off_and_counted() -> None:
     formatter = formatter_of(changes)
     formatter.format(make_batch(changes))
     assert {(note.field, note.detail): count for note, count in formatter.notes.items()} == {
-        ("x", "with a finer time than DTS has, which was cut off"): 1
+        ("x", "with a finer time than DTS supports, which was cut off"): 1
     }
 
 

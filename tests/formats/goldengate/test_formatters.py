@@ -221,9 +221,9 @@ def test_a_text_that_is_no_number_is_told_with_its_row_table_column_and_position
     def expected(column: str, kind: str, pos: str) -> Diagnostic:
         return Diagnostic(
             "GG401",
-            f"the column is {kind} by its definition, but the value is not a number",
+            f"the column is defined as {kind}, but the value is not a number",
             Span(table="GG.ORDERS", field=column, position=pos),
-            "give the column its right type by `--definitions`, or set `treatAllColumnsAsStrings`",
+            "correct the type of the column with `--definitions`, or set `treatAllColumnsAsStrings`",
         )
 
     assert row_errors(lambda: formatter.format(batch)) == [

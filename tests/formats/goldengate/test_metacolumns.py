@@ -79,7 +79,7 @@ def test_a_template_is_read(text: str, columns: list[tuple[str, str, str | None]
         ("${optype[]}", "with an empty name"),
         ("${optype},${OPTYPE}", "has the field `optype` twice"),
         ("${optype[a]},${position[a]}", "has the field `a` twice"),
-        ("${metadatachanged}", "which ggfmt does not write: it is not known"),
+        ("${metadatachanged}", "which ggfmt does not write: the value that GoldenGate writes"),
     ],
 )
 def test_what_is_no_template_is_refused(text: str, problem: str) -> None:
@@ -452,7 +452,7 @@ def test_messages_that_name_no_table_are_of_the_one_that_is_defined(name: str, t
         "2013-06-02 22:14:36.000001",
         {"TKN": "abc"},
     )
-    with pytest.raises(GgfmtError, match="messages do not name their table, and 0 are defined"):
+    with pytest.raises(GgfmtError, match="messages do not name their table, and 0 tables are defined"):
         run_ggfmt([source], tmp_path / "none", *settings, source=told(config), input_format=name)
 
 

@@ -155,7 +155,7 @@ def test_a_token_of_the_record_stays_what_it_is() -> None:
 GOOD = in_kcat(0, None, change("c", after={"id": 1}))
 BAD = [
     (lines({"schema": {}, "payload": None}).strip(), "GG320", "missing required field `topic`"),
-    (change("c", after={"id": 1}).encode(), "GG320", "is no message"),
+    (change("c", after={"id": 1}).encode(), "GG320", "is not a Kafka message"),
     (b'{"topic":"t","partition":0,"offs', "GG301", "not JSON"),
     (in_kcat(1, None, '{"op":'), "GG301", "not JSON"),
     (in_kcat(1, None, change("c", after={"id": 1}) * 2), "GG301", "not JSON"),
@@ -163,8 +163,12 @@ BAD = [
     (GOOD.replace(b'"id', b'"\xff'), "GG321", "not UTF-8"),
     (GOOD.replace(b'"payload":"', b'"payload":"\\ud800'), "GG301", "surrogate"),
     (json.dumps(kcat(1, None, None, payload_error="Invalid CRC")).encode(), "GG321", "payload_error"),
-    (json.dumps(kcat(1, None, None, payload={"op": "c"}, value_schema_id=1)).encode(), "GG321", "made it of Avro"),
-    (b"null", "GG320", "is no message"),
+    (
+        json.dumps(kcat(1, None, None, payload={"op": "c"}, value_schema_id=1)).encode(),
+        "GG321",
+        "converted it from Avro",
+    ),
+    (b"null", "GG320", "is not a Kafka message"),
 ]
 
 
@@ -424,6 +428,6 @@ def test_messages_of_another_format_than_json_are_named(value: str, tmp_path: Pa
     path = tmp_path / "dump.jsonl"
     path.write_bytes(in_kcat(0, None, value) + b"\n")
     with pytest.raises(
-        GgfmtError, match="is one of messages as `kcat -J` writes them, and what is in it fits no format"
+        GgfmtError, match="is one of messages as `kcat -J` writes them, and its content fits no JSON format"
     ):
         run_ggfmt([path], tmp_path / "out", *JSON_LINES)

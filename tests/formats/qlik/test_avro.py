@@ -187,27 +187,31 @@ def test_values_that_no_column_has(kind: Any, value: Any) -> None:
 
 
 def broken(schema: str, message: bytes = b"") -> tuple[bytes, str]:
-    return envelope("DT", message, None, schema), "GG313 the schema of the message is no Avro schema of such messages"
+    reason = "GG313 the schema of the message is not an Avro schema of Qlik messages"
+    return envelope("DT", message, None, schema), reason
 
 
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        (b"\0\0\0\0\x07abc", "GG313 the message has no envelope: a zero and a number name a schema of a registry"),
+        (b"\0\0\0\0\x07abc", "GG313 the message has no envelope, but a zero byte and a schema id of a registry"),
         (b'{"data":{}}', "GG313 the message does not start with `atMSG`"),
-        (b"atMSG" + b"\xff" * 12, "GG313 a number has no end"),
+        (b"atMSG" + b"\xff" * 12, "GG313 a number has too many bytes"),
         (b"atMSG\x04DT\x04", "GG313 the headers are neither null nor a map"),
-        (b"atMSG\x04DT\x00\x04", "GG313 a member is neither null nor a text"),
+        (b"atMSG\x04DT\x00\x04", "GG313 a member is neither null nor a string"),
         (b"atMSG\x03", "GG313 a length is out of range"),
-        (b"atMSG\x04\xff\xff", "GG313 a text is not UTF-8"),
-        (b"atMSG\x04DT\x00\x00\x00" + zigzag_varint(1 << 20), "GG313 a length in the message reaches beyond it"),
+        (b"atMSG\x04\xff\xff", "GG313 a string is not UTF-8"),
+        (
+            b"atMSG\x04DT\x00\x00\x00" + zigzag_varint(1 << 20),
+            "GG313 a length in the message exceeds the size of the message",
+        ),
         (envelope("XX", b""), "GG308 `type` cannot be `XX`"),
         (
             envelope("MD", b""),
-            "GG313 a metadata message has no `messageSchema`, without which it cannot be decoded",
+            "GG313 a metadata message has no `messageSchema`, so ggfmt cannot decode it",
         ),
-        (envelope("DT", b"\x02"), "GG313 the message does not fit its schema"),
-        (envelope("DT", change("INSERT", ROW) * 2), "GG313 the message does not fit its schema"),
+        (envelope("DT", b"\x02"), "GG313 the message does not match its schema"),
+        (envelope("DT", change("INSERT", ROW) * 2), "GG313 the message does not match its schema"),
         (
             envelope("DT", b"", "other"),
             "GG205 no metadata message has the schema id `other`",

@@ -207,7 +207,7 @@ def test_a_long_list_is_cut_and_says_so(out: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(page_module, "MAX_ROWS", 2)
     shown = parsed(page(read_run(str(out))))
     assert len(rows(shown, "All tables")) == 2
-    assert "1 more are not on this page" in text_of(section(shown, "Operations by table"))
+    assert "1 more rows are not on this page" in text_of(section(shown, "Operations by table"))
 
 
 def test_of_many_tables_some_are_drawn_and_all_are_listed(tmp_path: Path) -> None:
@@ -283,6 +283,6 @@ def test_the_zone_of_times_is_that_of_the_input_format(tmp_path: Path) -> None:
     run_ggfmt([source], tmp_path / "local", *JSON_LINES)
     run_ggfmt([source], tmp_path / "debezium", "gg.handler.h.format=debezium_json")
     run_ggfmt([tmp_path / "debezium" / "h"], tmp_path / "utc", *JSON_LINES)
-    for name, words in (("local", "in its own time zone"), ("utc", "Times are in UTC.")):
+    for name, words in (("local", "in the time zone of the source"), ("utc", "Times are in UTC.")):
         told = text_of(section(parsed(page(read_run(str(tmp_path / name)))), "Operations over time"))
         assert words in told

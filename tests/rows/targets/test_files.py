@@ -296,7 +296,7 @@ def test_what_others_put_into_the_directory_of_a_table(tmp_path: Path) -> None:
     (table / "sub").mkdir()
     add_changes(directory, "3", [change("I", 200, after={"ID": "77", "N": "3"})])
     before = states(directory)
-    with pytest.raises(UsageError, match=r"GG501.*something else than files"):
+    with pytest.raises(UsageError, match=r"GG501.*an entry that is not a file"):
         consolidate(directory, "parquet")
     assert states(directory) == before
     (table / "sub").rmdir()
@@ -328,7 +328,7 @@ def test_a_disk_without_hard_links_gets_copies(
     monkeypatch.setattr(os, "link", deny(errno.EPERM))
     caplog.set_level("INFO", "ggfmt")
     consolidate(directory, "parquet")
-    assert "the disk has no hard links" in caplog.text
+    assert "the file system has no hard links" in caplog.text
     assert states(directory) == states(other)
     assert verify(str(directory / "lake")).findings == []
 
@@ -355,7 +355,7 @@ def test_a_disk_without_symbolic_links_keeps_plain_directories(
     consolidate(other, "parquet")
     monkeypatch.setattr(os, "symlink", deny(errno.EPERM))
     consolidate(directory, "parquet")
-    assert caplog.text.count("the disk has no symbolic links") == 1
+    assert caplog.text.count("the file system has no symbolic links") == 1
     assert states(directory) == states(other)
     assert not (directory / "lake" / "GG.A").is_symlink()
     assert versions(directory) == []
@@ -497,7 +497,7 @@ def test_a_journal_of_an_earlier_ggfmt_is_replayed(tmp_path: Path) -> None:
 def test_a_journal_cannot_lead_a_link_elsewhere(switch: list[Any]) -> None:
     sound: dict[str, Any] = {"run": "r", "places": [], "others": 0, "outputs": [0], "moves": [], "deletes": []}
     assert Journal.of({**sound, "switches": [[0, "GG.A", "_ggfmt/versions/GG.A/r"], [0, "GG.B", ""]]}).switches
-    with pytest.raises(ValueError, match="leaves its place"):
+    with pytest.raises(ValueError, match="is outside its directory"):
         Journal.of({**sound, "switches": [switch]})
 
 

@@ -112,7 +112,7 @@ def test_a_foreign_commit_is_noticed(tmp_path: Path, to: str) -> None:
         [change("U", 4, after={"ID": "1", "N": "c"}), change("I", 5, "GG.B", after={"ID": "5", "N": "y"})],
     )
     before = snapshot(tmp_path / "lake")
-    with pytest.raises(UsageError, match=r"GG553.*was written to by another program"):
+    with pytest.raises(UsageError, match=r"GG553.*was changed by another program"):
         consolidate(tmp_path, to)
     assert snapshot(tmp_path / "lake") == before
     manifest = consolidate(tmp_path, to, on_foreign_commit="accept")
@@ -126,7 +126,7 @@ def test_a_foreign_commit_is_noticed(tmp_path: Path, to: str) -> None:
 def test_tables_that_are_there_are_refused_or_replaced(tmp_path: Path, to: str) -> None:
     add_changes(tmp_path, "1", ROWS)
     consolidate(tmp_path, to, checkpoint=None)
-    with pytest.raises(UsageError, match=r"GG501.*the output has tables already"):
+    with pytest.raises(UsageError, match=r"GG501.*the output already has tables"):
         consolidate(tmp_path, to, checkpoint=None)
     add_changes(tmp_path, "1", [change("I", 1, after={"ID": "5", "M": "1"})])
     manifest = consolidate(tmp_path, to, checkpoint=None, mode="overwrite", types={"*.M": "bigint"})
@@ -147,7 +147,7 @@ def test_a_history_has_all_versions_and_net_changes_grow(tmp_path: Path, to: str
         ("1", "c", True),
         ("2", "b", True),
     ]
-    with pytest.raises(UsageError, match=r"GG551.*not for a history"):
+    with pytest.raises(UsageError, match=r"GG551.*not a history"):
         consolidate(tmp_path, to, history=True)
     other = tmp_path / "changes of it"
     other.mkdir()
@@ -317,7 +317,10 @@ def test_partitions(tmp_path: Path, to: str) -> None:
         assert frame.filter(polars.col("N") == "south").collect()["ID"].to_list() == ["7"]
         assert frame.filter(polars.col("N").is_null()).collect().height == 9
     add_changes(tmp_path, "3", [change("U", 41, before={"ID": "7"}, after={"ID": "7", "N": "", "DAY": days[0]})])
-    for other, what in ((given, "between 1 and 200"), ({**given, "partition_by": "N"}, "are divided by `N`, `DAY`")):
+    for other, what in (
+        (given, "NULL or have 1 to 200"),
+        ({**given, "partition_by": "N"}, "is partitioned by `N`, `DAY`"),
+    ):
         with pytest.raises(UsageError, match=f"GG554.*{what}"):
             consolidate(tmp_path, to, **other)
     with pytest.raises(UsageError, match=r"GG551.*plain files have no partitions"):

@@ -185,7 +185,7 @@ def test_a_stream_has_no_event_handlers(source: Path) -> None:
 
 def test_two_files_of_one_name_are_refused(source: Path) -> None:
     path = "gg.eventhandler.store.pathMappingTemplate=dirout/${tableName}"
-    with pytest.raises(Abend, match=r"GG514.*the File Writer and the event handler `store` would write one file"):
+    with pytest.raises(Abend, match=r"GG514.*the File Writer and the event handler `store` would write the same file"):
         run(source, (*FILE_WRITER, *STORE[:-1], path))
     assert not (source.parent / "out" / "fw").exists()
 
@@ -254,7 +254,7 @@ def test_a_converted_file_has_every_operation(source: Path, monkeypatch: pytest.
         object.__setattr__(self, "operations", self.operations + 1)
 
     monkeypatch.setattr(StagedFile, "__init__", more)
-    with pytest.raises(Abend, match=r"GG507.*a converted file has [14] operations, and"):
+    with pytest.raises(Abend, match=r"GG507.*a converted file has [14] operations, but"):
         ggfmt.convert(source, to="parquet", output=source.parent / "out", master="none")
     assert not (source.parent / "out" / "parquet").exists()
 

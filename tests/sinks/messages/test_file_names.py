@@ -52,7 +52,7 @@ def test_a_keyword_stands_for(template: str, shown: str) -> None:
         ("${opType}", "one operation"),
         ("${tabelName}", "no keyword"),
         ("${tableName", "not closed"),
-        ("${staticMap[a]}", "no table with a value"),
+        ("${staticMap[a]}", "not `TABLE=VALUE`"),
         ("${currentTimestamp[YYYY]}", "year of a week"),
         ("${substring[x][a]}", "whole numbers"),
         ("a/b", "`/`"),
@@ -179,7 +179,7 @@ def test_a_directory_that_would_be_a_file_of_another_table_is_refused_before_the
         f"pathMappingTemplate=${{staticMap[GG.A=a,GG.B=a/A_00000.csv{below}]}}",
         "fileNameMappingTemplate=${tableName}.csv",
     )
-    with pytest.raises(Abend, match=r"GG506.*a file and a directory would have one name") as raised:
+    with pytest.raises(Abend, match=r"GG506.*a file and a directory would have the same name") as raised:
         written(tmp_path, *layout)
     assert str(raised.value.diagnostics[0].span.file).endswith("/d/a/A_00000.csv")
     assert not (tmp_path / "out" / "d").exists()

@@ -92,15 +92,15 @@ def test_the_log_tells_totals_rejects_and_what_was_left_out(tmp_path: Path, capl
     assert lines == [
         "  GG.A: 4 insert, 2 update, 2 delete",
         "  GG.B: 3 insert, 2 update, 2 delete",
-        "  no operation: 2 object metadata records",
+        "  not operations: 2 object metadata records",
         "  unknown member `more` left out of 2 operations",
         f"  handler j: 13 messages, {sizes['j']:,} bytes in 2 files",
         "    rejected: 2 [GG301] not JSON",
         "    rejected: 2 [GG401] a value that does not have its column's type",
         f"  handler d: 17 messages, {sizes['d']:,} bytes in 2 files",
-        "    of them 2 more than operations, from primary key updates",
+        "    including 2 extra from primary key updates",
         "    rejected: 2 [GG301] not JSON",
-        "    not as they were: 3 values of 2 columns",
+        "    changed: 3 values of 2 columns",
         "    lost: 6 characters",
         f"  committed to {tmp_path / 'out'}",
     ]

@@ -51,7 +51,7 @@ def test_truncates_are_left_out_and_counted(tmp_path: Path, caplog: pytest.LogCa
 
 def test_truncates_are_rejects_in_any_format(tmp_path: Path) -> None:
     settings = (*HANDLERS, "ggfmt.truncates=reject")
-    with pytest.raises(GgfmtError, match=r"a truncate is a reject by `ggfmt\.truncates`"):
+    with pytest.raises(GgfmtError, match=r"`ggfmt\.truncates` rejects truncates"):
         run_ggfmt([changes(tmp_path)], tmp_path / "stopped", *settings)
     run_ggfmt([changes(tmp_path)], tmp_path / "out", *settings, quarantine=True)
     totals = manifest(tmp_path / "out")["totals"]["handlers"]

@@ -66,18 +66,18 @@ def change(out: Path) -> None:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (lambda out: first_file(out).unlink(), f"GG510 {FIRST} a file of the manifest is missing"),
+    "missing": (lambda out: first_file(out).unlink(), f"GG510 {FIRST} a file in the manifest is missing"),
     "cut": (cut, f"GG510 {FIRST} a file has "),
-    "changed": (change, f"GG510 {FIRST} a file has another content"),
+    "changed": (change, f"GG510 {FIRST} the content of a file differs"),
     "schema": (lambda out: (out / "dirdef" / "GG.T1.schema.json").write_text("{}"), "GG510 dirdef/GG.T1.schema.json"),
     "more": (lambda out: (out / "j" / "GG.T0" / "more").touch(), "GG511 j/GG.T0/more no manifest lists this file"),
     "beside": (lambda out: (out / "more").touch(), "GG511 more no manifest lists this file"),
     "link": (lambda out: (out / "j" / "link").symlink_to("/etc"), "GG511 j/link the output directory holds a symbolic"),
     "staging": (lambda out: (out / "_ggfmt" / "staging" / "r").mkdir(parents=True), "GG511 _ggfmt/staging/r a run is"),
-    "own": (lambda out: (out / "_ggfmt" / "journal.json.1f").touch(), "GG511 _ggfmt/journal.json.1f this is nothing"),
+    "own": (lambda out: (out / "_ggfmt" / "journal.json.1f").touch(), "GG511 _ggfmt/journal.json.1f the file does not"),
     "journal": (lambda out: (out / "_ggfmt" / "journal.json").touch(), "GG511 _ggfmt/journal.json the commit of a run"),
     "pointer": (lambda out: (out / "_ggfmt" / "pointer.json").touch(), "GG511 _ggfmt/pointer.json the commit of a run"),
-    "success": (lambda out: (out / "_SUCCESS").unlink(), "GG510 _SUCCESS the file is missing"),
+    "success": (lambda out: (out / "_SUCCESS").unlink(), "GG510 _SUCCESS the file that marks"),
     "manifest": (lambda out: (out / "_ggfmt" / "manifest.json").write_text("{"), "GG509 _ggfmt/manifest.json "),
 }
 
@@ -99,10 +99,10 @@ def test_counts_are_conserved(tmp_path: Path) -> None:
     whole = record.read_text()
     for text, wrong, said in (
         ('"operations": 10', '"operations": 9', "handler j: its files hold 36 messages of 40 written"),
-        ('"operations": 10', '"operations": 9', "handler j, table GG.T3: 9 messages of 10 operations"),
+        ('"operations": 10', '"operations": 9', "handler j, table GG.T3: 9 messages for 10 operations"),
         ('"messages": 40', '"messages": 41', "handler j: its files hold 40 messages of 41 written"),
-        ('"extra_messages": 0', '"extra_messages": 1', "handler j: 40 records were read, and 39 are accounted for"),
-        ('"operations_read": 40', '"operations_read": 41', "the operations of all tables are 40, and 41 were read"),
+        ('"extra_messages": 0', '"extra_messages": 1', "handler j: 40 records were read, but 39 are accounted for"),
+        ('"operations_read": 40', '"operations_read": 41', "all tables together have 40 operations, but 41 were read"),
     ):
         record.write_text(whole.replace(text, wrong))
         assert said in " ".join(found(out))

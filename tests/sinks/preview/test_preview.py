@@ -397,9 +397,8 @@ def test_an_operation_that_cannot_be_written_is_told_in_its_place(tmp_path: Path
     offset = len(json.dumps(records[0])) + 1
     assert rejects(table) == [
         f"{source}, byte {offset}, table GG.TCUSTORD, column AMOUNT, position 00000000000000000001: error[GG401] "
-        "the column is decimal by its definition, but the value is not a number; give the column its right type "
-        "by `--definitions`, or set "
-        "`treatAllColumnsAsStrings`"
+        "the column is defined as decimal, but the value is not a number; correct the type of the "
+        "column with `--definitions`, or set `treatAllColumnsAsStrings`"
     ]
     assert table.operations == 4
     assert rejects(other) == []
@@ -447,7 +446,7 @@ def test_a_table_is_chosen_in_full_or_by_its_last_part(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         first([good], selection=TableSelection(("TCUSTORDER",)))
     assert str(caught.value) == (
-        "error[GG315] `--table` names `TCUSTORDER`, of which there is no operation; "
+        "error[GG315] `--table` names `TCUSTORDER`, but no table in the data matches; "
         "tables in the data are `GG.TCUSTORD`, `S.A`; did you mean `TCUSTORD`?"
     )
     many = write_lines(tmp_path / "many.json", [operation(number, f"S.T{number}") for number in range(12)])
@@ -463,14 +462,14 @@ def test_a_table_is_chosen_in_full_or_by_its_last_part(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error[GG315] `--table` names `X`, of which there is no operation\n"
+        "error[GG315] `--table` names `X`, but no table in the data matches\n"
         "  help: tables in the data are `S.T0`, `S.T1`, `S.T2`, `S.T3`, `S.T4`, `S.T5`, `S.T6`, `S.T7`, `S.T8`, `S.T9` "
         "and 2 more\n"
         "page: ggfmt docs input\n"
     )
 
 
-LATER = "definitions are as found in the part that was read; a run reads all of the data, and may find others"
+LATER = "the definitions come from the part that was read; a run reads all data, and may find other definitions"
 
 
 @pytest.fixture(scope="module")
@@ -657,7 +656,7 @@ def test_primary_key_updates(name: str, tmp_path: Path) -> None:
         ("insert", True),
         ("insert", False),
     ]
-    assert "Message 2: delete, position 00000000000000000001, of a primary key update\n" in preview_text(found)
+    assert "Message 2: delete, position 00000000000000000001, from a primary key update\n" in preview_text(found)
     assert len(messages(first([source], *lines, definitions=definitions, count=2).handlers[0].tables[0])) == 2
 
 
@@ -713,8 +712,8 @@ def test_a_delimiter_inside_of_a_value_is_warned_of(tmp_path: Path) -> None:
     arguments = as_settings((*PIPES, "ggfmt.compatibility=12.2"))
     done = command(str(source), *arguments, cwd=tmp_path)
     assert done.returncode == 0
-    assert "  warning: a reader finds 9 fields where 8 were written\n" in done.stdout
-    assert "  warning: a reader finds 2 lines where one was written\n" in done.stdout
+    assert "  warning: a reader finds 9 fields, but 8 were written\n" in done.stdout
+    assert "  warning: a reader finds 2 lines, but one was written\n" in done.stdout
     assert "\n  9  (no name)            0\n" in done.stdout
     told = [line.partition(" WARN  ")[2] for line in done.stderr.splitlines()]
     assert told == [
@@ -748,7 +747,7 @@ def test_a_wrapped_message_shows_its_payload(tmp_path: Path) -> None:
     start = shown.index("  {")
     assert shown[start + 1] == '    "table_name": "GG.TCUSTORD",'
     assert shown[start + 2].startswith('    "schema_hash": ')
-    assert shown[start + 3 : start + 6] == ['    "payload": "116 bytes, which are:"', "  }", "  {"]
+    assert shown[start + 3 : start + 6] == ['    "payload": "116 bytes, with this content:"', "  }", "  {"]
     assert '    "before": null,' in shown
     assert shown[-1] == "  line delimiter \\r\\n"
 
@@ -846,7 +845,7 @@ def test_an_output_that_lacks_characters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
-        (["none.json", "-c", "conf/json.properties"], 2, "none.json: error[GG310] there is no such input\n"),
+        (["none.json", "-c", "conf/json.properties"], 2, "none.json: error[GG310] input not found\n"),
         (
             ["samples/TCUSTORD.def", "-c", "conf/json.properties"],
             3,
@@ -875,7 +874,7 @@ def test_a_damaged_input_is_told(tmp_path: Path) -> None:
 
 def test_no_operations_at_all(tmp_path: Path) -> None:
     (tmp_path / "in.json").write_bytes(b"")
-    assert preview_text(first([tmp_path / "in.json"], *JSON_LINES)) == "There are no operations.\n"
+    assert preview_text(first([tmp_path / "in.json"], *JSON_LINES)) == "No operations found.\n"
 
 
 def test_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

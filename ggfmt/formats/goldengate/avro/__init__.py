@@ -4,8 +4,8 @@
   a delete. A missing column is null. It looks like NULL unless `includeIsMissingFields=true`. In a truncate, all
   columns are missing.
 * Operation messages (`avro_op`, `avro_op_ocf`) have both images, and a flag for each column: true if it is missing.
-* The metadata fields come first: those of a template, or the fixed fields of the release. The fixed field for tokens
-  is empty unless `includeTokens=true`.
+* The metadata fields come first: the fields of a template, or the fixed fields of the release. The fixed field for
+  tokens is empty unless `includeTokens=true`.
 * A number is a double. From release 12.3 on, a whole number is a long. Options can write exact decimals or strings
   instead. ggfmt rejects a number that is out of the range of its type.
 * `avro_row` and `avro_op` write messages one after the other, by default with nothing between them. The other two

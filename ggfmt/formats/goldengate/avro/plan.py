@@ -56,12 +56,12 @@ def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, 
         found = tuple(template)
         lacking = next((column.name for column in found if column.name not in fields), None)
         if lacking is not None:
-            return Diagnostic("GG313", f"the schema has no field `{lacking}`, which {lacking_in} has", help=_HELP)
+            return Diagnostic("GG313", f"the schema has no field `{lacking}`, which is in {lacking_in}", help=_HELP)
     refused = next((column.name for column in found if not _is_typed(column, fields[column.name])), None)
     if refused is not None:
-        return Diagnostic("GG313", f"the type of the field `{refused}` is not the one that GoldenGate gives it")
+        return Diagnostic("GG313", f"the field `{refused}` does not have the type that GoldenGate writes")
     if not any(column.keyword == OP_TYPE for column in found):
-        message = "no field of the schema has the operation type, so the schema is not GoldenGate's"
+        message = "the schema has no field for the operation type, so it is not a GoldenGate schema"
         return Diagnostic("GG313", message, help=_HELP)
     return found
 
@@ -73,7 +73,7 @@ def starts_with_texts(schema: Schema) -> bool:
     return all(_is_text(fields[name]) or _is_list(fields[name]) or _is_map(fields[name]) for name in _leading(fields))
 
 
-_HELP = "give the `metaColumnsTemplate` of the handler that wrote it by `--input-config`"
+_HELP = "pass the `metaColumnsTemplate` of the writer's handler with `--input-config`"
 
 
 def is_by_image(schema: Schema) -> bool:
@@ -114,7 +114,7 @@ def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()
         return metadata
     fields = _fields(schema)
     if is_by_image(schema) and not _same_record(non_null_type(fields["before"]), non_null_type(fields.get("after"))):
-        return Diagnostic("GG313", "the schema has `before` and no `after` of the same type")
+        return Diagnostic("GG313", "the schema has `before`, but no `after` of the same type")
     namespace = schema.get("namespace")
     if not isinstance(schema.get("name"), str) or not isinstance(namespace, str | None):
         return Diagnostic("GG313", "the schema does not name its table")

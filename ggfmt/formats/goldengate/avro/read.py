@@ -165,7 +165,7 @@ class AvroReader(BatchingReader[_Table]):
         place = Span(table=plan.table.full_name, position=plan.position(message))
         if plan.kind(message) is None:
             word = plan.op_key(message)
-            word = word if len(word) <= 40 else "that"
+            word = word if len(word) <= 40 else "..."
             return Diagnostic("GG304", f"`{plan.op_field}` cannot be `{word}`", place, legal_values(self._keys))
         if plan.unknown:
             reason = "the schema has a column that the definition of the table lacks"
@@ -211,7 +211,7 @@ class AvroContainerReader(AvroReader):
             return None
         if "connect.name" in header.schema or not starts_with_texts(header.schema):
             return None  # written by Connect's converter, or by another system
-        return "it starts as an Avro object container of " + ("operations" if cls.by_image else "rows")
+        return "it starts like an Avro object container of " + ("operations" if cls.by_image else "rows")
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> reading.Layout:
@@ -350,7 +350,7 @@ def _header(data: bytes) -> containers.Header | Diagnostic:
     except MemoryError:
         raise
     except Exception:  # fastavro raises many kinds of exceptions for invalid schemas
-        return Diagnostic("GG313", "the schema in the header is no Avro schema")
+        return Diagnostic("GG313", "the schema in the header is not an Avro schema")
     return header
 
 
@@ -386,7 +386,9 @@ class AvroStreamReader(AvroReader):
     def layout(head: bytes, whole: bool, source: WriterSettings) -> reading.Layout:
         if Roles.of(source.options.metadata(source.context)).op is None:
             message = "Avro messages without operation types cannot be read"
-            help = "write them with `${optype}` in their template, and say so by `--input-config`"
+            help = (
+                "write them with `${optype}` in `metaColumnsTemplate`, and pass the same settings with `--input-config`"
+            )
             raise UsageError(Diagnostic("GG103", message, help=help))
         return reading.Layout(splittable=False)
 
@@ -454,7 +456,7 @@ class AvroStreamReader(AvroReader):
                 return plan
             message: Any = fastavro.schemaless_reader(payload, plan.decode, None)
         except DECODE_ERRORS:
-            return Diagnostic("GG313", "the bytes are no Avro message of a known table", help=_STREAM_HELP)
+            return Diagnostic("GG313", "the bytes are not an Avro message of a known table", help=_STREAM_HELP)
         if self._delimiter and stream.read(len(self._delimiter)) != self._delimiter:
             return Diagnostic("GG313", "no `lineDelimiter` follows the message", help=_STREAM_HELP)
         return plan, message
@@ -490,12 +492,14 @@ class AvroStreamReader(AvroReader):
         if name is None:
             if len(tables) == 1:
                 return tables[0]
-            help = "give the schema of that table alone to `--definitions`"
-            return Diagnostic("GG205", f"messages do not name their table, and {len(tables)} are defined", help=help)
+            help = "pass only the schema of their table to `--definitions`"
+            return Diagnostic(
+                "GG205", f"messages do not name their table, and {len(tables)} tables are defined", help=help
+            )
         table = self.catalog.get(name)
         if table is not None:
             return table
-        word = name if name.isprintable() and len(name) <= 80 else "of the message"
+        word = name if name.isprintable() and len(name) <= 80 else "..."
         help = "add its schema to `--definitions`; messages do not contain it"
         return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 

@@ -153,7 +153,7 @@ def name_problem(
     return None
 
 
-_REPLACE = "replace the characters or the name by `gg.schemareplaceregex` and `gg.schemareplacestring`"
+_REPLACE = "set `gg.schemareplaceregex` and `gg.schemareplacestring` to replace the characters or the name"
 _RENAME = "give the field another name in `metaColumnsTemplate`: `${keyword[name]}`"
 
 
@@ -166,15 +166,15 @@ def _name_problems(table: TableDef, by_image: bool, flagged: bool) -> Iterator[D
         if not is_name(part):
             yield Diagnostic("GG206", f"`{part}` in the name of the table is not a legal Avro name")
     if len(table.parts) == 1 and table.name in PRIMITIVES:
-        yield Diagnostic("GG206", f"a record of Avro cannot be named `{table.name}`, which is a type")
+        yield Diagnostic("GG206", f"an Avro record cannot have the name `{table.name}`, which is a type")
     if by_image and table.name == IMAGE:
-        yield Diagnostic("GG206", f"the table has the name of the record of its images, `{IMAGE}`")
+        yield Diagnostic("GG206", f"the table has the same name as the record of its images, `{IMAGE}`")
     columns = set(table.column_names)
     for name in table.column_names:
         if not is_name(name):
             yield Diagnostic("GG206", f"`{name}` is not a legal Avro name", Span(field=name))
         elif flagged and name + MISSING_SUFFIX in columns:
-            message = f"the column has the name of the field that says whether `{name}` is missing"
+            message = f"the column has the name of the field that shows whether `{name}` is missing"
             yield Diagnostic("GG206", message, Span(field=name + MISSING_SUFFIX))
 
 

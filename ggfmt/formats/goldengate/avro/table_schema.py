@@ -109,7 +109,7 @@ def _timestamp(mask: str) -> ColumnType:
     needs none."""
     encode = optional_micros(date_mask(mask)) if mask else ENCODERS["long"]
     schema = {"type": "long", "logicalType": "timestamp-micros"}
-    return ColumnType(schema, encode, f"a time by the mask `{mask}`")
+    return ColumnType(schema, encode, f"a time that matches the mask `{mask}`")
 
 
 def _may_not_fit(source: SqlType, target: MessageType) -> bool:

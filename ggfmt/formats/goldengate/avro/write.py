@@ -69,7 +69,7 @@ class AvroShow(writing.Show):
             wrapped = decode_record(data, self._wrapper)
             record = wrapped["payload"]
             lines += writing.json_lines(
-                writing.pretty_json({**wrapped, "payload": f"{len(record)} bytes, which are:"})
+                writing.pretty_json({**wrapped, "payload": f"{len(record)} bytes, with this content:"})
             )[0]
         lines += writing.json_lines(writing.pretty_json(decode_record(record, self._schema)))[0]
         if self._delimiter:

@@ -14,8 +14,8 @@ from ggfmt.options.value_types import Bool, Choice, Int, Number
 
 LZO = "LZO"
 _MAX_INT = (1 << 31) - 1  # of an int in Java
-_LZO_DOC = "refused: there is no library for it"
-_BLOCKS = "it is about the blocks of HDFS, which ggfmt does not lay out"
+_LZO_DOC = "not supported: no library is available"
+_BLOCKS = "the property concerns the blocks of HDFS, which ggfmt does not control"
 
 WITHOUT_EFFECT = {
     "validation": "the Parquet library checks every record against its schema in any case",
@@ -34,25 +34,29 @@ class ParquetOptions(Options):
         Choice(
             {
                 "UNCOMPRESSED": "do not compress",
-                "GZIP": "compress pages by gzip",
-                "SNAPPY": "compress pages by snappy",
+                "GZIP": "compress pages with gzip",
+                "SNAPPY": "compress pages with snappy",
                 LZO: _LZO_DOC,
             }
         ),
         "UNCOMPRESSED",
-        "Compress the pages of Parquet files by this.",
+        "The compression of pages in Parquet files.",
         since="12.3.2",
     )
     dictionary_encoding: bool = option(
         Bool(), True, "Write repeated values of a column as a dictionary.", since="12.3.2"
     )
     validation: bool = option(Bool(), False, "Check records against their schema.", since="12.3.2")
-    dictionary_page_size: int = option(Int(1, _MAX_INT), 1 << 20, "The most bytes of a dictionary.", since="12.3.2")
+    dictionary_page_size: int = option(
+        Int(1, _MAX_INT), 1 << 20, "The maximum size of a dictionary in bytes.", since="12.3.2"
+    )
     page_size: int = option(Int(1, _MAX_INT), 1 << 20, "The size of a page in bytes.", since="12.3.2")
     row_group_size: int = option(
         Int(1, _MAX_INT), 128 << 20, "The size of a row group in bytes, in memory.", since="12.3.2"
     )
-    max_padding_size: int = option(Int(0, _MAX_INT), 0, "The most bytes between two row groups.", since="12.3.2")
+    max_padding_size: int = option(
+        Int(0, _MAX_INT), 0, "The maximum number of bytes between two row groups.", since="12.3.2"
+    )
 
 
 @dataclass(frozen=True)
@@ -61,29 +65,29 @@ class OrcOptions(Options):
         Choice(
             {
                 "NONE": "do not compress",
-                "ZLIB": "compress by zlib",
-                "SNAPPY": "compress by snappy",
-                "LZ4": "compress by LZ4",
+                "ZLIB": "compress with zlib",
+                "SNAPPY": "compress with snappy",
+                "LZ4": "compress with LZ4",
                 LZO: _LZO_DOC,
             }
         ),
         "NONE",
-        "Compress ORC files by this.",
+        "The compression of ORC files.",
         since="12.3.2",
     )
     block_padding: bool = option(Bool(), True, "Keep stripes within the blocks of HDFS.", since="12.3.2")
     block_size: int | None = option(Int(1), None, "The size of a block of HDFS in bytes.", since="12.3.2")
     buffer_size: int | None = option(Int(1, _MAX_INT), None, "The size of a buffer in bytes.", since="12.3.2")
     encoding_strategy: str | None = option(
-        Choice({"COMPRESSION": "choose encodings for small files", "SPEED": "choose encodings for speed"}),
+        Choice({"COMPRESSION": "for small files", "SPEED": "for speed"}),
         None,
-        "Choose encodings for this.",
+        "How to choose encodings.",
         since="12.3.2",
     )
     padding_tolerance: Decimal | None = option(
-        Number(), None, "The part of a stripe that padding may take.", since="12.3.2", example="0.05"
+        Number(), None, "The maximum share of a stripe for padding.", since="12.3.2", example="0.05"
     )
     row_index_stride: int | None = option(
-        Int(1, _MAX_INT), None, "The rows between two entries of the index.", since="12.3.2"
+        Int(1, _MAX_INT), None, "The number of rows between two entries of the index.", since="12.3.2"
     )
     stripe_size: int | None = option(Int(1, _MAX_INT), None, "The size of a stripe in bytes.", since="12.3.2")

@@ -81,7 +81,7 @@ class RecordColumns:
             CorruptContainerError: the data are not so many records.
         """
         if count > len(data):  # a record has at least one byte
-            raise CorruptContainerError("a block has fewer records than it says")
+            raise CorruptContainerError("a block has fewer records than it declares")
         buffers = None if self.kernel is None else self.kernel.decode(data, count)
         try:
             arrays = self._decode_singly(data, count) if buffers is None else self._assemble(buffers, count)
@@ -89,7 +89,7 @@ class RecordColumns:
             if self._typed:
                 batch.validate(full=True)  # that decimals have no more digits than their type
         except DECODE_ERRORS:
-            raise CorruptContainerError("the data of a block are not records of the schema") from None
+            raise CorruptContainerError("the data of a block does not match the schema") from None
         return batch
 
     def _arrow_field(self, field: Field) -> pa.Field[Any]:

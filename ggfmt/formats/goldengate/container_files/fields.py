@@ -14,7 +14,7 @@ from typing import Any
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.avro.schemas import Schema, is_decimal, is_timestamp
 
-_HELP = "convert files of ggfmt's formats `avro_row_ocf` and `avro_op_ocf`"
+_HELP = "convert only files of ggfmt's formats `avro_row_ocf` and `avro_op_ocf`"
 
 
 class FieldType(str, Enum):
@@ -99,7 +99,7 @@ class _Parser:
             raise conversion_error("a record without fields has no columns to convert", self._table)
         fields = tuple(self._field(field, in_image) for field in declared)
         if len({field.name for field in fields}) < len(fields):
-            raise conversion_error("a record has two fields of one name", self._table)
+            raise conversion_error("a record has two fields with the same name", self._table)
         return fields
 
     def _field(self, declared: Any, in_image: bool) -> Field:

@@ -58,7 +58,7 @@ def write_orc(source: BinaryIO, target: BinaryIO, options: OrcOptions) -> int:
     """
     if options.compression_codec == LZO:
         raise conversion_error(
-            "ggfmt cannot compress ORC files by LZO", help="set `compressionCodec` to LZ4, NONE, SNAPPY or ZLIB"
+            "ggfmt cannot compress ORC files with LZO", help="set `compressionCodec` to LZ4, NONE, SNAPPY or ZLIB"
         )
     container = ContainerSource(source)
     _check_decimals(container.record)
@@ -115,8 +115,8 @@ def _check_decimals(record: Record) -> None:
     for field in record.flat():
         if field.type is FieldType.DECIMAL and field.precision > MAX_DIGITS:
             raise conversion_error(
-                f"ORC has no decimals of {field.precision} digits, only of {MAX_DIGITS}",
+                f"ORC does not support decimals of {field.precision} digits, only of up to {MAX_DIGITS}",
                 record.name,
                 field.name,
-                help="limit the digits of the column by `maxPrecision=38`",
+                help="limit the digits of the column with `maxPrecision=38`",
             )

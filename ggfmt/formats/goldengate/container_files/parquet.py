@@ -94,7 +94,8 @@ def write_parquet(source: BinaryIO, target: BinaryIO, options: ParquetOptions) -
     """
     if options.compression_codec == LZO:
         raise conversion_error(
-            "ggfmt cannot compress Parquet files by LZO", help="set `compressionCodec` to GZIP, SNAPPY or UNCOMPRESSED"
+            "ggfmt cannot compress Parquet files with LZO",
+            help="set `compressionCodec` to GZIP, SNAPPY or UNCOMPRESSED",
         )
     container = ContainerSource(source)
     columns = container.columns(typed=False)

@@ -70,7 +70,7 @@ class ContainerSource:
         bare = replace(self._header, data=b"")
         for block in Blocks(self._head, self._stream, self._header, _MAX_BYTES):
             if block.long:
-                raise _corrupt(f"a block has {block.size:,} bytes, or does not end with the marker", block.offset)
+                raise _corrupt(f"a block has {block.size:,} bytes, or does not end with the sync marker", block.offset)
             for _, _, count, data in split_blocks(block.data, bare, _MAX_BYTES):
                 if isinstance(data, CorruptContainerError):
                     raise _corrupt(str(data), block.offset)

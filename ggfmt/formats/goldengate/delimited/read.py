@@ -177,10 +177,15 @@ def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
     while source.buffer:
         source.drop(len(source.buffer))
         source.grow()
-    help = "convert it to UTF-8, or give a larger `--max-record`: a file of this encoding is read as a whole"
+    help = "convert the file to UTF-8, or increase `--max-record`: ggfmt reads a file with this encoding as a whole"
     long = source.long(0, head)
     assert long.problem is not None
-    yield replace(long, problem=replace(long.problem, message=f"the file has {source.offset:,} bytes", help=help))
+    yield replace(
+        long,
+        problem=replace(
+            long.problem, message=f"the file has {source.offset:,} bytes, and the limit is {source.limit:,}", help=help
+        ),
+    )
 
 
 _MAX_SCANNED_BYTES = 1 << 30  # bytes: a column has less than twice as many
@@ -329,20 +334,27 @@ class DelimitedTextReader(PlacingReader):
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
         codec = _codec(source)
         if source.options.encoding != NATIVE and not can_decode(source.options.encoding):
-            help = "convert the file to UTF-8, and give an `--input-config` that says so"
+            help = "convert the file to UTF-8, and set `encoding=UTF-8` in `--input-config`"
             name = source.options.encoding
-            raise UsageError(Diagnostic("GG303", f"ggfmt writes `{name}`, but does not read it", help=help))
+            raise UsageError(
+                Diagnostic("GG303", f"ggfmt writes the encoding `{name}`, but does not read it", help=help)
+            )
         if Roles.of(source.options.metadata(source.context)).op is None:
             message = "delimited text without operation types cannot be read"
-            help = "write it with `includeOpType=true`, or with `${optype}` in its template, and say so"
+            help = (
+                "write it with `includeOpType=true`, or with `${optype}` in `metaColumnsTemplate`, and pass the same "
+                "settings with `--input-config`"
+            )
             raise UsageError(Diagnostic("GG103", message, help=help))
         try:
             delimiter = source.options.line_delimiter.encode(codec)
         except UnicodeEncodeError:
-            message = f"`lineDelimiter` has a character that `{source.options.encoding}` does not have"
-            raise UsageError(Diagnostic("GG103", message, help="say what the file was written with")) from None
+            message = f"`lineDelimiter` has a character that `{source.options.encoding}` does not support"
+            raise UsageError(
+                Diagnostic("GG103", message, help="set `lineDelimiter` and `encoding` as the writer of the file did")
+            ) from None
         if not delimiter:
-            message = "delimited text whose `lineDelimiter` is empty cannot be read: lines have no end"
+            message = "delimited text with an empty `lineDelimiter` cannot be read: lines have no end"
             raise UsageError(Diagnostic("GG103", message, help="write it with a `lineDelimiter`"))
         by_bytes = _is_plain(codec)
         skipped = 0
@@ -587,23 +599,25 @@ class DelimitedTextReader(PlacingReader):
         if name is None:
             if len(tables) == 1:
                 return tables[0]
-            help = "give the definition of that table alone to `--definitions`"
-            return Diagnostic("GG205", f"lines do not name their table, and {len(tables)} are defined", help=help)
+            help = "pass only the definition of their table to `--definitions`"
+            return Diagnostic(
+                "GG205", f"lines do not name their table, and {len(tables)} tables are defined", help=help
+            )
         table = self.catalog.get(name)
         if table is not None:
             return table
-        word = name if len(name) <= 80 and name.isprintable() else "of the line"
+        word = name if len(name) <= 80 and name.isprintable() else "..."
         help = "add its definition to `--definitions`; delimited text does not contain it"
         return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
     def _wrong_count(self, count: int, table: TableDef | None, wanted: int | None = None) -> Diagnostic:
         wanted_text = f"{wanted}" if wanted is not None else f"at least {self._head}"
         place = Span() if table is None else Span(table=table.full_name)
-        help = "correct the definition or `--input-config`; a value may hold the delimiter"
-        return Diagnostic("GG311", f"the line has {count} fields where there should be {wanted_text}", place, help)
+        help = "correct the definition or `--input-config`; a value may contain the delimiter"
+        return Diagnostic("GG311", f"the line has {count} fields, but should have {wanted_text}", place, help)
 
     def _wrong_key(self, key: str, table: TableDef) -> Diagnostic:
-        word = key if len(key) <= 40 and key.isprintable() else "the first field"
+        word = key if len(key) <= 40 and key.isprintable() else "..."
         message = f"the operation type cannot be `{word}`"
         return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(non_null_values(self._keys)))
 

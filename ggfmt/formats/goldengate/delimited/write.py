@@ -74,10 +74,10 @@ class DelimitedTextShow(writing.TextShow):
     def _warnings(self, body: str, count: int) -> list[str]:
         warnings = []
         if count != len(self._names):
-            warnings.append(f"a reader finds {count} fields where {len(self._names)} were written")
+            warnings.append(f"a reader finds {count} fields, but {len(self._names)} were written")
         delimiter = self._options.line_delimiter
         if delimiter and delimiter in body:
-            warnings.append(f"a reader finds {body.count(delimiter) + 1} lines where one was written")
+            warnings.append(f"a reader finds {body.count(delimiter) + 1} lines, but one was written")
         return warnings
 
 

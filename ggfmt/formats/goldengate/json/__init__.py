@@ -140,7 +140,7 @@ FORMATS = (
     ),
     Format(
         name="json_row",
-        doc="JSON: one object per operation, with the columns of one image beside its metadata.",
+        doc="JSON: one object per operation, with the columns of one image next to its metadata.",
         options=JsonRowOptions,
         writes="ggfmt.formats.goldengate.json.write",
         reads="ggfmt.formats.goldengate.json.read",

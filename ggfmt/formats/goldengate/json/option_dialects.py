@@ -69,7 +69,9 @@ class OptionDialect(Dialect):
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
         if source.options is not None and Roles.of(metadata_of(source)).op is None:
             message = "messages without operation types cannot be read"
-            help = "write them with `${optype}` in `metaColumnsTemplate`, and say so"
+            help = (
+                "write them with `${optype}` in `metaColumnsTemplate`, and pass the same settings with `--input-config`"
+            )
             raise UsageError(Diagnostic("GG103", message, help=help))
         return Dialect.layout(head, whole, source)
 
@@ -83,13 +85,13 @@ class OptionDialect(Dialect):
         name = self._table(record)
         word = self._text(record, roles.op)
         if word is None:
-            raise missing_member_error(self.names[roles.op], "every operation has one", name)
+            raise missing_member_error(self.names[roles.op], "every operation must have an operation type", name)
         op = self._ops.get(word)
         if op is None:
             raise no_op(self.names[roles.op], word, self._ops, name)
         if roles.key_columns is not None:
             listed = non_null(record.get(self.names[roles.key_columns], _NULL))
-            keys = () if listed is None else decoded(_names, listed, "the key is no list of names", name)
+            keys = () if listed is None else decoded(_names, listed, "the key is not a list of names", name)
             if keys:
                 self.keys[name] = keys
         before, after = self.images(op, record, name)
@@ -132,8 +134,10 @@ class OptionDialect(Dialect):
         if not places:
             if len(self.trusted) == 1:
                 return next(iter(self.trusted))
-            help = "give the definition of that table alone to `--definitions`"
-            raise RecordError("GG205", f"messages do not name their table, and {len(self.trusted)} are defined", help)
+            help = "pass only the definition of their table to `--definitions`"
+            raise RecordError(
+                "GG205", f"messages do not name their table, and {len(self.trusted)} tables are defined", help
+            )
         parts = [self._text(record, place) for place in places]
         if not parts[-1]:
             raise missing_member_error(self.names[places[-1]], NAME_TABLE)
@@ -146,7 +150,9 @@ class OptionDialect(Dialect):
         try:
             return int(micros) if micros else None
         except ValueError:
-            raise RecordError("GG308", "the time of the operation is no number of microseconds", None, table) from None
+            raise RecordError(
+                "GG308", "the time of the operation is not a number of microseconds", None, table
+            ) from None
 
     def _tokens(self, record: _Members, table: str) -> dict[str, str]:
         if self._roles.tokens is not None:
@@ -164,7 +170,7 @@ class OptionDialect(Dialect):
         if value is None:
             return None
         if bytes(value)[:1] in (b"{", b"["):
-            raise RecordError("GG308", f"`{self.names[place]}` is no text")
+            raise RecordError("GG308", f"`{self.names[place]}` is an object or array, not a string")
         return scalar_text(value)
 
 
@@ -173,7 +179,7 @@ class JsonRow(OptionDialect):
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
-        return "`table` and `op_type` beside its columns" if is_json_row(members) else None
+        return "`table` and `op_type` next to its columns" if is_json_row(members) else None
 
     def images(self, op: str, members: _Members, table: str) -> _Images:
         columns = self.of_images(members)
@@ -197,7 +203,9 @@ class JsonByOptions(OptionDialect):
         options: JsonOptions = self.options
         names = (options.before_object_name, options.after_object_name)
         if len(set(names)) < 2:
-            raise RecordError("GG305", "`beforeObjectName` and `afterObjectName` are the same", "give two names", table)
+            raise RecordError(
+                "GG305", "`beforeObjectName` and `afterObjectName` are the same", "set two different names", table
+            )
         if options.flatten:
             prefixes = [name + options.flatten_delimiter for name in names]
             images = [self._with_prefix(members, prefix) for prefix in prefixes]

@@ -138,7 +138,7 @@ _ROWS = f"messageFormatting={ROW}"
 FORMATS = (
     Format(
         name="kafkaconnect_json",
-        doc="What GoldenGate's Kafka Connect handler writes through Kafka's JSON converter, with or without schemas.",
+        doc="GoldenGate's Kafka Connect handler, through Kafka's JSON converter: JSON with or without schemas.",
         options=KafkaConnectOptions,
         writes="ggfmt.formats.goldengate.kafkaconnect.write",
         reads="ggfmt.formats.goldengate.kafkaconnect.read",

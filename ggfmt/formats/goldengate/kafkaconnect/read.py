@@ -77,14 +77,14 @@ class KafkaConnect(Dialect):
                 return "tombstone"
             if non_null(record["schema"]) is not None:
                 schema = self._schema(record["schema"])
-            record = decoded(raw_members, payload, "`payload` is no object")
+            record = decoded(raw_members, payload, "`payload` is not an object")
         elif not record:
             raise RecordError("GG305", "the record is empty")
         columns = self._metadata(record) if schema is None else schema.metadata
         metadata = _Metadata(columns, record)
         table = metadata.table() or ("" if schema is None else schema.name) or self.options.table
         if not table:
-            help = f"{NAME_TABLE}: say by `table` with `--input-option` of which one the messages are"
+            help = f"{NAME_TABLE}: set `table` with `--input-option`"
             raise missing_member_error("table", help)
         op = self._op(metadata, table)
         row = {name: value for name, value in record.items() if name not in metadata.names}
@@ -179,7 +179,7 @@ class KafkaConnect(Dialect):
 
     def _op_of_rows(self, table: str) -> str:
         if self.options.row_op == REFUSE:
-            help = "say by `rowOp` with `--input-option` what such rows are"
+            help = "set `rowOp` with `--input-option`"
             raise RecordError("GG305", "the row does not have an operation", help, table)
         return "I" if self.options.row_op == INSERT else "U"
 
@@ -198,7 +198,7 @@ class KafkaConnect(Dialect):
     def _schema(self, data: Raw) -> _Schema:
         key = bytes(data)
         if key not in self._schemas:
-            self._schemas[key] = self._parsed(decoded(decode_schema, data, "`schema` is no schema of Connect"))
+            self._schemas[key] = self._parsed(decoded(decode_schema, data, "`schema` is not a Kafka Connect schema"))
         return self._schemas[key]
 
     def _parsed(self, schema: SchemaField) -> _Schema:
@@ -237,7 +237,7 @@ class _Metadata:
             return None
         name = self._columns[place].name
         value = self._record.get(name, ABSENT)
-        return None if non_null(value) is None else decoded(raw_text, value, f"`{name}` is no text")
+        return None if non_null(value) is None else decoded(raw_text, value, f"`{name}` is not a valid string")
 
     def table(self) -> str:
         return name_of_fields([self.text(place) for place in self.roles.name])
@@ -247,7 +247,7 @@ class _Metadata:
             return self.text(self.roles.op_ts)
         micros = self.text(self.roles.micros) or ""
         if micros and not re.fullmatch("-?[0-9]{1,18}", micros):
-            raise RecordError("GG308", "the time of the operation is no number")
+            raise RecordError("GG308", "the time of the operation is not a number")
         return int(micros) if micros else None
 
     def position(self) -> str | None:
@@ -255,11 +255,11 @@ class _Metadata:
 
     def keys(self, table: str) -> tuple[str, ...]:
         value = self._container(self.roles.key_columns)
-        return () if value is None else tuple(decoded(_names, value, "the key is no list of names", table))
+        return () if value is None else tuple(decoded(_names, value, "the key is not a list of names", table))
 
     def tokens(self, table: str) -> dict[str, str]:
         value = self._container(self.roles.tokens)
-        texts = {} if value is None else decoded(raw_texts, value, "the tokens are no object", table)
+        texts = {} if value is None else decoded(raw_texts, value, "the tokens are not an object", table)
         texts = {**{name: self.text(place) or None for place, name in self.roles.single}, **texts}
         return {name: text for name, text in texts.items() if text is not None}
 
@@ -295,7 +295,7 @@ def _without_missing(image: Raw, flags: frozenset[str] | None) -> Raw:
         return image
     if MISSING_SUFFIX.encode() not in bytes(image):
         return image
-    members = decoded(raw_members, image, "an image is no object")
+    members = decoded(raw_members, image, "an image is not an object")
     if flags is None:
         flags = frozenset(
             name

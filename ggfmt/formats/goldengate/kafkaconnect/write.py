@@ -70,7 +70,7 @@ def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
     if kind is Kind.BOOLEAN:
         return ColumnType({"type": "boolean"}, json_text.json_booleans, "`true` or `false`")
     if kind is Kind.FLOAT:
-        return ColumnType({"type": "float"}, by_number(_float), "a number that a float can be")
+        return ColumnType({"type": "float"}, by_number(_float), "a number in the range of a float")
     if kind is Kind.DOUBLE:
         return _DOUBLE
     if kind in (Kind.DECIMAL, Kind.NUMBER) and options.enable_decimal_logical_type:
@@ -121,7 +121,7 @@ def _texts(values: pa.StringArray) -> json_text.JsonValues:
 
 
 _STRING = ColumnType({"type": "string"}, _texts)
-_DOUBLE = ColumnType({"type": "double"}, by_number(double_text), "a number that a double can be")
+_DOUBLE = ColumnType({"type": "double"}, by_number(double_text), "a number in the range of a double")
 
 
 class MetadataFields:
@@ -246,7 +246,7 @@ class KafkaConnectFormatter(Formatter):
             self._check(batch, index, pc.and_(exists, values.is_null()))
             if self._types[index].cut:
                 shown = values if image.exists is None else values.filter(exists)
-                cut = "the message has"
+                cut = "the message supports"
                 self.count(TIME_CUT, self.table.columns[index].name, too_fine(shown), than=cut)
             columns.append(ImageColumn(values))
             if self._options.include_is_missing_fields:
@@ -266,20 +266,20 @@ class KafkaConnectFormatter(Formatter):
     def _check(self, batch: ChangeBatch, index: int, null: pa.BooleanArray) -> None:
         """Check the columns that cannot be NULL by their schema. Raises: RowErrors for rows without a value."""
         if self._required[index] and null.true_count:
-            reason = "the column cannot be NULL by its definition, and the operation has no value for it"
+            reason = "the column is defined as NOT NULL, and the operation has no value for it"
             help = "set `enableNonnullable=false`"
             found = [(row, Diagnostic("GG409", reason, self._place(batch, row, index), help)) for row in _rows(null)]
             raise RowErrors(found)
 
     def _misfit(self, batch: ChangeBatch, row: int, index: int) -> Diagnostic:
         kind, wanted = self.table.columns[index].type.kind.value, self._types[index].wanted
-        reason = f"the column is {kind} by its definition, but the value is not {wanted}"
+        reason = f"the column is defined as {kind}, but the value is not {wanted}"
         help = f"{RIGHT_TYPE}, or set `treatAllColumnsAsStrings`"
         return Diagnostic("GG401", reason, self._place(batch, row, index), help)
 
     def _named_twice(self, batch: ChangeBatch, row: int) -> Diagnostic:
         reason = f"a message would have two fields named `{self._twice}`"
-        help = "write `messageFormatting=op`, or leave the metadata field out"
+        help = "set `messageFormatting=op`, or leave out the metadata field"
         return Diagnostic("GG410", reason, Span(table=self.table.full_name, position=batch.position[row].as_py()), help)
 
     def _place(self, batch: ChangeBatch, row: int, index: int) -> Span:

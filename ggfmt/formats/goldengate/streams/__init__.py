@@ -48,7 +48,7 @@ class ImageName(Text):
 
     @property
     def legal(self) -> str:
-        return "a name of 1 to 32 characters, without quotes and backslashes, that no other member has"
+        return "a name of 1 to 32 characters without quotes and backslashes, different from other members"
 
     def parse(self, text: str) -> str:
         value = super().parse(text)
@@ -71,7 +71,9 @@ class StreamsOptions(DialectOptions):
     )
     before_image_name: str = option(ImageName(other="after"), "before", "The name of the before image.")
     after_image_name: str = option(ImageName(other="before"), "after", "The name of the after image.")
-    include_object_metadata_records: bool = option(Bool(), True, "Write the columns of tables as OBJECT_METADATA.")
+    include_object_metadata_records: bool = option(
+        Bool(), True, "Write OBJECT_METADATA records with the columns of tables."
+    )
     include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.")
     treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
     omit_null_column_values: bool = option(Bool(), False, "Leave out columns that are NULL.")
@@ -83,7 +85,7 @@ class StreamsOptions(DialectOptions):
 FORMATS = (
     Format(
         name="goldengate_streams_json",
-        doc="GoldenGate Data Streams: JSON, one operation a record, tables described in the stream.",
+        doc="GoldenGate Data Streams: JSON, one operation per record; the stream describes its tables.",
         options=StreamsOptions,
         writes="ggfmt.formats.goldengate.streams.write",
         reads="ggfmt.formats.goldengate.streams.read",

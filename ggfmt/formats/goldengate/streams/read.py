@@ -95,7 +95,7 @@ class Streams(Dialect):
 
     def changes(self, record: StreamRecord) -> Meaning:
         if self._names_clash:
-            help = "give two names with `--input-option`"
+            help = "set two different names with `--input-option`"
             raise RecordError("GG305", "`beforeImageName` and `afterImageName` are the same", help)
         if record.specversion is not None:
             return self._enveloped(record)
@@ -103,7 +103,7 @@ class Streams(Dialect):
         if kind is None:
             if non_null(record.schema) is not None:
                 return "json schema"
-            raise missing_member_error("op_type", "every operation has one")
+            raise missing_member_error("op_type", "every operation must have an operation type")
         op = self._ops.get(kind)
         if op is None:
             if kind == records.STREAM_METADATA:
@@ -136,16 +136,16 @@ class Streams(Dialect):
         data = non_null(record.data)
         if data is None:
             raise missing_member_error("data", what="the event")
-        inner = decoded(self._decode, data, "the `data` of the event is no record of Data Streams")
+        inner = decoded(self._decode, data, "the `data` of the event is not a Data Streams record")
         if inner.specversion is not None:
-            raise RecordError("GG308", "the `data` of the event is an event")
+            raise RecordError("GG308", "the `data` of the event is another event")
         return self.changes(inner)
 
     def _odd(self, kind: str, table: str) -> str:
         if kind != records.UPSERT:
             raise no_op("op_type", kind, self._ops, table)
         if self._upsert == REFUSE:
-            help = "say `upsert=insert` or `upsert=update` with `--input-option`"
+            help = "set `upsert=insert` or `upsert=update` with `--input-option`"
             raise RecordError("GG304", "an UPSERT may be an insert or an update", help, table)
         return "I" if self._upsert == INSERT else "U"
 

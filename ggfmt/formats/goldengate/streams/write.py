@@ -56,7 +56,7 @@ class StreamsFormatter(DialectFormatter):
         options = self.options
         if options.before_image_name == options.after_image_name:
             reason = "`beforeImageName` and `afterImageName` are the same"
-            problem = Diagnostic("GG408", reason, Span(table=self.table.full_name), "give two names")
+            problem = Diagnostic("GG408", reason, Span(table=self.table.full_name), "set two different names")
             raise RowErrors([(row, problem) for row in range(rows)])
         tokens = token_texts(batch.tokens, _pair, ",") if self.include_tokens else None
         message = formatter.json_object(

@@ -81,7 +81,7 @@ def examine(element: Any, with_tokens: bool) -> XmlOperation | Diagnostic:
     if isinstance(element, Diagnostic):
         return element
     if element.tag != "operation":
-        return _malformed("the record is no `operation` element", Span())
+        return _malformed("the record is not an `operation` element", Span())
     table = element.get("table")
     problem = _table_problem(table)
     if problem is not None:
@@ -107,7 +107,7 @@ def examine(element: Any, with_tokens: bool) -> XmlOperation | Diagnostic:
     reason = _columns_problem(operation.columns)
     declared = element.get("numCols")
     if reason is None and declared is not None and declared.strip() != str(len(names)):
-        reason = f"`numCols` is not {len(names)}, the number of the columns"
+        reason = f"`numCols` is not {len(names)}, the number of columns"
     return operation if reason is None else _malformed(reason, here)
 
 
@@ -129,7 +129,7 @@ def _add_values(column: Any, operation: XmlOperation) -> None:
 
 def _value(element: Any) -> str | None:
     if len(element):
-        raise ValueError("a value has elements inside")
+        raise ValueError("a value contains elements")
     text: str | None = element.text
     if text is None or text.isspace():
         if element.get("missing") in _TRUE:

@@ -325,16 +325,16 @@ def _one(record: bytes, layout: XmlLayout, markup: Markup) -> Any:
     """Return the element of a record, or a Diagnostic."""
     start = markup.start_of_element(record, 0)
     if start is None:
-        return Diagnostic("GG312", "the record is no `operation` element")
+        return Diagnostic("GG312", "the record is not an `operation` element")
     if _contradicts(record[:start], layout, markup):
-        return Diagnostic("GG312", "the encoding of the prolog is unknown, or not that of the file")
+        return Diagnostic("GG312", "the encoding in the prolog is unknown, or is not the encoding of the file")
     return _parsed(record[start:], markup)
 
 
 def _truncated(data: bytes, start: int, markup: Markup) -> Diagnostic:
     if markup.start_of_element(data, start) is not None:
         return Diagnostic("GG302", "the file ends in the middle of the record")
-    return Diagnostic("GG312", "the record is no `operation` element")
+    return Diagnostic("GG312", "the record is not an `operation` element")
 
 
 def _contradicts(prolog: bytes, layout: XmlLayout, markup: Markup) -> bool:
@@ -352,10 +352,10 @@ def _parsed(data: bytes, markup: Markup) -> Any:
         text = data.decode(markup.codec)
     except UnicodeDecodeError as error:
         if not can_decode(markup.charset):
-            message = f"the charset {markup.charset} cannot be read"
+            message = f"ggfmt cannot read the charset {markup.charset}"
             return Diagnostic("GG303", message, help="convert the file to UTF-8")
-        reason = f"the record is not {markup.charset}: it holds the byte {data[error.start]:#04x}"
-        return Diagnostic("GG303", reason, help="convert the file, or give its encoding in `--input-config`")
+        reason = f"the record is not {markup.charset}: it contains the byte {data[error.start]:#04x}"
+        return Diagnostic("GG303", reason, help="convert the file, or set `encoding` in `--input-config`")
     try:
         return etree.fromstring(data if markup.codec == "utf-8" else text.encode("utf-8", "surrogatepass"), _parser())
     except etree.XMLSyntaxError as error:

@@ -298,7 +298,7 @@ class XmlFormatter(writing.Formatter):
             if character is not None:
                 return Diagnostic(
                     "GG405",
-                    f"{what} holds {character}, which XML cannot carry",
+                    f"{what} contains {character}, which XML does not support",
                     Span(table=self.table.full_name, field=field, position=batch.position[row].as_py()),
                     "remove the character from the source, or write another format",
                 )

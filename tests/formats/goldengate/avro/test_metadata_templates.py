@@ -176,12 +176,12 @@ def test_a_template_that_is_told_goes_before_names(name: str) -> None:
     assert [item.tokens for item in found.plain] == [{"R": "AAA"}, {}, {"R": "B"}, {}]
     assert [(item.op, item.pos) for item in read_back(name, data).plain] == [(item.op, item.pos) for item in STORY]
     other = read_back(name, data, metaColumnsTemplate="${optype[kind]}")
-    assert other.reasons == ["GG313 the schema has no field `kind`, which the template has"]
+    assert other.reasons == ["GG313 the schema has no field `kind`, which is in the template"]
 
 
 @pytest.mark.parametrize("name", ["avro_row_ocf", "avro_op_ocf"])
 def test_container_files_without_operation_types_are_told(name: str) -> None:
-    message = "GG313 no field of the schema has the operation type, so the schema is not GoldenGate's"
+    message = "GG313 the schema has no field for the operation type, so it is not a GoldenGate schema"
     assert read_back(name, bytes_of(name, Context(release="21"))).reasons == [message]
     assert read_back(name, bytes_of(name, metaColumnsTemplate="${position[pos]},${table}")).reasons == [message]
 
@@ -196,7 +196,7 @@ def test_streams_name_their_table_wherever_the_template_does(name: str) -> None:
     two = {table: TableDef(table, (Column("A"),)) for table in ("S.A", "S.B")}
     told_of = told(name, metaColumnsTemplate="${optype}")
     found = read(name, bytes_of(name, metaColumnsTemplate="${optype}"), told_of, trusted=two)
-    assert found.reasons == ["GG205 messages do not name their table, and 2 are defined"]
+    assert found.reasons == ["GG205 messages do not name their table, and 2 tables are defined"]
 
 
 @pytest.mark.parametrize("by_image", [False, True])

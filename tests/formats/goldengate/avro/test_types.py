@@ -338,7 +338,7 @@ def test_times_come_back_with_six_digits(name: str) -> None:
         written(name, times("1994-09-30:15:33:00", "1994-09-30"), AT, context, **TIMES)
     ((_, problem),) = errors.value.rows
     assert (problem.code, problem.span.field) == ("GG401", "DAY")
-    assert problem.message.endswith("but the value is not a time by the mask `yyyy-MM-dd:HH:mm:ss`")
+    assert problem.message.endswith("but the value is not a time that matches the mask `yyyy-MM-dd:HH:mm:ss`")
 
 
 def test_the_schema_of_a_time() -> None:

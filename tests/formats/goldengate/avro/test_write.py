@@ -320,9 +320,9 @@ def outcome(batch: ChangeBatch, release: str, by_image: bool = False) -> Any:
 def test_a_text_that_is_no_double_is_told_with_its_place(text: str, by_image: bool) -> None:
     assert outcome(typed(ID="b", PRICE=text), "12.2", by_image) == Diagnostic(
         "GG401",
-        "the column is double by its definition, but the value is not a number in the range of a double",
+        "the column is defined as double, but the value is not a number in the range of a double",
         Span(table="GG.ORDERS", field="PRICE", position="7"),
-        "give the column its right type by `--definitions`, or set `treatAllColumnsAsStrings`",
+        "correct the type of the column with `--definitions`, or set `treatAllColumnsAsStrings`",
     )
 
 
@@ -377,9 +377,9 @@ def test_a_long_is_what_big_decimal_finds_to_be_one(text: str, number: int) -> N
 def test_a_text_that_is_no_long_is_told_with_its_place(text: str) -> None:
     assert outcome(typed(N=text), "12.3") == Diagnostic(
         "GG401",
-        "the column is integer by its definition, but the value is not a whole number of 64 bits",
+        "the column is defined as integer, but the value is not a whole number of 64 bits",
         Span(table="GG.ORDERS", field="N", position="7"),
-        "give the column its right type by `--definitions`, or set `treatAllColumnsAsStrings`",
+        "correct the type of the column with `--definitions`, or set `treatAllColumnsAsStrings`",
     )
 
 
@@ -435,12 +435,17 @@ def test_tables_that_avro_can_carry(by_image: bool) -> None:
         (table_named("S.T$", "A"), True, "`T$` in the name of the table is not a legal Avro name", None),
         (table_named("S-1.T", "A"), False, "`S-1` in the name of the table is not a legal Avro name", None),
         (table_named("S.T", "pos"), False, "the column has the name of a metadata field", "pos"),
-        (table_named("string", "A"), False, "a record of Avro cannot be named `string`, which is a type", None),
-        (table_named("S.columns", "A"), True, "the table has the name of the record of its images, `columns`", None),
+        (table_named("string", "A"), False, "an Avro record cannot have the name `string`, which is a type", None),
+        (
+            table_named("S.columns", "A"),
+            True,
+            "the table has the same name as the record of its images, `columns`",
+            None,
+        ),
         (
             table_named("S.T", "A_isMissing", "A"),
             True,
-            "the column has the name of the field that says whether `A` is missing",
+            "the column has the name of the field that shows whether `A` is missing",
             "A_isMissing",
         ),
     ],

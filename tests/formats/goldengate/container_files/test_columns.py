@@ -65,12 +65,12 @@ def test_a_decimal_with_more_digits_than_its_type_is_damage() -> None:
         assert not isinstance(batch, str)
         assert int(batch.to_pylist()[0]["D"] * 10) == number
     for data in (b"\x02\x64", b"\x24" + b"\x01" * 18):
-        assert decoded(schema, True, data, 1) == "the data of a block are not records of the schema"
+        assert decoded(schema, True, data, 1) == "the data of a block does not match the schema"
 
 
 def test_more_records_than_bytes_are_damage() -> None:
     schema, data = block_of("avro_op_ocf", 3, 1)
-    assert decoded(schema, False, data, 1 << 60) == "a block has fewer records than it says"
+    assert decoded(schema, False, data, 1 << 60) == "a block has fewer records than it declares"
 
 
 TEXT = (programs.STRING, programs.PLAIN, None, (), (), programs.PUT, 0)

@@ -204,7 +204,7 @@ def test_bytes_are_bytes() -> None:
 
 
 def test_lzo_is_refused_by_its_name() -> None:
-    with pytest.raises(Abend, match=r"GG217.*cannot compress Parquet files by LZO.*GZIP, SNAPPY or UNCOMPRESSED"):
+    with pytest.raises(Abend, match=r"GG217.*cannot compress Parquet files with LZO.*GZIP, SNAPPY or UNCOMPRESSED"):
         converted(container("avro_row_ocf", []), compression_codec=LZO)
 
 

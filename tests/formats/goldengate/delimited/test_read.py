@@ -35,10 +35,10 @@ def test_a_value_that_stands_for_null_and_missing_is_missing() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"I|GG.T|t|c|p|1", "GG311 the line has 6 fields where there should be 7"),
-        (b"I|GG.T|t|c|p|1|2|3", "GG311 the line has 8 fields where there should be 7"),
-        (b"I|GG.T", "GG311 the line has 2 fields where there should be at least 5"),
-        (b"", "GG311 the line has 1 fields where there should be at least 5"),
+        (b"I|GG.T|t|c|p|1", "GG311 the line has 6 fields, but should have 7"),
+        (b"I|GG.T|t|c|p|1|2|3", "GG311 the line has 8 fields, but should have 7"),
+        (b"I|GG.T", "GG311 the line has 2 fields, but should have at least 5"),
+        (b"", "GG311 the line has 1 fields, but should have at least 5"),
         (b"X|GG.T|t|c|p|1|2", "GG304 the operation type cannot be `X`"),
         (b"I|GG.U|t|c|p|1|2", "GG205 the table `GG.U` has no definition"),
         (b"I|GG.T|t|c|p|\xe4|2", "GG303 the line is not UTF-8: byte 0xe4 at byte 13 of the line"),
@@ -56,7 +56,7 @@ def test_lines_that_do_not_name_their_table_need_one_definition() -> None:
     one = found_in(b"I|t|c|p|1|2\n", TABLE, includeTableName="false")
     assert [table for table, _ in one.operations] == [TABLE]
     two = found_in(b"I|t|c|p|1|2\n", TABLE, TableDef("GG.U", TABLE.columns), includeTableName="false")
-    assert two.reasons == ["GG205 lines do not name their table, and 2 are defined"]
+    assert two.reasons == ["GG205 lines do not name their table, and 2 tables are defined"]
 
 
 @examples(100)
@@ -98,7 +98,7 @@ def test_an_empty_batch_of_tokens_has_the_right_type() -> None:
 
 def test_an_encoding_that_is_only_written_is_refused() -> None:
     source = WriterSettings(DelimitedTextOptions(encoding="GB18030"))
-    with pytest.raises(UsageError, match="ggfmt writes `GB18030`, but does not read it"):
+    with pytest.raises(UsageError, match="ggfmt writes the encoding `GB18030`, but does not read it"):
         DelimitedTextReader.layout(b"", True, source)
 
 
@@ -106,7 +106,7 @@ def test_an_encoding_that_is_only_written_is_refused() -> None:
     ("options", "message"),
     [
         ({"line_delimiter": ""}, "lines have no end"),
-        ({"line_delimiter": "é", "encoding": "US-ASCII"}, "has a character that `US-ASCII` does not have"),
+        ({"line_delimiter": "é", "encoding": "US-ASCII"}, "has a character that `US-ASCII` does not support"),
     ],
 )
 def test_a_line_delimiter_that_cannot_be_is_told(options: dict[str, Any], message: str) -> None:

@@ -43,7 +43,7 @@ def lacks(image: str, column: str) -> Diagnostic:
         f"the {image} image has a column that the definition of the table lacks",
         Span(table="S.T", field=column, position="8"),
         "correct the definition, or leave it out of `--definitions` so that ggfmt infers it; for a metadata column, "
-        "give the writer's handler file with `--input-config`",
+        "pass the writer's handler file with `--input-config`",
     )
 
 
@@ -250,7 +250,7 @@ def test_a_file_that_ends_in_the_middle_of_a_record_is_told_so() -> None:
             "GG302",
             "the file ends in the middle of a record",
             Span(FILE, offset=len(GOOD) + 1),
-            "read the file again when it is whole",
+            "read the file again when it is complete",
         )
         assert len(result.plain) == 1
 

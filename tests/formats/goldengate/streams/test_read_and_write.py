@@ -82,9 +82,9 @@ def test_records_in_events_and_in_arrays() -> None:
     assert read(NAME, frames).plain == plain
     bad = [{"specversion": "1.0", "data": 7}, {"specversion": "1.0"}, {"specversion": "1.0", "data": events[1]}]
     assert read(NAME, lines(*bad)).reasons == [
-        "GG308 the `data` of the event is no record of Data Streams",
+        "GG308 the `data` of the event is not a Data Streams record",
         "GG305 the event has no `data`",
-        "GG308 the `data` of the event is an event",
+        "GG308 the `data` of the event is another event",
     ]
 
 
@@ -134,7 +134,7 @@ def test_what_is_not_there_is_missing_or_null_as_the_option_says() -> None:
     [
         (message(None, after=ROW), "GG305 the record has no `op_type`"),
         (message("MERGE", after=ROW), "GG304 `op_type` cannot be `MERGE`"),
-        (message("x" * 50, after=ROW), "GG304 `op_type` cannot be `that`"),
+        (message("x" * 50, after=ROW), "GG304 `op_type` cannot be `...`"),
         (message("INSERT", qual_table=None, after=ROW), "GG305 the record has no `qual_table`"),
         (message("INSERT", qual_table="A..B", after=ROW), "GG306 the table name `A..B` has an empty part"),
         (message("INSERT", before=ROW), "GG307 an insert has a before image and has no after image"),

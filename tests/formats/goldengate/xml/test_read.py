@@ -156,11 +156,11 @@ def test_an_encoding_is_that_of_the_prolog_or_of_the_configuration() -> None:
     assert [item.after for item in read(text, source=WriterSettings(XmlOptions(encoding="windows-1252"))).plain] == [
         {"ID": "€"}
     ]
-    assert read(text, [ORDERS]).reasons == ["GG303 the record is not UTF-8: it holds the byte 0x80"]
-    wrong = "GG312 the encoding of the prolog is unknown, or not that of the file"
+    assert read(text, [ORDERS]).reasons == ["GG303 the record is not UTF-8: it contains the byte 0x80"]
+    wrong = "GG312 the encoding in the prolog is unknown, or is not the encoding of the file"
     assert read(prolog.replace(b"windows-1252", b"x-none") + message(), [ORDERS]).reasons == [wrong]
     only_written = read(message(), [ORDERS], source=WriterSettings(XmlOptions(encoding="GB18030")))
-    assert only_written.reasons == ["GG303 the charset GB18030 cannot be read"]
+    assert only_written.reasons == ["GG303 ggfmt cannot read the charset GB18030"]
     mixed = read(prolog + text + prolog.replace(b"windows-1252", b"UTF-8") + message() + prolog + text)
     assert (len(mixed.plain), mixed.reasons) == (2, [wrong])
 
@@ -224,7 +224,7 @@ def test_a_document_type_is_refused(subset: str, reference: str) -> None:
     result = read(message() + bad + message(), [ORDERS])
     assert result.plain == [INSERT] * (len(result.plain))
     assert "<!DOCTYPE" in b"".join(reject.record for reject in result.rejects).decode()
-    assert result.reasons[0] == "GG312 the record is no `operation` element"
+    assert result.reasons[0] == "GG312 the record is not an `operation` element"
 
 
 @pytest.mark.parametrize("inside", ["&i;", "&lt", "<!DOCTYPE x>", "<!ENTITY i 'x'>"])
@@ -244,8 +244,8 @@ FINE = message()
     ("bad", "code", "words"),
     [
         (FINE.replace(b"</col>", b""), "GG312", "not well-formed"),
-        (FINE.replace(b"operation ", b"action "), "GG312", "no `operation` element"),
-        (b"some words\n", "GG312", "no `operation` element"),
+        (FINE.replace(b"operation ", b"action "), "GG312", "not an `operation` element"),
+        (b"some words\n", "GG312", "not an `operation` element"),
         (FINE.replace(b">1<", b">\x00<"), "GG312", "not well-formed"),
         (FINE.replace(b">1<", b">\xff<"), "GG303", "not UTF-8"),
         (FINE.replace(b"table='GG.ORDERS'", b""), "GG305", "no `table`"),
@@ -260,10 +260,10 @@ FINE = message()
         (FINE.replace(b"name='ID' ", b""), "GG312", "has no `name`"),
         (message("<col name='ID'/><col name='ID'/>"), "GG312", "the same `name`"),
         (FINE.replace(b"pos='7'", b"pos='7' numCols='2'"), "GG312", "`numCols` is not 1"),
-        (FINE.replace(b">1<", b"><x/><"), "GG312", "a value has elements inside"),
+        (FINE.replace(b">1<", b"><x/><"), "GG312", "a value contains elements"),
         (FINE.replace(b"GG.ORDERS", b"GG.OTHERS"), "GG205", "has no definition"),
         (FINE.replace(b"'ID'", b"'IT'"), "GG204", "a column that the definition of the table lacks"),
-        (FINE.replace(b"<operation", b"<operation xmlns='urn:x'"), "GG312", "no `operation` element"),
+        (FINE.replace(b"<operation", b"<operation xmlns='urn:x'"), "GG312", "not an `operation` element"),
     ],
 )
 @pytest.mark.parametrize("size", [64, 1 << 20])

@@ -223,9 +223,9 @@ def test_a_value_that_xml_cannot_carry_is_told_with_row_table_column_and_positio
         return Diagnostic("GG405", what, place, "remove the character from the source, or write another format")
 
     assert list(caught.value.rows) == [
-        (1, told("the value in the before image holds U+0000, which XML cannot carry", "NOTE", "8")),
-        (2, told("the value in the before image holds U+FFFF, which XML cannot carry", "ID", "9")),
-        (3, told("a token holds U+001F, which XML cannot carry", None, "10")),
+        (1, told("the value in the before image contains U+0000, which XML does not support", "NOTE", "8")),
+        (2, told("the value in the before image contains U+FFFF, which XML does not support", "ID", "9")),
+        (3, told("a token contains U+001F, which XML does not support", None, "10")),
     ]
 
 
@@ -233,22 +233,22 @@ def test_names_and_metadata_that_xml_cannot_carry_are_told() -> None:
     insert, delete = order("I", None, {}), order("D", {}, None)
     odd = PlainTable("S.T\ufffe", ORDERS.columns)
     assert [(row, text) for row, text, _ in misfits(odd, insert, delete)] == [
-        (row, "the name of the table holds U+FFFE, which XML cannot carry") for row in (0, 1)
+        (row, "the name of the table contains U+FFFE, which XML does not support") for row in (0, 1)
     ]
     odd = PlainTable("S.T", (PlainColumn("A\x02", "string"),))
     assert misfits(odd, insert) == [
         (
             0,
-            "the name of the column holds U+0002, which XML cannot carry",
+            "the name of the column contains U+0002, which XML does not support",
             Span(table="S.T", field="A\x02", position="7"),
         )
     ]
     ((row, text, _),) = misfits(ORDERS, insert, delete, delete_op_key="D\x03")
-    assert (row, text) == (1, "the key of the operation type holds U+0003, which XML cannot carry")
+    assert (row, text) == (1, "the key of the operation type contains U+0003, which XML does not support")
     ((_, text, _),) = misfits(ORDERS, replace(insert, op_ts="\x04"))
-    assert text == "the time stamp of the operation holds U+0004, which XML cannot carry"
+    assert text == "the time stamp of the operation contains U+0004, which XML does not support"
     ((_, text, _),) = misfits(ORDERS, replace(insert, pos="\x05"))
-    assert text == "the position holds U+0005, which XML cannot carry"
+    assert text == "the position contains U+0005, which XML does not support"
 
 
 def test_what_xml_cannot_carry_does_not_matter_where_it_is_missing() -> None:
