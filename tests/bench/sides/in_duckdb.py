@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb  # type: ignore[import-not-found]
+import duckdb
 from told import METADATA, Told, told, work
 
 NOW = "strftime(now()::TIMESTAMP, '%Y-%m-%dT%H:%M:%S.%g')"

@@ -248,7 +248,7 @@ def in_duckdb(given: dict[str, Any]) -> None:
     """Read the JSON into columns, and take the last image of a key, or the last value that a column was set to since
     the row was inserted."""
     with work():
-        import duckdb  # type: ignore[import-not-found]
+        import duckdb
 
         database = duckdb.connect()
         database.execute(f"SET threads = {given['cores']}")
