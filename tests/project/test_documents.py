@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import documents
+import make_picture
 import pytest
 import typer
 from places import ROOT
@@ -299,6 +300,12 @@ def test_the_readme_opens_with_setting_up_and_testing() -> None:
     assert first.count("\n") == second.count("\n") == 1, "each is one command line"
     assert first.startswith("python3 -m venv .venv && .venv/bin/pip install -q -e '.[java]' && .venv/bin/ggfmt run ")
     assert second == ".venv/bin/pip install -q -e '.[java,test]' && .venv/bin/python -m pytest\n"
+
+
+def test_the_picture_shows_what_the_commands_print() -> None:
+    shown = make_picture.words(make_picture.PICTURE.read_text(encoding="utf-8"))
+    assert make_picture.words(make_picture.picture()) == shown, "run `python tests/tools/make_picture.py`"
+    assert f"({make_picture.PICTURE.relative_to(ROOT)})" in README
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

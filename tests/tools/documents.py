@@ -1,14 +1,15 @@
 """What is made from the code: the generated parts of README.md and of the pages in ggfmt/docs, and the files in conf/.
 
-usage: documents.py            bring them up to date
-       documents.py --check    say which are stale, and end with 1 if there are any
-       documents.py --block N  print the Nth shell block of README.md, counted from 1
+    documents.py            bring them up to date
+    documents.py --check    say which are stale, and end with 1 if there are any
+    documents.py --block N  print the Nth shell block of README.md, counted from 1
 
 A generated part stands between `<!-- generated: KIND SUBJECT -->` and `<!-- /generated -->`; `_MAKERS` has the kinds.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import difflib
 import importlib
@@ -682,11 +683,15 @@ _MAKERS: dict[str, Callable[[str], str]] = {
 
 
 def main(arguments: list[str]) -> int:
-    if arguments[:1] == ["--block"]:
-        print(shell_blocks(README.read_text(encoding="utf-8"))[int(arguments[1]) - 1], end="")
+    parser = argparse.ArgumentParser(description="Bring the generated parts of the documents up to date.")
+    parser.add_argument("--check", action="store_true", help="write nothing; say which are stale")
+    parser.add_argument("--block", type=int, metavar="N", help="print the Nth shell block of README.md, from 1")
+    given = parser.parse_args(arguments)
+    if given.block is not None:
+        print(shell_blocks(README.read_text(encoding="utf-8"))[given.block - 1], end="")
         return 0
     logging.getLogger("ggfmt").addHandler(logging.NullHandler())
-    if arguments == ["--check"]:
+    if given.check:
         old = [f"{name}: `{title}`" for name, file in documents().items() for title in stale(file.read_text("utf-8"))]
         old += [str(file.relative_to(ROOT)) for file, text in handler_files().items() if _differs(file, text)]
         for title in old:

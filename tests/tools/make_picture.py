@@ -1,10 +1,12 @@
 """Makes `ggfmt/docs/terminal.svg`, the picture of the README: real commands on a pseudo terminal, and what they print.
 
-usage: python tests/tools/make_picture.py [FILE]
+python tests/tools/make_picture.py [FILE]
 """
 
 from __future__ import annotations
 
+import argparse
+import html
 import io
 import os
 import re
@@ -29,6 +31,7 @@ COMMANDS = (
     "ggfmt compare rows samples/shop/export",
 )
 _WIDTH = 110
+_TEXT = re.compile(r"<text [^>]*>([^<]*)</text>")
 _FONTS = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)  # from another host: the picture loads nothing
 
 
@@ -47,6 +50,12 @@ def picture() -> str:
     return _FONTS.sub("", console.export_svg(title="ggfmt", unique_id="ggfmt"))
 
 
+def words(picture: str) -> list[str]:
+    """Return the words that a picture shows, in order; rich may set each of its releases in another way."""
+    return html.unescape(" ".join(_TEXT.findall(picture))).split()
+
+
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE
-    target.write_text(picture(), encoding="utf-8")
+    parser = argparse.ArgumentParser(description="Make the picture of the README.")
+    parser.add_argument("file", type=Path, nargs="?", default=PICTURE)
+    parser.parse_args().file.write_text(picture(), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Builds what is published for this platform: the sdist, and of it a wheel with kernels for all Pythons.
 
-usage: python tests/tools/make_wheels.py [DIRECTORY]
+    python tests/tools/make_wheels.py [DIRECTORY]
 
 Writes to `dist`, or to another directory, and prints the names of the files. On Linux `auditwheel` checks which C
 library the kernels need, and names the wheel for it (manylinux). Needs the extra `release`.
@@ -8,6 +8,7 @@ library the kernels need, and names the wheel for it (manylinux). Needs the extr
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -35,4 +36,6 @@ def main(target: str = str(ROOT / "dist"), project: str = str(ROOT)) -> list[Pat
 
 
 if __name__ == "__main__":
-    print(*main(*sys.argv[1:2]), sep="\n")
+    parser = argparse.ArgumentParser(description="Build what is published for this platform.")
+    parser.add_argument("directory", nargs="?", default=str(ROOT / "dist"))
+    print(*main(parser.parse_args().directory), sep="\n")

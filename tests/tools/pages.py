@@ -1,7 +1,7 @@
 """Runs the pages: every command and program of a page, in its order, in one fresh directory for each page.
 
-usage: pages.py [TOPIC ...]          run these pages, or all, and write what is printed into them
-       pages.py --check [TOPIC ...]  run them, and say which print something else
+    pages.py [TOPIC ...]          run these pages, or all, and write what is printed into them
+    pages.py --check [TOPIC ...]  run them, and say which print something else
 
 Blocks of `bash` and `python` are run. A block after a paragraph with "as `NAME`:" at its end is saved as that file. A
 block of text after `<!-- output -->` is what the last block that ran has printed; `<!-- output 1:8 -->` keeps these
@@ -12,6 +12,7 @@ Spark (GGFMT_MASTER), unless the page has `<!-- needs spark VERSION -->`; VERSIO
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -239,9 +240,14 @@ def page_files(topics: Sequence[str] = ()) -> dict[str, Path]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    check = "--check" in arguments
+    parser = argparse.ArgumentParser(description="Run pages, and write what is printed into them.")
+    parser.add_argument("--check", action="store_true", help="write nothing; say which pages print something else")
+    parser.add_argument("topic", nargs="*", help="default: all pages")
+    given = parser.parse_args(arguments)
+    if unknown := sorted(set(given.topic) - {file.stem for file in DOCS.rglob("*.md")}):
+        parser.error(f"no page has the topic {', '.join(unknown)}")
     code = 0
-    for topic, file in page_files([word for word in arguments if word != "--check"]).items():
+    for topic, file in page_files(given.topic).items():
         text = file.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as directory:
             try:
@@ -250,7 +256,7 @@ def main(arguments: Sequence[str]) -> int:
                 print(f"{topic}: {error}", file=sys.stderr)
                 code = 1
                 continue
-        if check and made != text:
+        if given.check and made != text:
             print(f"{topic}: it prints something else; run `python tests/tools/pages.py {topic}`", file=sys.stderr)
             code = 1
         elif made != text:
