@@ -352,7 +352,7 @@ def doctor(
     from ggfmt.render.doctor import findings_json, print_findings
     from ggfmt.spark.target import SparkSettings
 
-    findings = examine(SparkSettings(master, pairs(spark_conf, "the Spark property"), java_home), archive=class_archive)
+    findings = examine(SparkSettings(master, pairs(spark_conf, "`--spark-conf`"), java_home), archive=class_archive)
     if output_format == "json":
         write_text(findings_json(findings), sys.stdout)
     else:

@@ -9,7 +9,7 @@ from datetime import datetime
 from os import PathLike
 from typing import TYPE_CHECKING, get_args
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError, suggestion
 from ggfmt.options.property_values import PropertyValue, property_text
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def words(names: str | Iterable[str] | None) -> list[str]:
     return [] if names is None else [names] if isinstance(names, str) else list(names)
 
 
-def keys(given: str | Sequence[str] | Mapping[str, Sequence[str]] | None, what: str = "the key") -> Keys:
+def keys(given: str | Sequence[str] | Mapping[str, Sequence[str]] | None, what: str = "`--key`") -> Keys:
     """Return key columns by table: from a text as the command takes it, the columns of every table, or those of each
     table by its name.
     """
@@ -95,7 +95,7 @@ def pairs(properties: Properties, what: str, example: str = "`spark.driver.memor
     for text in words(properties):
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise argument_error(f"{what} `{text}` is not KEY=VALUE", f"for example {example}")
+            raise argument_error(f"{what} needs KEY=VALUE, not `{text}`", f"for example {example}")
         split.append((key, value))
     return tuple(split)
 
@@ -121,7 +121,7 @@ def size(given: int | str | None, what: str) -> int | None:
     try:
         return Size().parse(str(given))
     except InvalidValueError as error:
-        raise argument_error(f"{what}: {error}", error.help) from None
+        raise argument_error(f"{what} {error}", error.help) from None
 
 
 def configuration(
@@ -131,8 +131,11 @@ def configuration(
     order of the input. The caller reports its warnings."""
     from ggfmt.config.handlers import read_configuration
 
-    files = texts(config)
-    return read_configuration(files, lines(settings), words(handlers), _chosen_format(to, files, stream))
+    files, given = texts(config), lines(settings)
+    if to is None and not files and not given:
+        help = "give a handler file with `-c`, or a format, such as `--to json`"
+        raise ConfigurationError(Diagnostic("GG105", "no handler or format is given", help=help))
+    return read_configuration(files, given, words(handlers), _chosen_format(to, files, stream))
 
 
 def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> ParsedProperties | None:

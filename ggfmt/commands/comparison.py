@@ -67,6 +67,6 @@ def run_comparison(request: CompareRequest) -> Comparison:
         arguments.text(request.b) or "",
         keys=arguments.keys(request.key),
         ignored=arguments.words(request.ignore_columns),
-        csv=arguments.pairs(request.csv_options, "the option of CSV files", "`null=\\N`"),
+        csv=arguments.pairs(request.csv_options, "`--csv-option`", "`null=\\N`"),
     )
     return compare_places(asked)

@@ -200,20 +200,20 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
         types=_types(request.types),
         target=TargetOptions(
             _columns(request.sort_by),
-            arguments.keys(request.partition_by, "what tables are divided by"),
-            arguments.size(request.file_size, "the size of files"),
+            arguments.keys(request.partition_by, "`--partition-by`"),
+            arguments.size(request.file_size, "`--file-size`"),
             request.catalog,
-            arguments.pairs(request.catalog_options, "the option of the catalog", "`uri=https://catalog.example`"),
+            arguments.pairs(request.catalog_options, "`--catalog-option`", "`uri=https://catalog.example`"),
             arguments.check_choice("on_foreign_commit", request.on_foreign_commit, ForeignCommits),  # type: ignore[arg-type]
             request.drop_columns,
-            arguments.pairs(request.table_options, "the table option", "`delta.logRetentionDuration=interval 30 days`"),
+            arguments.pairs(request.table_options, "`--table-option`", "`delta.logRetentionDuration=interval 30 days`"),
         ),
         input_format=input_format,
         source=source,
         definitions=arguments.tables(request.definitions, source),
         selection=arguments.selection(request.table, request.exclude),
-        split_size=arguments.size(request.split_size, "the split size"),
-        max_record=arguments.size(request.max_record, "the longest record") or MAX_RECORD_BYTES,
+        split_size=arguments.size(request.split_size, "`--split-size`"),
+        max_record=arguments.size(request.max_record, "`--max-record`") or MAX_RECORD_BYTES,
     )
     return RowsManifest(execute(settings, runner.start, request.progress), target)
 

@@ -83,7 +83,7 @@ def choose_runner(
     from ggfmt.spark.runners import resolve_spark, runner_on
     from ggfmt.spark.target import SparkSettings, remote_address
 
-    settings = SparkSettings(master, pairs(conf, "the Spark property"), java_home, remote=remote)
+    settings = SparkSettings(master, pairs(conf, "`--spark-conf`"), java_home, remote=remote)
     existing = resolve_spark(spark, settings)
     if existing is not None:
         return RunnerChoice(partial(runner_on, existing, settings), existing.cluster, here="`--master none`")

@@ -40,12 +40,22 @@ _DEFGEN, _AVRO, _JSON = range(3)  # kinds of files, the most detailed first
 # the head of a file list the fields of an entry. This list, not the version, defines the numbers of a column entry
 # (seen in public samples of 11.1, 2.0 and 5.0). The file does not contain nullability (field 7 is always 1, so every
 # column is nullable) and the precision of numbers. If a table has no primary key or unique index, all its columns are
-# marked as keys, as GoldenGate treats them. Data types (`scale`, `length` are the entry's Scale and External Length):
-# 0, 64 and any other STRING(length) sub type 2 (FLOAT) NUMBER; FLOAT or DOUBLE for Oracle's BINARY_FLOAT and
-# BINARY_DOUBLE sub type 3 (FIXED_PREC) DECIMAL(scale) sub type 4 (BINARY) BINARY(length); also Oracle's RAW, LONG RAW
-# and BLOB 130 to 135 INTEGER, with a scale DECIMAL(scale) 140, 141 FLOAT, DOUBLE 150 to 155 DECIMAL(scale) 192 DATE,
-# TIME or TIMESTAMP 195 INTERVAL Oracle's DATE is a DATE although it has a time of day. For other databases the parts
-# of the value decide: up to the day a DATE, from the hour on a TIME, else a TIMESTAMP.
+# marked as keys, as GoldenGate treats them.
+#
+# Data types (`scale`, `length` are the entry's Scale and External Length):
+#
+#     0, 64 and any other           STRING(length)
+#       sub type 2 (FLOAT)          NUMBER; FLOAT or DOUBLE for Oracle's BINARY_FLOAT and BINARY_DOUBLE
+#       sub type 3 (FIXED_PREC)     DECIMAL(scale)
+#       sub type 4 (BINARY)         BINARY(length); also Oracle's RAW, LONG RAW and BLOB
+#     130 to 135                    INTEGER, with a scale DECIMAL(scale)
+#     140, 141                      FLOAT, DOUBLE
+#     150 to 155                    DECIMAL(scale)
+#     192                           DATE, TIME or TIMESTAMP
+#     195                           INTERVAL
+#
+# Oracle's DATE is a DATE although it has a time of day. For other databases the parts of the value decide: up to the
+# day a DATE, from the hour on a TIME, else a TIMESTAMP.
 
 DEFGEN_MARK = re.compile(
     r"^(?:\*\+- Defgen version\b|\* *Field descriptions\b|Definition for table\s)", re.MULTILINE | re.IGNORECASE
@@ -400,7 +410,8 @@ def _parse(source: DefinitionFile, written: WrittenMetadata | None) -> tuple[int
             document = json.loads(source.text)
         except json.JSONDecodeError as error:
             line, column = source.place(error.pos)
-            source.problem(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", line=line, column=column)
+            message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+            source.problem(message, f"give {KNOWN_FILES}", line=line, column=column)
             return _JSON, []
         except (ValueError, RecursionError):
             source.problem("not JSON that can be read: it is nested too deeply, or a number has too many digits")

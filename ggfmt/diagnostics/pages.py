@@ -53,6 +53,7 @@ _PAGES = {
     "GG524": "use-spark-connect",
     "GG525": "install",
     "GG53": "dataframes",
+    "GG530": "types",
     "GG54": "dataframes",
     "GG55": "consolidation",
     "GG550": "output",
@@ -60,7 +61,7 @@ _PAGES = {
     "GG554": "lakehouse",
     "GG555": "lakehouse",
     "GG56": "output",
-    "GG565": "python",
+    "GG565": "commands",
     "GG570": "row-identity",
     "GG58": "comparing",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -58,7 +58,16 @@ from ggfmt.rows.staging import (
     stage_operations,
     unit_count,
 )
-from ggfmt.rows.tables import RowTable, Types, epoch_at, of_base, stored_type, with_base_columns, with_found_types
+from ggfmt.rows.tables import (
+    RowTable,
+    Types,
+    epoch_at,
+    of_base,
+    stored_type,
+    unmatched_names,
+    with_base_columns,
+    with_found_types,
+)
 from ggfmt.rows.targets.choice import make_target
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.units import (
@@ -275,7 +284,21 @@ class _ConsolidationRun:
             raise Abend(write_error(Location.of(settings.output), error)) from None
         may_lack = settings.allow_empty or settings.checkpoint is not None
         check_selection(settings.selection, sorted({*staged.staged, *staged.skipped}), may_lack)
+        self._warn_of_names(staged)
         return staged
+
+    def _warn_of_names(self, staged: StagedInput) -> None:
+        """Warn of names in options that match nothing: a list of keys may have more tables than today's files."""
+        settings = self._settings
+        columns: dict[str, Collection[str]] = {name: table.types for name, table in staged.tables.items()}
+        if self._base is not None:
+            columns = {**{name: table.types for name, table in self._base.tables.items()}, **columns}
+        options = settings.target
+        if columns:
+            for warning in unmatched_names(
+                columns, settings.selection, settings.keys, options.partition_by, options.sort_by
+            ):
+                log.warning("%s", visible(warning))
 
     # Rows
 

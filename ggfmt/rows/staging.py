@@ -378,7 +378,7 @@ def _with_type_option(diagnostic: Diagnostic) -> Diagnostic:
     if diagnostic.code != "GG530":
         return diagnostic
     place = diagnostic.span
-    help = unfit_help(place.table, place.field) if place.field != "op_ts" else None
+    help = "correct the time in the file" if place.field == "op_ts" else unfit_help(place.table, place.field)
     return replace(diagnostic, help=help)
 
 

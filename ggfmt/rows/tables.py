@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
@@ -13,15 +13,14 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestio
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.frames.column_types import SMALL_TYPES, TEXT, column_type, listed_types, named_type, type_name
 from ggfmt.frames.plan import merge_tables
+from ggfmt.model.selection import TableSelection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
-from ggfmt.options.value_types import Keys, keys_of
+from ggfmt.options.value_types import EVERY_TABLE, Keys, key_of, keys_of
 from ggfmt.reading.splits import ReadJob
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import OnUnfit, parse_time, query_error
 from ggfmt.rows.writers import stores
-
-EVERY_TABLE = "*"  # in keys
 
 _UNIX = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _START = -(1 << 62)  # the `seq` before that of every operation
@@ -161,7 +160,7 @@ def _table(
     by_column = {
         column.name: asked[column.name] or stored_type(column_type(column.type), to) for column in table.columns
     }
-    chosen = keys_of(name, keys) or keys_of(EVERY_TABLE, keys)
+    chosen = key_of(name, keys)
     defined = name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
     numbers = (column.name for column in table.columns if column.type == FOUND_NUMBER and asked[column.name] is None)
     found = frozenset() if defined else frozenset(numbers)
@@ -224,6 +223,31 @@ def _check_patterns(
             message = f"a type is given for `{pattern}`, but no column matches"
             help = suggestion(pattern, columns) or "give TABLE.COLUMN, such as `S.ORDERS.PRICE` or `*.PRICE`"
             raise query_error(message, help)
+
+
+def unmatched_names(
+    columns: Mapping[str, Collection[str]],
+    selection: TableSelection,
+    keys: Keys,
+    partition_by: Keys,
+    sort_by: Sequence[str],
+) -> Iterator[str]:
+    """Yield a warning for each name in the options of the command that matches no table, or no column of any table.
+
+    columns  the columns of each table in the data or in a base snapshot, by the name of the table
+    """
+    last_parts = {name.rpartition(".")[2] for name in columns}
+    for option, given in (("--key", keys), ("--partition-by", partition_by)):
+        for name in dict(given):
+            if name != EVERY_TABLE and name not in columns and name not in last_parts and selection.selects(name):
+                near = suggestion(name, [*columns, *last_parts])
+                yield "; ".join(filter(None, (f"`{option}` names the table `{name}`, which is not in the data", near)))
+    everywhere = keys_of(EVERY_TABLE, partition_by)
+    if everywhere and not any(set(everywhere) <= set(names) for names in columns.values()):
+        yield f"no table has all columns of `--partition-by`: {', '.join(f'`{name}`' for name in everywhere)}"
+    for column in sort_by:
+        if not any(column in names for names in columns.values()):
+            yield f"`--sort-by` names `{column}`, which no table has as a column"
 
 
 def with_base_columns(table: RowTable, types: Mapping[str, pa.DataType], numbers: Collection[str] = ()) -> RowTable:

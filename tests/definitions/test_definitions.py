@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from places import ROOT, SAMPLES, SHARED_DATA
 from strategies import examples
 
-from ggfmt.definitions import load_definitions, read_definitions
+from ggfmt.definitions import KNOWN_FILES, load_definitions, read_definitions
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -640,7 +640,7 @@ def test_nullability_can_be_the_difference(write: Write) -> None:
 def test_the_problems_of_all_files_are_told_at_once(write: Write) -> None:
     write("bad.avsc", "{")
     assert problems("bad.avsc", "none.def", write("t.def", HEAD_50 + "stray\n" + V50 + "stray\n")) == [
-        "bad.avsc:1:2: error[GG202] not JSON: expecting property name enclosed in double quotes",
+        f"bad.avsc:1:2: error[GG202] not JSON: expecting property name enclosed in double quotes; give {KNOWN_FILES}",
         "none.def: error[GG201] the definitions cannot be read: No such file or directory",
         "t.def:39:1: error[GG202] a line outside of the table definitions that is neither a comment nor a property",
         "t.def:90:1: error[GG202] a line outside of the table definitions that is neither a comment nor a property",
@@ -832,9 +832,10 @@ AVRO_HELP = (
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (MANUAL_JSON_SCHEMA[:-1], ":40:1: error[GG202] not JSON: expecting ',' delimiter"),
-        ('{"title": "T"\r\n"type": 1}', ":2:1: error[GG202] not JSON: expecting ',' delimiter"),
-        ('{"title": "GG', ":1:11: error[GG202] not JSON: unterminated string starting at"),
+        (MANUAL_JSON_SCHEMA[:-1], f":40:1: error[GG202] not JSON: expecting ',' delimiter; give {KNOWN_FILES}"),
+        ('{"title": "T"\r\n"type": 1}', f":2:1: error[GG202] not JSON: expecting ',' delimiter; give {KNOWN_FILES}"),
+        ('{"a": 1}\n{"b": 2}', f":2:1: error[GG202] not JSON: extra data; give {KNOWN_FILES}"),
+        ('{"title": "GG', f":1:11: error[GG202] not JSON: unterminated string starting at; give {KNOWN_FILES}"),
         (
             "[" * 200_000,
             ": error[GG202] not JSON that can be read: it is nested too deeply, or a number has too many digits",

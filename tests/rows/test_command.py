@@ -381,7 +381,7 @@ def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ({"since": "2020-01-01"}, "`since` applies only to net changes"),
         ({"keep": "removed"}, "`keep` cannot be `removed`"),
         ({"types": ["N:string"]}, "is not TABLE.COLUMN=TYPE"),
-        ({"key": "S.T="}, "the key cannot be"),
+        ({"key": "S.T="}, "`key` cannot be"),
         ({"to": "xml"}, "`to` cannot be `xml`"),
     ],
 )

@@ -236,6 +236,7 @@ def test_a_time_that_is_none_is_an_error_at_its_place(tmp_path: Path) -> None:
         stage(write_lines(tmp_path / "in.json", lines), tmp_path / "staged", keys=(("T", ("ID",)),))
     (found,) = raised.value.diagnostics
     assert (found.code, found.span.field) == ("GG530", "op_ts")
+    assert found.help == "correct the time in the file"
     assert found.span.offset == len(json.dumps(lines[0])) + 1
     assert (tmp_path / "staged" / "stop").exists(), "other tasks need not go on"
 

@@ -20,14 +20,13 @@ from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, GgfmtError, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.options.value_types import keys_of
+from ggfmt.options.value_types import EVERY_TABLE, keys_of
 from ggfmt.rows.base import BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult, is_of_rows
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
-from ggfmt.rows.tables import EVERY_TABLE
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.rounds import OpenRound, read_round
 from ggfmt.rows.targets.table import Lake, LakeTable, Round, TableChange, WriteMode
