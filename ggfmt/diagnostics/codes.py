@@ -178,9 +178,10 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "value stays as it is.",
     ),
     "GG116": warning(
-        "ambiguous delimiters",
+        "ambiguous delimiters or names",
         "Two delimiters of a message are equal, or one contains the other. Or a delimiter is part of the text for a "
-        "NULL or a missing column. No reader can split such a message.",
+        "NULL or a missing column. Or both images have the same name. No reader can distinguish the parts of such a "
+        "message.",
     ),
     "GG117": warning(
         "a delimiter of several characters",

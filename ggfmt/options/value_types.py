@@ -270,6 +270,10 @@ class Representation(Text):
 
 
 @dataclass(frozen=True)
+class MemberName(Text):
+    """The name of a member of a message, which no other member may have."""
+
+
 class NamePart(Text):
     """A part of a file name."""
 

@@ -28,7 +28,16 @@ from ggfmt.java.charsets import encoder
 from ggfmt.java.text import trim, visible
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, is_available, is_later
 from ggfmt.options.spec import Options, OptionSpec
-from ggfmt.options.value_types import NATIVE, Charset, Delimiter, Representation, SchemaDirectory, Text, ValueType
+from ggfmt.options.value_types import (
+    NATIVE,
+    Charset,
+    Delimiter,
+    MemberName,
+    Representation,
+    SchemaDirectory,
+    Text,
+    ValueType,
+)
 
 CONTROL_FILE = "createControlFile"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -100,7 +109,7 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
 def _quoted(entry: Entry, kind: ValueType[Any]) -> Diagnostic | None:
     """Return GG142 for a value in quotes, which a properties file does not need."""
     text = trim(entry.value)
-    if type(kind) is not Text or len(text) < 2 or text[0] not in "\"'" or text[-1] != text[0]:
+    if type(kind) not in (Text, MemberName) or len(text) < 2 or text[0] not in "\"'" or text[-1] != text[0]:
         return None
     message = f"the quotes are a part of the value of `{entry.key}`"
     return Diagnostic("GG142", message, entry.value_span, "remove them, unless they are meant")
@@ -180,8 +189,10 @@ def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnosti
     of_columns = [item for item in delimiters if not _is_of_tokens(item)]
     representations = [item for item in written if isinstance(item.spec.kind, Representation)]
     either = [(one, other) for one, other in combinations(delimiters, 2) if _overlap(one, other)]
+    names = [item for item in written if isinstance(item.spec.kind, MemberName)]
+    equal = [(one, other) for one, other in combinations(names, 2) if one.value == other.value]
     inside = [(one, other) for one, other in product(of_columns, representations) if one.value in other.value]
-    for one, other in either + inside:
+    for one, other in either + inside + equal:
         given = [(order.index(item.entry), item) for item in (one, other) if item.entry is not None]
         if not given:
             continue

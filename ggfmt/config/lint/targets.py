@@ -58,11 +58,12 @@ class TargetHandlers:
             yield Diagnostic("GG123", f"`{text}` is not a target that ggfmt knows", self.entry.value_span, help)
         if self.entries:
             return
-        chain = " -> ".join(("File Writer", *target.chain)) if target is not None else "File Writer -> ?"
-        known = target.known if target is not None else "nothing is known of its files"
-        message = f"GoldenGate makes the handlers of `{text}` itself: {chain}; {known}"
+        message = f"GoldenGate makes the handlers of `{text}` itself, which ggfmt does not know"
+        if target is not None:
+            chain = " -> ".join(("File Writer", *target.chain))
+            message = f"GoldenGate makes the handlers of `{text}` itself: {chain}; {target.known}"
         lacking = [name for name, entry in ((_FORMAT, self.format), (_TEMPLATE, self.template)) if entry is None]
-        help = f"set {' and '.join(f'`{name}`' for name in lacking)} to have the files of its staging area written"
+        help = f"set {' and '.join(f'`{name}`' for name in lacking)} so that ggfmt writes the files of its staging area"
         yield Diagnostic(TARGET, message, self.entry.value_span, help, level=Severity.WARNING)
 
 

@@ -342,6 +342,15 @@ def test_defaults_alone_are_not_told() -> None:
     assert codes(k("gg.handler.k.format.nullValueRepresentation=\ngg.handler.k.includeTokens=true")) == []
 
 
+def test_two_images_with_one_name_are_a_warning() -> None:
+    lines = "gg.handlerlist=k\ngg.handler.k.type=file\ngg.handler.k.format=json\n"
+    assert codes(lines + "gg.handler.k.format.beforeObjectName=after") == [(4, "GG116")]
+    assert codes(lines + "gg.handler.k.format.beforeObjectName=old\ngg.handler.k.format.afterObjectName=old") == [
+        (5, "GG116")
+    ]
+    assert codes(lines + "gg.handler.k.format.beforeObjectName=old") == []
+
+
 def test_the_entry_that_counts_is_told() -> None:
     text = k("gg.handler.k.format.lineDelimiter=;\ngg.handler.k.format.fieldDelimiter=;\ngg.handler.k.mode=op")
     assert codes(text) == [(4, "GG116")]
@@ -499,8 +508,8 @@ def test_a_target_needs_no_list() -> None:
         read_configuration(["f"])
     assert str(raised.value) == (
         "f:1:11: error[GG146] GoldenGate makes the handlers of `s3` itself: File Writer -> s3; `gg.format` sets"
-        " the format of its files; set `ggfmt.target.format` and `ggfmt.target.template` to have the files of its"
-        " staging area written"
+        " the format of its files; set `ggfmt.target.format` and `ggfmt.target.template` so that ggfmt writes"
+        " the files of its staging area"
     )
 
 

@@ -34,7 +34,7 @@ from ggfmt.formats.goldengate.options import (
     pk_update_option,
 )
 from ggfmt.options.spec import Options, option
-from ggfmt.options.value_types import Bool, Charset, Delimiter, SchemaDirectory, Text
+from ggfmt.options.value_types import Bool, Charset, Delimiter, MemberName, SchemaDirectory, Text
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class JsonOptions(JsonRecordOptions):
     flatten_delimiter: str = option(
         Text(), ".", "The text between the names of the image and the column in a flattened message.", since="12.3"
     )
-    before_object_name: str = option(Text(), "before", "The name of the before image.", since="12.3")
-    after_object_name: str = option(Text(), "after", "The name of the after image.", since="12.3")
+    before_object_name: str = option(MemberName(), "before", "The name of the before image.", since="12.3")
+    after_object_name: str = option(MemberName(), "after", "The name of the after image.", since="12.3")
 
 
 @dataclass(frozen=True)
