@@ -15,6 +15,7 @@ from strategies import examples
 from ggfmt.config.goldengate_keys import GOLDENGATE_PROPERTIES, OUTSIDE_SCOPE, is_outside_scope
 from ggfmt.config.handlers import Configuration, HandlerConfig, HandlerOptions, read_configuration
 from ggfmt.config.lint.reading import lint
+from ggfmt.config.properties import CHOSEN, entries_from_settings
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.goldengate.delimited import DelimitedTextOptions
@@ -180,6 +181,15 @@ def test_settings_alone_name_their_handlers() -> None:
     assert only(configuration).name == "out"
     assert only(configuration).options == JsonOptions(json_delimiter="\n")
     assert configuration.diagnostics == ()
+
+
+@pytest.mark.parametrize("setting", ["gg.handler.text.format.lineDelimiter=;", "gg.handler.text.format=delimitedtext"])
+def test_a_chosen_format_has_one_handler(setting: str) -> None:
+    chosen = entries_from_settings(["gg.handler.json.format=json"], CHOSEN)
+    configuration = read_configuration([], [setting], made=chosen)
+    assert only(configuration).name == "json"
+    (finding,) = configuration.diagnostics
+    assert (finding.code, finding.help) == ("GG101", "handlers are `json`")
 
 
 def test_a_file_that_is_given_twice_is_read_where_it_is_given_last(read: Read) -> None:

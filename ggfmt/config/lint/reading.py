@@ -36,6 +36,7 @@ from ggfmt.config.lint.targets import TARGET, TargetHandlers
 from ggfmt.config.lint.type_checks import check_class_path
 from ggfmt.config.properties import (
     ARGUMENTS,
+    CHOSEN,
     SETTINGS,
     Entry,
     ParsedProperties,
@@ -530,14 +531,14 @@ class ConfigurationParser:
         return names
 
     def _names_in_settings(self) -> dict[str, Span]:
-        in_files: dict[str, Span] = {}
-        in_settings: dict[str, Span] = {}
+        found: dict[str, dict[str, Span]] = {}
         for entry in self._entries:
             key = handler_key(entry.key)
             if key:
-                (in_settings if entry.file in ARGUMENTS else in_files).setdefault(key.handler, entry.key_span)
-        if in_settings and not in_files:
-            return in_settings
+                place = entry.file if entry.file in ARGUMENTS else ""
+                found.setdefault(place, {}).setdefault(key.handler, entry.key_span)
+        if "" not in found and found:
+            return found.get(CHOSEN) or found[SETTINGS]
         if self._whole and not self.makes_handlers:
             known = ",".join(list(self._assumed())[:5])
             help = f"add `gg.handlerlist={known}`" if known else "add `gg.handlerlist` and name a handler"
