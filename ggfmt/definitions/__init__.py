@@ -209,7 +209,7 @@ class _Parser:
             block.sound = False
             count = len(ENTRY_FIELD.findall(line))
             self.source.problem(
-                f"the entry has {count} fields, but the field descriptions name {width}",
+                f"the entry has {count} field{'s' * (count != 1)}, but the field descriptions name {width}",
                 line=number,
                 column=words[0].start() + 1,
                 length=words[-1].end() - words[0].start(),

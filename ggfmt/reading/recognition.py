@@ -112,7 +112,10 @@ def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
         if reasons:
             raise Abend(_of_several(file.shown, head, reasons, envelope))
         verdict = "fits no input format"
-        help = "name only change files, or give `--input-format`"
+        help = (
+            "name only change files; if the writer did not use the default properties, give its handler file with "
+            "`--input-config`, or `--input-format` and `--input-option`"
+        )
         if envelope is not None:
             verdict = f"is one of {envelope}, and its content fits no JSON format"
             help = (

@@ -288,7 +288,7 @@ class ArcionCsv(ArcionDialect):
         width = len(names) if self.options.mode == SNAPSHOT else 3 * len(names) + len(LAST_FIELDS)
         if len(values) != width:
             help = "correct `columns`, `mode`, `delimiter`, `quote` or `escape` with `--input-option`"
-            reason = f"the row has {len(values)} fields, but should have {width}"
+            reason = f"the row has {len(values)} field{'s' * (len(values) != 1)}, but should have {width}"
             raise RecordError("GG311", reason, help, table)
         record_schema = self.describe(table, names)
         if self.options.mode == SNAPSHOT:

@@ -613,8 +613,12 @@ class DelimitedTextReader(PlacingReader):
     def _wrong_count(self, count: int, table: TableDef | None, wanted: int | None = None) -> Diagnostic:
         wanted_text = f"{wanted}" if wanted is not None else f"at least {self._head}"
         place = Span() if table is None else Span(table=table.full_name)
+        fields = f"{count} fields"
         help = "correct the definition or `--input-config`; a value may contain the delimiter"
-        return Diagnostic("GG311", f"the line has {count} fields, but should have {wanted_text}", place, help)
+        if count == 1:
+            fields = "1 field"
+            help = "set `fieldDelimiter` with `--input-option`, or give the handler file with `--input-config`"
+        return Diagnostic("GG311", f"the line has {fields}, but should have {wanted_text}", place, help)
 
     def _wrong_key(self, key: str, table: TableDef) -> Diagnostic:
         word = key if len(key) <= 40 and key.isprintable() else "..."

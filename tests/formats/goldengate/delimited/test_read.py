@@ -38,7 +38,7 @@ def test_a_value_that_stands_for_null_and_missing_is_missing() -> None:
         (b"I|GG.T|t|c|p|1", "GG311 the line has 6 fields, but should have 7"),
         (b"I|GG.T|t|c|p|1|2|3", "GG311 the line has 8 fields, but should have 7"),
         (b"I|GG.T", "GG311 the line has 2 fields, but should have at least 5"),
-        (b"", "GG311 the line has 1 fields, but should have at least 5"),
+        (b"", "GG311 the line has 1 field, but should have at least 5"),
         (b"X|GG.T|t|c|p|1|2", "GG304 the operation type cannot be `X`"),
         (b"I|GG.U|t|c|p|1|2", "GG205 the table `GG.U` has no definition"),
         (b"I|GG.T|t|c|p|\xe4|2", "GG303 the line is not UTF-8: byte 0xe4 at byte 13 of the line"),
