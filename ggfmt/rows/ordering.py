@@ -111,9 +111,8 @@ def check_moment(moment: str, kind: PositionKind | None) -> None:
         message = f"`{moment}` is not a time, and positions of the table do not order its operations"
         raise query_error(message, "give a time such as `2026-01-31T12:00:00`")
     if kind.value(moment) is None:
-        raise query_error(
-            f"`{moment}` is neither a time nor a position of the kind in the table ({kind.name})", kind.help
-        )
+        message = f"`{moment}` is neither a time nor a position of the kind in the table ({kind.name})"
+        raise query_error(message, f"{kind.help}, or a time such as `2026-01-31T12:00:00`")
 
 
 def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
