@@ -4,7 +4,7 @@ import os
 import sys
 
 from ggfmt import signals
-from ggfmt.without_pandas import do_without_pandas
+from ggfmt.unused_modules import hide_unused_modules, uses_spark_connect
 
 
 def run() -> int:
@@ -12,8 +12,9 @@ def run() -> int:
     imports.
     """
     signals.install()
-    do_without_pandas()
-    # Arrow loads numpy, which would start a thread per core for linear algebra. ggfmt has none.
+    if not uses_spark_connect(sys.argv[1:]):
+        hide_unused_modules()
+    # numpy, where it is loaded, would start a thread per core for linear algebra. ggfmt has none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _main()
     signals.finish(code)

@@ -233,7 +233,7 @@ def test_a_signal_at_any_moment_of_the_start_is_no_traceback(source: Path) -> No
 
 
 def test_ctrl_c_while_modules_are_loaded_is_told_in_a_line(source: Path) -> None:
-    code, told = interrupt(start(source, "ggfmt.__main__:do_without_pandas:after", ["formats"]), ["INT"])
+    code, told = interrupt(start(source, "ggfmt.__main__:hide_unused_modules:after", ["formats"]), ["INT"])
     assert (code, told) == (130, "interrupted")
 
 

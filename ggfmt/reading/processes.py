@@ -156,9 +156,9 @@ def _ending(status: int) -> str:
 
 def begin(descriptor: int, parent: int) -> NoReturn:
     """Serve as a worker in a new interpreter."""
-    from ggfmt.without_pandas import do_without_pandas
+    from ggfmt.unused_modules import hide_unused_modules
 
-    do_without_pandas()
+    hide_unused_modules()
     kernels.keep_memory()
     _serve(Connection(descriptor), parent)
 

@@ -34,7 +34,7 @@ from ggfmt.spark.workers import (
     warn_of_single_attempts,
     zip_package,
 )
-from ggfmt.without_pandas import allow_pandas
+from ggfmt.unused_modules import show_unused_modules
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -372,7 +372,7 @@ def _new_session(address: RemoteAddress) -> SparkSession:
     if problem is not None:
         message = f"no Spark Connect server answers at `{address.shown}`: {problem}"
         raise Abend(Diagnostic("GG524", message, help="start the server or correct `--remote`"))
-    allow_pandas()
+    show_unused_modules()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings of pandas about its versions: no run uses it

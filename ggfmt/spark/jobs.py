@@ -193,9 +193,9 @@ class ContextJobs(Jobs):
             if own:  # nobody else uses these workers
                 with suppress(ImportError):
                     from ggfmt import kernels
-                    from ggfmt.without_pandas import do_without_pandas
+                    from ggfmt.unused_modules import hide_unused_modules
 
-                    do_without_pandas()
+                    hide_unused_modules()
                     kernels.keep_memory()
 
             context = TaskContext.get()

@@ -34,15 +34,15 @@ LAYERS: dict[str, set[str]] = {
     "signals": set(),
     "summary": {"java"},
     "version": set(),
-    "without_pandas": set(),
-    "spark": {"cores", "diagnostics", "kernels", "scratch", "signals", "without_pandas"},
+    "unused_modules": set(),
+    "spark": {"cores", "diagnostics", "kernels", "scratch", "signals", "unused_modules"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"arrow", "kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}
 LAYERS["definitions"] = LAYERS["formats"] | {"formats"}
 LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
-LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "cores", "location", "scratch", "signals", "without_pandas"}
+LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "cores", "location", "scratch", "signals", "unused_modules"}
 LAYERS["sinks"] = LAYERS["reading"] | {"reading", "version"}
 LAYERS["comparison"] = LAYERS["sinks"] | {"sinks", "summary"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
@@ -51,7 +51,7 @@ LAYERS["rows"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs", "signals"}
 LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "rows"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs"}
-LAYERS["__main__"] = {"cli", "signals", "without_pandas"}
+LAYERS["__main__"] = {"cli", "signals", "unused_modules"}
 LAYERS["ggfmt"] = {"cli", "commands", "diagnostics", "frames", "rows", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below

@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,8 +249,7 @@ def in_duckdb(given: dict[str, Any]) -> None:
     """Read the JSON into columns, and take the last image of a key, or the last value that a column was set to since
     the row was inserted."""
     with work():
-        import duckdb
-
+        duckdb: Any = import_module("duckdb")
         database = duckdb.connect()
         database.execute(f"SET threads = {given['cores']}")
         layout, target = layout_of(given), Path(given["target"])
