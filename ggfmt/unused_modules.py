@@ -10,29 +10,30 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 
 _UNUSED = ("numpy", "pandas")
 
 
-class _Blocker:
-    """A finder of modules that does not find the unused ones."""
+class _Finder(PathFinder):
+    """Finds all but the unused modules, as if they were not installed."""
 
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        if name in _UNUSED:
-            raise ModuleNotFoundError(f"ggfmt does without {name}", name=name)
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return None if fullname in _UNUSED else super().find_spec(fullname, path, target)
 
 
 def hide_unused_modules() -> None:
     """Hide numpy and pandas from imports from now on."""
-    if _Blocker not in sys.meta_path:
-        sys.meta_path.insert(0, _Blocker)
+    sys.meta_path[:] = [_Finder if finder is PathFinder else finder for finder in sys.meta_path]
 
 
 def show_unused_modules() -> None:
     """Let numpy and pandas be imported again, for the client of Spark Connect, which needs both."""
-    if _Blocker in sys.meta_path:
-        sys.meta_path.remove(_Blocker)
+    sys.meta_path[:] = [PathFinder if finder is _Finder else finder for finder in sys.meta_path]
 
 
 def uses_spark_connect(arguments: Sequence[str]) -> bool:
