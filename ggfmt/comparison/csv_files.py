@@ -20,6 +20,7 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.comparison.files import Arrays, Columns, TableFile, distinct, ending_of
 from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
+from ggfmt.java.text import visible
 from ggfmt.reading.files import InputFile, open_input
 
 HELP = {
@@ -79,40 +80,41 @@ def csv_options(given: Iterable[tuple[str, str]], side: str) -> CsvOptions:
             raise UsageError(Diagnostic("GG580", f"`{name}` is not an option of CSV files", help=help))
         if own is name or of == side:
             chosen[own] = value
-    options = DIALECTS.get(chosen.pop("dialect", "csv"))
+    dialect = chosen.pop("dialect", "csv")
+    options = DIALECTS.get(dialect)
     if options is None:
-        raise _illegal("dialect", f"legal values are {', '.join(f'`{name}`' for name in DIALECTS)}")
+        raise _illegal("dialect", dialect, f"legal values are {', '.join(f'`{name}`' for name in DIALECTS)}")
     for name, value in chosen.items():
         options = _with(options, name, value)
     if options.columns and "header" not in chosen:
         options = replace(options, header=False)
     if not options.quote and options.escape not in (None, "\\"):
-        raise _illegal("escape", "without quotes, use a backslash")
+        raise _illegal("escape", options.escape, "without quotes, use a backslash")
     return options
 
 
 def _with(options: CsvOptions, name: str, value: str) -> CsvOptions:
     if name in ("header", "quoted-null"):
         if value not in ("true", "false"):
-            raise _illegal(name, "legal values are `true`, `false`")
+            raise _illegal(name, value, "legal values are `true`, `false`")
         return _replaced(options, name.replace("-", "_"), value == "true")
     if name == "columns":
         names = tuple(column.strip() for column in value.split(","))
         if len(set(names)) < len(names):
-            raise _illegal(name, "give each name once")
+            raise _illegal(name, value, "give each name once")
         return replace(options, columns=names)
     if name == "encoding":
         try:
             return replace(options, encoding=codecs.lookup(value).name)
         except LookupError:
-            raise _illegal(name, "give a character set, for example `utf-8` or `latin-1`") from None
+            raise _illegal(name, value, "give a character set, for example `utf-8` or `latin-1`") from None
     if name == "null":
         return replace(options, null=value)
     character = {"tab": "\t", "\\t": "\t"}.get(value, value)
     if name != "delimiter" and value == "none":
         return _replaced(options, name, None)
     if len(character) != 1 or not character.isascii() or character in "\r\n":
-        raise _illegal(name, f"give {HELP[name]}; the character must be ASCII")
+        raise _illegal(name, value, f"give {HELP[name]}; the character must be ASCII")
     return _replaced(options, name, character)
 
 
@@ -120,8 +122,8 @@ def _replaced(options: CsvOptions, name: str, value: Any) -> CsvOptions:
     return replace(options, **{name: value})
 
 
-def _illegal(name: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG580", f"the option `{name}` of CSV files has an invalid value", help=help))
+def _illegal(name: str, value: str, help: str) -> UsageError:
+    return UsageError(Diagnostic("GG580", f"the option `{name}` of CSV files cannot be `{visible(value)}`", help=help))
 
 
 # Files of a table as CSV, and as text with escapes: all columns are texts. Arrow's reader distinguishes an empty text

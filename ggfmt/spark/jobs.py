@@ -130,7 +130,7 @@ class Jobs(ABC):
                 "Spark has not started a task for %.0f seconds: no executor has the requested cores and memory. "
                 "Press Ctrl-C to stop%s",
                 _START_SECONDS,
-                "" if self._log is None else f", and Spark's log is {self._log}",
+                "" if self._log is None else f"; Spark's log is in {self._log}",
             )
 
 

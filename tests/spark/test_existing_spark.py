@@ -221,7 +221,7 @@ def test_an_active_session_and_a_bare_context_stay_their_users(place: Place) -> 
     lines = printed.splitlines()
     assert lines[0] == "error[GG505] a Spark task failed: ValueError: the reason of a task"
     assert [line.partition("]")[0] for line in lines[1:]] == ["error[GG520"] * 4 + ["error[GG521"]
-    assert "`--master` cannot change the Spark session of this process" in lines[1]
+    assert "`master` cannot change the Spark session of this process" in lines[1]
 
 
 @pytest.mark.spark

@@ -378,8 +378,8 @@ def test_a_job_that_no_executor_takes_is_told_and_can_be_ended(tmp_path: Path) -
     )
     told, ended = printed.splitlines()
     assert told.startswith(
-        "Spark has not started a task for 2 seconds: no executor starts, or none has the memory and cores that are"
-        " asked for; Ctrl-C ends the run, and Spark's log is "
+        "Spark has not started a task for 2 seconds: no executor has the requested cores and memory. "
+        "Press Ctrl-C to stop; Spark's log is in "
     )
     assert ended == "ended"
     assert here == []
