@@ -4,7 +4,10 @@ import os
 import sys
 
 from ggfmt import signals
+from ggfmt.out_of_memory import is_out_of_memory
 from ggfmt.unused_modules import hide_unused_modules, uses_spark_connect
+
+_STOPPED = 3  # as `ggfmt.diagnostics.diagnostic.STOPPED`, which may be impossible to import
 
 
 def run() -> int:
@@ -36,6 +39,11 @@ def _main() -> int:
         if sys.stderr is not None:
             sys.stderr.write(f"{signals.interruption()}\n")
         return signals.exit_code()
+    except Exception as error:  # before the command line is there, or when it reports an error
+        if not is_out_of_memory(error):
+            raise
+        os.write(2, b"error[GG505] ggfmt has run out of memory\n")
+        return _STOPPED
 
 
 def _flush_standard_error() -> None:

@@ -72,7 +72,8 @@ _AZURE_KEY = re.compile(r":[^/@]*@")
 _PROBE_SECONDS = 4.0
 _CONTACT_SECONDS, _CONTACT_ATTEMPTS = 2.0, 2
 _CONNECT_SECONDS, _REQUEST_SECONDS = 3.0, 10.0
-_GCS_SECONDS = "8"
+_REQUEST_ATTEMPTS = 10  # with pauses that grow from fractions of a second to 20 seconds
+_GCS_SECONDS = "120"  # of attempts, with growing pauses too
 _HDFS_NEEDS = (
     "hdfs:// needs libhdfs of a Hadoop client and libjvm: set HADOOP_HOME (or ARROW_LIBHDFS_DIR), JAVA_HOME, and "
     "CLASSPATH to the output of `hadoop classpath --glob`"
@@ -446,7 +447,11 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
         if "NETWORK_CONNECTION" in str(error):  # any other error is a response, and a path may get another one
             reason = str(error).rpartition("Details: ")[2]
             raise _silent(root, options.get("endpoint_override", "Amazon S3"), reason) from None
-    return pafs.S3FileSystem(**options, connect_timeout=_CONNECT_SECONDS, request_timeout=_REQUEST_SECONDS), bucket
+    strategy = pafs.AwsStandardS3RetryStrategy(max_attempts=_REQUEST_ATTEMPTS)
+    fs = pafs.S3FileSystem(
+        **options, connect_timeout=_CONNECT_SECONDS, request_timeout=_REQUEST_SECONDS, retry_strategy=strategy
+    )
+    return fs, bucket
 
 
 def _address(endpoint: str | None, default: str, port: int = 443) -> tuple[str, int]:
@@ -518,8 +523,31 @@ _REMEDIES = {
     errno.EDQUOT: "free some space, or raise the quota",
 }
 
+# Amazon S3 answers many requests without a body, so that its client knows the status alone.
+_STORE_REMEDIES = (
+    (
+        re.compile(r"HTTP status 400|EXPIRED_?TOKEN|TOKEN.{0,20}EXPIRED", re.IGNORECASE),
+        "the credentials have probably expired: renew them (AWS_SESSION_TOKEN, or the profile), and run again",
+    ),
+    (
+        re.compile(r"HTTP status 40[13]|ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH", re.IGNORECASE),
+        "check the credentials, and what they permit",
+    ),
+    (
+        re.compile(r"HTTP status (429|50[023])|SLOW_DOWN|SERVICE_UNAVAILABLE|THROTTL", re.IGNORECASE),
+        "the store is overloaded: run again later, or with fewer tasks at the same time",
+    ),
+)
+
+
+def store_remedy(error: BaseException) -> str | None:
+    """Advice for an error of a store; None if the cause is unknown."""
+    given: str | None = getattr(error, "help", None)
+    text = str(error)
+    return given or next((advice for pattern, advice in _STORE_REMEDIES if pattern.search(text)), None)
+
 
 def remedy(error: BaseException, otherwise: str) -> str | None:
     """Advice for a directory that ggfmt cannot write, with an alternative; None if the cause is unknown."""
     known = _REMEDIES.get(getattr(error, "errno", None) or 0)
-    return None if known is None else f"{known}, or {otherwise}"
+    return store_remedy(error) if known is None else f"{known}, or {otherwise}"

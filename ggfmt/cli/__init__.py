@@ -20,6 +20,7 @@ from ggfmt.cli import completion, data_commands, reference, typer_commands, vali
 from ggfmt.cli.completion import PROGRAM
 from ggfmt.cli.output import Failure, emit, emit_findings, emit_json, guarded_output, run_with_json_errors, wants_json
 from ggfmt.diagnostics.diagnostic import AFTER_COMMIT, DONE, READER_GONE, STOPPED, Diagnostic, GgfmtError
+from ggfmt.out_of_memory import is_out_of_memory
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -115,8 +116,14 @@ def _run_guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
         emit_findings(error.diagnostics)
         failure.is_reported = True
         return error.exit_code
-    except Exception:
+    except Exception as error:
         if failure.error is not None:
+            return STOPPED
+        if is_out_of_memory(error):
+            try:
+                emit_findings([Diagnostic("GG505", "ggfmt has run out of memory", help=_MEMORY_HELP)])
+            except Exception:
+                raise MemoryError from None
             return STOPPED
         if signals.count():  # the signal was taken for another error
             emit("error", signals.interruption())
@@ -127,6 +134,9 @@ def _run_guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
             emit("error", "This is a defect of ggfmt. What follows helps to find it.")
             emit("error", traceback.format_exc().rstrip())
         return STOPPED
+
+
+_MEMORY_HELP = "give it more memory (see `ulimit -v`), or run with fewer processes: `--master 'none[1]'`"
 
 
 def _report_unwritten(error: OSError) -> int:

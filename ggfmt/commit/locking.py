@@ -1,10 +1,10 @@
 """Locks of directories: of the operating system where it has locks, leases elsewhere.
 
-A lock ends with its process. A lease is a file `_ggfmt/leases/<run>.json` that its run renews; a lease that was not
-renewed for `LEASE_SECONDS` is dead. The age of a lease is a difference of two modification times of the store, so that
-no other clock matters. A run first writes its lease and then looks for others: if two runs start at once, ggfmt refuses
-one or both. This needs a store whose listings show what was written before, as S3, GCS and HDFS do. A conditional put
-would allow exactly one, but Arrow has none.
+A lock ends with its process. A lease is a file `_ggfmt/leases/<run>.json` that its run renews. A lease is dead if it
+was not renewed for `LEASE_SECONDS`, or if its process ran on this machine and has ended. The age of a lease is a
+difference of two modification times of the store, so that no other clock matters. A run first writes its lease and then
+looks for others: if two runs start at once, ggfmt refuses one or both. This needs a store whose listings show what was
+written before, as S3, GCS and HDFS do. A conditional put would allow exactly one, but Arrow has none.
 """
 
 from __future__ import annotations
@@ -57,6 +57,38 @@ def owner_of(run: str) -> dict[str, Any]:
     """The content of a lock or lease of this process."""
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return {"run": run, "host": socket.gethostname(), "pid": os.getpid(), "since": since}
+
+
+def _kernel() -> str | None:
+    """What identifies the PID namespace of this process, on all machines; None if the system does not tell."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
+            return f"{boot.read().strip()} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return None
+
+
+def _start_of(pid: int) -> str | None:
+    """When a process started, in ticks; None if the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return None
+
+
+def _has_ended(owner: dict[str, Any]) -> bool:
+    """Whether the process of a lease has certainly ended: it ran in this PID namespace, and is there no more."""
+    if owner.get("kernel") is None or owner["kernel"] != _kernel():
+        return False
+    try:
+        os.kill(owner["pid"], 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError, TypeError):  # the process of another user
+        return False
+    now = _start_of(owner["pid"])
+    return now is not None and owner.get("started") not in (None, now)
 
 
 def lock_owner(store: Store) -> dict[str, Any] | None:
@@ -150,6 +182,8 @@ class Lease:
 
     def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
         self._store = store
+        # With these, the next run on this machine sees that this process has ended, if it could not delete its lease.
+        owner = {**owner, "kernel": _kernel(), "started": _start_of(owner["pid"])}
         self._content = json.dumps(owner).encode()
         self._name = lease_of(owner["run"])
         self._ended = threading.Event()
@@ -203,7 +237,8 @@ def live_leases(store: Store, own: str, written: str | None = None) -> list[tupl
     for name in store.names(LEASES):
         other = f"{LEASES}/{name}"
         seen = None if other == own else store.modified(other)
-        if seen is not None and (now - seen).total_seconds() < LEASE_SECONDS:
+        is_recent = seen is not None and (now - seen).total_seconds() < LEASE_SECONDS
+        if seen is not None and is_recent and not _has_ended(parse_owner(store.read(other))):
             live.append((other, max((now - seen).total_seconds(), 0.0)))
     return live
 

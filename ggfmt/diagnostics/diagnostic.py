@@ -34,8 +34,10 @@ EXIT_CODES = {
     REJECTS: "committed, with rejected records set aside; or a preview with such a record",
     AFTER_COMMIT: "committed, but a later step failed, as the message says: the next run finishes the commit, "
     "or a report is missing",
+    127: "the system cannot load a library, mostly because memory ran out; nothing was committed",
     129: "interrupted by SIGHUP: nothing was committed; a signal that comes later ends with 5",
     130: "interrupted by Ctrl-C (SIGINT): nothing was committed; a signal that comes later ends with 5",
+    134: "a library ended ggfmt because memory ran out (SIGABRT); the next run cleans up",
     READER_GONE: "the reader closed standard output, as in `ggfmt run ... -o - | head -1`; ggfmt leaves no files",
     143: "interrupted by SIGTERM: nothing was committed; a signal that comes later ends with 5",
 }

@@ -13,6 +13,7 @@ from ggfmt.diagnostics.diagnostic import GgfmtError
 from ggfmt.frames.batches import record_batches
 from ggfmt.frames.plan import Plan, Request, frame_error, make_plan, narrow_projection, schema_from_spark
 from ggfmt.frames.shapes import DdlError, from_ddl
+from ggfmt.reading.files import read_errors_stop
 from ggfmt.reading.processes import InProcesses
 from ggfmt.reading.runner import interrupts
 from ggfmt.reading.splits import Split, Splits
@@ -52,7 +53,7 @@ def _batches(plan: Plan, names: NamesSource | None) -> Iterator[pa.RecordBatch]:
         batches = record_batches(plan.job, split, plan.wanted)
         while True:
             try:
-                with arguments_named(names), interrupts() as came:
+                with arguments_named(names), read_errors_stop(), interrupts() as came:
                     batch = next(batches, None)
                     if came:
                         raise KeyboardInterrupt

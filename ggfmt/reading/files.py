@@ -20,8 +20,8 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
-from ggfmt.location import Location
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
+from ggfmt.location import Location, store_remedy
 
 Compression: TypeAlias = Literal["gzip", "bz2", "xz", "zstd"]
 
@@ -79,11 +79,11 @@ class _MultiMemberStream(io.RawIOBase):
             elif self._member.needs_input:
                 self._input = self._stored.read(_READ_BYTES)
                 if not self._input:
-                    raise OSError("the compressed data is truncated")
+                    raise DamagedDataError("the compressed data is truncated")
             try:
                 data = self._member.decompress(self._input, len(buffer))
             except (OSError, EOFError, lzma.LZMAError) as error:
-                raise OSError(self._damaged(error)) from None
+                raise DamagedDataError(self._damaged(error)) from None
             self._input = b""
             if data:
                 buffer[: len(data)] = data
@@ -166,7 +166,37 @@ def unreadable(path: str, error: Exception) -> Diagnostic:
         return Diagnostic("GG310", str(error), Span(file=path), _CHANGED_HELP)
     reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
     message = f"the input cannot be read: {without_credentials(reason)}"
-    return Diagnostic("GG310", message, Span(file=path), getattr(error, "help", None))
+    return Diagnostic("GG310", message, Span(file=path), store_remedy(error))
+
+
+class TransientReadError(OSError):
+    """An object of a store could not be read, which may succeed when the task runs again. `diagnostic`: GG310."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(f"{diagnostic.span.file}: {diagnostic.message}")
+        self.diagnostic = diagnostic
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TransientReadError, (self.diagnostic,)
+
+
+def read_error(file: InputFile, error: Exception) -> Abend | TransientReadError:
+    """The exception to raise for an input that cannot be read: TransientReadError for an error of a store, so that the
+    runner lets the task run again."""
+    problem = unreadable(file.shown, error)
+    lasts = isinstance(error, (InputChangedError, DamagedDataError, FileNotFoundError, PermissionError))
+    if file.location.is_local or lasts or not isinstance(error, OSError):
+        return Abend(problem)
+    return TransientReadError(problem)
+
+
+@contextmanager
+def read_errors_stop() -> Iterator[None]:
+    """Raise Abend GG310 for a TransientReadError: no task runs again here."""
+    try:
+        yield
+    except TransientReadError as error:
+        raise Abend(error.diagnostic) from None
 
 
 def defect(error: Exception, place: Span) -> Diagnostic:
@@ -175,6 +205,10 @@ def defect(error: Exception, place: Span) -> Diagnostic:
     where = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in reversed(frames))
     message = f"the records from here on cannot be read: {type(error).__name__} in {where}"
     return Diagnostic("GG512", message, place, "report this defect of ggfmt, with the record")
+
+
+class DamagedDataError(OSError):
+    """Compressed data is damaged; another attempt reads the same."""
 
 
 class InputChangedError(OSError):

@@ -41,6 +41,7 @@ _POLL_SECONDS = 0.2
 _PARENT_SECONDS = 0.1
 _STOP_SECONDS = 10.0
 _GRACE_SECONDS = 0.05
+_PR_SET_PDEATHSIG = 1  # of Linux
 _FOR_ALL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENAMETOOLONG}
 
 log = logging.getLogger("ggfmt")
@@ -65,17 +66,19 @@ class Worker:
         self._status: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         parent = os.getpid()
+        # Linux kills the process when the thread ends that has started it.
+        bound = threading.current_thread() is threading.main_thread()
         with signals.deferred(), there:
             if fork:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads, which ours stand
                     self.pid = os.fork()
                 if not self.pid:
-                    _begin_fork(there, parent)
+                    _begin_fork(there, parent, bound)
                 return
             code = (
                 f"import sys; sys.path[:] = {[path for path in sys.path if isinstance(path, str)]!r}; "
-                f"from ggfmt.reading.processes import begin; begin({there.fileno()}, {parent})"
+                f"from ggfmt.reading.processes import begin; begin({there.fileno()}, {parent}, {bound})"
             )
             null = subprocess.DEVNULL
             self._process = subprocess.Popen(
@@ -154,16 +157,16 @@ def _ending(status: int) -> str:
 # The other side.
 
 
-def begin(descriptor: int, parent: int) -> NoReturn:
+def begin(descriptor: int, parent: int, bound: bool) -> NoReturn:
     """Serve as a worker in a new interpreter."""
     from ggfmt.unused_modules import hide_unused_modules
 
     hide_unused_modules()
     kernels.keep_memory()
-    _serve(Connection(descriptor), parent)
+    _serve(Connection(descriptor), parent, bound)
 
 
-def _begin_fork(connection: Connection, parent: int) -> NoReturn:
+def _begin_fork(connection: Connection, parent: int, bound: bool) -> NoReturn:
     """Serve as a worker in a fork, which keeps nothing open: no lock, no pipe, and no socket of another worker."""
     try:
         gc.freeze()  # files among the garbage of the parent must not close those of this process
@@ -172,15 +175,17 @@ def _begin_fork(connection: Connection, parent: int) -> NoReturn:
         os.dup2(null, 1)
         os.closerange(3, kept)
         os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
-        _serve(connection, parent)
+        _serve(connection, parent, bound)
     finally:
         os._exit(1)
 
 
-def _serve(connection: Connection, parent: int) -> NoReturn:
+def _serve(connection: Connection, parent: int, bound: bool) -> NoReturn:
     """Run tasks as they come, and return their results, until there are no more. Log lines of tasks reach no one, as
-    those of tasks on Spark.
+    those of tasks on Spark. If `bound`, the process ends with the thread that started it.
     """
+    if bound:
+        _end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal: the parent decides
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -214,6 +219,14 @@ def _portable(error: BaseException) -> BaseException:
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
+
+
+def _end_with_parent() -> None:
+    """Let Linux kill this process with its parent, even if this process is stopped and cannot watch it."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _watch(parent: int) -> NoReturn:

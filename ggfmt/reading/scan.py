@@ -24,7 +24,7 @@ from ggfmt.java.text import visible
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog, TableDef, name_parts
 from ggfmt.reading.discovery import discover, discover_from_head
-from ggfmt.reading.files import InputFile
+from ggfmt.reading.files import InputFile, read_errors_stop
 from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.progress import DISCOVERY, READING, ProgressTracker, Stopwatch
 from ggfmt.reading.recognition import PlannedInput, detect_format, layout_of, reader_of, with_defaults
@@ -170,6 +170,7 @@ class Scan:
         """A job with the definitions that the first records show; None if these are not enough."""
         return discover_from_head(job, self.inputs)
 
+    @read_errors_stop()
     def run(
         self,
         job: J,

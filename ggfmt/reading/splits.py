@@ -20,7 +20,7 @@ from ggfmt.java.text import visible
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog
-from ggfmt.reading.files import defect, open_unchanged, unreadable
+from ggfmt.reading.files import defect, open_unchanged, read_error
 from ggfmt.reading.recognition import PlannedInput
 
 SPLIT_BYTES = 256 << 20
@@ -253,7 +253,7 @@ class Window:
 
 
 def chunks_of(reader: type[Reader], part: Range) -> Iterator[Chunk]:
-    """The chunks of a range; Abend GG310 if its file cannot be read, or has changed since the plan."""
+    """The chunks of a range; Abend GG310 if its file has changed since the plan, `read_error` if it cannot be read."""
     file = part.input.file
     try:
         with open_unchanged(file) as stream:
@@ -262,7 +262,7 @@ def chunks_of(reader: type[Reader], part: Range) -> Iterator[Chunk]:
                     return
                 yield replace(chunk, input=part.input.index)
     except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(file.shown, error)) from None
+        raise read_error(file, error) from None
 
 
 class SplitReader:

@@ -315,7 +315,10 @@ class _ConsolidationRun:
         ]
         _log_found_types(work)
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
-            _take_step(work, step, runner)
+            try:
+                _take_step(work, step, runner)
+            except OSError as error:  # of a task in this process
+                raise Abend(write_error(Location.of(self._settings.output), error)) from None
         return [one.finished() for one in work]
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:

@@ -13,6 +13,7 @@ from runs import operation, write_lines
 
 from ggfmt import cli
 from ggfmt.location import Location, write_problem
+from ggfmt.rows import writers
 
 NONE = ("--master", "none")
 
@@ -72,6 +73,28 @@ def test_a_disk_without_room(disk: Path, source: str, capsys: pytest.CaptureFixt
     assert "No space left on device" in first
     assert second == "  help: free some space, or choose another directory"
     assert list(disk.iterdir()) == []
+
+
+def test_a_disk_without_room_for_operations(disk: Path, source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    subprocess.run(["mount", "-o", "remount,size=32k", str(disk)], check=True)
+    first, second = told(capsys, 3, "consolidate", source, "-o", f"{disk}/out", *NONE)
+    assert "error[GG506] the output directory cannot be written: " in first
+    assert "No space left on device" in first
+    assert second == "  help: free some space, or choose another directory"
+
+
+@pytest.mark.parametrize("to", ["parquet", "orc", "csv", "json", "avro", "delta", "iceberg"])
+def test_a_disk_without_room_for_rows(
+    to: str, source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_room(self: object, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(writers._HashingStream, "write", without_room)  # after all operations are staged
+    assert told(capsys, 3, "consolidate", source, "--to", to, "-o", f"{tmp_path}/out", *NONE) == [
+        f"{tmp_path}/out: error[GG506] the output directory cannot be written: No space left on device",
+        "  help: free some space, or choose another directory",
+    ]
 
 
 def test_a_directory_of_another_user(

@@ -6,7 +6,9 @@ import gzip
 import json
 import logging
 import os
+import pickle
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pyarrow as pa
 import pytest
 from frame_rows import generic_rows, write_parts, writer
 from hypothesis import given
@@ -23,14 +26,17 @@ from round_trips import Operation
 from runs import JSON_LINES, operation, run_ggfmt, tables, write_lines
 from s3_server import KEY, SECRET, Store, s3_server, store
 from strategies import examples
+from unreliable_store import UnreliableStore
 
 import ggfmt
+from ggfmt import location
 from ggfmt.commit import journal as output_journal
 from ggfmt.commit import locking
 from ggfmt.commit import store as output_store
 from ggfmt.diagnostics.diagnostic import Abend, GgfmtError, UsageError, without_credentials
 from ggfmt.frames.shapes import GENERIC
 from ggfmt.location import Location, quoted
+from ggfmt.reading.files import DamagedDataError, InputChangedError, TransientReadError, read_error
 from ggfmt.reading.listing import list_inputs
 from ggfmt.render.report.page import page
 from ggfmt.render.runs import run_text
@@ -289,6 +295,80 @@ def test_keys_that_are_refused_are_told_and_never_shown(
                 assert store.bucket in text
     finally:
         store.server.demand_keys(False)
+
+
+def is_data(method: str, path: str) -> bool:
+    """Whether a request reads the data of an input."""
+    return method == "GET" and path.endswith("/in/a.json")
+
+
+def test_an_object_that_answers_503_a_few_times_is_read(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put("in/a.json", lines(tmp_path, 2, 4))
+
+    def answer(method: str, path: str, count: int) -> int | None:
+        return 503 if is_data(method, path) and count < 4 else None
+
+    refuse = UnreliableStore(store.server.port, answer)
+    with refuse.running():
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{refuse.port}")
+        run([f"s3://{store.bucket}/in"], str(tmp_path / "out"))
+    assert len(b"".join(tables(tmp_path / "out", "j").values()).splitlines()) == 2
+
+
+def test_a_task_that_cannot_read_an_object_may_run_again(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(location, "_REQUEST_ATTEMPTS", 1)
+    store.put("in/a.json", lines(tmp_path, *range(20)))
+    (file,) = list_inputs([f"s3://{store.bucket}/in"])
+    fail = OSError("When reading: AWS Error SLOW_DOWN during GetObject operation (HTTP status 503)")
+    error = read_error(file, fail)
+    assert isinstance(error, TransientReadError)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.diagnostic, str(again)) == (error.diagnostic, str(error))
+    assert "GG310" in str(Abend(error.diagnostic)) and "overloaded" in (error.diagnostic.help or "")
+    for lasting in (InputChangedError("x"), DamagedDataError("x"), FileNotFoundError("x"), pa.ArrowInvalid("x")):
+        assert isinstance(read_error(file, lasting), Abend)
+    # Nothing runs this task again, so that the error ends the run, with its place.
+    refuse = UnreliableStore(store.server.port, lambda method, path, count: 503 if is_data(method, path) else None)
+    with refuse.running():
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{refuse.port}")
+        with pytest.raises(GgfmtError, match=r"GG310.*503") as stopped:
+            run([f"s3://{store.bucket}/in"], str(tmp_path / "out"), input_format="json")
+    assert f"s3://{store.bucket}/in/a.json" in str(stopped.value)
+
+
+def test_expired_credentials_are_named(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put("in/a.json", lines(tmp_path, 2))
+    expired = UnreliableStore(store.server.port, lambda method, path, count: 400 if method == "HEAD" else None)
+    with expired.running():
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{expired.port}")
+        with pytest.raises(UsageError, match=r"GG310.*HTTP status 400.*probably expired"):
+            run([f"s3://{store.bucket}/in/a.json"], str(tmp_path / "out"))
+
+
+def test_the_lease_of_a_process_that_has_ended_here_stops_no_run(store: Store, tmp_path: Path) -> None:
+    top = f"s3://{store.bucket}"
+    store.put("in/a.json", lines(tmp_path, 2))
+    place = output_store.Store(Location.of(f"{top}/out"))
+    lease = locking.Lease(place, locking.owner_of("2026-01-01_00-00-00.000-00000000"), "the output")
+    lease._ended.set()
+    owner = json.loads(place.read(lease._name) or b"")
+    with pytest.raises(UsageError, match="GG501"):
+        run([f"{top}/in"], f"{top}/out")
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    changes: list[dict[str, Any]] = [{"pid": ended.pid, "kernel": "another machine"}, {"started": None}]
+    for alive in changes:
+        place.write(lease._name, json.dumps({**owner, **alive}).encode())
+        with pytest.raises(UsageError, match="GG501"):
+            run([f"{top}/in"], f"{top}/out")
+    for dead in ({"pid": ended.pid}, {"started": "1"}):
+        place.write(lease._name, json.dumps({**owner, **dead}).encode())
+        run([f"{top}/in"], f"{top}/out", mode="overwrite")
+        assert store.numbers("out") == [2]
 
 
 def test_no_place_that_shows_a_path_shows_the_credentials_in_it(

@@ -6,7 +6,10 @@ import bz2
 import gzip
 import json
 import lzma
+import resource
 import signal
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any, Literal
@@ -253,3 +256,24 @@ def test_what_no_reader_should_raise_is_told_with_its_place(
     assert found.code == "GG512"
     assert "ZeroDivisionError in test_resource_limits.py:" in found.message
     assert (found.span.file, found.span.offset) == (str(source), 0)
+
+
+@pytest.mark.parametrize("command", ["run", "consolidate"])
+@pytest.mark.parametrize("megabytes", [100, 150, 220, 350])
+def test_little_memory_is_no_traceback(command: str, megabytes: int, tmp_path: Path) -> None:
+    source = tmp_path / "in.json"
+    record = '{"table":"S.T","op_type":"I","pos":"%020d","primary_keys":["ID"],"after":{"ID":%d,"A":"%s"}}\n'
+    source.write_text("".join(record % (number, number, "x" * 200) for number in range(10_000)))
+    arguments = [command, str(source), "--to", "json", "-o", str(tmp_path / "out"), "--master", "none[2]"]
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "ggfmt", *arguments], preexec_fn=limit, capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in ended.stderr, ended.stderr
+    if ended.returncode not in (0, 127, -signal.SIGABRT):  # the last two: of libraries, as the page of exit codes says
+        assert ended.returncode == 3
+        assert "error[GG505]" in ended.stderr
+        assert "out of memory" in ended.stderr

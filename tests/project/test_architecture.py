@@ -30,6 +30,7 @@ LAYERS: dict[str, set[str]] = {
     "kernels": set(),
     "options": {"diagnostics", "java"},
     "location": {"diagnostics"},
+    "out_of_memory": set(),
     "scratch": {"signals"},
     "signals": set(),
     "summary": {"java"},
@@ -50,8 +51,8 @@ LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
 LAYERS["rows"] = LAYERS["frames"] | {"frames"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs", "signals"}
 LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "rows"}
-LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs"}
-LAYERS["__main__"] = {"cli", "signals", "unused_modules"}
+LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs", "out_of_memory"}
+LAYERS["__main__"] = {"cli", "out_of_memory", "signals", "unused_modules"}
 LAYERS["ggfmt"] = {"cli", "commands", "diagnostics", "frames", "rows", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below

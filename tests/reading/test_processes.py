@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import stopped_worker
 
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
@@ -247,3 +248,32 @@ def test_a_program_without_an_interpreter_runs_tasks_itself(
 def test_a_frozen_program_does_not_start_itself_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert InProcesses(4).parallelism == 1
+
+
+PROGRAM = """
+import os
+import sys
+from functools import partial
+from pathlib import Path
+sys.path[:0] = {path!r}
+from stopped_worker import stop_worker
+from ggfmt import signals
+from ggfmt.reading.processes import InProcesses
+signals.is_installed = lambda: {fork}
+with InProcesses(2) as runner:
+    runner.run(partial(stop_worker, Path({told!r}), os.getpid()), ["a", "b"])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+@pytest.mark.parametrize("fork", [True, False])
+def test_a_stopped_process_ends_with_its_parent(fork: bool, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    program = PROGRAM.format(path=[str(Path(stopped_worker.__file__).parent)], told=str(told), fork=fork)
+    ended = subprocess.run([sys.executable, "-c", program], timeout=60, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    worker = int(told.read_text())
+    deadline = time.monotonic() + 30
+    while os.path.exists(f"/proc/{worker}") and "Z" not in Path(f"/proc/{worker}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

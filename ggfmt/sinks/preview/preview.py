@@ -22,6 +22,7 @@ from ggfmt.formats import FORMATS
 from ggfmt.formats.api.reading import Event, Reader, Reject, SchemaChange, SplitBoundaryError
 from ggfmt.model.change import ChangeBatch
 from ggfmt.options.value_types import Replacements
+from ggfmt.reading.files import read_errors_stop
 from ggfmt.reading.recognition import reader_of
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.scan import Scan, ScanRequest, missing_table
@@ -159,6 +160,7 @@ class _PreviewPass:
         """Whether there is a table to show, and every such table has enough messages."""
         return bool(self._operations) and all(handler.enough for handler in self.handlers)
 
+    @read_errors_stop()
     def read(self, split: Split) -> None:
         """Read a split once; set `undefined` or `crossed` if the scan has to read it in another way."""
         source = SplitReader(self.reader, split)

@@ -1,0 +1,13 @@
+"""Errors that mean that memory ran out, as Python, its threads and the loader of shared libraries raise them."""
+
+from __future__ import annotations
+
+import re
+
+_TEXTS = re.compile("can't start new thread|failed to map segment|[Cc]annot allocate memory")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an exception means that memory ran out."""
+    own = isinstance(error, (RuntimeError, ImportError, OSError)) and _TEXTS.search(str(error)) is not None
+    return own or isinstance(error, MemoryError)
