@@ -240,13 +240,14 @@ class _BlockReader:
         if rest.lower() in map(str.lower, known.aliases):
             meant = f"gg.eventhandler.{block.name}.{known.name}"
             self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
-        earlier = block.given.get(known.name)
+        property = known.given_as(rest)
+        earlier = block.given.get(property)
         if earlier is not None and earlier.file == entry.file:
             code = "GG128" if trim(earlier.value) == trim(entry.value) else "GG107"
             same = ", with the same value" if code == "GG128" else ""
             message = f"`{entry.key}` was given before, in line {earlier.line}{same}"
             self._report(code, message, entry.key_span, "remove one of them")
-        block.given[known.name] = entry
+        block.given[property] = entry
         if known.kind is not None:
             self._block.findings += check_value(entry, known.kind)
 
