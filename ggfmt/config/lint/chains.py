@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ggfmt.config.comments import before_comment
-from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, EventHandlerConfig, EventHandlerType, Work
+from ggfmt.config.event_handlers import BUCKETS, EVENT_HANDLER_TYPES, EventHandlerConfig, EventHandlerType, Work
 from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import is_placeholder
@@ -20,7 +20,6 @@ from ggfmt.options.value_types import ValueType
 _KEY = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 _CHAINED = "eventhandler"
 _LIST = "gg.eventhandlerlist"
-_BUCKETS = ("bucketMappingTemplate", "containerMappingTemplate")
 
 
 def part_span(entry: Entry, part: str | None) -> Span:
@@ -277,7 +276,7 @@ class _BlockReader:
 
     def _check_values(self, type: EventHandlerType) -> None:
         block = self._block
-        bucket, path = block.given.get(_BUCKETS[0]), block.given.get("pathMappingTemplate")
+        bucket, path = block.given.get(BUCKETS[0]), block.given.get("pathMappingTemplate")
         if type.name == "s3" and bucket is not None:
             literal = re.sub(r"\$\{.*\}", "", bucket.value)
             if literal != literal.lower():
@@ -311,7 +310,7 @@ def _configured(block: EventHandlerBlock, type: EventHandlerType) -> EventHandle
         except InvalidValueError:
             options = type.options()  # the illegal value is reported
     path, file = block.value("pathMappingTemplate"), block.value("fileNameMappingTemplate")
-    bucket = next((value for name in _BUCKETS if (value := block.value(name)) is not None), None)
+    bucket = next((value for name in BUCKETS if (value := block.value(name)) is not None), None)
     return EventHandlerConfig(
         block.name,
         type.name,
@@ -322,4 +321,5 @@ def _configured(block: EventHandlerBlock, type: EventHandlerType) -> EventHandle
         bucket if isinstance(bucket, NameTemplate) else None,
         block.text("accountName"),
         block.text("region"),
+        dict(block.given),
     )

@@ -12,7 +12,11 @@ from ggfmt.config.lint.reading import lint
 # Names with `*` for any text
 
 _PATTERNS = [
-    *((f"gg.handler.k.type={type.name}\ngg.handler.k.", name) for type in HANDLER_TYPES.values() for name in type.names),
+    *(
+        (f"gg.handler.k.type={type.name}\ngg.handler.k.", name)
+        for type in HANDLER_TYPES.values()
+        for name in type.names
+    ),
     *(
         (f"gg.eventhandler.e.type={type.name}\ngg.eventhandler.e.", known.name)
         for type in EVENT_HANDLER_TYPES.values()
