@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.config.comments import before_comment
+from ggfmt.config.comments import before_comment, check_quotes
 from ggfmt.config.event_handlers import BUCKETS, EVENT_HANDLER_TYPES, EventHandlerConfig, EventHandlerType, Work
 from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import is_placeholder
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
 from ggfmt.java.text import InvalidValueError, trim, visible
-from ggfmt.options.templates import NameTemplate
+from ggfmt.options.message_templates import MessageTemplate
+from ggfmt.options.templates import NameTemplate, PathTemplate
 from ggfmt.options.value_types import ValueType
 
 _KEY = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
@@ -31,10 +32,14 @@ def part_span(entry: Entry, part: str | None) -> Span:
 
 
 def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
-    """Yield GG103 if the value of a property that ggfmt does not apply is illegal."""
+    """Yield GG103 if the value of a property that ggfmt does not apply is illegal, GG142 if it is a template in
+    quotes.
+    """
     text = trim(entry.value)
     if not text:
         return
+    if isinstance(kind, (MessageTemplate, PathTemplate)):
+        yield from check_quotes(entry)
     try:
         kind.parse(text)
     except InvalidValueError as error:

@@ -159,7 +159,7 @@ def test_a_fix_is_the_key_that_is_meant_in_place_of_the_one_that_is_there(path: 
     for finding in lint(path.read_bytes(), "f"):
         if finding.fix is None:
             continue
-        if finding.code == "GG144":
+        if finding.code in ("GG144", "GG147"):
             continue
         assert finding.code == "GG102"
         assert finding.span.source is not None
@@ -219,7 +219,7 @@ def test_no_comment(line: str) -> None:
         ("gg.handler.k.rootFilePath=/data #here", 33, 5),
         ("gg.handler.k.rootFilePath=/data ## here", 33, 7),
         ("gg.handler.k.rootFilePath=/data -- here", 33, 7),
-        ("gg.handler.k.rootFilePath=/data\t# 这里", 27, 10),
+        ("gg.handler.k.rootFilePath=/data\t# 这里", 33, 4),
         ("gg.handler.k.rootFilePath = # here", 29, 6),
         ("goldengate.userexit.timestamp=utc # here", 35, 6),
         ("GG.log=log4j # here", 14, 6),
