@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from ggfmt.options.value_types import Delimiter, Path, Representation, Text, Val
 # What starts a comment elsewhere: in SQL and parameter files of GoldenGate, in Java, in files of Windows.
 _NO_COMMENT = ("--", "//", ";")
 
-_GOLDENGATE_KEY = re.compile(r"(?:gg|goldengate|javawriter|jvm|ggfmt)\.", re.IGNORECASE)
+GOLDENGATE_KEY = re.compile(r"(?:gg|goldengate|javawriter|jvm|ggfmt)\.", re.IGNORECASE)
 
 # A comment mark after a blank and before words; `//host/share` is a path.
 _MARK = re.compile(r"(?:^|(?<=\s))(?:(?:#+|//+|--+)(?=\s)|(?<=\s)(?:#|//(?!\w[\w.-]*/))(?=\w))")
@@ -41,13 +42,13 @@ def is_prose(entry: Entry) -> bool:
 def before_comment(entry: Entry) -> str:
     """Return the trimmed value without the text after it that was meant to be a comment."""
     value = trim(entry.value)
-    at = _comment_at(entry)
+    at = comment_at(entry, value)
     return value if at is None else trim(value[:at])
 
 
 def has_comment(entry: Entry) -> bool:
     """Return whether the value contains text that was meant to be a comment, or another line."""
-    return _comment_at(entry) is not None or any(_continued(entry))
+    return comment_at(entry, trim(entry.value)) is not None or any(_continued(entry))
 
 
 def check_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> list[Diagnostic]:
@@ -83,10 +84,13 @@ def check_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> 
 def _comments_in(entry: Entry) -> Iterator[Diagnostic]:
     continued = list(_continued(entry))
     yield from continued
-    at = _comment_at(entry)
+    at = comment_at(entry, trim(entry.value))
     if at is None or continued:
         return
     comment = trim(entry.value)[at:]
+    if entry.misread:
+        with suppress(UnicodeError):  # an escape may stand for any character
+            comment = comment.encode("iso-8859-1").decode()
     span, rewrite = entry.value_span, None
     where = entry.source.find(comment, entry.value_column - 1)
     if where >= 0:
@@ -104,10 +108,11 @@ def _is_why(comment: Diagnostic, entry: Entry, span: Span) -> bool:
     return place.line != span.line or column + span.length > (place.column or 0)
 
 
-def _comment_at(entry: Entry) -> int | None:
-    """Return where in the trimmed value a text starts that was meant to be a comment; None if there is none."""
-    value = trim(entry.value)
-    if not _GOLDENGATE_KEY.match(entry.key) or unwrap_cdata(value) != value or _LOG_PATTERN.search(value):
+def comment_at(entry: Entry, value: str, key: str = "") -> int | None:
+    """Return where in the value, trimmed or as written, a text starts that was meant to be a comment; None if there is
+    none. `key`: what the key is meant to be.
+    """
+    if not GOLDENGATE_KEY.match(key or entry.key) or unwrap_cdata(value) != value or _LOG_PATTERN.search(value):
         return None
     for match in _MARK.finditer(value):
         if value[: match.start()].count('"') % 2 == 0 and (match.start() or entry.separator[-1:].isspace()):
@@ -119,7 +124,7 @@ def _continued(entry: Entry) -> Iterator[Diagnostic]:
     """Yield a finding for each line that was not meant to belong to the value: the line before ends
     with a backslash.
     """
-    if not _GOLDENGATE_KEY.match(entry.key):
+    if not GOLDENGATE_KEY.match(entry.key):
         return
     for number, line in enumerate(entry.continued, entry.line + 1):
         text = line.lstrip(" \t\f")
@@ -226,6 +231,14 @@ def _misread(entry: Entry, message: str, text: str) -> Diagnostic:
     """Return GG115 for a wrapper around a text, with the line as it was probably meant."""
     rewrite = None if entry.secret else revalued(entry, escape_value(f"CDATA[{text}]"))
     return Diagnostic("GG115", message, entry.value_span, _wrap(entry, text), rewrite=rewrite)
+
+
+def check_quotes(entry: Entry) -> Iterator[Diagnostic]:
+    """Yield GG142 for a value in quotes, which a properties file does not need."""
+    text = trim(entry.value)
+    if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0]:
+        message = f"the quotes are a part of the value of `{entry.key}`"
+        yield Diagnostic("GG142", message, entry.value_span, "remove them, unless they are meant")
 
 
 def lost_blanks(entry: Entry, kind: ValueType[Any], default: Any = "") -> Diagnostic | None:

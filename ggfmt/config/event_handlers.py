@@ -7,12 +7,13 @@ Data 12.3.2.1, 5.2 to 5.7, and the pages of later releases).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from ggfmt.config.handler_types import GoldenGateProperty, PropertySet, listed, own, property_set, words
+from ggfmt.config.properties import Entry
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.options.spec import Options
 from ggfmt.options.templates import FileNameTemplate, NameTemplate, PathTemplate
@@ -203,6 +204,8 @@ _TYPES = (
     ),
 )
 
+BUCKETS = ("bucketMappingTemplate", "containerMappingTemplate")  # the same template, of old and new stores
+
 EVENT_HANDLER_TYPES = {known.name: known for known in _TYPES}
 
 
@@ -216,6 +219,7 @@ class EventHandlerConfig:
     bucket   template of the bucket or container of a store
     account  of the store, where a bucket alone does not identify it
     region   of the store
+    entries  the entry of every given property, by the name in the manual; not compared by `==`
     """
 
     name: str
@@ -227,6 +231,11 @@ class EventHandlerConfig:
     bucket: NameTemplate | None = None
     account: str | None = None
     region: str | None = None
+    entries: Mapping[str, Entry] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def bucket_property(self) -> str:
+        return next((name for name in BUCKETS if name in self.entries), BUCKETS[0])
 
     @property
     def work(self) -> Work:

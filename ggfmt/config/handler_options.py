@@ -203,8 +203,16 @@ class HandlerConfig:
         return tuple(event for event in self.events if event.work is not Work.NONE)
 
     def place(self, property: str) -> Span:
-        """Return the place of the value of a property; an empty place for a default."""
-        entry = self.entries.get(property)
+        """Return the place of the value of a property, given by its name below the handler, or by its whole key if
+        it is one of an event handler; an empty place for a default.
+        """
+        of_events = (
+            entry
+            for event in self.events
+            for name, entry in event.entries.items()
+            if property == f"gg.eventhandler.{event.name}.{name}"
+        )
+        entry = self.entries.get(property) or next(of_events, None)
         return Span() if entry is None else entry.value_span
 
 
@@ -275,7 +283,7 @@ def _later_templates(config: HandlerConfig) -> Iterator[tuple[str, NameTemplate]
         yield "movePathMappingTemplate", moved
     for event in config.carried_out:
         given = (("pathMappingTemplate", event.path), ("fileNameMappingTemplate", event.file))
-        for property, template in (*given, ("bucketMappingTemplate", event.bucket)):
+        for property, template in (*given, (event.bucket_property, event.bucket)):
             if template is not None:
                 yield f"gg.eventhandler.{event.name}.{property}", template
 

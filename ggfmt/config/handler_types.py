@@ -50,6 +50,12 @@ class GoldenGateProperty:
     aliases: tuple[str, ...] = ()
     doubtful: bool = False
 
+    def given_as(self, name: str) -> str:
+        """Return the name that tells one given property from another: names that fit one pattern are several
+        properties.
+        """
+        return name.lower() if "*" in self.name else self.name
+
 
 @dataclass(frozen=True)
 class PropertySet:

@@ -23,6 +23,10 @@ from ggfmt.options.value_types import NATIVE, SchemaDirectory
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
+# The codes of these findings that are not codes of handler files.
+REFUSALS = ("GG216", "GG411", "GG515")
+
+
 def as_warnings(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
     """Yield all that a run would refuse, as warnings of a check."""
     for problem in (*layout_refusals(config, own), *_variables(config, own), *mask_refusals(config)):

@@ -168,6 +168,10 @@ EXAMPLES: dict[str, _Pair] = {
         _file("format=delimitedtext", "format.fieldDelimiter=\u00a6"),
         _file("format=delimitedtext", r"format.fieldDelimiter=\u00a6"),
     ),
+    "GG147": (
+        _file("format=delimitedtext", "format.pkUpdateHandling=delete\u2013insert"),
+        _file("format=delimitedtext", "format.pkUpdateHandling=delete-insert"),
+    ),
     "GG145": (
         _file("format=avro_row_ocf", "eventHandler=db", " gg.eventhandler.db.type=snowflake"),
         _file("format=avro_row_ocf"),

@@ -318,7 +318,7 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "characters that Java reads as others",
         "Java reads handler files as ISO-8859-1, one byte for a character. A character beyond ASCII in a file in UTF-8 "
         "is two or more characters for GoldenGate, and for ggfmt. Write it as `\\uXXXX`; `validate-config --fix` does "
-        "so. Comments do not matter.",
+        "so in texts and delimiters. Comments do not matter.",
     ),
     "GG145": note(
         "an event handler that ggfmt does not run",
@@ -331,6 +331,12 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "releases, the content of the staging files is unknown. To write these files, set `ggfmt.target.format` to "
         "their format, and `ggfmt.target.template` to their metadata. `validate-config` only warns, because "
         "GoldenGate takes the file.",
+    ),
+    "GG147": warning(
+        "a character that looks like another",
+        "Keys, words and templates of GoldenGate have ASCII characters. Documents, web pages and keyboards put others "
+        "in their place: curly quotes, long dashes, full-width signs, and blanks that are special or invisible. "
+        "`validate-config --fix` writes the ASCII character.",
     ),
 }
 

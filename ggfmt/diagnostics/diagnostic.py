@@ -103,7 +103,8 @@ class Diagnostic:
     Neither contains credentials of a URI. `fix`: the text to write in place of the text at `span`, if there is one safe
     answer. `rewrite`: what was probably meant, if writing it may change the meaning of the file. `level`: the severity
     where it is not that of the code; a check warns of what is right for GoldenGate and stops a run of ggfmt. `topic`:
-    the page that leads on from it, where it is not that of the code.
+    the page that leads on from it, where it is not that of the code. Raises: ValueError for a code that is not
+    declared.
     """
 
     code: str
@@ -116,6 +117,8 @@ class Diagnostic:
     topic: str | None = None
 
     def __post_init__(self) -> None:
+        if self.code not in CODES:
+            raise ValueError(f"`{self.code}` is not declared in `ggfmt.diagnostics.codes`")
         object.__setattr__(self, "message", without_credentials(self.message))
         if self.help is not None:
             object.__setattr__(self, "help", without_credentials(self.help))

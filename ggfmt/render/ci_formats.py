@@ -191,11 +191,9 @@ def _result(finding: Diagnostic, rule: int) -> dict[str, Any]:
     if span.file is None:
         return result
     artifact = {"uri": _uri(span.file)}
-    place: dict[str, Any] = {"artifactLocation": artifact}
-    if span.line is not None:
-        place["region"] = _region(span)
-        if span.source is not None:
-            place["contextRegion"] = {"startLine": span.line, "snippet": {"text": visible(span.source)}}
+    place: dict[str, Any] = {"artifactLocation": artifact, "region": _region(span)}
+    if span.line is not None and span.source is not None:
+        place["contextRegion"] = {"startLine": span.line, "snippet": {"text": visible(span.source)}}
     result["locations"] = [{"physicalLocation": place}]
     if finding.fix is not None and span.column is not None:
         inserted = finding.fix.encode("utf-8", "backslashreplace").decode()
@@ -207,7 +205,7 @@ def _result(finding: Diagnostic, rule: int) -> dict[str, Any]:
 
 def _region(span: Span) -> dict[str, int]:
     if span.line is None or span.column is None:
-        return {} if span.line is None else {"startLine": span.line}
+        return {"startLine": span.line or 1}  # GitHub refuses a log with a place that has no line
     return {"startLine": span.line, "startColumn": span.column, "endColumn": span.column + span.length}
 
 

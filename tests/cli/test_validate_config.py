@@ -269,7 +269,7 @@ def test_a_directory_with_a_file_in_utf_16_tells_of_it(here: Path) -> None:
     write(here / "conf" / "a.properties", GOOD.encode("utf-16"))
     code, out, _ = checked("conf")
     assert code == 1
-    assert out.decode() == f"conf/a.properties: error[GG100] the file is UTF-16\n  help: save it as UTF-8\n{PAGE}"
+    assert out.decode() == f"conf/a.properties:1:1: error[GG100] the file is UTF-16\n  help: save it as UTF-8\n{PAGE}"
 
 
 def test_globs(here: Path) -> None:

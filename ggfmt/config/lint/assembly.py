@@ -223,9 +223,10 @@ class HandlerBuilder:
             return
         if name.lower() in map(str.lower, known.aliases):
             self._report_renamed(entry, known.name)
-        if known.name in self.others:
-            report_duplicate(self.findings, self.others[known.name], entry)
-        self.others[known.name] = entry
+        property = known.given_as(name)
+        if property in self.others:
+            report_duplicate(self.findings, self.others[property], entry)
+        self.others[property] = entry
         if known.kind is not None:
             self.findings += check_value(entry, known.kind)
 

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ggfmt.config.comments import before_comment
-from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, EventHandlerConfig, EventHandlerType, Work
+from ggfmt.config.comments import before_comment, check_quotes
+from ggfmt.config.event_handlers import BUCKETS, EVENT_HANDLER_TYPES, EventHandlerConfig, EventHandlerType, Work
 from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import is_placeholder
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
 from ggfmt.java.text import InvalidValueError, trim, visible
-from ggfmt.options.templates import NameTemplate
+from ggfmt.options.message_templates import MessageTemplate
+from ggfmt.options.templates import NameTemplate, PathTemplate
 from ggfmt.options.value_types import ValueType
 
 _KEY = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 _CHAINED = "eventhandler"
 _LIST = "gg.eventhandlerlist"
-_BUCKETS = ("bucketMappingTemplate", "containerMappingTemplate")
 
 
 def part_span(entry: Entry, part: str | None) -> Span:
@@ -32,10 +32,14 @@ def part_span(entry: Entry, part: str | None) -> Span:
 
 
 def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
-    """Yield GG103 if the value of a property that ggfmt does not apply is illegal."""
+    """Yield GG103 if the value of a property that ggfmt does not apply is illegal, GG142 if it is a template in
+    quotes.
+    """
     text = trim(entry.value)
     if not text:
         return
+    if isinstance(kind, (MessageTemplate, PathTemplate)):
+        yield from check_quotes(entry)
     try:
         kind.parse(text)
     except InvalidValueError as error:
@@ -240,13 +244,14 @@ class _BlockReader:
         if rest.lower() in map(str.lower, known.aliases):
             meant = f"gg.eventhandler.{block.name}.{known.name}"
             self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
-        earlier = block.given.get(known.name)
+        property = known.given_as(rest)
+        earlier = block.given.get(property)
         if earlier is not None and earlier.file == entry.file:
             code = "GG128" if trim(earlier.value) == trim(entry.value) else "GG107"
             same = ", with the same value" if code == "GG128" else ""
             message = f"`{entry.key}` was given before, in line {earlier.line}{same}"
             self._report(code, message, entry.key_span, "remove one of them")
-        block.given[known.name] = entry
+        block.given[property] = entry
         if known.kind is not None:
             self._block.findings += check_value(entry, known.kind)
 
@@ -276,7 +281,7 @@ class _BlockReader:
 
     def _check_values(self, type: EventHandlerType) -> None:
         block = self._block
-        bucket, path = block.given.get(_BUCKETS[0]), block.given.get("pathMappingTemplate")
+        bucket, path = block.given.get(BUCKETS[0]), block.given.get("pathMappingTemplate")
         if type.name == "s3" and bucket is not None:
             literal = re.sub(r"\$\{.*\}", "", bucket.value)
             if literal != literal.lower():
@@ -310,7 +315,7 @@ def _configured(block: EventHandlerBlock, type: EventHandlerType) -> EventHandle
         except InvalidValueError:
             options = type.options()  # the illegal value is reported
     path, file = block.value("pathMappingTemplate"), block.value("fileNameMappingTemplate")
-    bucket = next((value for name in _BUCKETS if (value := block.value(name)) is not None), None)
+    bucket = next((value for name in BUCKETS if (value := block.value(name)) is not None), None)
     return EventHandlerConfig(
         block.name,
         type.name,
@@ -321,4 +326,5 @@ def _configured(block: EventHandlerBlock, type: EventHandlerType) -> EventHandle
         bucket if isinstance(bucket, NameTemplate) else None,
         block.text("accountName"),
         block.text("region"),
+        dict(block.given),
     )

@@ -13,7 +13,7 @@ from functools import reduce
 from itertools import combinations, product
 from typing import Any
 
-from ggfmt.config.comments import has_comment, lost_blanks, misread_wrapper, odd_delimiter
+from ggfmt.config.comments import check_quotes, has_comment, lost_blanks, misread_wrapper, odd_delimiter
 from ggfmt.config.goldengate_keys import FormatProperty, listing
 from ggfmt.config.handler_options import absolute_paths, shared_names
 from ggfmt.config.handler_types import FILE_TYPES
@@ -28,6 +28,7 @@ from ggfmt.java.charsets import encoder
 from ggfmt.java.text import trim, visible
 from ggfmt.options.releases import FIRST_RELEASE, RELEASES, Metadata, is_available, is_later
 from ggfmt.options.spec import Options, OptionSpec
+from ggfmt.options.templates import FileNameTemplate, PathTemplate
 from ggfmt.options.value_types import (
     NATIVE,
     Charset,
@@ -36,7 +37,6 @@ from ggfmt.options.value_types import (
     Representation,
     SchemaDirectory,
     Text,
-    ValueType,
 )
 
 CONTROL_FILE = "createControlFile"
@@ -98,21 +98,11 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
         if misread is not None:
             yield misread
             continue
-        quoted = _quoted(item.entry, kind)
-        if quoted is not None:
-            yield quoted
+        if type(kind) in (Text, MemberName, PathTemplate, FileNameTemplate):
+            yield from check_quotes(item.entry)
         for problem in (lost_blanks(item.entry, kind, item.spec.default), odd_delimiter(item.entry, kind, item.value)):
             if problem is not None:
                 yield problem
-
-
-def _quoted(entry: Entry, kind: ValueType[Any]) -> Diagnostic | None:
-    """Return GG142 for a value in quotes, which a properties file does not need."""
-    text = trim(entry.value)
-    if type(kind) not in (Text, MemberName) or len(text) < 2 or text[0] not in "\"'" or text[-1] != text[0]:
-        return None
-    message = f"the quotes are a part of the value of `{entry.key}`"
-    return Diagnostic("GG142", message, entry.value_span, "remove them, unless they are meant")
 
 
 def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagnostic]:

@@ -1,19 +1,63 @@
-"""Characters of a handler file that Java reads as others, and a byte order mark that hides the first key."""
+"""Characters of a handler file that Java reads as others, or that only look like those of ASCII; and a byte order mark
+that hides the first key.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
+from ggfmt.config.comments import GOLDENGATE_KEY, before_comment, comment_at
+from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES
+from ggfmt.config.handler_options import HandlerOptions, RunOptions
+from ggfmt.config.handler_types import HANDLER_TYPES
 from ggfmt.config.properties import SETTINGS, Entry
+from ggfmt.config.property_names import find_option
+from ggfmt.config.replacements import is_replacement
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
+from ggfmt.options.spec import Options
+from ggfmt.options.value_types import Pairs, Path, TableKeys, Text, ValueType
 
 MARK = "GG143"  # the code of a byte order mark, which a fix removes
 
 _MATTERS = re.compile(r"gg\.(?:handler|eventhandler|schemareplace|contentreplace|transform)|ggfmt\.", re.IGNORECASE)
 _WIDE = re.compile(r"[^\x00-\x7f](?:.*[^\x00-\x7f])?")
 _MAX_SHOWN = 20
+
+
+def _range(first: int, last: int) -> str:
+    return "".join(map(chr, range(first, last + 1)))
+
+
+# What word processors, web pages and keyboards for Chinese and Japanese write in place of a character of ASCII. U+0091
+# to U+0097 are those of windows-1252, in a file that is not UTF-8.
+_ALIKE: dict[int, str] = {
+    ord(character): ascii
+    for characters, ascii in (
+        ("\u00a0\u1680" + _range(0x2000, 0x200A) + "\u2028\u2029\u202f\u205f\u3000", " "),
+        ("\u00ad\u180e" + _range(0x200B, 0x200F) + _range(0x202A, 0x202E) + _range(0x2060, 0x2069) + "\ufeff", ""),
+        ("\x96\x97" + _range(0x2010, 0x2015) + "\u2212\ufe58\ufe63", "-"),
+        ("\x91\x92" + _range(0x2018, 0x201B) + "\u2032\u2035", "'"),
+        ("\x93\x94" + _range(0x201C, 0x201F) + "\u2033\u2036\u301d\u301e", '"'),
+        *zip("\u3001\u3002\u3010\u3011\u2215\u2044\u2236\x85\u2026", (*",.[]//:", "...", "..."), strict=True),
+        *zip(_range(0xFB00, 0xFB04), ("ff", "fi", "fl", "ffi", "ffl"), strict=True),
+        *((chr(code + 0xFEE0), chr(code)) for code in range(0x21, 0x7F)),  # full width
+    )
+    for character in characters
+}
+
+
+def _class(*ascii: str) -> str:
+    """Return the look-alikes of characters as a class of a regular expression; of all without arguments."""
+    return f"[{re.escape(''.join(chr(code) for code, plain in _ALIKE.items() if plain in ascii or not ascii))}]"
+
+
+_LOOK_ALIKES = re.compile(f"{_class()}(?:.*{_class()})?")
+# A key up to the look-alike of a separator, behind which the value starts.
+_KEY = re.compile(f"{_class(' ')}*(?:(?!{_class(' ', '=', ':')}).)+{_class(' ', '=', ':')}*")
 
 
 def check_mark(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
@@ -24,26 +68,123 @@ def check_mark(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
             yield Diagnostic(MARK, message, entry.key_span, "save the file without it, or start it with a comment")
 
 
-def check_characters(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
-    """Yield GG144 for keys and values with characters beyond ASCII in a file in UTF-8.
+class _Part(NamedTuple):
+    """A part of an entry: its natural line, and where in it the part starts and ends."""
 
-    Java reads each of their bytes as a character.
+    is_key: bool
+    line: int
+    source: str
+    start: int
+    end: int
+
+
+def _key_part(entry: Entry) -> _Part:
+    start, end = entry.column - 1, entry.column - 1 + entry.key_length
+    match = _KEY.match(entry.source, start, end)
+    return _Part(True, entry.line, entry.source, start, match.end() if match else end)
+
+
+def _value_parts(entry: Entry, key: str) -> Iterator[_Part]:
+    """Yield the lines of the value without a comment; nothing of a secret."""
+    if entry.secret:
+        return
+    start, end = entry.value_column - 1, len(entry.source)
+    comment = None if entry.continued else comment_at(entry, entry.source[start:], key)
+    yield _Part(False, entry.line, entry.source, start, end if comment is None else start + comment)
+    for number, line in enumerate(entry.continued, entry.line + 1):
+        if not line.lstrip().startswith("#"):
+            yield _Part(False, number, line, 0, len(line))
+
+
+def check_characters(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
+    """Yield GG147 for characters that only look like those of ASCII, where GoldenGate knows ASCII alone; otherwise
+    GG144 for characters beyond ASCII in a file in UTF-8: Java reads each of their bytes as a character.
+
+    A comment after a value is none of these.
     """
     for entry in entries:
-        if not entry.misread or not _MATTERS.match(entry.key):
+        if not entry.misread and entry.source.isascii() and all(map(str.isascii, entry.continued)):
             continue
-        match = _WIDE.search(entry.source, entry.column - 1)
-        if match is None or entry.secret:
-            message = f"`{visible(entry.key)}` has characters that Java reads as others"
-            yield Diagnostic("GG144", message, entry.value_span, "write them as `\\uXXXX`")
+        part = _key_part(entry)
+        key = part.source[part.start : part.end].translate(_ALIKE).strip(" =:")
+        if not GOLDENGATE_KEY.match(key):
             continue
-        wide = match[0]
-        span = Span(entry.file, entry.line, match.start() + 1, len(wide), entry.source)
-        read = wide.encode().decode("iso-8859-1")
-        shown = f"`{wide[:_MAX_SHOWN]}` as the {len(read)} characters `{visible(read[:_MAX_SHOWN])}`"
-        escaped = "".join(character if character.isascii() else _escape(character) for character in wide)
-        message = f"Java reads {shown} in the value of `{visible(entry.key)}`"
-        yield Diagnostic("GG144", message, span, f"write `{escaped}`", escaped)
+        parts = (part, *_value_parts(entry, key))
+        is_text = _is_text(key)
+        alike = [
+            _look_alike(entry, key, part, match)
+            for part in parts
+            if (part.is_key or is_text is False) and (match := _LOOK_ALIKES.search(*part[2:]))
+        ]
+        yield from alike
+        if entry.misread and not alike and _MATTERS.match(key):
+            for part in parts:
+                match = _WIDE.search(*part[2:])
+                if match is not None:
+                    yield _misread(entry, part, match, bool(is_text) and not part.is_key)
+            if entry.secret and not before_comment(entry).isascii():
+                message = f"`{visible(entry.key)}` has characters that Java reads as others"
+                yield Diagnostic("GG144", message, entry.value_span, "write them as `\\uXXXX`")
+
+
+_WORDS = ("type", "mode", "format", "formatter", "eventhandler", "target.format")
+_WORD_KEYS = ("gg.handlerlist", "gg.eventhandlerlist", "gg.target", "jvm.bootoptions", "javawriter.bootoptions")
+_NAME = re.compile(r"(?:gg\.(?:event)?handler\.[^.]+\.(?:format(?:ter)?\.)?|ggfmt\.)(.+)", re.DOTALL | re.IGNORECASE)
+
+
+def _is_text(key: str) -> bool | None:
+    """Return whether the value of a key is any text or a path, and not words, numbers or a template; None where that is
+    not known.
+    """
+    match = _NAME.fullmatch(key)
+    if match is None:
+        return True if is_replacement(key) else False if key.lower() in _WORD_KEYS else None
+    name = match[1]
+    if name.lower() in _WORDS or name.lower().endswith("template"):
+        return False
+    kind = _kind(name)
+    return None if kind is None or isinstance(kind, (Pairs, TableKeys)) else isinstance(kind, (Text, Path))
+
+
+def _kind(name: str) -> ValueType[Any] | None:
+    sets: Iterable[type[Options]] = (RunOptions, HandlerOptions, *(format.options for format in FORMATS.values()))
+    for options in sets:
+        option = find_option(name, options.specs())
+        if option is not None:
+            return option.spec.kind
+    found = [of_type.find(name) for of_type in HANDLER_TYPES.values()]
+    found += [of_type.find(name) for of_type in EVENT_HANDLER_TYPES.values()]
+    return next((known.kind for known in found if known is not None and known.kind is not None), None)
+
+
+def _look_alike(entry: Entry, key: str, part: _Part, match: re.Match[str]) -> Diagnostic:
+    import unicodedata  # few files have such characters
+
+    character, fix = match[0][0], match[0].translate(_ALIKE)
+    plain = {" ": "a blank", "": "nothing"}.get(_ALIKE[ord(character)], f"`{_ALIKE[ord(character)]}`")
+    name = unicodedata.name(character, "of windows-1252").lower()
+    owner = f"the key `{visible(key)}`" if part.is_key else f"the value of `{visible(key)}`"
+    message = f"{owner} has U+{ord(character):04X} ({name}) in place of {plain}"
+    help = f"write `{visible(fix)}`" if fix.strip() else "write a blank" if fix else "remove it"
+    return Diagnostic("GG147", message, _span(entry, part, match), help, fix)
+
+
+def _misread(entry: Entry, part: _Part, match: re.Match[str], is_text: bool) -> Diagnostic:
+    wide = match[0]
+    read = wide.encode().decode("iso-8859-1")
+    shown = f"`{wide[:_MAX_SHOWN]}` as the {len(read)} characters `{visible(read[:_MAX_SHOWN])}`"
+    escaped = "".join(character if character.isascii() else _escape(character) for character in wide)
+    where = "the key" if part.is_key else "the value of"
+    message = f"Java reads {shown} in {where} `{visible(entry.key)}`"
+    help = f"write `{escaped}`"
+    if _LOOK_ALIKES.search(wide):
+        is_text = False  # a quotation mark or a dash may be meant, or that of ASCII
+        help = f"write `{visible(wide.translate(_ALIKE))}`, or {help.removeprefix('write ')} if it is meant"
+    return Diagnostic("GG144", message, _span(entry, part, match), help, escaped if is_text else None)
+
+
+def _span(entry: Entry, part: _Part, match: re.Match[str]) -> Span:
+    return Span(entry.file, part.line, match.start() + 1, len(match[0]), part.source)
 
 
 def _escape(character: str) -> str:

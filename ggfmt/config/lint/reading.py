@@ -54,7 +54,7 @@ from ggfmt.config.property_names import (
     nearest_key,
     rename_finding,
 )
-from ggfmt.config.refusals import as_warnings
+from ggfmt.config.refusals import REFUSALS, as_warnings
 from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
@@ -73,7 +73,7 @@ _OF_MACHINE = ("GG119",)
 # A file that cannot be read has no findings to choose from.
 _ALWAYS = ("GG100",)
 
-_SELECTABLE = tuple(code for code in CODES if code.startswith("GG1"))
+_SELECTABLE = tuple(code for code in CODES if code.startswith("GG1") or code in REFUSALS)
 
 
 @dataclass(frozen=True)
@@ -704,6 +704,12 @@ def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence
     return check_file(content, file, rules, settings).findings
 
 
+def _placed(finding: Diagnostic, file: str) -> Diagnostic:
+    """Return the finding with a line: editors and CI systems refuse one without, and that of a whole file has none."""
+    span = finding.span
+    return finding if span.line is not None else finding.at(file=span.file or file, line=1, column=1)
+
+
 def check_file(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = ()) -> CheckedFile:
     """Return what `lint` returns, and the release of the file."""
     parsed = parse_content(content, file)
@@ -713,5 +719,8 @@ def check_file(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Se
     reading = ConfigurationParser(sources, FORMATS)
     reading.warn_of_refusals(reading.handlers())
     template = find_template(parsed.entries)
-    found = reading.reported(errors_too=True, template=template, is_enabled=rules.is_enabled)
+    found = tuple(
+        _placed(finding, file)
+        for finding in reading.reported(errors_too=True, template=template, is_enabled=rules.is_enabled)
+    )
     return CheckedFile(found, None if template is not None and template.whole else reading.release)

@@ -42,7 +42,7 @@ from ggfmt.config.lint.reading import ConfigurationParser, has_properties, is_se
 from ggfmt.config.lint.targets import TARGET
 from ggfmt.config.properties import parse_content
 from ggfmt.diagnostics.codes import CODES, Severity
-from ggfmt.diagnostics.diagnostic import ConfigurationError
+from ggfmt.diagnostics.diagnostic import ConfigurationError, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
 from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectOptions
@@ -135,6 +135,8 @@ def test_a_run_says_the_same_less_notes_and_what_it_cannot_ignore(path: Path) ->
     later = ("GG515", "GG411", "GG216")
     errors = (UNCOVERED, UNKNOWN_METADATA, TARGET, "GG105")
     linted = [replace(item, level=None) if item.code in errors else item for item in linted if item.code not in later]
+    # In a run, a finding of a whole file has no line.
+    linted = [item if item.span.source else replace(item, span=Span(item.span.file)) for item in linted]
     try:
         found = read_configuration([str(path)]).diagnostics
     except ConfigurationError as error:
@@ -157,7 +159,7 @@ def test_a_fix_is_the_key_that_is_meant_in_place_of_the_one_that_is_there(path: 
     for finding in lint(path.read_bytes(), "f"):
         if finding.fix is None:
             continue
-        if finding.code == "GG144":
+        if finding.code in ("GG144", "GG147"):
             continue
         assert finding.code == "GG102"
         assert finding.span.source is not None
@@ -217,7 +219,7 @@ def test_no_comment(line: str) -> None:
         ("gg.handler.k.rootFilePath=/data #here", 33, 5),
         ("gg.handler.k.rootFilePath=/data ## here", 33, 7),
         ("gg.handler.k.rootFilePath=/data -- here", 33, 7),
-        ("gg.handler.k.rootFilePath=/data\t# 这里", 27, 10),
+        ("gg.handler.k.rootFilePath=/data\t# 这里", 33, 4),
         ("gg.handler.k.rootFilePath = # here", 29, 6),
         ("goldengate.userexit.timestamp=utc # here", 35, 6),
         ("GG.log=log4j # here", 14, 6),
@@ -586,7 +588,7 @@ def test_a_handler_that_is_called_name() -> None:
 
 def test_a_file_without_a_list_is_looked_at_all_the_same() -> None:
     assert codes("gg.handler.x.foo=1\ngg.handler.name.foo=1\ngg.handler.name.bar=1") == [
-        (None, "GG105"),
+        (1, "GG105"),
         (1, "GG101"),
         (2, "GG101"),
         (3, "GG101"),
