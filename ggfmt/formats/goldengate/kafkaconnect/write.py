@@ -176,8 +176,6 @@ class KafkaConnectFormatter(Formatter):
         names = [name for name, _, _ in columns]
         self._objects = json_text.ImageObjects(names, [values for _, _, values in columns], COMPACT)
         fields = [{**schema, "field": name} for name, schema, _ in columns]
-        beside = [] if self._by_image else names
-        self._twice = _first_twice([*self._metadata.names, *beside]) or _first_twice(names)
         self._head, self._tail = ("", "\n")
         if options.schemas_enable:
             self._head = f'{{"schema":{compact_json(self._schema(fields))},"payload":'
@@ -191,8 +189,6 @@ class KafkaConnectFormatter(Formatter):
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         rows = len(batch)
-        if self._twice is not None:
-            raise RowErrors([(row, self._named_twice(batch, row)) for row in range(rows)])
         members: dict[str, Piece] = dict(zip(self._metadata.names, self._metadata.values(batch), strict=True))
         if self._by_image:
             images = {"before": batch.before, "after": batch.after}
@@ -277,11 +273,6 @@ class KafkaConnectFormatter(Formatter):
         help = f"{RIGHT_TYPE}, or set `treatAllColumnsAsStrings`"
         return Diagnostic("GG401", reason, self._place(batch, row, index), help)
 
-    def _named_twice(self, batch: ChangeBatch, row: int) -> Diagnostic:
-        reason = f"a message would have two fields named `{self._twice}`"
-        help = "set `messageFormatting=op`, or leave out the metadata field"
-        return Diagnostic("GG410", reason, Span(table=self.table.full_name, position=batch.position[row].as_py()), help)
-
     def _place(self, batch: ChangeBatch, row: int, index: int) -> Span:
         name = self.table.columns[index].name
         return Span(table=self.table.full_name, field=name, position=batch.position[row].as_py())
@@ -295,11 +286,6 @@ def _rows(mask: pa.BooleanArray) -> list[int]:
 def _where(exists: pa.BooleanArray, column: ImageColumn) -> ImageColumn:
     """Return the column, as missing in rows without an image."""
     return ImageColumn(column.values, and_present(exists, column))
-
-
-def _first_twice(names: Sequence[str]) -> str | None:
-    seen: set[str] = set()
-    return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
 
 
 def _projection(options: KafkaConnectOptions) -> Projection:
