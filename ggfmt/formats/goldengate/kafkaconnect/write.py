@@ -16,7 +16,7 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar import json_text
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.metadata import Clock, token_texts
-from ggfmt.columnar.pieces import JACKSON_ESCAPES, Encoding, Piece, escape_json_text, join
+from ggfmt.columnar.pieces import CONNECT_ESCAPES, Encoding, Piece, escape_json_text, join
 from ggfmt.columnar.strings import by_value
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
@@ -117,7 +117,7 @@ def _float(number: float) -> str:
 
 
 def _texts(values: pa.StringArray) -> json_text.JsonValues:
-    return json_text.json_strings(values, Encoding.JACKSON), []
+    return json_text.json_strings(values, Encoding.CONNECT), []
 
 
 _STRING = ColumnType({"type": "string"}, _texts)
@@ -149,19 +149,28 @@ class MetadataFields:
         if keyword == KEY_COLUMNS:
             return self._key_columns
         if keyword in (TIMESTAMP, POSITION):  # null for an operation without one
-            return json_text.quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.JACKSON)
+            return json_text.quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.CONNECT)
         values = self._values.of(column, batch)
         if isinstance(values, pa.Scalar):
             values = str(values.as_py())
-        return _quoted(values) if isinstance(values, str) else json_text.quote_json(values, Encoding.JACKSON)
+        return _quoted(values) if isinstance(values, str) else json_text.quote_json(values, Encoding.CONNECT)
 
 
 def _quoted(text: str) -> str:
-    return escape_json_text(text, JACKSON_ESCAPES)
+    return escape_json_text(text, CONNECT_ESCAPES)
+
+
+def _schema_text(value: Any) -> str:
+    """Return a schema as JSON with the escapes of the converter."""
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{_quoted(name)}:{_schema_text(item)}' for name, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_schema_text, value))}]"
+    return _quoted(value) if isinstance(value, str) else compact_json(value)
 
 
 def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
-    return [json_text.json_strings(names, Encoding.JACKSON), ":", json_text.json_strings(values, Encoding.JACKSON)]
+    return [json_text.json_strings(names, Encoding.CONNECT), ":", json_text.json_strings(values, Encoding.CONNECT)]
 
 
 class KafkaConnectFormatter(Formatter):
@@ -174,11 +183,13 @@ class KafkaConnectFormatter(Formatter):
         self._required = [options.enable_nonnullable and not column.nullable for column in table.columns]
         columns = self._column_fields()
         names = [name for name, _, _ in columns]
-        self._objects = json_text.ImageObjects(names, [values for _, _, values in columns], COMPACT)
+        self._objects = json_text.ImageObjects(
+            names, [values for _, _, values in columns], COMPACT, escapes=CONNECT_ESCAPES
+        )
         fields = [{**schema, "field": name} for name, schema, _ in columns]
         self._head, self._tail = ("", "\n")
         if options.schemas_enable:
-            self._head = f'{{"schema":{compact_json(self._schema(fields))},"payload":'
+            self._head = f'{{"schema":{_schema_text(self._schema(fields))},"payload":'
             self._tail = "}\n"
         self.fields = (*self._metadata.names, *(("before", "after") if self._by_image else names))
 
@@ -205,7 +216,7 @@ class KafkaConnectFormatter(Formatter):
                 columns = join([",", columns])
         pieces: list[Piece] = [self._head, "{"]
         for place, (name, values) in enumerate(members.items()):
-            pieces += [f"{',' if place else ''}{escape_json_text(name, JACKSON_ESCAPES)}:", values]
+            pieces += [f"{',' if place else ''}{escape_json_text(name, CONNECT_ESCAPES)}:", values]
         return join([*pieces, columns, self._tail], rows)
 
     def _column_fields(self) -> list[tuple[str, dict[str, Any], Any]]:

@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, run_ggfmt, write_lines
+from scanners import without_kernels
 from strategies import Changes, examples
 
 from ggfmt.config.handlers import read_configuration
@@ -266,6 +267,24 @@ def test_what_cannot_be_null_and_has_no_value_is_a_reject() -> None:
     assert len(by_image) == 1  # it has no images
 
 
+def test_characters_beyond_the_bmp_are_two_escapes_in_names_and_values() -> None:
+    table = TableDef("S.T\U0001f600", (Column("K\U00010000\x1f"),))
+    value = "Zo\xeb \U0001f600\uffff" + "x" * 40 + "\U0010ffff\U0001f600\x1f"
+    item = PlainOperation("I", None, None, None, {"K\U00010000\x1f": value}, {"t\U0001f600": "\U0001f600"})
+    modes: list[dict[str, str]] = [{}, {"messageFormatting": "op"}]
+    for options in modes:
+        with_kernels = as_written([item], table=table, **options)
+        with without_kernels():
+            assert as_written([item], table=table, **options) == with_kernels
+        (text,) = with_kernels
+        assert not any(character > "\uffff" for character in text)
+        assert "\\uD83D\\uDE00\uffff" in text and "\\uDBFF\\uDFFF\\uD83D\\uDE00\\u001F" in text
+        assert text.count('"K\\uD800\\uDC00\\u001F"') >= 2
+        assert '"S.T\\uD83D\\uDE00"' in text and '"t\\uD83D\\uDE00":"\\uD83D\\uDE00"' in text
+        row = json.loads(text)["payload"]
+        assert (row.get("after") or row)["K\U00010000\x1f"] == value
+
+
 @pytest.mark.example("GG410")
 def test_two_fields_cannot_have_one_name() -> None:
     table = TableDef("T", (Column("pos"), Column("A"), Column("A_isMissing")))
@@ -298,7 +317,7 @@ def test_control_characters_are_escaped_as_by_jackson() -> None:
     (line,) = as_written([replace(INSERT, after={"CD": "1", "DS": texts})], schemasEnable="false")
     shorts = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r"}
     controls = "".join(f"\\{shorts[n]}" if n in shorts else f"\\u{n:04X}" for n in range(0x20))
-    assert f'"DS":"{controls}\\"\\\\/\x7f\u2028😀\\\\u000b"' in line
+    assert f'"DS":"{controls}\\"\\\\/\x7f\u2028\\uD83D\\uDE00\\\\u000b"' in line
     assert json.loads(line)["DS"] == texts
 
 
