@@ -105,6 +105,12 @@ class KafkaConnectOptions(Options):
         "Write a schema with each message, like `value.converter.schemas.enable` of the Kafka producer.",
         since="",
     )
+    whole_numbers_as_integers: bool = option(
+        Bool(),
+        False,
+        "Write a whole number of a NUMBER without precision as `21`, not as `21.0`. Its schema stays `double`.",
+        since="",
+    )
     table: str = option(Text(), "", "For reading: the table of messages that do not name their table.", since="")
     row_op: str = option(
         Choice({REFUSE: "reject it", INSERT: "an insert", UPDATE: "an update"}),

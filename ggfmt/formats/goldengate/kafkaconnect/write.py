@@ -79,7 +79,10 @@ def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
         return ColumnType({"type": "int64"}, whole, "a whole number of 64 bits")
     if kind in (Kind.DECIMAL, Kind.NUMBER):
         known = kind is Kind.DECIMAL and type.precision is not None and _fits(type, _DOUBLE_DIGITS)
-        return _STRING if options.map_large_numbers_as_strings and not known else _DOUBLE
+        if options.map_large_numbers_as_strings and not known:
+            return _STRING
+        without_sizes = kind is Kind.NUMBER or (type.precision, type.scale) == (None, None)
+        return _WHOLE_OR_DOUBLE if options.whole_numbers_as_integers and without_sizes else _DOUBLE
     if kind in (Kind.DATE, Kind.TIMESTAMP) and options.enable_timestamp_logical_type:
         schema = {"type": "int64", "name": connect.TIMESTAMP, "version": 1}
         return ColumnType(schema, millis, "a time stamp", cut=True)
@@ -116,12 +119,17 @@ def _float(number: float) -> str:
         raise ValueError from None
 
 
+def _whole_or_double(number: float) -> str:
+    return str(int(number)) if number.is_integer() else double_text(number)
+
+
 def _texts(values: pa.StringArray) -> json_text.JsonValues:
     return json_text.json_strings(values, Encoding.CONNECT), []
 
 
 _STRING = ColumnType({"type": "string"}, _texts)
 _DOUBLE = ColumnType({"type": "double"}, by_number(double_text), "a number in the range of a double")
+_WHOLE_OR_DOUBLE = replace(_DOUBLE, values=by_number(_whole_or_double))
 
 
 class MetadataFields:

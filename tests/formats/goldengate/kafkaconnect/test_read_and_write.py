@@ -285,6 +285,26 @@ def test_characters_beyond_the_bmp_are_two_escapes_in_names_and_values() -> None
         assert (row.get("after") or row)["K\U00010000\x1f"] == value
 
 
+def test_a_number_without_precision_can_be_without_a_point() -> None:
+    columns = Column("N", SqlType(Kind.NUMBER)), Column("D", SqlType(Kind.DECIMAL)), Column("F", SqlType(Kind.DOUBLE))
+    table = TableDef("S.T", columns)
+    items = [
+        PlainOperation("I", None, None, None, {"N": text, "D": text, "F": text}, {})
+        for text in ("21", "-12000000", "0.5", "NaN")
+    ]
+    numbers = [line[line.index('"N":') : -2] for line in as_written(items, table=table, wholeNumbersAsIntegers="true")]
+    assert numbers == [
+        '"N":21,"D":21,"F":21.0',
+        '"N":-12000000,"D":-12000000,"F":-1.2E7',
+        '"N":0.5,"D":0.5,"F":0.5',
+        '"N":"NaN","D":"NaN","F":"NaN"',
+    ]
+    by_default = as_written(items, table=table)
+    assert '"N":21.0,"D":21.0' in by_default[0]
+    schema = [json.loads(line)["schema"] for line in as_written(items, table=table, wholeNumbersAsIntegers="true")]
+    assert schema == [json.loads(line)["schema"] for line in by_default]
+
+
 @pytest.mark.example("GG410")
 def test_two_fields_cannot_have_one_name() -> None:
     table = TableDef("T", (Column("pos"), Column("A"), Column("A_isMissing")))
