@@ -24,8 +24,8 @@ from ggfmt.options.value_types import NATIVE, SchemaDirectory
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
-def as_warnings(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
-    """Yield all that a run would refuse: as warnings, unless every message loses something."""
+def refusals(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+    """Yield all that a run would refuse: as errors if every message loses something, else as warnings."""
     for problem in (*layout_refusals(config, own), *_variables(config, own), *mask_refusals(config)):
         yield replace(problem, level=Severity.WARNING)
     for problem in _schema_directories(config):

@@ -54,7 +54,7 @@ from ggfmt.config.property_names import (
     nearest_key,
     rename_finding,
 )
-from ggfmt.config.refusals import as_warnings
+from ggfmt.config.refusals import refusals
 from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
@@ -396,9 +396,9 @@ class ConfigurationParser:
         return tuple(replace(config, timestamp_mask=trim(mask)) for config in configs)
 
     def warn_of_refusals(self, configs: Sequence[HandlerConfig]) -> None:
-        """Add what a run would refuse, and GoldenGate takes, as warnings."""
+        """Add what a run would refuse, and GoldenGate takes."""
         for config in configs:
-            self._findings += as_warnings(config, self.run)
+            self._findings += refusals(config, self.run)
         self.report_nothing_to_run(configs, Severity.WARNING)
 
     def report_nothing_to_run(self, configs: Sequence[HandlerConfig], level: Severity | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -50,21 +49,21 @@ def name_problem(records: Records, table: str, legal: Callable[[str], object] | 
 
     `legal` returns whether a name is legal in Avro; None for other encodings.
     """
-    code = "GG410" if legal is None else "GG206"
     for record in records:
         seen: dict[str, Name] = {}
         for name in record:
-            place = Span(table=table or None, field=name.column or None)
+            other = seen.setdefault(name.text, name)
             if legal is not None and not legal(name.text):
                 message = f"`{name.text}`, the name of {name.what}, is not a legal Avro name"
-                properties = [name.property] * bool(name.property)
-                return NameProblem(Diagnostic(code, message, place, _remedy(properties)), properties)
-            other = seen.setdefault(name.text, name)
-            if other is not name:
-                properties = [each.property for each in (other, name) if each.property]
+            elif other is not name:
                 message = f"messages would have the name `{name.text}` twice: for {other.what} and for {name.what}"
-                place = replace(place, field=name.column or other.column or None)
-                return NameProblem(Diagnostic(code, message, place, _remedy(properties)), properties)
+            else:
+                continue
+            involved = dict.fromkeys((other, name))
+            properties = [each.property for each in involved if each.property]
+            place = Span(table=table or None, field=name.column or other.column or None)
+            code = "GG410" if legal is None else "GG206"
+            return NameProblem(Diagnostic(code, message, place, _remedy(properties)), properties)
     return None
 
 

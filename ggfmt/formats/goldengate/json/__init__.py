@@ -119,7 +119,10 @@ def _operation_names(options: JsonOptions, context: Context, table: TableDef) ->
     after = Name(options.after_object_name, "the after image", "afterObjectName")
     if not options.flatten:
         return ((*metadata, before, after),)
-    columns = (column_names(table, prefix=image.text + options.flatten_delimiter) for image in (before, after))
+    columns = (
+        column_names(table, prefix=image.text + options.flatten_delimiter, property=image.property)
+        for image in (before, after)
+    )
     return (before, after), [*metadata, *chain.from_iterable(columns)]
 
 
