@@ -234,7 +234,7 @@ def _ambiguity(source: WriterSettings, input_format: str) -> Diagnostic | None:
         word = getattr(source.options, spec.attr)
         if isinstance(spec.kind, OpKey) and (other := words.setdefault(word, spec.name)) != spec.name:
             message = f"`{other}` and `{spec.name}` of the input are both `{visible(word)}`"
-            help = "no reader can distinguish these operations; give each type of operation a word of its own"
+            help = "no reader can distinguish these operations; give each type of operation a different word"
             return Diagnostic("GG103", message, help=help, topic=input_format)
     return None
 
