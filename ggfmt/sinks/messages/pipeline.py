@@ -196,11 +196,14 @@ class HandlerSettings:
         found = FORMATS[self.format].name_problem(self.options, self.context, table)
         return None if found is None else found.diagnostic
 
+    def schema_problem(self, table: TableDef) -> Diagnostic | None:
+        """Why a table has no schema; None if it has one. A JSON schema can describe two members with one name."""
+        return None if FORMATS[self.format].legal_name is None else self.name_problem(table)
+
     def schema_files(self, table: TableDef) -> tuple[SchemaFile, ...]:
-        """The schemas of a table; empty if the format has none, its options switch them off, or its names are not
-        usable."""
+        """The schemas of a table; empty if the format or the table has none, or the options switch them off."""
         make = self.write_support.schema
-        return () if make is None or self.name_problem(table) else make(table, self.options, self.context)
+        return () if make is None or self.schema_problem(table) else make(table, self.options, self.context)
 
 
 def _variables(config: HandlerConfig, own: RunOptions) -> Mapping[str, str]:
