@@ -13,7 +13,17 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import or_empty
-from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text, escape_json_text, join
+from ggfmt.columnar.pieces import (
+    COMMA,
+    JSON_ESCAPES,
+    CommaJoined,
+    Conditional,
+    Encoding,
+    Piece,
+    Text,
+    escape_json_text,
+    join,
+)
 from ggfmt.columnar.strings import Kernel, TextPattern, all_match
 from ggfmt.model.change import Image
 
@@ -44,7 +54,7 @@ class ImageObjects:
     """Makes the JSON objects of the images of a table. What depends on the columns alone is computed once.
 
     `keeps`: columns in which JSON values of the source that are not strings stay as they are. `depth`: the depth of the
-    members.
+    members. `escapes`: those of their names.
     """
 
     def __init__(
@@ -54,11 +64,12 @@ class ImageObjects:
         style: Style,
         keeps: Sequence[bool] | None = None,
         depth: int = 2,
+        escapes: dict[int, str] = JSON_ESCAPES,
     ) -> None:
         self._keeps = (False,) * len(names) if keeps is None else tuple(keeps)
         gap = style.member(depth)
         self._values = tuple(values)
-        self._labels = tuple(f"{gap}{escape_json_text(name)}:" for name in names)
+        self._labels = tuple(f"{gap}{escape_json_text(name, escapes)}:" for name in names)
         self._close = style.close(depth) + "}"
 
     def of(self, image: Image, rows: int, otherwise: str = "") -> Pieces:

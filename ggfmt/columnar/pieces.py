@@ -38,18 +38,19 @@ class Encoding(IntEnum):
     AS_IS = 0
     JSON = 1
     JACKSON = 2
-    CDATA = 3
-    ATTRIBUTE = 4
-    DOUBLED = 5
-    DIGITS = 6
-    MILLIS = 7
-    NANOS = 8
-    SIZED = 9
-    VARINT = 10
-    LONG = 11
-    FLOAT = 12
-    DOUBLE = 13
-    BOOLEAN = 14
+    CONNECT = 3
+    CDATA = 4
+    ATTRIBUTE = 5
+    DOUBLED = 6
+    DIGITS = 7
+    MILLIS = 8
+    NANOS = 9
+    SIZED = 10
+    VARINT = 11
+    LONG = 12
+    FLOAT = 13
+    DOUBLE = 14
+    BOOLEAN = 15
 
 
 class Text(NamedTuple):
@@ -158,6 +159,17 @@ _IN_JSON = {"\\": "\\\\", '"': '\\"', **_CONTROLS}
 _IN_JACKSON = {
     character: f"\\u{ord(character):04X}" if escape[1] == "u" else escape for character, escape in _IN_JSON.items()
 }
+
+
+class _ConnectEscapes(dict[int, str]):
+    """Jackson's escapes in UTF-8, as Kafka's converter writes them: also those of characters beyond the BMP."""
+
+    def __missing__(self, code: int) -> str:
+        if code <= 0xFFFF:
+            raise LookupError
+        return f"\\u{0xD7C0 + (code >> 10):04X}\\u{0xDC00 + (code & 0x3FF):04X}"
+
+
 # An XML parser turns a bare tab or line end in an attribute into a blank, and a bare carriage return into a line feed.
 _IN_ATTRIBUTE = {"&": "&amp;", "<": "&lt;", "'": "&apos;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 _IN_CDATA = {"]]>": "]]]]><![CDATA[>", "\r": "]]>&#13;<![CDATA["}
@@ -165,6 +177,7 @@ _IN_CDATA = {"]]>": "]]]]><![CDATA[>", "\r": "]]>&#13;<![CDATA["}
 # Translation tables for single texts.
 JSON_ESCAPES = str.maketrans(_IN_JSON)
 JACKSON_ESCAPES = str.maketrans(_IN_JACKSON)
+CONNECT_ESCAPES = _ConnectEscapes(JACKSON_ESCAPES)
 ATTRIBUTE_ESCAPES = str.maketrans(_IN_ATTRIBUTE)
 
 
@@ -192,6 +205,11 @@ def escape(array: pa.StringArray, replacements: Mapping[str, str]) -> pa.StringA
     return array
 
 
+def _escape_for_connect(array: pa.StringArray) -> pa.StringArray:
+    beyond = {character for character in str(text_buffer(array), "utf-8") if character > "\uffff"}
+    return escape(array, _IN_JACKSON | {character: CONNECT_ESCAPES[ord(character)] for character in beyond})
+
+
 def escape_json_text(text: str, escapes: dict[int, str] = JSON_ESCAPES) -> str:
     """Return a text as a JSON string, quotes included."""
     return f'"{text.translate(escapes)}"'
@@ -212,6 +230,7 @@ ESCAPES: dict[Encoding, Callable[[Any], pa.Array[Any]]] = {
     Encoding.AS_IS: lambda array: array,
     Encoding.JSON: partial(escape, replacements=_IN_JSON),
     Encoding.JACKSON: partial(escape, replacements=_IN_JACKSON),
+    Encoding.CONNECT: _escape_for_connect,
     Encoding.CDATA: partial(escape, replacements=_IN_CDATA),
     Encoding.ATTRIBUTE: partial(escape, replacements=_IN_ATTRIBUTE),
     Encoding.DOUBLED: partial(escape, replacements={'"': '""'}),

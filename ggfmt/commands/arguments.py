@@ -163,9 +163,11 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
 
 
 def input_settings(input_format: str, config: Path | None, options: Properties) -> tuple[str, WriterSettings]:
-    """The format of the input, `auto` if nothing names it, and how the input was written."""
+    """The format of the input, `auto` if nothing names it, and how the input was written; UsageError GG565 if the
+    handler that wrote it has another format."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
+    from ggfmt.formats import FORMATS
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
     from ggfmt.reading.recognition import source_of_handler
 
@@ -173,6 +175,9 @@ def input_settings(input_format: str, config: Path | None, options: Properties) 
     if config is not None:
         written, source = source_of_handler(read_configuration([os.fspath(config)]))
         input_format = written if input_format == "auto" else input_format
+        if input_format in FORMATS and type(source.options) is not FORMATS[input_format].options:
+            message = f"`--input-format` is `{input_format}`, and the handler of `--input-config` writes `{written}`"
+            raise argument_error(message, "leave out one of them, or give the handler file that wrote the input")
     given = entries_from_settings(lines(options))
     if given.diagnostics:
         raise argument_error("an input option is not NAME=VALUE", "for example `fieldDelimiter=|`")

@@ -17,6 +17,7 @@ from ggfmt.formats.goldengate.metacolumns import variables_of
 from ggfmt.java.charsets import byte_order_mark, native_charset
 from ggfmt.java.date_format import date_mask
 from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
 from ggfmt.options.value_types import NATIVE, SchemaDirectory
 
@@ -24,15 +25,25 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 # The codes of these findings that are not codes of handler files.
-REFUSALS = ("GG216", "GG411", "GG515")
+REFUSAL_CODES = ("GG206", "GG216", "GG410", "GG411", "GG515")
 
 
-def as_warnings(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
-    """Yield all that a run would refuse, as warnings of a check."""
+def refusals(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+    """Yield all that a run would refuse: as errors if every message loses something, else as warnings."""
     for problem in (*layout_refusals(config, own), *_variables(config, own), *mask_refusals(config)):
         yield replace(problem, level=Severity.WARNING)
     for problem in _schema_directories(config):
         yield replace(problem, level=Severity.WARNING)
+    yield from _names(config, own)
+
+
+def _names(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+    """Yield the problem of names that the messages of every table have."""
+    context = Context(config.handler.include_tokens, own.compatibility)
+    found = FORMATS[config.format].name_problem(config.options, context)
+    if found is not None:
+        given = [name for property in found.properties if (name := f"format.{property}") in config.entries]
+        yield replace(found.diagnostic, span=config.place(next(iter(given), "")))
 
 
 def layout_refusals(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
@@ -57,7 +68,6 @@ def _no_mark(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
     if not config.handler.bom:
         return
     from ggfmt.formats.api.writing import TextFraming  # it loads Arrow, which a check does without
-    from ggfmt.model.table import TableDef
 
     options = with_charset(config.options)
     context = Context(config.handler.include_tokens, own.compatibility)

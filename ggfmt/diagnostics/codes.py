@@ -178,10 +178,9 @@ CODES_OF_CONFIGURATION: dict[str, Code] = {
         "value stays as it is.",
     ),
     "GG116": warning(
-        "ambiguous delimiters or names",
+        "ambiguous delimiters",
         "Two delimiters of a message are equal, or one contains the other. Or a delimiter is part of the text for a "
-        "NULL or a missing column. Or both images have the same name. No reader can distinguish the parts of such a "
-        "message.",
+        "NULL or a missing column. No reader can distinguish the parts of such a message.",
     ),
     "GG117": warning(
         "a delimiter of several characters",
@@ -557,7 +556,8 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG410": error(
         "duplicate field names",
-        "A column has the same name as a metadata field or another field of the messages, which cannot contain both.",
+        "Two fields of a message have the same name: metadata fields, images or columns. Readers keep only one of "
+        "them.",
     ),
     "GG411": error(
         "a template without a value",

@@ -33,6 +33,10 @@ static inline Found block_below(Block block, unsigned char c) {
     return _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8((char)(c - 1))), block);
 }
 
+static inline Found block_beyond_bmp(Block block) {
+    return _mm_cmpeq_epi8(_mm_max_epu8(block, _mm_set1_epi8((char)0xF0)), block);
+}
+
 static inline Found found_either(Found one, Found other) {
     return _mm_or_si128(one, other);
 }
@@ -76,6 +80,11 @@ static inline Found block_below(Block block, unsigned char c) {
 /* Bytes that are `c`. */
 static inline Found block_is(Block block, char c) {
     return block_below(block ^ EACH_BYTE(c), 1);
+}
+
+/* Bytes that begin a character beyond the BMP: those from 0xF0 on. */
+static inline Found block_beyond_bmp(Block block) {
+    return block & block << 1 & block << 2 & block << 3 & EACH_BYTE(0x80);
 }
 
 static inline Found found_either(Found one, Found other) {

@@ -6,7 +6,7 @@
 enum { STRETCH = 4096 };
 
 /* The most bytes that one byte becomes. */
-static const size_t growth[] = {[JSON] = 6, [JACKSON] = 6, [CDATA] = 17, [ATTRIBUTE] = 6, [DOUBLED] = 2};
+static const size_t growth[] = {[JSON] = 6, [JACKSON] = 6, [CONNECT] = 6, [CDATA] = 17, [ATTRIBUTE] = 6, [DOUBLED] = 2};
 
 /* Bytes that may stand for more than themselves. */
 static inline int stands_out(Encoding encoding, unsigned char c) {
@@ -14,6 +14,8 @@ static inline int stands_out(Encoding encoding, unsigned char c) {
     case JSON:
     case JACKSON:
         return c < 0x20 || c == '"' || c == '\\';
+    case CONNECT:
+        return c < 0x20 || c == '"' || c == '\\' || c >= 0xF0;
     case CDATA:
         return c == ']' || c == '\r';
     case ATTRIBUTE:
@@ -30,6 +32,10 @@ static inline Places standing_out(Encoding encoding, Block block) {
     case JSON:
     case JACKSON:
         found = found_either(block_below(block, 0x20), found_either(block_is(block, '"'), block_is(block, '\\')));
+        break;
+    case CONNECT:
+        found = found_either(found_either(block_below(block, 0x20), block_is(block, '"')),
+                             found_either(block_is(block, '\\'), block_beyond_bmp(block)));
         break;
     case CDATA:
         found = found_either(block_is(block, ']'), block_is(block, '\r'));
@@ -51,6 +57,8 @@ static char *put(char *to, const char *text, size_t length) {
 
 #define PUT(to, text) put(to, text, sizeof(text) - 1)
 
+static const char CAPITALS[] = "0123456789ABCDEF";
+
 static char *put_json(char *to, unsigned char c, const char *hexadecimal) {
     static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r', ['"'] = '"', ['\\'] = '\\'};
     *to++ = '\\';
@@ -61,6 +69,18 @@ static char *put_json(char *to, unsigned char c, const char *hexadecimal) {
     to = PUT(to, "u00");
     *to++ = hexadecimal[c >> 4];
     *to++ = hexadecimal[c & 15];
+    return to;
+}
+
+/* A character of four bytes as the escapes of its two UTF-16 units. */
+static char *put_surrogates(char *to, const unsigned char *from) {
+    uint32_t code = (from[0] & 7u) << 18 | (from[1] & 63u) << 12 | (from[2] & 63u) << 6 | (from[3] & 63u);
+    uint32_t units[] = {0xD7C0 + (code >> 10), 0xDC00 + (code & 0x3FF)};
+    for (int unit = 0; unit < 2; unit++) {
+        to = PUT(to, "\\u");
+        for (int shift = 12; shift >= 0; shift -= 4)
+            *to++ = CAPITALS[units[unit] >> shift & 15];
+    }
     return to;
 }
 
@@ -91,7 +111,17 @@ static inline size_t put_one(Encoding encoding, char **place, const char *from, 
         to = put_json(to, c, "0123456789abcdef");
         break;
     case JACKSON:
-        to = put_json(to, c, "0123456789ABCDEF");
+        to = put_json(to, c, CAPITALS);
+        break;
+    case CONNECT:
+        if (c < 0xF0) {
+            to = put_json(to, c, CAPITALS);
+        } else if (left > 3) {
+            to = put_surrogates(to, (const unsigned char *)from);
+            taken = 4;
+        } else {
+            *to++ = (char)c;
+        }
         break;
     case CDATA:
         if (c == '\r') {
@@ -164,6 +194,9 @@ int escape(Bytes *out, Encoding encoding, const char *from, size_t length, size_
             break;
         case JACKSON:
             taken = escape_stretch(JACKSON, &to, from, stretch, length, readable);
+            break;
+        case CONNECT:
+            taken = escape_stretch(CONNECT, &to, from, stretch, length, readable);
             break;
         case CDATA:
             taken = escape_stretch(CDATA, &to, from, stretch, length, readable);

@@ -5,7 +5,7 @@
 #include "buffer.h"
 
 /* As ggfmt/columnar/pieces.py has them. */
-typedef enum { AS_IS, JSON, JACKSON, CDATA, ATTRIBUTE, DOUBLED, DIGITS, MILLIS, NANOS, SIZED, VARINT, LONG, FLOAT, DOUBLE, BOOLEAN, ENCODINGS } Encoding;
+typedef enum { AS_IS, JSON, JACKSON, CONNECT, CDATA, ATTRIBUTE, DOUBLED, DIGITS, MILLIS, NANOS, SIZED, VARINT, LONG, FLOAT, DOUBLE, BOOLEAN, ENCODINGS } Encoding;
 
 /* Appends a value of which `readable` bytes can be read; -1 if there is no memory. For encodings of texts up to DOUBLED. */
 int escape(Bytes *out, Encoding encoding, const char *from, size_t length, size_t readable);

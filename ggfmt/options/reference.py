@@ -62,6 +62,8 @@ def releases(spec: OptionSpec) -> str:
     """Describe the releases of GoldenGate that have the option."""
     if spec.until is not None:
         return f"{spec.since} to {spec.until}"
+    if not spec.since:
+        return "ggfmt only"
     return "all" if spec.since == FIRST_RELEASE else f"from {spec.since}"
 
 

@@ -274,6 +274,11 @@ class MemberName(Text):
     """The name of a member of a message, which no other member may have."""
 
 
+@dataclass(frozen=True)
+class OpKey(Text):
+    """The word for an operation type. Readers need different words for all types."""
+
+
 class NamePart(Text):
     """A part of a file name."""
 

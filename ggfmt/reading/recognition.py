@@ -14,7 +14,8 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout, Reader
 from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
-from ggfmt.java.text import InvalidValueError
+from ggfmt.java.text import InvalidValueError, visible
+from ggfmt.options.value_types import OpKey
 from ggfmt.reading.files import InputFile, open_input, unreadable
 
 if TYPE_CHECKING:
@@ -216,7 +217,26 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
         except InvalidValueError as error:
             message = f"`--input-option {name}` {error}"
             raise UsageError(Diagnostic("GG103", message, help=error.help, topic=input_format)) from None
-    return replace(source, options=replace(options, **values), given={})
+    source = replace(source, options=replace(options, **values), given={})
+    problem = _ambiguity(source, input_format)
+    if problem is not None:
+        raise UsageError(problem)
+    return source
+
+
+def _ambiguity(source: WriterSettings, input_format: str) -> Diagnostic | None:
+    """Why no reader can tell what messages with these options mean."""
+    named = FORMATS[input_format].name_problem(source.options, source.context)
+    if named is not None:
+        return named.diagnostic
+    words: dict[str, str] = {}
+    for spec in source.options.specs():
+        word = getattr(source.options, spec.attr)
+        if isinstance(spec.kind, OpKey) and (other := words.setdefault(word, spec.name)) != spec.name:
+            message = f"`{other}` and `{spec.name}` of the input are both `{visible(word)}`"
+            help = "no reader can distinguish these operations; give each type of operation a different word"
+            return Diagnostic("GG103", message, help=help, topic=input_format)
+    return None
 
 
 def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:

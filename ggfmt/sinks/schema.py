@@ -117,10 +117,7 @@ def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[Ta
 
 
 def _schema(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    problem = request.settings.write_support.problem
-    settings = request.settings
-    found = problem(table, settings.options, settings.context) if problem is not None else None
-    return found or settings.schema_files(table)
+    return request.settings.schema_problem(table) or request.settings.schema_files(table)
 
 
 def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
@@ -131,7 +128,7 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
             "GG109", "the handler has no `rootFilePath`, which is the location of its tables", help="set `rootFilePath`"
         )
     location = without_credentials(_location(request.location, safe_name(table.full_name)))
-    text = make(table, settings.options, settings.context, location)
+    text = settings.schema_problem(table) or make(table, settings.options, settings.context, location)
     return text if isinstance(text, Diagnostic) else (SchemaFile(f"{table.full_name}.sql", text.encode()),)
 
 

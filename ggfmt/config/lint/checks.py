@@ -179,10 +179,8 @@ def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnosti
     of_columns = [item for item in delimiters if not _is_of_tokens(item)]
     representations = [item for item in written if isinstance(item.spec.kind, Representation)]
     either = [(one, other) for one, other in combinations(delimiters, 2) if _overlap(one, other)]
-    names = [item for item in written if isinstance(item.spec.kind, MemberName)]
-    equal = [(one, other) for one, other in combinations(names, 2) if one.value == other.value]
     inside = [(one, other) for one, other in product(of_columns, representations) if one.value in other.value]
-    for one, other in either + inside + equal:
+    for one, other in either + inside:
         given = [(order.index(item.entry), item) for item in (one, other) if item.entry is not None]
         if not given:
             continue

@@ -54,7 +54,7 @@ from ggfmt.config.property_names import (
     nearest_key,
     rename_finding,
 )
-from ggfmt.config.refusals import REFUSALS, as_warnings
+from ggfmt.config.refusals import REFUSAL_CODES, refusals
 from ggfmt.config.replacements import is_replacement, is_transform, read_replacements, read_transforms
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean, suggestion
@@ -73,7 +73,7 @@ _OF_MACHINE = ("GG119",)
 # A file that cannot be read has no findings to choose from.
 _ALWAYS = ("GG100",)
 
-_SELECTABLE = tuple(code for code in CODES if code.startswith("GG1") or code in REFUSALS)
+_SELECTABLE = tuple(code for code in CODES if code.startswith("GG1") or code in REFUSAL_CODES)
 
 
 @dataclass(frozen=True)
@@ -396,9 +396,9 @@ class ConfigurationParser:
         return tuple(replace(config, timestamp_mask=trim(mask)) for config in configs)
 
     def warn_of_refusals(self, configs: Sequence[HandlerConfig]) -> None:
-        """Add what a run would refuse, and GoldenGate takes, as warnings."""
+        """Add what a run would refuse, and GoldenGate takes."""
         for config in configs:
-            self._findings += as_warnings(config, self.run)
+            self._findings += refusals(config, self.run)
         self.report_nothing_to_run(configs, Severity.WARNING)
 
     def report_nothing_to_run(self, configs: Sequence[HandlerConfig], level: Severity | None = None) -> None:

@@ -8,13 +8,15 @@ the ids of formats.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ggfmt.formats.api.losses import Loss
+from ggfmt.formats.api.names import NameProblem, Records, name_problem
+from ggfmt.model.table import TableDef
 from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.spec import Options
 
@@ -32,6 +34,8 @@ class Format:
     marks        the first bytes of an input contain one of these; empty: ggfmt cannot recognize the format
     schema_kind  kind of its schemas, a key of `ggfmt schema --kind`; None for none
     schema_in_run  a run writes the schemas; otherwise only `ggfmt schema` does
+    names        the names in each record of messages that can be equal, by (options, context, table)
+    legal_name   returns whether a name is legal in Avro; None if messages are not Avro
     losses       what the messages do not show of operations; losses of single values are counted where they happen
     by_table     a file can hold only one table, with one definition
     handler_type  type of GoldenGate's handlers that write the format without a formatter and have its properties
@@ -48,12 +52,19 @@ class Format:
     marks: tuple[bytes, ...] = ()
     schema_kind: str | None = None
     schema_in_run: bool = True
+    names: Callable[[Any, Context, TableDef], Records] = lambda options, context, table: ()
+    legal_name: Callable[[str], object] | None = None
     losses: tuple[Loss, ...] = ()
     by_table: bool = False
     handler_type: str = ""
     times_in_utc: bool = False
     since: str = FIRST_RELEASE
     proposed: tuple[str, ...] = ()
+
+    def name_problem(self, options: Any, context: Context, table: TableDef | None = None) -> NameProblem | None:
+        """Return why the names in messages of a table, or of any table, are unusable; None if they are not."""
+        records = self.names(options, context, TableDef("T") if table is None else table)
+        return name_problem(records, "" if table is None else table.full_name, self.legal_name)
 
     @cached_property
     def write_support(self) -> WriteSupport:

@@ -106,7 +106,6 @@ class WriteSupport:
     preamble     bytes before the first operation of a definition in a file, by (table, options); empty for none
     schema       schema files of a table, by (table, options, context); none if the options switch them off
     ddl          statement for a Hive table over the files, by (table, options, context, location), or why there is none
-    problem      why a table cannot be written at all, by (table, options, context); None if it can
     show         presents messages to a person, by (formatter, options, context); None: they are plain text
     """
 
@@ -116,7 +115,6 @@ class WriteSupport:
     preamble: Callable[[TableDef, Any], bytes] | None = None
     schema: Callable[[TableDef, Any, Context], tuple[SchemaFile, ...]] | None = None
     ddl: Callable[[TableDef, Any, Context, str], str | Diagnostic] | None = None
-    problem: Callable[[TableDef, Any, Context], Diagnostic | None] | None = None
     show: Callable[[Formatter, Any, Context], Show] | None = None
 
 

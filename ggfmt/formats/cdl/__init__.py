@@ -59,7 +59,8 @@ FORMATS = (
             losses.POSITION_WHOLE_NUMBER,
             losses.TOKENS_WHOLE_NUMBERS.named("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type"),
             losses.TYPES_NEAREST.has("CDL").saying(
-                ". Dates, times of day and intervals are read as texts, other numbers as decimals"
+                ". Integers become `int64`, and every column is optional. Dates, times of day and intervals are read "
+                "as texts, other numbers as decimals"
             ),
             losses.SIZES_NOT_SHOWN,
             losses.CATALOG_NOT_SHOWN,

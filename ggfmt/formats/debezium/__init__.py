@@ -21,6 +21,8 @@ from dataclasses import dataclass, fields
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.names import column_names
+from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Kind
@@ -279,6 +281,8 @@ FORMATS = (
         marks=(b"Obj\x01",),
         schema_kind="avro",
         schema_in_run=False,
+        names=lambda options, context, table: (column_names(table),),
+        legal_name=is_name,
         by_table=True,
         losses=(
             losses.NESTED_AS_TEXT,

@@ -42,7 +42,6 @@ from ggfmt.formats.api.writing import (
 )
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
-from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.connect.avro import avro_schema
 from ggfmt.formats.connect.values import bytes_of
 from ggfmt.formats.debezium import CONTAINER, OWN, DebeziumAvroOptions
@@ -141,11 +140,11 @@ def _variable(text: str) -> bytes:
 class DebeziumAvroFormatter(DebeziumFormatter):
     def __init__(self, table: TableDef, options: DebeziumAvroOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, options.as_in_json(), context, clock)
-        self._problem = _problem(table)
+        self._problem: Diagnostic | None = None
         kinds = [column.type.kind for column in table.columns]
         self._columns = avro.Columns(list(map(encoder, kinds, self.encodings)), flagged=False)
         self._head = b""
-        if options.file_framing != CONTAINER and self._problem is None:
+        if options.file_framing != CONTAINER:
             number = _schema_number(table, options, self.schema)
             if isinstance(number, Diagnostic):
                 self._problem = number
@@ -254,16 +253,6 @@ def _transaction(event: EventColumns, rows: int) -> list[Piece]:
 # Schemas
 
 
-def _problem(table: TableDef) -> Diagnostic | None:
-    """Return why the events of a table have no Avro schema; None if they have one."""
-    for name in table.column_names:
-        if not is_name(name):
-            help = "set `gg.schemareplaceregex` and `gg.schemareplacestring` to replace the characters"
-            place = Span(table=table.full_name, field=name)
-            return Diagnostic("GG206", f"`{name}` is not a legal Avro name", place, help)
-    return None
-
-
 def _schema_number(table: TableDef, options: DebeziumAvroOptions, schema: Any) -> int | Diagnostic:
     given = dict(options.schema_ids)
     text = given.get(table.full_name, given.get(table.name))
@@ -323,7 +312,6 @@ WRITE_SIDES = {
         framing=_framing,
         projection=lambda options: Projection(tokens=True),
         schema=_schema_files,
-        problem=lambda table, options, context: _problem(table),
         show=lambda formatter, options, context: _AvroShow(formatter, options, context),  # type: ignore[arg-type]
     )
 }

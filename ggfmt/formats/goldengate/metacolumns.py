@@ -15,6 +15,7 @@ from typing import Any
 
 from ggfmt.diagnostics.diagnostic import suggestion
 from ggfmt.formats.api.format import Context
+from ggfmt.formats.api.names import TEMPLATE, Name
 from ggfmt.java.text import InvalidValueError, trim
 from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import Options, option
@@ -218,6 +219,12 @@ def columns_of(options: Any, context: Context, fixed: Sequence[MetaColumn]) -> t
     if template is not None:
         return template
     return () if RELEASES[context.release].metadata is Metadata.TEMPLATE else tuple(fixed)
+
+
+def metadata_names(options: Any, context: Context) -> list[Name]:
+    """Return the names of the metadata columns in messages."""
+    set_by = "" if options.meta_columns_template is None else TEMPLATE
+    return [Name(column.name, "a metadata field", set_by) for column in options.metadata(context)]
 
 
 def needs_tokens(options: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ggfmt.formats.api import losses
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
-from ggfmt.options.value_types import Bool, Choice, Text
+from ggfmt.options.value_types import Bool, Choice, OpKey
 
 ABEND, UPDATE, DELETE_INSERT = "abend", "update", "delete-insert"
 
@@ -22,7 +22,7 @@ def op_key_option(kind: str, default: str) -> str:
     """Return the option for the word of an operation type."""
     article = "an" if kind[0] in "iu" else "a"
     return option(
-        Text(),
+        OpKey(),
         default,
         f"The operation type of {article} {kind}.",
         example=kind[0].upper() if default == kind.upper() else kind.upper(),

@@ -18,10 +18,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.names import column_names
 from ggfmt.formats.records.options import DialectOptions, primary_keys_option
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import option
@@ -68,6 +70,14 @@ class QlikAvroOptions(QlikOptions):
 # The headers that are tokens, besides the one of `changeSequence` and `streamPosition` that is no position.
 TOKENS = ("transactionId", "transactionEventCounter", "transactionLastEvent", "externalSchemaId")
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+def is_name(text: str) -> bool:
+    """Return whether a column can have the name in Avro messages."""
+    return _NAME.fullmatch(text) is not None
+
+
 _LOSSES = (
     losses.NESTED_AS_TEXT,
     losses.BEFORE_MISSING_AS_NULL,
@@ -102,6 +112,8 @@ FORMATS = (
         reads="ggfmt.formats.qlik.avro_read",
         proposed=("fileSuffix=.avro",),
         marks=(b"atMSG\x04",),
+        names=lambda options, context, table: (column_names(table),),
+        legal_name=is_name,
         losses=(
             *_LOSSES,
             losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" of a floating-point type").partly(),

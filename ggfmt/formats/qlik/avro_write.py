@@ -16,7 +16,7 @@ from ggfmt.formats.api.writing import RowErrors, WriteSupport
 from ggfmt.formats.avro.containers import MessageStream
 from ggfmt.formats.qlik import LITTLE_ENDIAN, QlikAvroOptions
 from ggfmt.formats.qlik.masks import BYTES, mask_pieces
-from ggfmt.formats.qlik.metadata import OPERATIONS, envelope_head, name_problem, table_messages
+from ggfmt.formats.qlik.metadata import OPERATIONS, envelope_head, table_messages
 from ggfmt.formats.qlik.types import avro_type
 from ggfmt.formats.qlik.write import Bits, Parts, QlikFormatter
 from ggfmt.formats.records.formatter import quoted
@@ -30,16 +30,12 @@ class QlikAvroFormatter(QlikFormatter):
     options: QlikAvroOptions
 
     def __init__(self, table: TableDef, options: QlikAvroOptions, context: Context, clock: Clock) -> None:
-        self._problem = name_problem(table)
         super().__init__(table, options, context, clock, [quoted] * len(table.columns))
         types = [avro_type(column.type) for column in table.columns]
         self._columns = avro.Columns(["string" if kind == "bytes" else kind for kind in types], flagged=False)
         self._head = envelope_head("DT", self.common.schema_id) + avro.NULL
 
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:
-        if self._problem is not None:
-            places = ((row, batch.position[row].as_py()) for row in range(len(batch)))
-            raise RowErrors([(row, self._problem.at(position=position)) for row, position in places])
         return narrow(super().format(batch), pa.BinaryArray)
 
     def messages(self, parts: Parts, rows: int) -> pa.BinaryArray:
@@ -107,6 +103,5 @@ WRITE_SIDES = {
         framing=lambda table, options, context: MessageStream(),
         preamble=lambda table, options: table_messages(table, options).data,
         projection=lambda options: Projection(tokens=True),
-        problem=lambda table, options, context: name_problem(table),
     )
 }

@@ -8,22 +8,19 @@ known is empty (`timestamp`) or 1 (`tableVersion`). The id of a schema is made f
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.columnar.avro import FALSE, NULL, TRUE, VALUE, text_bytes
 from ggfmt.columnar.pieces import zigzag_varint
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.json.values import compact_json
-from ggfmt.formats.qlik import QlikOptions
+from ggfmt.formats.qlik import QlikOptions, is_name
 from ggfmt.formats.qlik.messages import MAGIC
 from ggfmt.formats.qlik.types import avro_type, type_word
 from ggfmt.model.table import TableDef
 
 OPERATIONS = ("INSERT", "UPDATE", "DELETE", "REFRESH")
 _ID_DIGITS = 32
-_AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _COLUMN = {
     "ordinal": "int",
     "type": "string",
@@ -105,7 +102,7 @@ def table_messages(table: TableDef, options: QlikOptions) -> TableMessages:
         values = (ordinal, word, length, precision, scale, column.key, column.nullable)
         columns[column.name] = dict(zip(_COLUMN, values, strict=True))
     lineage = (options.server, options.task, table.schema or "", table.name, 1, "")
-    named = name_problem(table) is None
+    named = all(map(is_name, table.column_names))
     data_schema = compact_json(_data_schema(table)) if named else ""
     identity = compact_json([table.full_name, *lineage, columns, data_schema])
     schema_id = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS].upper()
@@ -116,16 +113,6 @@ def table_messages(table: TableDef, options: QlikOptions) -> TableMessages:
         "dataSchema": data_schema,
     }
     return TableMessages(schema_id, message, compact_json(_metadata_schema(table)) if named else None)
-
-
-def name_problem(table: TableDef) -> Diagnostic | None:
-    """Why messages of a table cannot be written in Avro."""
-    for column in table.columns:
-        if not _AVRO_NAME.fullmatch(column.name):
-            place = Span(table=table.full_name, field=column.name)
-            help = "rename the column with `gg.schemareplaceregex`, or write `qlik_json`"
-            return Diagnostic("GG206", "the name of the column is not a legal Avro name", place, help)
-    return None
 
 
 def _schema(name: str, fields: dict[str, Any]) -> dict[str, Any]:

@@ -191,10 +191,19 @@ class HandlerSettings:
         data = make(table, self.options) if make is not None else b""
         return Preamble(table.full_name, table.fingerprint, data) if data else None
 
+    def name_problem(self, table: TableDef) -> Diagnostic | None:
+        """Why the messages of a table cannot be written; None if their names are usable."""
+        found = FORMATS[self.format].name_problem(self.options, self.context, table)
+        return None if found is None else found.diagnostic
+
+    def schema_problem(self, table: TableDef) -> Diagnostic | None:
+        """Why a table has no schema; None if it has one. A JSON schema can describe two members with one name."""
+        return None if FORMATS[self.format].legal_name is None else self.name_problem(table)
+
     def schema_files(self, table: TableDef) -> tuple[SchemaFile, ...]:
-        """The schemas of a table; empty if the format has none, or its options switch them off."""
+        """The schemas of a table; empty if the format or the table has none, or the options switch them off."""
         make = self.write_support.schema
-        return () if make is None else make(table, self.options, self.context)
+        return () if make is None or self.schema_problem(table) else make(table, self.options, self.context)
 
 
 def _variables(config: HandlerConfig, own: RunOptions) -> Mapping[str, str]:
@@ -258,6 +267,7 @@ class Pipeline:
         self._nested_are_texts = any(loss.id == NESTED_AS_TEXT.id for loss in losses)
         self._clock = clock
         self._formatters: dict[str, Formatter] = {}
+        self._name_problems: dict[str, Diagnostic | None] = {}  # of the definitions of the formatters
         self._replaced: Counter[LossNote] = Counter()
 
     @property
@@ -274,6 +284,7 @@ class Pipeline:
         if current is None or current.table != table:
             if current is not None:
                 self._replaced.update(current.notes)
+            self._name_problems[table.full_name] = self.settings.name_problem(table)
             current = self._formatters[table.full_name] = self.settings.formatter(table, self._clock)
         return current
 
@@ -293,6 +304,10 @@ class Pipeline:
                 refused += [(row, _refused_truncate(batch, row)) for row in set_aside]
             else:
                 self.left_out += len(set_aside)
+        problem = self._name_problems[batch.table.full_name]
+        if problem is not None:
+            places = batch.position.to_pylist()
+            return sorted([*refused, *((row, problem.at(position=places[row])) for row in left)]), None
         while left:
             part = batch if len(left) == len(batch) else batch.take(pa.array(left, pa.int64()))
             sources: Sequence[int] = range(len(part))

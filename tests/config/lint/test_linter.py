@@ -344,11 +344,11 @@ def test_defaults_alone_are_not_told() -> None:
     assert codes(k("gg.handler.k.format.nullValueRepresentation=\ngg.handler.k.includeTokens=true")) == []
 
 
-def test_two_images_with_one_name_are_a_warning() -> None:
+def test_two_images_with_one_name_are_an_error() -> None:
     lines = "gg.handlerlist=k\ngg.handler.k.type=file\ngg.handler.k.format=json\n"
-    assert codes(lines + "gg.handler.k.format.beforeObjectName=after") == [(4, "GG116")]
+    assert codes(lines + "gg.handler.k.format.beforeObjectName=after") == [(4, "GG410")]
     assert codes(lines + "gg.handler.k.format.beforeObjectName=old\ngg.handler.k.format.afterObjectName=old") == [
-        (5, "GG116")
+        (4, "GG410")
     ]
     assert codes(lines + "gg.handler.k.format.beforeObjectName=old") == []
 

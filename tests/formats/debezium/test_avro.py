@@ -18,8 +18,10 @@ from strategies import Changes, examples, table_def
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.connect.avro import adjusted, avro_schema, connect_schema
+from ggfmt.formats.debezium import DebeziumAvroOptions
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NAME = "debezium_avro"
@@ -194,11 +196,10 @@ def test_a_value_that_is_not_of_its_type_is_a_reject(text: str) -> None:
     assert [(row, found.code, found.span.field) for row, found in error.value.rows] == [(0, "GG401", "P")]
 
 
-def test_a_name_that_avro_does_not_take_is_a_reject() -> None:
-    table = PlainTable("S.T", (PlainColumn("A#", "string"),))
-    with pytest.raises(RowErrors) as error:
-        written(NAME, Changes(table, [PlainOperation("I", None, None, None, {"A#": "1"}, {})], False), None, ALL_SHOWN)
-    assert [found.code for _, found in error.value.rows] == ["GG206"]
+def test_a_name_that_avro_does_not_take_cannot_be_written() -> None:
+    found = FORMATS[NAME].name_problem(DebeziumAvroOptions(), Context(), TableDef("S.T", (Column("A#"),)))
+    assert found is not None
+    assert (found.diagnostic.code, found.diagnostic.span.field) == ("GG206", "A#")
 
 
 def test_recorded_messages_are_the_same_in_avro() -> None:

@@ -434,7 +434,7 @@ def test_what_no_handler_can_write_does_not_take_long(tmp_path: Path) -> None:
     assert messages(table) == []
     assert len(rejects(table)) == 3
     assert 1000 <= table.more_rejects + 3 < table.operations
-    assert "`1` in the name of the table is not a legal Avro name" in rejects(table)[0]
+    assert "`1`, the name of a part of the table's name, is not a legal Avro name" in rejects(table)[0]
 
 
 def test_a_table_is_chosen_in_full_or_by_its_last_part(tmp_path: Path) -> None:

@@ -16,15 +16,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
+from ggfmt.formats.api.names import Name, Records, column_names
+from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
     MetaColumn,
     columns_of,
     first_columns,
+    metadata_names,
     template_option,
 )
 from ggfmt.formats.goldengate.options import (
@@ -37,9 +41,13 @@ from ggfmt.formats.goldengate.options import (
     op_key_option,
     pk_update_option,
 )
-from ggfmt.model.table import Kind
+from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
+from ggfmt.model.table import Kind, TableDef
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset, Delimiter, Int, SchemaDirectory
+
+IMAGE = "columns"  # name of the record of an image in the operation format
+PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
 
 @dataclass(frozen=True)
@@ -154,6 +162,20 @@ class AvroRowOcfOptions(AvroOptions):
     include_is_missing_fields: bool = _is_missing_option()
 
 
+def avro_names(options: AvroOptions, context: Context, table: TableDef, by_image: bool) -> Records:
+    """Return the names in each record of the messages of a table, and those of the records."""
+    yield from ([Name(part, "a part of the table's name")] for part in table.parts)
+    own = Name(table.name, "the table")
+    if len(table.parts) == 1:
+        yield [*(Name(kind, "a type of Avro") for kind in PRIMITIVES), own]
+    columns = column_names(table, MISSING_SUFFIX if is_flagged(options, by_image) else "")
+    images = [Name(image, f"the {image} image") for image in ("before", "after")]
+    if by_image:
+        yield [Name(IMAGE, "the record of images"), own]
+        yield columns
+    yield [*(images if by_image else columns), *metadata_names(options, context)]
+
+
 def is_flagged(options: AvroOptions, by_image: bool) -> bool:
     """Return whether a field after each column says whether the column is missing."""
     return by_image or (isinstance(options, AvroRowOptions | AvroRowOcfOptions) and options.include_is_missing_fields)
@@ -200,6 +222,8 @@ def _format(name: str, doc: str, options: type[AvroOptions], lost: tuple[losses.
         reads="ggfmt.formats.goldengate.avro.read",
         marks=(b"Obj\x01",) if container else (),
         schema_kind="avro",
+        names=partial(avro_names, by_image=name.startswith("avro_op")),
+        legal_name=is_name,
         losses=(*lost, *(_CONTAINER_LOSSES if container else _STREAM_LOSSES)),
         by_table=container,
         proposed=tuple(proposed),

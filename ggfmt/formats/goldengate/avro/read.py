@@ -23,11 +23,14 @@ from fastavro.types import Schema as FastSchema
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
+from ggfmt.formats.api.names import name_problem
 from ggfmt.formats.avro import containers
+from ggfmt.formats.avro.schemas import is_name
+from ggfmt.formats.goldengate.avro import avro_names
 from ggfmt.formats.goldengate.avro.plan import Plan, Template, is_by_image, metadata_of, starts_with_texts, table_of
 from ggfmt.formats.goldengate.avro.scan import Scan, container_scan, stream_scan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem, wrapper
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
@@ -480,9 +483,9 @@ class AvroStreamReader(AvroReader):
             if isinstance(table, Diagnostic):
                 return table
             options, context = self.source.options, self.source.context
-            problem = table_problem(table, options, context, self.by_image)
+            problem = name_problem(avro_names(options, context, table, self.by_image), table.full_name, is_name)
             if problem is not None:
-                return problem
+                return problem.diagnostic
             schema = avro_schema(table, options, context, self.by_image).document
             self._plans[name] = Plan(schema, table, self._keys, self._metadata)
         return self._plans[name]

@@ -9,13 +9,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.avro.schemas import is_name
+from ggfmt.formats.goldengate.avro import IMAGE, PRIMITIVES
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.values import compact_json
@@ -23,9 +22,7 @@ from ggfmt.model.table import TableDef
 
 Schema = Any  # a JSON value: an Avro schema or a part of one
 
-IMAGE = "columns"  # name of the record of an image in the operation format
 NO_PROPERTIES: Mapping[str, str] = {}
-PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
 
 @dataclass(frozen=True)
@@ -120,62 +117,6 @@ def _record(table: TableDef, metadata: Sequence[MetaColumn], fields: Sequence[Sc
         **({"namespace": namespace} if namespace else {}),
         "fields": [*map(_metadata_field, metadata), *fields],
     }
-
-
-def name_problem(
-    table: TableDef, metadata: Sequence[MetaColumn], by_template: bool, by_image: bool, flagged: bool
-) -> Diagnostic | None:
-    """Return why a table has no Avro schema (GG206), or None if it has one.
-
-    by_template  the metadata are those of a template
-    by_image     the operation format
-    flagged      a flag follows each column
-    """
-    for problem in _name_problems(table, by_image, flagged):
-        return _at(table, problem, _REPLACE)
-    others = ("before", "after") if by_image else table.column_names
-    flags = [name + MISSING_SUFFIX for name in table.column_names] if flagged and not by_image else []
-    for name in (column.name for column in metadata):
-        if not is_name(name):
-            message = f"the field `{name}` of `metaColumnsTemplate` is not a legal Avro name"
-            return _at(table, Diagnostic("GG206", message), _RENAME)
-        if name in others and by_image:
-            message = f"the field `{name}` of `metaColumnsTemplate` has the name of an image"
-            return _at(table, Diagnostic("GG206", message), _RENAME)
-        if name in flags:
-            message = f"the field `{name}` of `metaColumnsTemplate` has the name of a field of `includeIsMissingFields`"
-            return _at(table, Diagnostic("GG206", message), _RENAME)
-        if name in others:
-            message = (
-                f"the column has the name of a {'field of `metaColumnsTemplate`' if by_template else 'metadata field'}"
-            )
-            return _at(table, Diagnostic("GG206", message, Span(field=name)), _RENAME if by_template else _REPLACE)
-    return None
-
-
-_REPLACE = "set `gg.schemareplaceregex` and `gg.schemareplacestring` to replace the characters or the name"
-_RENAME = "give the field another name in `metaColumnsTemplate`: `${keyword[name]}`"
-
-
-def _at(table: TableDef, problem: Diagnostic, help: str) -> Diagnostic:
-    return replace(problem, span=replace(problem.span, table=table.full_name), help=help)
-
-
-def _name_problems(table: TableDef, by_image: bool, flagged: bool) -> Iterator[Diagnostic]:
-    for part in table.parts:
-        if not is_name(part):
-            yield Diagnostic("GG206", f"`{part}` in the name of the table is not a legal Avro name")
-    if len(table.parts) == 1 and table.name in PRIMITIVES:
-        yield Diagnostic("GG206", f"an Avro record cannot have the name `{table.name}`, which is a type")
-    if by_image and table.name == IMAGE:
-        yield Diagnostic("GG206", f"the table has the same name as the record of its images, `{IMAGE}`")
-    columns = set(table.column_names)
-    for name in table.column_names:
-        if not is_name(name):
-            yield Diagnostic("GG206", f"`{name}` is not a legal Avro name", Span(field=name))
-        elif flagged and name + MISSING_SUFFIX in columns:
-            message = f"the column has the name of the field that shows whether `{name}` is missing"
-            yield Diagnostic("GG206", message, Span(field=name + MISSING_SUFFIX))
 
 
 def jackson(value: Schema, depth: int = 0) -> str:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ggfmt.columnar.avro import ENCODERS, AvroEncoder, optional_decimals, optional_micros
-from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, is_flagged
-from ggfmt.formats.goldengate.avro.schema import AvroSchema, name_problem, operation_schema, row_schema, wrapper_schema
+from ggfmt.formats.goldengate.avro.schema import AvroSchema, operation_schema, row_schema, wrapper_schema
 from ggfmt.formats.goldengate.schemas import MessageType, metadata_property, target_type
 from ggfmt.java.date_format import date_mask
 from ggfmt.model.table import Kind, SqlType, TableDef
@@ -133,12 +132,6 @@ def avro_schema(table: TableDef, options: AvroOptions, context: Context, by_imag
     is_hashed = wrapper(options, context) is not None and not by_fingerprint(options, context)
     properties = {} if is_hashed else metadata_property(options, context)
     return make(table, options.metadata(context), types, is_flagged(options, by_image), properties)
-
-
-def table_problem(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> Diagnostic | None:
-    """Return why a table cannot be written as Avro, or None."""
-    by_template = options.meta_columns_template is not None
-    return name_problem(table, options.metadata(context), by_template, by_image, is_flagged(options, by_image))
 
 
 def wrapper(options: AvroOptions, context: Context) -> AvroSchema | None:

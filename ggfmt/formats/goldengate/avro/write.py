@@ -20,7 +20,6 @@ from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings, text_bytes
 from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
-from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
@@ -33,7 +32,7 @@ from ggfmt.formats.goldengate.avro import (
     AvroRowOptions,
     is_flagged,
 )
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types, by_fingerprint, table_problem, wrapper
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types, by_fingerprint, wrapper
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OBJECT_NAME, OP_TYPE, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, row_projection
@@ -101,7 +100,6 @@ class AvroFormatter(writing.Formatter):
         super().__init__(table, context, clock)
         self.options = options
         self._context = context
-        self._problem = table_problem(table, options, context, self.by_image)
         self._metadata = options.metadata(context)
         self._values = MetaValues(table, op_keys(options), context, clock)
         self._shows_tokens = context.include_tokens or options.meta_columns_template is not None
@@ -122,9 +120,6 @@ class AvroFormatter(writing.Formatter):
         self.fields = (*(column.name for column in self._metadata), *columns)
 
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:
-        if self._problem is not None:
-            places = ((row, batch.position[row].as_py()) for row in range(len(batch)))
-            raise writing.RowErrors([(row, self._problem.at(position=position)) for row, position in places])
         count = len(batch)
         columns, bad = self._data(batch)
         if bad:
@@ -193,8 +188,8 @@ class AvroOpFormatter(AvroFormatter):
 def _schema_files(
     table: TableDef, options: AvroOptions, context: Context, by_image: bool
 ) -> tuple[writing.SchemaFile, ...]:
-    """Return the schema of a table, and that of the wrappers if there are any; none if the table has no schema."""
-    if not options.generate_schema or table_problem(table, options, context, by_image) is not None:
+    """Return the schema of a table, and that of the wrappers if there are any."""
+    if not options.generate_schema:
         return ()
     schemas = {table.full_name: avro_schema(table, options, context, by_image)}
     outer = wrapper(options, context)
@@ -209,12 +204,9 @@ def _container(table: TableDef | None, options: AvroOptions, context: Context, b
     return ObjectContainer(table, avro_schema(table, options, context, by_image).compact, context.codec)
 
 
-def _hive_table(
-    table: TableDef, options: AvroOptions, context: Context, location: str, by_image: bool
-) -> str | Diagnostic:
+def _hive_table(table: TableDef, options: AvroOptions, context: Context, location: str, by_image: bool) -> str:
     """Return a Hive table over the container files of a table, which takes its columns from their schema."""
-    problem = table_problem(table, options, context, by_image)
-    return problem or schemas.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
+    return schemas.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
 
 
 def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> writing.Framing:
@@ -232,7 +224,6 @@ def _writer(by_image: bool, container: bool) -> writing.WriteSupport:
         projection=partial(_projection, by_image=by_image),
         schema=partial(_schema_files, by_image=by_image),
         ddl=partial(_hive_table, by_image=by_image) if container else None,
-        problem=partial(table_problem, by_image=by_image),
         show=partial(AvroShow, by_image=by_image, container=container),
     )
 

@@ -11,15 +11,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
+from ggfmt.formats.api.names import Name, Records, column_names
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
     KEY_COLUMNS,
     MetaColumn,
     columns_of,
     first_columns,
+    metadata_names,
     template_option,
 )
 from ggfmt.formats.goldengate.options import (
@@ -33,6 +36,7 @@ from ggfmt.formats.goldengate.options import (
     op_key_option,
     pk_update_option,
 )
+from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Charset, Delimiter, MemberName, SchemaDirectory, Text
 
@@ -109,6 +113,23 @@ class JsonRowOptions(JsonRecordOptions):
     pk_update_handling: str = pk_update_option()
 
 
+def _operation_names(options: JsonOptions, context: Context, table: TableDef) -> Records:
+    metadata = metadata_names(options, context)
+    before = Name(options.before_object_name, "the before image", "beforeObjectName")
+    after = Name(options.after_object_name, "the after image", "afterObjectName")
+    if not options.flatten:
+        return ((*metadata, before, after),)
+    columns = (
+        column_names(table, prefix=image.text + options.flatten_delimiter, property=image.property)
+        for image in (before, after)
+    )
+    return (before, after), [*metadata, *chain.from_iterable(columns)]
+
+
+def _row_names(options: JsonRowOptions, context: Context, table: TableDef) -> Records:
+    return ([*metadata_names(options, context), *column_names(table)],)
+
+
 _LOSSES = (
     losses.NESTED_AS_TEXT,
     losses.NUMBER_SPELLING.of(*NUMBER_KINDS).except_when("treatAllColumnsAsStrings=true"),
@@ -136,6 +157,7 @@ FORMATS = (
         ),
         marks=(b"{",),
         schema_kind="json",
+        names=_operation_names,
         losses=(losses.EMPTY_BEFORE_AS_NONE, *_LOSSES),
     ),
     Format(
@@ -151,6 +173,7 @@ FORMATS = (
         ),
         marks=(b"{",),
         schema_kind="json",
+        names=_row_names,
         losses=(*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
         since="12.3",
     ),

@@ -39,6 +39,7 @@ _encode = msgspec.json.encode
 _NULL = Raw(b"null")
 _Members = dict[str, Raw]
 _Images = tuple[Any, Any]
+_WORDS = {name: name for name in OP_TYPES} | OP_WORDS
 
 
 def metadata_of(source: WriterSettings) -> tuple[MetaColumn, ...]:
@@ -63,7 +64,7 @@ class OptionDialect(Dialect):
         self._metadata = frozenset(self.names)
         self._roles = Roles.of(columns)
         keys = dict(zip(op_keys(self.options), OP_TYPES, strict=True))
-        self._ops = {name: name for name in OP_TYPES} | OP_WORDS | keys
+        self._ops = _WORDS | keys
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -202,10 +203,6 @@ class JsonByOptions(OptionDialect):
     def images(self, op: str, members: _Members, table: str) -> _Images:
         options: JsonOptions = self.options
         names = (options.before_object_name, options.after_object_name)
-        if len(set(names)) < 2:
-            raise RecordError(
-                "GG305", "`beforeObjectName` and `afterObjectName` are the same", "set two different names", table
-            )
         if options.flatten:
             prefixes = [name + options.flatten_delimiter for name in names]
             images = [self._with_prefix(members, prefix) for prefix in prefixes]
@@ -254,6 +251,7 @@ def by_options(source: WriterSettings) -> ReadSupport | None:
         return None
     names = (options.before_object_name, options.after_object_name)
     plain = options.meta_columns_template is None and not options.flatten and names == ("before", "after")
+    plain &= [_WORDS.get(key) for key in op_keys(options)] == list(OP_TYPES)
     return None if plain and metadata_of(source) else _BY_OPTIONS
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
+from ggfmt.formats.api.names import Name, Records, column_names
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import (
@@ -32,7 +33,7 @@ from ggfmt.formats.goldengate.options import (
 )
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.records.options import primary_keys_option
-from ggfmt.model.table import Kind
+from ggfmt.model.table import Kind, TableDef
 from ggfmt.options.spec import Options, option
 from ggfmt.options.value_types import Bool, Choice, Int, Text
 
@@ -104,6 +105,12 @@ class KafkaConnectOptions(Options):
         "Write a schema with each message, like `value.converter.schemas.enable` of the Kafka producer.",
         since="",
     )
+    whole_numbers_as_integers: bool = option(
+        Bool(),
+        False,
+        "Write a whole number of a NUMBER without precision as `21`, not as `21.0`. Its schema stays `double`.",
+        since="",
+    )
     table: str = option(Text(), "", "For reading: the table of messages that do not name their table.", since="")
     row_op: str = option(
         Choice({REFUSE: "reject it", INSERT: "an insert", UPDATE: "an update"}),
@@ -130,6 +137,14 @@ class KafkaConnectOptions(Options):
         return metacolumns.columns_of(self, context, [column for included, column in fixed if included])
 
 
+def _names(options: KafkaConnectOptions, context: Context, table: TableDef) -> Records:
+    metadata = metacolumns.metadata_names(options, context)
+    columns = column_names(table, MISSING_SUFFIX if options.include_is_missing_fields else "")
+    if options.message_formatting == ROW:
+        return ([*metadata, *columns],)
+    return [*metadata, *(Name(image, f"the {image} image") for image in ("before", "after"))], columns
+
+
 _AS_STRINGS = "treatAllColumnsAsStrings=true"
 _DECIMALS = "enableDecimalLogicalType=true"
 _TIMES = "enableTimestampLogicalType=true"
@@ -152,6 +167,7 @@ FORMATS = (
             "format.includePrimaryKeys=true",
         ),
         marks=(b'"payload"',),
+        names=_names,
         losses=(
             *(loss.when(_ROWS, *(str(setting) for setting in loss.only)) for loss in KEY_UPDATES),
             losses.BEFORE_NOT_SHOWN.when(_ROWS),

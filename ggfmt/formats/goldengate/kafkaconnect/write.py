@@ -16,7 +16,7 @@ from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar import json_text
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.metadata import Clock, token_texts
-from ggfmt.columnar.pieces import JACKSON_ESCAPES, Encoding, Piece, escape_json_text, join
+from ggfmt.columnar.pieces import CONNECT_ESCAPES, Encoding, Piece, escape_json_text, join
 from ggfmt.columnar.strings import by_value
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
@@ -79,7 +79,10 @@ def column_type(type: SqlType, options: KafkaConnectOptions) -> ColumnType:
         return ColumnType({"type": "int64"}, whole, "a whole number of 64 bits")
     if kind in (Kind.DECIMAL, Kind.NUMBER):
         known = kind is Kind.DECIMAL and type.precision is not None and _fits(type, _DOUBLE_DIGITS)
-        return _STRING if options.map_large_numbers_as_strings and not known else _DOUBLE
+        if options.map_large_numbers_as_strings and not known:
+            return _STRING
+        without_sizes = kind is Kind.NUMBER or (type.precision, type.scale) == (None, None)
+        return _WHOLE_OR_DOUBLE if options.whole_numbers_as_integers and without_sizes else _DOUBLE
     if kind in (Kind.DATE, Kind.TIMESTAMP) and options.enable_timestamp_logical_type:
         schema = {"type": "int64", "name": connect.TIMESTAMP, "version": 1}
         return ColumnType(schema, millis, "a time stamp", cut=True)
@@ -116,12 +119,17 @@ def _float(number: float) -> str:
         raise ValueError from None
 
 
+def _whole_or_double(number: float) -> str:
+    return str(int(number)) if number.is_integer() else double_text(number)
+
+
 def _texts(values: pa.StringArray) -> json_text.JsonValues:
-    return json_text.json_strings(values, Encoding.JACKSON), []
+    return json_text.json_strings(values, Encoding.CONNECT), []
 
 
 _STRING = ColumnType({"type": "string"}, _texts)
 _DOUBLE = ColumnType({"type": "double"}, by_number(double_text), "a number in the range of a double")
+_WHOLE_OR_DOUBLE = replace(_DOUBLE, values=by_number(_whole_or_double))
 
 
 class MetadataFields:
@@ -149,19 +157,28 @@ class MetadataFields:
         if keyword == KEY_COLUMNS:
             return self._key_columns
         if keyword in (TIMESTAMP, POSITION):  # null for an operation without one
-            return json_text.quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.JACKSON)
+            return json_text.quote_json(batch.op_ts if keyword == TIMESTAMP else batch.position, Encoding.CONNECT)
         values = self._values.of(column, batch)
         if isinstance(values, pa.Scalar):
             values = str(values.as_py())
-        return _quoted(values) if isinstance(values, str) else json_text.quote_json(values, Encoding.JACKSON)
+        return _quoted(values) if isinstance(values, str) else json_text.quote_json(values, Encoding.CONNECT)
 
 
 def _quoted(text: str) -> str:
-    return escape_json_text(text, JACKSON_ESCAPES)
+    return escape_json_text(text, CONNECT_ESCAPES)
+
+
+def _schema_text(value: Any) -> str:
+    """Return a schema as JSON with the escapes of the converter."""
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{_quoted(name)}:{_schema_text(item)}' for name, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_schema_text, value))}]"
+    return _quoted(value) if isinstance(value, str) else compact_json(value)
 
 
 def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
-    return [json_text.json_strings(names, Encoding.JACKSON), ":", json_text.json_strings(values, Encoding.JACKSON)]
+    return [json_text.json_strings(names, Encoding.CONNECT), ":", json_text.json_strings(values, Encoding.CONNECT)]
 
 
 class KafkaConnectFormatter(Formatter):
@@ -174,13 +191,13 @@ class KafkaConnectFormatter(Formatter):
         self._required = [options.enable_nonnullable and not column.nullable for column in table.columns]
         columns = self._column_fields()
         names = [name for name, _, _ in columns]
-        self._objects = json_text.ImageObjects(names, [values for _, _, values in columns], COMPACT)
+        self._objects = json_text.ImageObjects(
+            names, [values for _, _, values in columns], COMPACT, escapes=CONNECT_ESCAPES
+        )
         fields = [{**schema, "field": name} for name, schema, _ in columns]
-        beside = [] if self._by_image else names
-        self._twice = _first_twice([*self._metadata.names, *beside]) or _first_twice(names)
         self._head, self._tail = ("", "\n")
         if options.schemas_enable:
-            self._head = f'{{"schema":{compact_json(self._schema(fields))},"payload":'
+            self._head = f'{{"schema":{_schema_text(self._schema(fields))},"payload":'
             self._tail = "}\n"
         self.fields = (*self._metadata.names, *(("before", "after") if self._by_image else names))
 
@@ -191,8 +208,6 @@ class KafkaConnectFormatter(Formatter):
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         rows = len(batch)
-        if self._twice is not None:
-            raise RowErrors([(row, self._named_twice(batch, row)) for row in range(rows)])
         members: dict[str, Piece] = dict(zip(self._metadata.names, self._metadata.values(batch), strict=True))
         if self._by_image:
             images = {"before": batch.before, "after": batch.after}
@@ -209,7 +224,7 @@ class KafkaConnectFormatter(Formatter):
                 columns = join([",", columns])
         pieces: list[Piece] = [self._head, "{"]
         for place, (name, values) in enumerate(members.items()):
-            pieces += [f"{',' if place else ''}{escape_json_text(name, JACKSON_ESCAPES)}:", values]
+            pieces += [f"{',' if place else ''}{escape_json_text(name, CONNECT_ESCAPES)}:", values]
         return join([*pieces, columns, self._tail], rows)
 
     def _column_fields(self) -> list[tuple[str, dict[str, Any], Any]]:
@@ -277,11 +292,6 @@ class KafkaConnectFormatter(Formatter):
         help = f"{RIGHT_TYPE}, or set `treatAllColumnsAsStrings`"
         return Diagnostic("GG401", reason, self._place(batch, row, index), help)
 
-    def _named_twice(self, batch: ChangeBatch, row: int) -> Diagnostic:
-        reason = f"a message would have two fields named `{self._twice}`"
-        help = "set `messageFormatting=op`, or leave out the metadata field"
-        return Diagnostic("GG410", reason, Span(table=self.table.full_name, position=batch.position[row].as_py()), help)
-
     def _place(self, batch: ChangeBatch, row: int, index: int) -> Span:
         name = self.table.columns[index].name
         return Span(table=self.table.full_name, field=name, position=batch.position[row].as_py())
@@ -295,11 +305,6 @@ def _rows(mask: pa.BooleanArray) -> list[int]:
 def _where(exists: pa.BooleanArray, column: ImageColumn) -> ImageColumn:
     """Return the column, as missing in rows without an image."""
     return ImageColumn(column.values, and_present(exists, column))
-
-
-def _first_twice(names: Sequence[str]) -> str | None:
-    seen: set[str] = set()
-    return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
 
 
 def _projection(options: KafkaConnectOptions) -> Projection:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ggfmt.formats.api import losses
-from ggfmt.formats.api.format import Format
+from ggfmt.formats.api.format import Context, Format
+from ggfmt.formats.api.names import Name, Records
 from ggfmt.formats.goldengate.options import op_key_option
 from ggfmt.formats.records.options import (
     ABSENT_MISSING,
@@ -25,7 +26,7 @@ from ggfmt.formats.records.options import (
     primary_keys_option,
 )
 from ggfmt.java.text import InvalidValueError, visible
-from ggfmt.model.table import Kind
+from ggfmt.model.table import Kind, TableDef
 from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Delimiter, Text
 
@@ -82,6 +83,11 @@ class StreamsOptions(DialectOptions):
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
 
+def _names(options: StreamsOptions, context: Context, table: TableDef) -> Records:
+    before = Name(options.before_image_name, "the before image", "beforeImageName")
+    return ((before, Name(options.after_image_name, "the after image", "afterImageName")),)
+
+
 FORMATS = (
     Format(
         name="goldengate_streams_json",
@@ -91,6 +97,7 @@ FORMATS = (
         reads="ggfmt.formats.goldengate.streams.read",
         proposed=("fileSuffix=.json",),
         marks=(b'"op_type"',),
+        names=_names,
         losses=(
             losses.NESTED_AS_TEXT,
             losses.NULL_AS_MISSING.when("omitNullColumnValues=true", f"absentMeans={ABSENT_MISSING}"),

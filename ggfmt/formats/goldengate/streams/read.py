@@ -73,10 +73,7 @@ class Streams(Dialect):
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         options = self.options if isinstance(self.options, StreamsOptions) else StreamsOptions()
-        self._names_clash = options.before_image_name == options.after_image_name
-        self.record = StreamRecord
-        if not self._names_clash:
-            self.record = _record_class(options.before_image_name, options.after_image_name)
+        self.record = _record_class(options.before_image_name, options.after_image_name)
         self._decode = msgspec.json.Decoder(self.record).decode
         self.absent_is_null = options.absent_means == ABSENT_NULL
         self._upsert = options.upsert
@@ -94,9 +91,6 @@ class Streams(Dialect):
         return None  # the reader looks at the whole head: the first operation decides between this format and `json`
 
     def changes(self, record: StreamRecord) -> Meaning:
-        if self._names_clash:
-            help = "set two different names with `--input-option`"
-            raise RecordError("GG305", "`beforeImageName` and `afterImageName` are the same", help)
         if record.specversion is not None:
             return self._enveloped(record)
         kind = record.op_type

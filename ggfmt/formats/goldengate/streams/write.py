@@ -8,9 +8,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.columnar.json_text import json_strings
 from ggfmt.columnar.metadata import Clock, token, token_texts
 from ggfmt.columnar.pieces import Piece, escape_json_text, join
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OBJECT_METADATA
 from ggfmt.formats.goldengate.streams import TOKENS, StreamsOptions
@@ -54,10 +52,6 @@ class StreamsFormatter(DialectFormatter):
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         rows = len(batch)
         options = self.options
-        if options.before_image_name == options.after_image_name:
-            reason = "`beforeImageName` and `afterImageName` are the same"
-            problem = Diagnostic("GG408", reason, Span(table=self.table.full_name), "set two different names")
-            raise RowErrors([(row, problem) for row in range(rows)])
         tokens = token_texts(batch.tokens, _pair, ",") if self.include_tokens else None
         message = formatter.json_object(
             {

@@ -26,9 +26,9 @@ from ggfmt.columnar.pieces import zigzag_varint
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.avro.containers import ObjectContainer
-from ggfmt.formats.goldengate.avro import AvroOptions
+from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions
 from ggfmt.formats.goldengate.avro.schema import AvroSchema, canonical_form, wrapper_schema
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.spark.session import SparkRunner, SparkSettings
@@ -280,7 +280,7 @@ def test_java_takes_the_names_that_ggfmt_takes(java: AvroJava) -> None:
         "𐐀",
     ]
     for name in samples:
-        legal = table_problem(TableDef("S.T", (Column(name),)), AvroOptions(), Context(), by_image=True) is None
+        legal = FORMATS["avro_op"].name_problem(AvroOpOptions(), Context(), TableDef("S.T", (Column(name),))) is None
         assert legal == java.is_name(name), name
 
 

@@ -16,7 +16,7 @@ from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.avro import AvroOptions
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema
 from ggfmt.model.table import Column, TableDef
 
 AVRO = ("avro_row", "avro_op", "avro_row_ocf", "avro_op_ocf")
@@ -121,27 +121,35 @@ def test_the_schema_of_a_template() -> None:
     )
 
 
+TWICE = "messages would have the name `{}` twice: for {} and for a metadata field"
+
+
 @pytest.mark.parametrize(
     ("by_image", "template", "message"),
     [
-        (False, "${optype[a-b]}", "the field `a-b` of `metaColumnsTemplate` is not a legal Avro name"),
-        (True, "${optype},${position[9]}", "the field `9` of `metaColumnsTemplate` is not a legal Avro name"),
-        (False, "${optype[PRICE]}", "the column has the name of a field of `metaColumnsTemplate`"),
-        (True, "${optype[before]}", "the field `before` of `metaColumnsTemplate` has the name of an image"),
-        (True, "${optype},${table[after]}", "the field `after` of `metaColumnsTemplate` has the name of an image"),
+        (False, "${optype[a-b]}", "`a-b`, the name of a metadata field, is not a legal Avro name"),
+        (True, "${optype},${position[9]}", "`9`, the name of a metadata field, is not a legal Avro name"),
+        (
+            False,
+            "${optype[PRICE]}",
+            "messages would have the name `PRICE` twice: for a column and for a metadata field",
+        ),
+        (True, "${optype[before]}", TWICE.format("before", "the before image")),
+        (True, "${optype},${table[after]}", TWICE.format("after", "the after image")),
         (True, "${optype[PRICE]}", None),
         (False, "${optype[before]}", None),
     ],
 )
 def test_fields_that_a_template_cannot_have(by_image: bool, template: str, message: str | None) -> None:
-    options = options_of("avro_op", metaColumnsTemplate=template)
-    problem = table_problem(table_def(TABLE), options, Context(), by_image)
+    name = "avro_op" if by_image else "avro_row"
+    found = FORMATS[name].name_problem(options_of(name, metaColumnsTemplate=template), Context(), table_def(TABLE))
     if message is None:
-        assert problem is None
+        assert found is None
         return
-    assert problem is not None and problem.help is not None
+    assert found is not None and found.diagnostic.help is not None
+    problem = found.diagnostic
     assert (problem.code, problem.message) == ("GG206", message)
-    assert "`metaColumnsTemplate`" in problem.help
+    assert "`metaColumnsTemplate`" in found.diagnostic.help
 
 
 def read_back(name: str, data: bytes, **options: str) -> Read:

@@ -52,7 +52,7 @@ from ggfmt.formats.goldengate.avro.schema import (
     java_hash,
     wrapper_schema,
 )
-from ggfmt.formats.goldengate.avro.table_schema import avro_schema, table_problem, wrapper
+from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
@@ -409,11 +409,14 @@ def test_where_nothing_is_written_nothing_is_looked_at() -> None:
 # Names
 
 LEGAL = ["A", "_", "a9_", "Ä", "名", "x" * 90]
+ILLEGAL_NAME = "`{}`, the name of {}, is not a legal Avro name"
+TWICE = "messages would have the name `{}` twice: for {} and for {}"
 ILLEGAL = ["9A", "A-B", "A$", "A B", "A/B", "😀", "A\u0301", "A#"]
 
 
 def problem_of(table: TableDef, by_image: bool) -> Diagnostic | None:
-    return table_problem(table, AvroOptions(), Context(), by_image)
+    found = FORMATS["avro_op_ocf" if by_image else "avro_row"].name_problem(AvroRowOptions(), Context(), table)
+    return None if found is None else found.diagnostic
 
 
 def table_named(name: str, *columns: str) -> TableDef:
@@ -431,21 +434,16 @@ def test_tables_that_avro_can_carry(by_image: bool) -> None:
 @pytest.mark.parametrize(
     ("table", "by_image", "message", "field"),
     [
-        *((table_named("S.T", "A", name), False, f"`{name}` is not a legal Avro name", name) for name in ILLEGAL),
-        (table_named("S.T$", "A"), True, "`T$` in the name of the table is not a legal Avro name", None),
-        (table_named("S-1.T", "A"), False, "`S-1` in the name of the table is not a legal Avro name", None),
-        (table_named("S.T", "pos"), False, "the column has the name of a metadata field", "pos"),
-        (table_named("string", "A"), False, "an Avro record cannot have the name `string`, which is a type", None),
-        (
-            table_named("S.columns", "A"),
-            True,
-            "the table has the same name as the record of its images, `columns`",
-            None,
-        ),
+        *((table_named("S.T", "A", name), False, ILLEGAL_NAME.format(name, "a column"), name) for name in ILLEGAL),
+        (table_named("S.T$", "A"), True, ILLEGAL_NAME.format("T$", "a part of the table's name"), None),
+        (table_named("S-1.T", "A"), False, ILLEGAL_NAME.format("S-1", "a part of the table's name"), None),
+        (table_named("S.T", "pos"), False, TWICE.format("pos", "a column", "a metadata field"), "pos"),
+        (table_named("string", "A"), False, TWICE.format("string", "a type of Avro", "the table"), None),
+        (table_named("S.columns", "A"), True, TWICE.format("columns", "the record of images", "the table"), None),
         (
             table_named("S.T", "A_isMissing", "A"),
             True,
-            "the column has the name of the field that shows whether `A` is missing",
+            TWICE.format("A_isMissing", "a column", "the flag of `A`"),
             "A_isMissing",
         ),
     ],

@@ -22,12 +22,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, run_ggfmt, write_lines
+from scanners import without_kernels
 from strategies import Changes, examples
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import ConfigurationError
+from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
+from ggfmt.formats.goldengate.kafkaconnect import KafkaConnectOptions
 from ggfmt.java.numbers import double_text, float_text, single
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -264,19 +267,56 @@ def test_what_cannot_be_null_and_has_no_value_is_a_reject() -> None:
     assert len(by_image) == 1  # it has no images
 
 
+def test_characters_beyond_the_bmp_are_two_escapes_in_names_and_values() -> None:
+    table = TableDef("S.T\U0001f600", (Column("K\U00010000\x1f"),))
+    value = "Zo\xeb \U0001f600\uffff" + "x" * 40 + "\U0010ffff\U0001f600\x1f"
+    item = PlainOperation("I", None, None, None, {"K\U00010000\x1f": value}, {"t\U0001f600": "\U0001f600"})
+    modes: list[dict[str, str]] = [{}, {"messageFormatting": "op"}]
+    for options in modes:
+        with_kernels = as_written([item], table=table, **options)
+        with without_kernels():
+            assert as_written([item], table=table, **options) == with_kernels
+        (text,) = with_kernels
+        assert not any(character > "\uffff" for character in text)
+        assert "\\uD83D\\uDE00\uffff" in text and "\\uDBFF\\uDFFF\\uD83D\\uDE00\\u001F" in text
+        assert text.count('"K\\uD800\\uDC00\\u001F"') >= 2
+        assert '"S.T\\uD83D\\uDE00"' in text and '"t\\uD83D\\uDE00":"\\uD83D\\uDE00"' in text
+        row = json.loads(text)["payload"]
+        assert (row.get("after") or row)["K\U00010000\x1f"] == value
+
+
+def test_a_number_without_precision_can_be_without_a_point() -> None:
+    columns = Column("N", SqlType(Kind.NUMBER)), Column("D", SqlType(Kind.DECIMAL)), Column("F", SqlType(Kind.DOUBLE))
+    table = TableDef("S.T", columns)
+    items = [
+        PlainOperation("I", None, None, None, {"N": text, "D": text, "F": text}, {})
+        for text in ("21", "-12000000", "0.5", "NaN")
+    ]
+    numbers = [line[line.index('"N":') : -2] for line in as_written(items, table=table, wholeNumbersAsIntegers="true")]
+    assert numbers == [
+        '"N":21,"D":21,"F":21.0',
+        '"N":-12000000,"D":-12000000,"F":-1.2E7',
+        '"N":0.5,"D":0.5,"F":0.5',
+        '"N":"NaN","D":"NaN","F":"NaN"',
+    ]
+    by_default = as_written(items, table=table)
+    assert '"N":21.0,"D":21.0' in by_default[0]
+    schema = [json.loads(line)["schema"] for line in as_written(items, table=table, wholeNumbersAsIntegers="true")]
+    assert schema == [json.loads(line)["schema"] for line in by_default]
+
+
 @pytest.mark.example("GG410")
-def test_two_fields_of_one_name_are_a_reject() -> None:
+def test_two_fields_cannot_have_one_name() -> None:
     table = TableDef("T", (Column("pos"), Column("A"), Column("A_isMissing")))
     item = PlainOperation("I", None, None, None, {"pos": "1", "A": "2", "A_isMissing": "3"}, {})
-    clashes: list[tuple[dict[str, Any], str]] = [
+    clashes: list[tuple[dict[str, str], str]] = [
         ({}, "pos"),
         ({"includePosition": "false", "includeIsMissingFields": "true"}, "A_isMissing"),
     ]
-    for options, name in clashes:
-        with pytest.raises(RowErrors) as error:
-            as_written([item], table=table, **options)
-        assert [(row, found.code) for row, found in error.value.rows] == [(0, "GG410")]
-        assert name in error.value.rows[0][1].message
+    for texts, name in clashes:
+        found = FORMATS[NAME].name_problem(KafkaConnectOptions.parse(texts), Context(), table)
+        assert found is not None
+        assert (found.diagnostic.code, found.diagnostic.span.field) == ("GG410", name)
     assert payload([item], table=table, messageFormatting="op")[0]["after"]["pos"] == "1"
 
 
@@ -297,7 +337,7 @@ def test_control_characters_are_escaped_as_by_jackson() -> None:
     (line,) = as_written([replace(INSERT, after={"CD": "1", "DS": texts})], schemasEnable="false")
     shorts = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r"}
     controls = "".join(f"\\{shorts[n]}" if n in shorts else f"\\u{n:04X}" for n in range(0x20))
-    assert f'"DS":"{controls}\\"\\\\/\x7f\u2028😀\\\\u000b"' in line
+    assert f'"DS":"{controls}\\"\\\\/\x7f\u2028\\uD83D\\uDE00\\\\u000b"' in line
     assert json.loads(line)["DS"] == texts
 
 

@@ -13,11 +13,14 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from runs import content, metadata, output_files, run_ggfmt, write_lines
 from strategies import Changes
 
+from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.writing import RowErrors
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.json.read import JsonReader
+from ggfmt.formats.goldengate.streams import StreamsOptions
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, Kind, SqlType
+from ggfmt.reading.recognition import with_defaults
 
 NAME = "goldengate_streams_json"
 TEXTS = {"ID": "1", "NAME": "a", "NOTE": None}
@@ -103,10 +106,8 @@ def test_images_operations_and_keys_by_other_names() -> None:
     assert found.operations[0][0].primary_keys == ("NAME",)
     keyed = read(NAME, lines(message("INSERT", after=ROW, primary_keys=["ID"])))
     assert keyed.operations[0][0].primary_keys == ("ID",)
-    same = told(NAME, beforeImageName="x", afterImageName="x")
-    assert read(NAME, lines(message("INSERT", x=ROW)), same).reasons == [
-        "GG305 `beforeImageName` and `afterImageName` are the same"
-    ]
+    with pytest.raises(UsageError, match="GG410"):
+        with_defaults(told(NAME, beforeImageName="x", afterImageName="x"), NAME)
     for name in ("after", "pos", "x" * 33, 'a"', "a\\", "a\tb"):
         with pytest.raises(InvalidValueError):
             told(NAME, beforeImageName=name)
@@ -216,8 +217,8 @@ def test_records_are_written_as_the_options_say() -> None:
     assert first.endswith('"primary_keys":["ID"],"tokens":{"xid":"1.2","L":"x"},"new":{"ID":"1"}}')
     assert '"op_type":"I"' in first
     assert second.endswith('"old":{"ID":"1"},"new":{"ID":"1","F":"true"}}')
-    with pytest.raises(RowErrors, match="GG408"):
-        written(NAME, Changes(TABLE, OPS[:1], True), beforeImageName="x", afterImageName="x")
+    twice = FORMATS[NAME].name_problem(StreamsOptions(before_image_name="x", after_image_name="x"), Context())
+    assert twice is not None and twice.diagnostic.code == "GG410"
 
 
 @pytest.mark.parametrize("setting", ["partitionByTable=false", "rollOnMetadataChange=false", "partitionByTable=true"])
