@@ -272,6 +272,7 @@ class _ConsolidationRun:
             {},
             amend,
             known,
+            bases.keys(),
             settings.quarantine,
             settings.to,
             settings.query.on_unfit,

@@ -4,6 +4,7 @@ A dialect decodes records and classifies each one:
 
 - operations (`Change`)
 - a table definition (`RecordSchema`)
+- a statement on tables (`Statement`)
 - another kind of record: the dialect returns a word, and the reader counts the records by this word
 - a mistake: the dialect raises `RecordError` or returns a `Diagnostic`
 
@@ -95,6 +96,21 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Statement:
+    """A statement on tables.
+
+    word      the reader counts the record under this word; None: it does not count the record
+    emptied   truncates of the tables that have no rows after the statement, because it drops or creates them. A name
+              that ends in `.*` stands for all tables before the dot.
+    warnings  other consequences for the rows of tables
+    """
+
+    word: str | None
+    emptied: tuple[Change, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True)
 class MessageKey:
     """The key of a fact about a table.
 
@@ -104,8 +120,10 @@ class MessageKey:
     table: str
 
 
-# The meaning of a record: its changes and definitions, the kind of a record without changes, or the problem with it.
-Meaning = Iterable[Change | RecordSchema] | str | Diagnostic
+# The meaning of a record: its changes, definitions and statements, the kind of a record without them, or the problem
+# with it.
+Item = Change | RecordSchema | Statement
+Meaning = Iterable[Item] | str | Diagnostic
 
 
 _NULL = Raw(b"null")
@@ -316,7 +334,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def changes(self, record: Any) -> Meaning:
-        """Return the meaning of a decoded record, with changes and definitions in order.
+        """Return the meaning of a decoded record, with its items in order.
 
         Raises: RecordError if the record should be an operation and is not.
         """
@@ -484,7 +502,7 @@ class Dialect(ABC):
 
 # The classification of the records of a chunk, for the reader and the discovery of a dialect.
 
-Examination = list[Change | RecordSchema] | str | Diagnostic
+Examination = list[Item] | str | Diagnostic
 Examined = Iterator[Examination]
 
 
