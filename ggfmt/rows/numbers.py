@@ -70,6 +70,14 @@ class NumberRange:
         self.is_long &= other.is_long
         self.is_number &= other.is_number
 
+    def fits(self, type: pa.DataType) -> bool:
+        """Return whether a type of numbers holds all of the numbers; False for other types."""
+        if pa.types.is_decimal(type):
+            fits = self.whole <= type.precision - type.scale and self.fraction <= type.scale
+        else:
+            fits = pa.types.is_floating(type) or (pa.types.is_integer(type) and self.is_long)
+        return self.is_number and fits
+
     @property
     def type(self) -> pa.DataType:
         """The type that holds all of the numbers: a bigint, a decimal of 18 or 38 digits, or a text."""

@@ -43,7 +43,7 @@ from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ImageColumn, without_empty
 from ggfmt.model.table import Catalog, Kind, TableDef
-from ggfmt.options.value_types import keys_of
+from ggfmt.options.value_types import key_of
 
 # Converts a column from the encoding of the source to that of the model. Returns the column and the rows that it cannot
 # convert. The callable may have an attribute `help`: it says what the user can do about these rows.
@@ -261,7 +261,7 @@ class Dialect(ABC):
 
     def keys_elsewhere(self, table: str) -> tuple[str, ...]:
         """Return the key columns of a table from the option `primaryKeys`, or else from the message keys."""
-        given = keys_of(table, getattr(self.options, "primary_keys", ()))
+        given = key_of(table, getattr(self.options, "primary_keys", ()))
         names: tuple[str, ...] = self.learned.get(MessageKey(table), ())
         return given or names
 

@@ -28,8 +28,8 @@ from ggfmt.formats.json.values import decode
 from ggfmt.formats.records.dialect import (
     Change,
     Dialect,
-    MessageKey,
     Item,
+    MessageKey,
     RecordSchema,
     Statement,
     classify_records,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -180,7 +180,7 @@ class _Words:
 
 
 def _is_name(token: str) -> bool:
-    return token[:1].isalnum() or token[:1] in {*'`"[_$@'} and token != "["
+    return token[:1].isalnum() or (token != "[" and token[:1] in {*'`"[_$@'})
 
 
 def _statements(sql: str) -> Iterator[_Words]:
@@ -211,7 +211,7 @@ def _effect(words: _Words) -> Effect | None:
     if words.take("ALTER"):
         return _alter(words)
     rest = words.rest
-    hidden = any(pair in (("DROP", "TABLE"), ("TRUNCATE", "TABLE")) for pair in zip(rest, rest[1:], strict=False))
+    hidden = any(pair in (("DROP", "TABLE"), ("TRUNCATE", "TABLE")) for pair in pairwise(rest))
     return Effect(What.UNCLEAR) if hidden or "SP_RENAME" in rest else None
 
 
