@@ -516,7 +516,7 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG328": warning(
         "a statement that may remove rows",
-        "A statement in the data may remove rows of a table, and no record shows which: it drops a partition, for "
+        "A statement in the data may remove rows of a table, and no record shows which. It drops a partition, for "
         "example, or ggfmt does not understand it. `ggfmt consolidate` keeps these rows.",
     ),
     # Formatting

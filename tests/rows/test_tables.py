@@ -93,7 +93,7 @@ def test_numbers_before_their_definition_have_its_type(
         days = [[record for day in days for record in day]]
     for number, day in enumerate(days):
         write_lines(folder / f"{number}.json", day)
-        settings = {"checkpoint": tmp_path / "seen", "settle": 0} if rounds else {}
+        settings: dict[str, Any] = {"checkpoint": tmp_path / "seen", "settle": 0} if rounds else {}
         document = ggfmt.consolidate(folder, tmp_path / "out", key="id", master="none", **settings)
     columns = document["tables"]["d.t"]["columns"]
     assert columns == {"id": "bigint", "n": type}
