@@ -273,6 +273,8 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG320": (f"{_MESSAGE}\n{_TRUNCATE}", f"{_MESSAGE}\n{_MESSAGE}"),
     "GG321": (_MESSAGE.replace(_QUOTED, r"\u0000\u0000\u0000\u0000\u0007\u0002"), _MESSAGE),
+    "GG327": ("RENAME TABLE a TO b", "INSERT INTO b SELECT * FROM a; DELETE FROM a"),
+    "GG328": ("ALTER TABLE a DROP PARTITION p", "DELETE FROM a WHERE day = '2026-01-31'"),
     # Formatting
     "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),
     "GG402": _handler("delimitedtext", "format.pkUpdateHandling=abend", "format.pkUpdateHandling=update"),

@@ -513,6 +513,17 @@ _DECLARED: dict[str, Code] = {
         "The message is binary or was converted from Avro, and the tool that dumped the topic did not write it "
         "completely.",
     ),
+    "GG327": warning(
+        "a renamed table",
+        "A statement in the data renames a table. `ggfmt consolidate` does not move rows: those from before the "
+        "statement stay in the table of the old name. Tools that change a table by a copy rename two tables, and both "
+        "have the right rows afterwards.",
+    ),
+    "GG328": warning(
+        "a statement that may remove rows",
+        "A statement in the data may remove rows of a table, and no record shows which. It drops a partition, for "
+        "example, or ggfmt does not understand it. `ggfmt consolidate` keeps these rows.",
+    ),
     # Formatting
     "GG401": error(
         "a value that does not have its column's type",

@@ -13,7 +13,7 @@ import gc
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -32,7 +32,16 @@ from ggfmt.arrow.arrays import (
 from ggfmt.columnar.timestamps import instant_micros
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.api.reading import Chunk, Event, Reader, Reject, SchemaChange, SplitBoundaryError
+from ggfmt.formats.api.reading import (
+    EVERY_TABLE_OF,
+    Chunk,
+    Drop,
+    Event,
+    Reader,
+    Reject,
+    SchemaChange,
+    SplitBoundaryError,
+)
 from ggfmt.formats.avro.containers import MAGIC
 from ggfmt.frames.column_types import INSTANT, TEXT
 from ggfmt.frames.images import image_maps, image_structs, missing_names
@@ -113,19 +122,26 @@ def located_batches(
     tables: Collection[str],
     skipped: Counter[str] | None = None,
     on_reject: Callable[[Reject], None] | None = None,
+    others: Counter[str] | None = None,
+    on_warning: Callable[[Diagnostic], None] = lambda warning: None,
 ) -> Iterator[LocatedBatch]:
     """Yield the operations of several tables, those of each table in order of their records, with their places.
 
     skipped    takes the number of records of tables that are not selected, by table
     on_reject  takes records that cannot be read; by default, they are errors
+    others     takes the number of records that are not operations, by kind
+    on_warning  takes warnings about statements on tables. Statements that drop or create tables are truncates of them.
 
     Raises: Abend as `record_batches`; DiscoveryRequiredError or FrameBoundaryError if the split has to be read in
     another way.
     """
-    frames = _Frames(job, split, Projection(transactions=True, batch_growth=_GROWTH), skipped, on_reject)
+    projection = Projection(transactions=True, statements=True, batch_growth=_GROWTH)
+    frames = _Frames(job, split, projection, skipped, on_reject, tables, on_warning)
     for batch in frames.batches():
         if batch.table.full_name in tables and len(batch):
             yield frames.locate(batch, None)
+    if others is not None:
+        others.update(frames.others)
 
 
 class _Frames:
@@ -136,6 +152,8 @@ class _Frames:
         projection: Projection,
         skipped: Counter[str] | None = None,
         on_reject: Callable[[Reject], None] | None = None,
+        tables: Collection[str] = (),
+        on_warning: Callable[[Diagnostic], None] = lambda warning: None,
     ) -> None:
         self._job = job
         self._split = split
@@ -143,6 +161,12 @@ class _Frames:
         self._reader: Reader = make(job.catalog_at(split), projection, job.source)
         self._parts: list[_Part] = []
         self._skipped, self._on_reject = skipped, on_reject
+        self._tables, self._on_warning = tables, on_warning
+
+    @property
+    def others(self) -> Counter[str]:
+        """The number of records so far that are not operations, by kind."""
+        return self._reader.others
 
     def batches(self) -> Iterator[ChangeBatch]:
         batches = self._batches()
@@ -176,7 +200,30 @@ class _Frames:
                         _undefined(f"the definition of `{event.table.full_name}` changes in the data")
                     )
                 continue
-            yield event
+            if isinstance(event, Diagnostic):
+                self._on_warning(event)
+            elif isinstance(event, Drop):
+                yield from self._truncates(event)
+            else:
+                yield event
+
+    def _truncates(self, drop: Drop) -> Iterator[ChangeBatch]:
+        """Yield a truncate of each table that a statement empties."""
+        name = drop.truncate.table.full_name
+        emptied = _named(name, self._tables)
+        for table in emptied:
+            yield replace(drop.truncate, table=TableDef(table, ()))
+        other = _named(name.lower(), self._folded)
+        if other and not emptied:
+            reason = f"a statement drops or creates `{name}`, and the data has `{self._folded[other[0]]}`"
+            chunk, start, _ = self._reader.locate(drop.truncate.ordinal[0].as_py())
+            place = Span(file=chunk.file, offset=chunk.offset + start)
+            help = "if the source ignores case, remove the rows from before the statement"
+            self._on_warning(Diagnostic("GG328", reason, place, help))
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {table.lower(): table for table in self._tables}
 
     def _events(self) -> Iterator[Event]:
         source = SplitReader(self._reader, self._split, self._job.selection, self._start, self._skipped)
@@ -197,6 +244,13 @@ class _Frames:
         if reject.of_unknown_table and not self._job.settled:
             return DiscoveryRequiredError(_undefined(reject.diagnostic.message, reject.diagnostic.span))
         return Abend(reject.diagnostic)
+
+
+def _named(name: str, tables: Collection[str]) -> list[str]:
+    """Return those of some tables for which a name stands."""
+    if not name.endswith(EVERY_TABLE_OF):
+        return [name] if name in tables else []
+    return [table for table in tables if table.startswith(name[:-1])]
 
 
 def _rows(batch: ChangeBatch, wanted: FrameProjection) -> pa.Int64Array | None:

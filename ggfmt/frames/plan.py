@@ -21,7 +21,7 @@ from ggfmt.frames.shapes import GENERIC, IMAGES, ddl_type, from_spark, typed
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
-from ggfmt.options.value_types import Size
+from ggfmt.options.value_types import Keys, Size
 from ggfmt.reading.recognition import detect_format, reader_of, with_defaults
 from ggfmt.reading.runner import Runner
 from ggfmt.reading.scan import Scan, ScanRequest
@@ -145,7 +145,7 @@ def make_plan(request: Request, runner: Runner) -> Plan:
     return plan_of(request, job, splits.all)
 
 
-def make_scan(request: Request) -> Scan:
+def make_scan(request: Request, keys: Keys = ()) -> Scan:
     """Return the scan of the files of a request. Raises: UsageError, ConfigurationError or Abend if the input cannot be
     read.
     """
@@ -155,6 +155,7 @@ def make_scan(request: Request) -> Scan:
         split_size=request.split_size,
         max_record=request.max_record,
         allow_empty=request.allow_empty,
+        keys=keys,
     )
     files = wanted.list()
     if request.input_format == "auto" and not files:

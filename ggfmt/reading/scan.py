@@ -23,6 +23,7 @@ from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.java.text import visible
 from ggfmt.model.selection import ALL_TABLES, TableSelection
 from ggfmt.model.table import Catalog, TableDef, name_parts
+from ggfmt.options.value_types import Keys, key_of
 from ggfmt.reading.discovery import discover, discover_from_head
 from ggfmt.reading.files import InputFile, read_errors_stop
 from ggfmt.reading.listing import list_inputs
@@ -88,6 +89,7 @@ class ScanRequest:
     max_record    bytes that a record may have
     allow_empty   no input file is no error
     selection     the tables to read
+    keys          key columns of tables, which win over those of the option `primaryKeys`
     """
 
     inputs: Sequence[str]
@@ -98,6 +100,7 @@ class ScanRequest:
     max_record: int = MAX_RECORD_BYTES
     allow_empty: bool = False
     selection: TableSelection = ALL_TABLES
+    keys: Keys = ()
 
     def list(self, standard_input: Callable[[], InputFile] | None = None) -> list[InputFile]:
         """The files in order; UsageError GG310 for every input that cannot be read."""
@@ -119,7 +122,7 @@ class Scan:
         else:
             self.input_format, self.reason = request.input_format, "set by `--input-format`"
         reader_of(self.input_format)  # which refuses an unknown format
-        self.source = with_defaults(request.source, self.input_format)
+        self.source = _with_keys(with_defaults(request.source, self.input_format), request.keys)
         self.reader = reader_of(self.input_format, self.source)
         self._inputs: dict[int, PlannedInput] = {}
 
@@ -148,7 +151,9 @@ class Scan:
     @property
     def job(self) -> ReadJob:
         """What tasks need to read the inputs, with the definitions of the request."""
-        catalog = Catalog(dict(self.request.definitions))
+        keys = self.request.keys
+        tables = self.request.definitions.items()
+        catalog = Catalog({name: t if t.primary_keys else t.with_keys(key_of(name, keys)) for name, t in tables})
         return ReadJob(
             self.input_format, catalog, source=self.source, reason=self.reason, selection=self.request.selection
         )
@@ -226,6 +231,14 @@ class Scan:
             log.log(cut.log_level, "%s", why)
             job = discover(job, cut, runner, tracker)
             watch.lap(DISCOVERY)
+
+
+def _with_keys(source: WriterSettings, keys: Keys) -> WriterSettings:
+    """The settings with keys, for a format whose reader needs them."""
+    known = getattr(source.options, "primary_keys", None)
+    if known is None:
+        return source
+    return replace(source, options=replace(source.options, primary_keys=(*keys, *known)))
 
 
 def check_selection(selection: TableSelection, names: Collection[str], may_lack: bool) -> None:

@@ -302,7 +302,7 @@ class SplitReader:
         return (event for event in events if self._selects(event)) if self._selection else events
 
     def _selects(self, event: Event) -> bool:
-        """Return whether the table of an event is selected. A record whose table is unknown always is."""
+        """Return whether the table of an event is selected. A record whose table is unknown, and a statement, is."""
         if isinstance(event, ChangeBatch):
             name, records = event.table.full_name, len(event)
         elif isinstance(event, Reject):
@@ -310,8 +310,10 @@ class SplitReader:
             if table is None:
                 return True
             name, records = table, 1
-        else:
+        elif isinstance(event, SchemaChange):
             name, records = event.table.full_name, 0
+        else:  # a statement, which may be on several tables
+            return True
         if self._selection.selects(name):
             return True
         self.skipped[name] += records

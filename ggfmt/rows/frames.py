@@ -181,7 +181,8 @@ class _StatsSink:
 
 def _plan(request: Request, sink: _StatsSink, runner: Runner) -> tuple[Plan, StagedInput]:
     """Read all operations for what they are like; return the plan to read them again."""
-    scan = make_scan(request)
+    keys = () if sink.primary_keys is None else ((str(request.table), tuple(sink.primary_keys)),)
+    scan = make_scan(request, keys)
     splits = scan.splits(runner.parallelism)
     job, outcomes = scan.run(scan.job, sink, runner if len(splits.all) > 1 else InProcess(), cut=splits)
     table = sink.table(job)

@@ -122,9 +122,11 @@ def build_manifest(
         "input_format": staged.job.input_format,
         "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in inputs],
         "rejects": dict(sorted(staged.rejected.items())),
+        "other_records": dict(sorted(staged.others.items())),
         "skipped_records": dict(sorted(staged.skipped.items())),
         "tables": {result.table.name: _table(result) for result in results},
         "seconds": round(seconds, 3),
+        "warnings": list(map(str, staged.warnings)),
         "files": [_entry(item) for item in published],
         "schemas": [],
     }

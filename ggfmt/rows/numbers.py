@@ -17,6 +17,7 @@ _LONG = pa.int64()
 _PLAIN = "^-?[0-9]+(?:[.][0-9]+)?$"
 _INTEGER = "^(?:0|-?[1-9][0-9]*)$"  # the canonical text of whole numbers
 _DIGITS_OF_LONG = 19
+_DIGITS_OF_DOUBLE, _DIGITS_OF_FLOAT = 15, 6  # that these types keep in all numbers
 _USUAL_DIGITS = 18  # of a decimal with few digits: later numbers seldom need more
 _MAX_EXPONENT = 1000
 
@@ -69,6 +70,15 @@ class NumberRange:
         self.whole, self.fraction = max(self.whole, other.whole), max(self.fraction, other.fraction)
         self.is_long &= other.is_long
         self.is_number &= other.is_number
+
+    def fits(self, type: pa.DataType) -> bool:
+        """Return whether a type of numbers holds all of the numbers; False for other types."""
+        if pa.types.is_decimal(type):
+            fits = self.whole <= type.precision - type.scale and self.fraction <= type.scale
+        else:
+            few = self.whole + self.fraction <= (_DIGITS_OF_DOUBLE if pa.types.is_float64(type) else _DIGITS_OF_FLOAT)
+            fits = (pa.types.is_floating(type) and few) or (pa.types.is_integer(type) and self.is_long)
+        return self.is_number and fits
 
     @property
     def type(self) -> pa.DataType:

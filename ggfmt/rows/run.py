@@ -21,7 +21,6 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.options.value_types import Keys
 from ggfmt.reading.checkpoint import Checkpoint, open_checkpoint, warn_rejected_files_are_done
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
@@ -66,6 +65,7 @@ from ggfmt.rows.tables import (
     stored_type,
     unmatched_names,
     with_base_columns,
+    with_base_numbers,
     with_found_types,
 )
 from ggfmt.rows.targets.choice import make_target
@@ -106,7 +106,6 @@ class ConsolidationSettings(ScanRequest):
     base: str | None = None
     checkpoint: str | None = None
     settle: float | None = None
-    keys: Keys = ()
     types: Types = ()
     target: TargetOptions = field(default_factory=TargetOptions)
 
@@ -252,8 +251,12 @@ class _ConsolidationRun:
             return None if base is None else base.tables.get(name) or base.tables.get(table_directory(name))
 
         def amend(table: RowTable) -> RowTable:
-            found = None if table.defined else find(table.name)
-            return table if found is None else with_base_columns(table, stored(found), found.numbers)
+            found = find(table.name)
+            if found is None or table.name in settings.definitions:
+                return table
+            if table.defined:
+                return with_base_numbers(table, found.numbers)
+            return with_base_columns(table, stored(found), found.numbers)
 
         def known(name: str) -> RowTable | None:
             found = find(name)
@@ -272,6 +275,7 @@ class _ConsolidationRun:
             {},
             amend,
             known,
+            bases.keys(),
             settings.quarantine,
             settings.to,
             settings.query.on_unfit,

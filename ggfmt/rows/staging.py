@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
+from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.formats.api.reading import Reject
@@ -53,6 +54,7 @@ MAX_BUCKETS = 1024
 UNIT_BYTES = 128 << 20  # of staged operations that a task finds rows of; it needs some six times as much memory
 MAX_UNIT_BYTES = 320 << 20  # of staged operations in a bucket that is not cut
 MIN_UNIT_BYTES = 16 << 20  # of staged operations, so that a task is worth its start
+MAX_WARNINGS = 20  # about statements, in the log
 ROWS_HANDLER = "rows"  # of rejected records, which runs list by handler
 PAIR_FORMATS = ("debezium",)  # formats that write an update of a key as a delete and an insert
 
@@ -89,6 +91,7 @@ class StagedSplit(TaskOutcome):
     tables: dict[str, StagedTable] = field(default_factory=dict)
     rejects: list[StagedFile] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
+    warnings: list[Diagnostic] = field(default_factory=list)
 
 
 @dataclass
@@ -97,6 +100,8 @@ class StagedInput:
 
     skipped  number of records of tables that are not selected, by table
     rejects  files of records that could not be read; `rejected`: their number, by the code of the reason
+    others   number of records that are not operations, by kind
+    warnings  about statements on tables
     """
 
     job: ReadJob
@@ -108,6 +113,8 @@ class StagedInput:
     skipped: Counter[str] = field(default_factory=Counter)
     rejects: list[StagedFile] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
+    others: Counter[str] = field(default_factory=Counter)
+    warnings: list[Diagnostic] = field(default_factory=list)
 
     def first_positions(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the file and the position of the first operation of a table in each split."""
@@ -164,6 +171,7 @@ class RowSink:
     known_types  of columns in a base snapshot, by `TABLE.COLUMN`
     amend       adds columns of a base snapshot to a table
     of_base     a table by its name as a base snapshot has it, None if it does not
+    base_names  the names of all tables in a base snapshot
     quarantine  set records aside that cannot be read
     """
 
@@ -176,6 +184,7 @@ class RowSink:
     tables: dict[str, RowTable] = field(default_factory=dict)
     amend: Callable[[RowTable], RowTable] = lambda table: table
     of_base: Callable[[str], RowTable | None] = lambda name: None
+    base_names: Collection[str] = ()
     quarantine: bool = False
     to: str = "parquet"
     on_unfit: OnUnfit = "error"
@@ -189,10 +198,13 @@ class RowSink:
             if job.settled:
                 raise
             raise DefinitionsNeeded from None  # the rest of the data may have what is named
-        for table in job.catalog.tables():  # of which the input has truncates alone
-            known = None if table.full_name in tables else self.of_base(table.full_name)
-            if known is not None and job.selection.selects(table.full_name):
-                tables[table.full_name] = known
+        # The input may have only truncates of a table, or a statement that drops it.
+        in_data = [table.full_name for table in job.catalog.tables()]
+        directories = {safe_name(name) for name in (*tables, *in_data)}
+        for name in (*in_data, *(name for name in self.base_names if name not in directories)):
+            known = None if name in tables else self.of_base(name)
+            if known is not None and job.selection.selects(name):
+                tables[name] = known
         self.tables = {name: self.amend(table) for name, table in sorted(tables.items())}
         memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
         if self.directory.is_local and (self.quarantine or not self.in_process):
@@ -270,11 +282,15 @@ def merge_outcomes(
     skipped: Counter[str] = Counter()
     rejects: list[StagedFile] = []
     rejected: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    warnings: list[Diagnostic] = []
     for outcome in outcomes:
         assert isinstance(outcome, StagedSplit)
         skipped += outcome.skipped
         rejects += outcome.rejects
         rejected += outcome.rejected
+        others += outcome.others
+        warnings += outcome.warnings
         for name, part in outcome.tables.items():
             whole = staged.setdefault(name, StagedTable())
             whole.parts += part.parts
@@ -285,7 +301,14 @@ def merge_outcomes(
     for name in staged:
         ends.setdefault(name, [])
     names = tuple(file.shown for file in files)
-    return StagedInput(job, tables, dict(sorted(staged.items())), ends, buckets, names, skipped, rejects, rejected)
+    for warning in warnings[:MAX_WARNINGS]:
+        log.warning("%s", visible(str(warning)))
+    if len(warnings) > MAX_WARNINGS:
+        log.warning("%s: see the manifest", counted(len(warnings) - MAX_WARNINGS, "more warning"))
+    by_name = dict(sorted(staged.items()))
+    return StagedInput(
+        job, tables, by_name, ends, buckets, names, skipped, rejects, rejected, others=others, warnings=warnings
+    )
 
 
 @dataclass(frozen=True)
@@ -310,12 +333,8 @@ class _StagingTask:
     def __init__(self, stager: SplitStager, split: Split, attempt: int) -> None:
         self._stager, self._split = stager, split
         self._outcome = StagedSplit(split.ordinal)
-        self._schemas = {name: staged_schema(table) for name, table in stager.tables.items()}
-        self._finders = {
-            name: LinkFinder(table, self._schemas[name], in_pairs(stager.job))
-            for name, table in stager.tables.items()
-            if table.key
-        }
+        self._schemas: dict[str, pa.Schema] = {}
+        self._finders: dict[str, LinkFinder] = {}
         directories = {name: number for number, name in enumerate(stager.tables)}
         stem = f"{split.ordinal:07d}-{attempt}"
         self._files = (
@@ -329,10 +348,20 @@ class _StagingTask:
         outcome = self._outcome
         try:
             stager, on_reject = self._stager, None if self._rejects is None else self._reject
-            for located in located_batches(stager.job, self._split, stager.tables, outcome.skipped, on_reject):
+            for located in located_batches(
+                stager.job,
+                self._split,
+                stager.tables,
+                outcome.skipped,
+                on_reject,
+                outcome.others,
+                outcome.warnings.append,
+            ):
                 name = located.batch.table.full_name
-                unfit = outcome.tables.setdefault(name, StagedTable()).stats.unfit
-                self._add(name, staged_operations(located, self._stager.tables[name], self._schemas[name], unfit))
+                if name not in outcome.tables:
+                    self._start(name)
+                unfit = outcome.tables[name].stats.unfit
+                self._add(name, staged_operations(located, stager.tables[name], self._schemas[name], unfit))
         except FrameBoundaryError as error:
             outcome.crossed = error.input
         except DiscoveryRequiredError:
@@ -346,9 +375,16 @@ class _StagingTask:
         for name, (parts, size) in written.items():
             outcome.tables[name].parts, outcome.tables[name].size = parts, size
         for name, finder in self._finders.items():
-            if name in outcome.tables:
-                outcome.tables[name].first, outcome.tables[name].last = finder.first, finder.last
+            outcome.tables[name].first, outcome.tables[name].last = finder.first, finder.last
         return outcome
+
+    def _start(self, name: str) -> None:
+        """Prepare for the first operations of a table."""
+        table = self._stager.tables[name]
+        self._outcome.tables[name] = StagedTable()
+        self._schemas[name] = staged_schema(table)
+        if table.key:
+            self._finders[name] = LinkFinder(table, self._schemas[name], in_pairs(self._stager.job))
 
     def _reject(self, reject: Reject) -> None:
         assert self._rejects is not None
@@ -356,7 +392,7 @@ class _StagingTask:
 
     def _add(self, name: str, batch: pa.RecordBatch) -> None:
         table = self._stager.tables[name]
-        staged = self._outcome.tables.setdefault(name, StagedTable())
+        staged = self._outcome.tables[name]
         staged.stats.add(batch, table)
         truncates = pc.equal(batch["op"], TRUNCATE)
         if truncates.true_count:

@@ -27,6 +27,8 @@ _START = -(1 << 62)  # the `seq` before that of every operation
 
 FOUND_NUMBER = SqlType(Kind.DECIMAL)  # what discovery says of a number in JSON
 
+_NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE)
+
 Types = Sequence[tuple[str, str]]  # patterns of `TABLE.COLUMN`, and names of types
 
 
@@ -46,7 +48,8 @@ class RowTable:
     epochs      the columns at every place of the input, in input order; at least one
     types       the type of each column in a result
     defined     the user or a metadata record defines the columns; otherwise they were found in the data
-    found       columns of numbers that were found in the data: `types` has their type once all data are read
+    found       columns of numbers that were found in the data: `types` has their type once all data are read. The type
+                of a later definition stays if it has all of the numbers.
     chosen      columns whose type the user has chosen
     on_unfit    what becomes of a value that the type of its column does not have
     """
@@ -149,7 +152,12 @@ def _table(
             place = (event.input << FILE_BITS) + event.line
             epochs.append(Epoch(place if epochs else _START, event.table.column_names))
     assert last is not None
-    columns = (replace(column, key=0) for column in merge_tables(definitions).columns)
+    numbers = set() if first is None or name in job.catalog.trusted else _numbers_without_type(first)
+    later = {column.name: column for column in merge_tables(definitions[1:] or definitions).columns}
+    columns = (
+        replace(later[column.name] if column.name in numbers & later.keys() else column, key=0)
+        for column in merge_tables(definitions).columns
+    )
     table = TableDef(name, tuple(columns)).with_keys(last.primary_keys)
     asked = {
         column.name: next(
@@ -162,10 +170,20 @@ def _table(
     }
     chosen = key_of(name, keys)
     defined = name in job.catalog.trusted or any(event.table.full_name == name for event in job.events)
-    numbers = (column.name for column in table.columns if column.type == FOUND_NUMBER and asked[column.name] is None)
-    found = frozenset() if defined else frozenset(numbers)
+    found = frozenset(
+        column.name for column in table.columns if column.name in numbers and _may_be_found(column, asked[column.name])
+    )
     of_user = frozenset(name for name, type in asked.items() if type is not None)
     return RowTable(with_key(table, chosen) if chosen else table, tuple(epochs), by_column, defined, found, of_user)
+
+
+def _numbers_without_type(table: TableDef) -> set[str]:
+    return {column.name for column in table.columns if column.type == FOUND_NUMBER}
+
+
+def _may_be_found(column: Column, asked: pa.DataType | None) -> bool:
+    """Return whether numbers that were found in the data decide on the type of a column."""
+    return asked is None and column.type.kind in _NUMBERS
 
 
 def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
@@ -265,6 +283,12 @@ def with_base_columns(table: RowTable, types: Mapping[str, pa.DataType], numbers
     return replace(table, definition=definition, epochs=epochs, types={**types, **table.types, **kept}, found=found)
 
 
+def with_base_numbers(table: RowTable, numbers: Collection[str]) -> RowTable:
+    """Return a table that a record defines with the columns whose numbers were found in the data of a base snapshot."""
+    columns = {column.name for column in table.definition.columns if _may_be_found(column, None)}
+    return replace(table, found=table.found | (columns & {*numbers}) - table.chosen)
+
+
 def with_found_types(
     table: RowTable, numbers: Mapping[str, NumberRange], before: Mapping[str, NumberRange]
 ) -> tuple[RowTable, dict[str, NumberRange]]:
@@ -275,7 +299,7 @@ def with_found_types(
         for other in (numbers.get(name), before.get(name)):
             if other is not None:
                 own.merge(other)
-    types = {name: found[name].type for name in found}
+    types = {name: table.types[name] if own.fits(table.types[name]) else own.type for name, own in found.items()}
     return replace(table, types={**table.types, **types}), found
 
 

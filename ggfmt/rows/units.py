@@ -175,7 +175,7 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
         with suppress(pa.ArrowInvalid):  # a format without small integers has wider ones
             return column.cast(type)
     # Texts may be of an earlier ggfmt, which wrote dates, times and bytes so. Numbers found in data may now be larger.
-    converts = column.type == TEXT or (is_number(column.type) and is_number(type))
+    converts = column.type == TEXT or (is_number(column.type) and (is_number(type) or name in table.found))
     if not can_hold(type, column.type) and not converts:
         message = f"`{name}` is `{ddl_type(column.type)}` in the base and `{ddl_type(type)}` in the operations"
         help = "cast it to the type of the operations, or give the operations another type with `types`"

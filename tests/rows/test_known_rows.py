@@ -12,6 +12,7 @@ from places import SHARED_DATA
 from runs import metadata, write_lines
 
 import ggfmt
+from ggfmt.formats.records import reader as records_reader
 from ggfmt.model.table import Column, TableDef
 
 CASES = SHARED_DATA / "rows"
@@ -255,3 +256,38 @@ def test_a_key_is_not_free_where_an_unresolved_row_may_be(tmp_path: Path) -> Non
     document = ggfmt.consolidate(path, out, master="none", definitions=definitions, base=base)
     assert document["tables"]["S.T"]["rows"] == 0
     assert document["tables"]["S.T"]["unresolved"] > 0
+
+
+def _keys_alone(**options: Any) -> dict[str, Any]:
+    return {"input_options": {"beforeImage": "keys"}, "keep": "deleted", "starts_empty": True, **options}
+
+
+@pytest.mark.parametrize("key", ["id", "t=id", "s.t=id"])
+@pytest.mark.parametrize("exactly", [False, True])
+@pytest.mark.parametrize("defined", [False, True])
+def test_the_key_of_the_command_is_that_of_before_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, exactly: bool, defined: bool
+) -> None:
+    source = {"schema": "s", "table": "t", "connector": "postgresql", "txId": 7}
+    events: list[Row] = [
+        {"op": "c", "before": None, "after": {"id": 1, "v": "a"}, "source": {**source, "lsn": 1}},
+        {"op": "c", "before": None, "after": {"id": 2, "v": "b"}, "source": {**source, "lsn": 2}},
+        {"op": "d", "before": {"id": 1, "v": None}, "after": None, "source": {**source, "lsn": 3}},
+    ]
+    if exactly:
+        monkeypatch.setattr(records_reader, "native", None)
+    definitions = {"s.t": TableDef("s.t", (Column("id"), Column("v")))} if defined else None
+    path = write_lines(tmp_path / "in.json", events)
+    table, rows = consolidated(path, tmp_path / "out", key=key, definitions=definitions, **_keys_alone())
+    assert [(str(row["id"]), row["v"], row["_state"]) for row in rows] == [
+        ("1", "a", "deleted"),
+        ("2", "b", "current"),
+    ]
+    assert table["key"] == ["id"]
+
+
+@pytest.mark.skipif(not (SHARED_DATA / "cases").is_dir(), reason="the cases are not there")
+def test_before_images_with_keys_alone(tmp_path: Path) -> None:
+    path = SHARED_DATA / "cases" / "records" / "before-images-of-keys.json"
+    _, rows = consolidated(path, tmp_path / "out", key="s.t=id", **_keys_alone())
+    assert [(row["v"], row["_state"]) for row in rows] == [("a", "deleted")]

@@ -106,6 +106,7 @@ class Projection:
     in_order   tables share a file, so that the reader must not hold back an operation at the end of a chunk or at a
                schema change
     transactions  batches have the ids of transactions, if the format has them
+    statements  statements that drop or create tables are events
     batch_growth  batches have so many times the usual number of operations
     """
 
@@ -114,6 +115,7 @@ class Projection:
     tokens: bool = False
     in_order: bool = False
     transactions: bool = False
+    statements: bool = False
     batch_growth: int = 1
 
     def __or__(self, other: Projection) -> Projection:
@@ -123,6 +125,7 @@ class Projection:
             self.tokens or other.tokens,
             self.in_order or other.in_order,
             self.transactions or other.transactions,
+            self.statements or other.statements,
             min(self.batch_growth, other.batch_growth),
         )
 

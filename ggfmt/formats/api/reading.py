@@ -18,6 +18,7 @@ from ggfmt.model.table import Catalog, TableDef
 
 MAX_RECORD_BYTES = 64 << 20
 HEAD_OF_LONG = 1 << 10  # bytes of a too long record that are kept
+EVERY_TABLE_OF = ".*"  # the end of a name that stands for all tables before the dot
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,19 @@ class SchemaChange:
         return cls(table, chunk.input, chunk.offset + place, chunk.line_of(place))
 
 
-Event = ChangeBatch | Reject | SchemaChange
+@dataclass(frozen=True)
+class Drop:
+    """A table has no rows from here on, because the source drops or creates it. Readers yield it if the projection asks
+    for `statements`.
+
+    truncate  one truncate of a table without columns. A name that ends in `.*` stands for all tables before the dot.
+    """
+
+    truncate: ChangeBatch
+
+
+# A Diagnostic is a warning about a statement; readers yield it if the projection asks for `statements`.
+Event = ChangeBatch | Reject | SchemaChange | Drop | Diagnostic
 
 
 class Reader(ABC):

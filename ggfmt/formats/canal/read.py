@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeAlias
 
@@ -23,10 +22,10 @@ from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, Reco
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.statements import Effect, What, effects_of, in_database, statement
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
 _OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": "I"}
-_TRUNCATE = re.compile(r"\s*truncate\b", re.IGNORECASE)
 _types = msgspec.json.Decoder(dict[str, str]).decode
 
 _Head: TypeAlias = tuple[int | None, str | None, dict[str, str], str | None]
@@ -140,11 +139,19 @@ class Canal(Dialect):
 
     def _others(self, record: CanalRecord, kind: str) -> Meaning:
         """A record that is not of rows: a truncate, or a statement or mark that is counted by its kind."""
-        if kind == "TRUNCATE" or (record.isDdl and record.sql and _TRUNCATE.match(record.sql)):
+        of_tables = record.isDdl or kind in ("DDL", "INIT_DDL", "QUERY")
+        effects = effects_of(record.sql) if of_tables and record.sql else []
+        if kind == "TRUNCATE" or any(effect.what is What.TRUNCATE for effect in effects):
             table = self._table(record)
             return [self._change(table, "T", self._head(record), None, None, self._describe(record, table))]
-        if record.isDdl or kind in ("DDL", "INIT_DDL", "QUERY"):
-            return f"ddl {kind.lower()}" if kind not in ("DDL", "INIT_DDL") else "ddl"
+        if of_tables:
+            word = f"ddl {kind.lower()}" if kind not in ("DDL", "INIT_DDL") else "ddl"
+            if kind == "ERASE" and not record.sql:
+                effects = [Effect(What.DROP, ((record.table,),)) if record.table else Effect(What.UNCLEAR)]
+            elif kind == "RENAME" and not record.sql:
+                effects = [Effect(What.UNCLEAR)]
+            head = self._change(join_name(record.database, record.table), "T", self._head(record), None, None, None)
+            return [statement(word, effects, in_database(record.database), head)]
         raise no_op("type", kind, _OPS, more=", and types of DDL statements")
 
     def _head(self, record: CanalRecord) -> _Head:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, cast
 
 import msgspec
@@ -25,11 +26,12 @@ from ggfmt.formats.json.files import MONGODB, unread_record
 from ggfmt.formats.json.shapes import Encoding
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, Statement, non_null
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.statements import Effect, Name, What, effects_of, statement, unquoted
 from ggfmt.model.table import Column, Kind, TableDef
 
 _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
@@ -123,6 +125,7 @@ def kind_of(members: Mapping[str, Raw], schema_name: str | None) -> str | None:
 
 # Debezium's schema changes: the definitions in `tableChanges`.
 
+_NO_SNAPSHOT = (b"", b"null", b"false", b'"false"')
 _PART = re.compile(r'"((?:[^"]|"")*)"(?:\.|$)')
 
 
@@ -138,7 +141,14 @@ class TableChange(msgspec.Struct, gc=False):
 
 
 class SchemaChangeRecord(msgspec.Struct, gc=False):
+    """A record of the schema change topic or of the schema history, which has a position besides its source block."""
+
     tableChanges: tuple[TableChange, ...] | None = None
+    ddl: str | None = None
+    databaseName: str | None = None
+    schemaName: str | None = None
+    source: dict[str, Raw] | None = None
+    position: dict[str, Raw] | None = None
 
 
 def described_tables(change: SchemaChangeRecord, options: DebeziumOptions) -> Iterator[TableDef]:
@@ -399,7 +409,35 @@ class Debezium(Dialect):
     def _schema_change(self, raw: Raw) -> Meaning:
         change = decoded(_schema_change, raw, "`tableChanges` does not have the structure of Debezium")
         tables = [self.keyed(table) for table in described_tables(change, self.options)]
-        return [RecordSchema(table, self.converts(table)) for table in tables] or "schema change"
+        word = None if tables else "schema change"
+        return [*(RecordSchema(table, self.converts(table)) for table in tables), self._statement(change, word)]
+
+    def _statement(self, change: SchemaChangeRecord, word: str | None) -> Statement:
+        """The statement of a schema change. Statements of a snapshot describe tables and do not change them."""
+        block = {**(change.position or {}), **(change.source or {})}
+        if bytes(block.get("snapshot", ABSENT)) not in _NO_SNAPSHOT:
+            return Statement(word)
+        source = decoded(sources.decode, msgspec.json.encode(block), "`source` is invalid")
+        changed: dict[str, list[str]] = {}
+        for item in change.tableChanges or ():
+            changed.setdefault(item.type, []).append(_name(item.id, self.options))
+        names = {What.DROP: changed.get("DROP", []), What.CREATE: changed.get("CREATE", [])}
+        effects = effects_of(change.ddl or "")
+        head = Change("", "T", sources.op_micros(source), sources.position(source), None, None, {})
+        # The names in `tableChanges` need no database, and have the case of the table.
+        told = [What.DROP, *(effect.what for effect in effects if names.get(effect.what))]
+        rest = [effect for effect in effects if not names.get(effect.what)]
+        found = statement(word, rest, partial(self._resolve, change), head)
+        emptied = (head._replace(table=name) for what in dict.fromkeys(told) for name in names[what])
+        return replace(found, emptied=(*emptied, *found.emptied))
+
+    def _resolve(self, change: SchemaChangeRecord, effect: Effect, name: Name) -> str:
+        """Return the full name of a table in the text of a schema change."""
+        *before, table = map(unquoted, name)
+        if change.schemaName is None:
+            return qualified_name(before[-1] if before else change.databaseName, None, table, self.options)
+        schema = before[-1] if before else change.schemaName
+        return qualified_name(change.databaseName, schema, table, self.options)
 
     # Types
 

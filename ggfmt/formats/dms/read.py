@@ -18,10 +18,11 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dms import DmsOptions
 from ggfmt.formats.json.values import raw_members, raw_texts
 from ggfmt.formats.records import problems, roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, Statement, non_null, stamp_text
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import ScannedBatch, is_plain
+from ggfmt.formats.records.statements import renamed
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 _OPS = {"load": "I", "insert": "I", "update": "U", "delete": "D", "create": "I", "read": "I"}
@@ -215,7 +216,14 @@ class Dms(Dialect):
             if described is not None and described.columns:
                 table = _table(metadata)
                 return (self.described((table, bytes(control)), lambda: self._definition(table, described)),)
-        return f"control {operation[: problems.MAX_SHOWN]}"
+        word = f"control {operation[: problems.MAX_SHOWN]}"
+        kind = operation.replace("-", "").lower()
+        if kind not in ("droptable", "renametable"):
+            return word
+        head = self._change(_table(metadata), "T", None, None, metadata)
+        if kind == "droptable":
+            return (Statement(word, (head,)),)
+        return (Statement(word, (), (renamed(head.table, "a name that the record does not have"),)),)
 
     def _definition(self, table: str, described: DmsTable) -> TableDef:
         names = described.columns

@@ -1,24 +1,13 @@
-"""TRUNCATE as DTS has it: the text of a statement, in which the table may have a schema or a database."""
+"""Statements as DTS has them: texts, in which a table may have a schema or a database."""
 
 from __future__ import annotations
 
-import re
-
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL, like
+from ggfmt.formats.records.statements import Effect, Name, Resolve, What, effects_of, unquoted
 
 # DTS writes a dot inside a name in this way. Full names in the model use dots as separators, so it stays escaped.
 ESCAPED_DOT = "\\u002E"
 
-_IGNORED = r"(?:\s+|/\*(?!!).*?\*/|--[^\n]*(?:\n|$)|\#[^\n]*(?:\n|$))"
-_TRUNCATE = re.compile(
-    rf"{_IGNORED}*truncate\b(?!{_IGNORED}*cluster\b)(?:{_IGNORED}*table\b)?", re.IGNORECASE | re.DOTALL
-)
-_NAME = r"`(?:``|[^`])+`|\"(?:\"\"|[^\"])+\"|\[[^\]]+\]|[\w$#@]+"
-_FULL_NAME = re.compile(
-    rf"{_IGNORED}*(?:only\b{_IGNORED}*)?((?:{_NAME})(?:\s*\.\s*(?:{_NAME}))*)", re.IGNORECASE | re.DOTALL
-)
-_PART = re.compile(_NAME)
-_COMMA = re.compile(rf"{_IGNORED}*,", re.DOTALL)
 _SCHEMAS = {ORACLE, POSTGRESQL, "SQLServer"}  # sources whose tables have a schema besides their database
 
 
@@ -27,7 +16,7 @@ class NoTable(ValueError):
 
 
 def is_truncate(statement: str) -> bool:
-    return _TRUNCATE.match(statement) is not None
+    return any(effect.what is What.TRUNCATE for effect in effects_of(statement))
 
 
 def truncated(statement: str, object_name: str | None, source_type: str) -> list[str]:
@@ -35,21 +24,33 @@ def truncated(statement: str, object_name: str | None, source_type: str) -> list
 
     Raises: NoTable if the statement does not name them.
     """
-    named = _named(statement, like(source_type))
-    parts = (object_name or "").split(".") if object_name else []
-    if len(parts) > 1 and len(named) < 2:
-        return [".".join(parts)]
-    if not named:
+    effect = next(effect for effect in effects_of(statement) if effect.what is What.TRUNCATE)
+    if "." in (object_name or "") and len(effect.names) < 2:
+        return [str(object_name)]
+    if not effect.names:
         raise NoTable("the TRUNCATE does not name its table in SQL syntax")
-    wanted = 3 if like(source_type) in _SCHEMAS else 2
+    resolve = resolver(object_name, source_type)
+    names = [resolve(effect, name) for name in effect.names]
+    found = [name for name in names if name is not None]
+    if len(found) < len(names):
+        of_schema = like(source_type) in _SCHEMAS
+        raise NoTable(f"the TRUNCATE does not name the {'schema' if of_schema else 'database'} of its table")
+    return found
+
+
+def resolver(object_name: str | None, source_type: str) -> Resolve:
+    """Return how names in a statement are resolved. `object_name`: that of its record, of a table or a database."""
+    source = like(source_type)
+    parts = object_name.split(".") if object_name else []
     before = parts[:-1] if len(parts) > 1 else parts
-    names = []
-    for name in named:
-        full = [*before[: max(0, wanted - len(name))], *name]
-        if len(full) < wanted:
-            raise NoTable(f"the TRUNCATE does not name the {'schema' if wanted == 3 else 'database'} of its table")
-        names.append(".".join(full))
-    return names
+    wanted = 3 if source in _SCHEMAS else 2
+
+    def resolve(effect: Effect, name: Name) -> str | None:
+        own = [_plain(part, source) for part in name]
+        full = own if effect.what is What.DROP_DATABASE else [*before[: max(0, wanted - len(own))], *own]
+        return ".".join(full) if len(full) >= wanted or effect.what is What.DROP_DATABASE else None
+
+    return resolve
 
 
 def statement(parts: tuple[str, ...], source_type: str) -> str:
@@ -59,26 +60,9 @@ def statement(parts: tuple[str, ...], source_type: str) -> str:
     return f"TRUNCATE TABLE {'.'.join(quote + name + quote for name in names)}"
 
 
-def _named(statement: str, source: str) -> list[list[str]]:
-    """Return the table names in a TRUNCATE, each as a list of parts; none if the statement is not understood."""
-    head = _TRUNCATE.match(statement)
-    place = head.end() if head else 0
-    names = []
-    while True:
-        name = _FULL_NAME.match(statement, place)
-        if name is None:
-            return []
-        names.append([_plain(part[0], source) for part in _PART.finditer(name[1])])
-        comma = _COMMA.match(statement, name.end())
-        if comma is None:
-            return names
-        place = comma.end()
-
-
 def _plain(part: str, source: str) -> str:
     """Remove the quotes from a part of a name, as DTS does."""
-    if part[0] in '`"[':
-        text = part[1:-1].replace(part[0] * 2, part[0])
-    else:
+    text = unquoted(part)
+    if text == part:
         text = part.upper() if source == ORACLE else part.lower() if source == POSTGRESQL else part
     return text.replace(".", ESCAPED_DOT)

@@ -29,7 +29,7 @@ from ggfmt.formats.dts import KEYS_TAG
 from ggfmt.formats.dts import decode as tags
 from ggfmt.formats.dts import files as dts_files
 from ggfmt.formats.dts.charsets import MYSQL_CHARSETS, decoder
-from ggfmt.formats.dts.ddl import NoTable, is_truncate, truncated
+from ggfmt.formats.dts.ddl import NoTable, is_truncate, resolver, truncated
 from ggfmt.formats.dts.decode import Cell, Decoder, DtsRecord, MalformedRecordError, RowFields
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
 from ggfmt.formats.dts.tokens import TRANSACTION, WORDS, tokens_of
@@ -40,6 +40,7 @@ from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, DialectTable
 from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.statements import effects_of, statement
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
@@ -363,11 +364,13 @@ class Dts(Dialect):
     def _others(self, record: DtsRecord) -> Meaning:
         if record.operation != "DDL":
             return other(record.operation)
-        statement = record.after
-        if not isinstance(statement, str) or not is_truncate(statement):
-            return "ddl"
+        text = record.after if isinstance(record.after, str) else ""
+        if not is_truncate(text):
+            resolve = resolver(record.object_name, record.source_type)
+            head = self._change(record, record.object_name or "", "T", None, None, None)
+            return [statement("ddl", effects_of(text), resolve, head)]
         try:
-            names = truncated(statement, record.object_name, record.source_type)
+            names = truncated(text, record.object_name, record.source_type)
         except NoTable as error:
             raise RecordError("GG305", str(error)) from None
         changes = []

@@ -12,8 +12,10 @@ from typing import Any
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.json.files import head_objects, is_json_row
 from ggfmt.formats.json.values import json_name
+from ggfmt.formats.records.dialect import Change, Statement
+from ggfmt.formats.records.statements import Effect, Name, effects_of, statement, unquoted
 from ggfmt.model.change import OpType
-from ggfmt.model.table import Column, Kind, SqlType, TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 OP_WORDS = {op.name: op.value for op in OpType}
 STREAM_METADATA, OBJECT_METADATA, DDL, UPSERT = "STREAM_METADATA", "OBJECT_METADATA", "DDL", "UPSERT"
@@ -71,6 +73,16 @@ def table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
         keys += bool(about.get("key"))
         definitions.append(Column(column, kind, bool(about.get("null", True)), keys if about.get("key") else 0))
     return TableDef(name, tuple(definitions))
+
+
+def ddl_statement(text: object, op_ts: str | None, position: str | None) -> Statement:
+    """Return the statement of a DDL record. Its text may name tables without their schema."""
+
+    def resolve(effect: Effect, name: Name) -> str | None:
+        return join_name(*map(unquoted, name)) if len(name) > 1 else None
+
+    effects = effects_of(text) if isinstance(text, str) else []
+    return statement("ddl", effects, resolve, Change("", "T", op_ts, position, None, None, {}))
 
 
 def _type_of(about: Any) -> SqlType | None:

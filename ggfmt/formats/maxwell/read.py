@@ -18,11 +18,12 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.maxwell import SNAPSHOT
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, Statement, non_null
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.statements import EVERY, What, effects_of, in_database, renamed, statement
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
 _OPS = {"insert": "I", "update": "U", "delete": "D", "bootstrap-insert": "I"}
@@ -146,9 +147,40 @@ class Maxwell(Dialect):
         if kind.startswith(_STATEMENTS):
             definition = non_null(record.definition)
             if definition is None:
-                return f"ddl {kind[:40]}"
-            return (self.described(bytes(definition), lambda: _described_table(definition, record)),)
+                return [self._statement(record, kind, f"ddl {kind[:40]}")]
+            described = self.described(bytes(definition), lambda: _described_table(definition, record))
+            return [described, self._statement(record, kind, None, described.table.full_name)]
         raise no_op("type", kind, _OPS, more=", and types of DDL statements")
+
+    @staticmethod
+    def _statement(record: MaxwellRecord, kind: str, word: str | None, new: str = "") -> Statement:
+        """The statement of a record, whose type says what it does. `new`: the name of its table afterwards."""
+        table = join_name(record.database, record.table)
+        op_ts = None if record.ts is None else record.ts * 1000  # of statements in milliseconds
+        head = Change(table, "T", op_ts, record.position or record.gtid, None, None, {})
+        if kind == "database-drop":
+            return Statement(word, (head._replace(table=f"{join_name(record.database)}.{EVERY}"),))
+        if kind == "table-drop":
+            return Statement(word, (head,))
+        sql = non_null(record.sql)
+        effects = effects_of(msgspec.json.decode(sql)) if sql is not None and bytes(sql)[:1] == b'"' else []
+        if kind == "table-create":
+            created = not effects if sql is None else any(effect.what is What.CREATE for effect in effects)
+            return Statement(word, (head,) if created else ())
+        old = _name_before(record)
+        if new and old and old != new:
+            return Statement(word, (), (renamed(old, f"`{new}`"),))
+        return statement(word, effects, in_database(record.database), head)
+
+
+def _name_before(record: MaxwellRecord) -> str:
+    """The name of the table of a statement before it, by `old`; empty if the record does not have it."""
+    old = non_null(record.old)
+    if old is None:
+        return ""
+    reason = "`old` does not have a name and a type for each column"
+    table = decoded(_table, old, reason, join_name(record.database, record.table))
+    return join_name(table.database or record.database, table.table or record.table)
 
 
 def _described_table(definition: Raw, record: MaxwellRecord) -> TableDef:

@@ -4,6 +4,7 @@ A dialect decodes records and classifies each one:
 
 - operations (`Change`)
 - a table definition (`RecordSchema`)
+- a statement on tables (`Statement`)
 - another kind of record: the dialect returns a word, and the reader counts the records by this word
 - a mistake: the dialect raises `RecordError` or returns a `Diagnostic`
 
@@ -42,7 +43,7 @@ from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ImageColumn, without_empty
 from ggfmt.model.table import Catalog, Kind, TableDef
-from ggfmt.options.value_types import keys_of
+from ggfmt.options.value_types import key_of
 
 # Converts a column from the encoding of the source to that of the model. Returns the column and the rows that it cannot
 # convert. The callable may have an attribute `help`: it says what the user can do about these rows.
@@ -95,6 +96,21 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Statement:
+    """A statement on tables.
+
+    word      the reader counts the record under this word; None: it does not count the record
+    emptied   truncates of the tables that have no rows after the statement, because it drops or creates them. A name
+              that ends in `.*` stands for all tables before the dot.
+    warnings  other consequences for the rows of tables
+    """
+
+    word: str | None
+    emptied: tuple[Change, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True)
 class MessageKey:
     """The key of a fact about a table.
 
@@ -104,8 +120,10 @@ class MessageKey:
     table: str
 
 
-# The meaning of a record: its changes and definitions, the kind of a record without changes, or the problem with it.
-Meaning = Iterable[Change | RecordSchema] | str | Diagnostic
+# The meaning of a record: its changes, definitions and statements, the kind of a record without them, or the problem
+# with it.
+Item = Change | RecordSchema | Statement
+Meaning = Iterable[Item] | str | Diagnostic
 
 
 _NULL = Raw(b"null")
@@ -243,7 +261,7 @@ class Dialect(ABC):
 
     def keys_elsewhere(self, table: str) -> tuple[str, ...]:
         """Return the key columns of a table from the option `primaryKeys`, or else from the message keys."""
-        given = keys_of(table, getattr(self.options, "primary_keys", ()))
+        given = key_of(table, getattr(self.options, "primary_keys", ()))
         names: tuple[str, ...] = self.learned.get(MessageKey(table), ())
         return given or names
 
@@ -316,7 +334,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def changes(self, record: Any) -> Meaning:
-        """Return the meaning of a decoded record, with changes and definitions in order.
+        """Return the meaning of a decoded record, with its items in order.
 
         Raises: RecordError if the record should be an operation and is not.
         """
@@ -484,7 +502,7 @@ class Dialect(ABC):
 
 # The classification of the records of a chunk, for the reader and the discovery of a dialect.
 
-Examination = list[Change | RecordSchema] | str | Diagnostic
+Examination = list[Item] | str | Diagnostic
 Examined = Iterator[Examination]
 
 

@@ -28,8 +28,10 @@ from ggfmt.formats.json.values import decode
 from ggfmt.formats.records.dialect import (
     Change,
     Dialect,
+    Item,
     MessageKey,
     RecordSchema,
+    Statement,
     classify_records,
     decode_records,
     examined_one,
@@ -215,7 +217,7 @@ class DialectDiscovery(Discovery):
         self,
         chunk: Chunk,
         index: int,
-        item: Change | RecordSchema,
+        item: Item,
         undescribed: dict[str, list[Any]],
         start: int | None = None,
     ) -> None:
@@ -224,6 +226,8 @@ class DialectDiscovery(Discovery):
         Collect the images of tables that records do not describe in `undescribed`, by full name. `start` is the place
         of the record in the data; None: find it by the index if necessary.
         """
+        if isinstance(item, Statement):
+            return
         if self._has_keys and isinstance(item, Change):
             self._dialect.learn_key(item.table, chunk, index)
         record_schema = item if isinstance(item, RecordSchema) else item.record_schema

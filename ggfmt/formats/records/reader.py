@@ -24,7 +24,7 @@ from ggfmt.columnar.metadata import with_common
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Remark, UnknownTable
+from ggfmt.formats.api.reading import Chunk, Drop, Event, Layout, ReadSupport, Remark, UnknownTable
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.json.shapes import Undescribed, follow, wider
@@ -34,7 +34,9 @@ from ggfmt.formats.records.dialect import (
     Convert,
     Dialect,
     Examination,
+    Item,
     RecordSchema,
+    Statement,
     classify_records,
     decode_records,
     examined_one,
@@ -410,6 +412,8 @@ class DialectReader(ScanningReader[DialectTable]):
                         self._use_row_class(table, item.after if item.before is None else item.before)
                     table.operations.append(item)
                     table.ordinals.append(ordinal)
+                elif isinstance(item, Statement):
+                    yield from self._take_statement(item, ordinal)
                 elif (yield from self._prepare(item, ordinal)):
                     break
                 elif self.dialect.schema_kind is not None:
@@ -418,6 +422,22 @@ class DialectReader(ScanningReader[DialectTable]):
             self.others[meaning] += 1
         else:
             yield self.reject(ordinal, meaning)
+
+    def _take_statement(self, statement: Statement, ordinal: int) -> Iterator[Event]:
+        if statement.word is not None:
+            self.others[statement.word] += 1
+        if not self.projection.statements:
+            return
+        for warning in statement.warnings:
+            yield self.reject(ordinal, warning).diagnostic
+        for change in statement.emptied:
+            held = self.tables.get(change.table)
+            if held is not None:
+                yield from self.batch(held)
+            alone = DialectTable(TableDef(change.table, ()), None, (), operations=[change])
+            alone.ordinals.append(ordinal)
+            for event in self.batch(alone):
+                yield Drop(event) if isinstance(event, ChangeBatch) else event
 
     # The scanner
 
@@ -450,7 +470,7 @@ class DialectReader(ScanningReader[DialectTable]):
         """Decode and classify the next record, at this place of the chunk that the scanner reads."""
         return examined_one(self._dialect, chunk, start, end)
 
-    def _bind(self, identity: bytes, items: Sequence[Change | RecordSchema], record: Any) -> None:
+    def _bind(self, identity: bytes, items: Sequence[Item], record: Any) -> None:
         """Bind an identity to a table if the scanner can take such records.
 
         `record` has this identity, and became these items.

@@ -11,10 +11,11 @@ from msgspec import Raw
 
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null, stamp_text
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, Statement, non_null, stamp_text
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.statements import unclear
 from ggfmt.formats.shareplex import AFTER
 
 _OPS = {
@@ -27,6 +28,8 @@ _OPS = {
     "TRUNCATE": "T",
 }
 _BEFORE_HALF, _AFTER_HALF = "UPDATE BEFORE", "UPDATE AFTER"
+_DROP = "DROP TABLE"
+_UNCLEAR = ("DROP PARTITION", "DROP SUBPARTITION", "DROP USER", "DROP TABLESPACE", "RENAME", "RENAME TABLE")
 _STATEMENT = re.compile(r"(ALTER|CREATE|DROP|ADD|MODIFY|RENAME)\b", re.ASCII)
 
 
@@ -81,14 +84,14 @@ class SharePlex(Dialect):
         op = _OPS.get(name)
         if op is None:
             if name not in (_BEFORE_HALF, _AFTER_HALF):
-                return _statement(name)
+                return self._statement(name, meta)
             if self.options.update_halves != AFTER:
                 help = "set `updateHalves=after` with `--input-option` to read it without its before image"
                 raise RecordError("GG304", f"`op` is `{name}`, one half of an update", help, meta.table)
             if name == _BEFORE_HALF:
                 return "update before"
             op = "U"
-        table = meta.table or self.options.table_name
+        table = self._table(meta)
         if not table:
             help = "set `tableName=OWNER.TABLE` with `--input-option`"
             raise missing_member_error("table` in `meta", help)
@@ -105,19 +108,32 @@ class SharePlex(Dialect):
             before, after = key, row
             if key is not None and row is not None and self.options.complete_after:
                 after = _overlaid(key, row, table)
+        return (self._change(meta, table, op, before, after),)
+
+    def _table(self, meta: SharePlexMeta) -> str:
+        name: str = meta.table or self.options.table_name
+        return name
+
+    def _change(self, meta: SharePlexMeta, table: str, op: str, before: Any, after: Any) -> Change:
         op_ts = _stamp(meta.time, table) if meta.time else None
         position = None if meta.scn is None else str(meta.scn)
         tokens = roles.tokens_of(SharePlexMeta, meta) if self.with_tokens else {}
         transaction = str(meta.trans) if self.with_transactions and meta.trans is not None else None
-        return (Change(table, op, op_ts, position, before, after, tokens, transaction=transaction),)
+        return Change(table, op, op_ts, position, before, after, tokens, transaction=transaction)
+
+    def _statement(self, name: str, meta: SharePlexMeta) -> Meaning:
+        if not _STATEMENT.match(name):
+            raise _no_op(name)
+        word, head = f"ddl {name[:40].lower()}", self._change(meta, self._table(meta), "T", None, None)
+        if name in _UNCLEAR or (name == _DROP and not head.table):
+            return (Statement(word, (), (unclear(head.table),)),)
+        return (Statement(word, (head,) if name == _DROP else ()),)
 
 
-def _statement(name: str) -> str:
-    if _STATEMENT.match(name):
-        return f"ddl {name[:40].lower()}"
+def _no_op(name: str) -> RecordError:
     word = name if len(name) <= 40 else "..."
     help = "legal values are `ins`, `upd`, `del`, `INSERT`, `UPDATE`, `DELETE`, `TRUNCATE`, and names of DDL statements"
-    raise RecordError("GG304", f"`op` cannot be `{word}`", help)
+    return RecordError("GG304", f"`op` cannot be `{word}`", help)
 
 
 def _overlaid(key: Raw, row: Raw, table: str) -> bytes:

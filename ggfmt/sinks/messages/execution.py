@@ -92,7 +92,7 @@ class _Task:
                 if event.of_unknown_table and not self.job.settled:
                     self._undefined()
                 self.sink.reject(event.record, self._explained(event))
-            else:
+            elif isinstance(event, SchemaChange):
                 self._definition(event)
         self.sink.watch.lap(READING)
 

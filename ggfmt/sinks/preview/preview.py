@@ -177,7 +177,9 @@ class _PreviewPass:
         for event in events:
             if isinstance(event, ChangeBatch):
                 self._batch(event)
-            elif not self._settled and (isinstance(event, SchemaChange) or event.of_unknown_table):
+            elif not self._settled and (
+                isinstance(event, SchemaChange) or (isinstance(event, Reject) and event.of_unknown_table)
+            ):
                 raise _DiscoveryRequired
             elif isinstance(event, Reject):
                 rejects = self._unread.setdefault(event.diagnostic.span.table, FirstRejects())

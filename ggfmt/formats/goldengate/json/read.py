@@ -26,7 +26,15 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import ReadSupport, UnknownTable
 from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS
-from ggfmt.formats.goldengate.records import DDL, OBJECT_METADATA, OP_WORDS, STREAM_METADATA, origin, table_def
+from ggfmt.formats.goldengate.records import (
+    DDL,
+    OBJECT_METADATA,
+    OP_WORDS,
+    STREAM_METADATA,
+    ddl_statement,
+    origin,
+    table_def,
+)
 from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, MIXED, SQL_TYPES, UNKNOWN
 from ggfmt.formats.json.values import decode, json_kind, json_name, raw_members, scalar_text
@@ -183,7 +191,10 @@ class OperationJson(Dialect):
         if kind == STREAM_METADATA:
             return "stream metadata"
         if kind == DDL:
-            return "ddl"
+            op_ts, position = (
+                text if isinstance(text := members.get(name), str) else None for name in ("op_ts", "pos")
+            )
+            return [ddl_statement(members.get("ddl"), op_ts, position)]
         if kind == OBJECT_METADATA and self.catalog is not None and self.catalog.provisional:
             return UnknownTable.named("?")
         tag = "table" if "table" in members else "qual_table"

@@ -103,7 +103,9 @@ class Streams(Dialect):
             if kind == records.STREAM_METADATA:
                 return "stream metadata"
             if kind == records.DDL:
-                return "ddl"
+                text = msgspec.json.decode(record.ddl) if bytes(record.ddl)[:1] == b'"' else None
+                position = None if record.pos is None else str(record.pos)
+                return [records.ddl_statement(text, record.op_ts, position)]
         table = record.qual_table or record.table
         if not table:
             raise missing_member_error("qual_table", "every operation must name its table")
