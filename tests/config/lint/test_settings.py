@@ -15,7 +15,7 @@ from strategies import examples
 
 from ggfmt.config.lint.reading import FileIgnores, Rules
 from ggfmt.config.lint.settings import Settings, command_line
-from ggfmt.config.refusals import REFUSALS
+from ggfmt.config.refusals import REFUSAL_CODES
 from ggfmt.diagnostics.codes import CODES
 from ggfmt.diagnostics.diagnostic import UsageError
 
@@ -140,7 +140,7 @@ SELECTORS = st.lists(st.sampled_from(["ALL", "GG", "GG1", "GG10", "GG11", "GG13"
 @examples(100)
 def test_the_closer_of_two_decides(select: list[str], ignore: list[str], never: list[str], code: str) -> None:
     told = Rules(tuple(select), tuple(ignore), tuple(never)).is_enabled(code)
-    if code == "GG100" or not code.startswith(("GG1", *REFUSALS)):
+    if code == "GG100" or not code.startswith(("GG1", *REFUSAL_CODES)):
         assert told
         return
     order = ["ALL", *(code[:length] for length in range(2, 6))]
