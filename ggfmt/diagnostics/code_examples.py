@@ -269,6 +269,10 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG320": (f"{_MESSAGE}\n{_TRUNCATE}", f"{_MESSAGE}\n{_MESSAGE}"),
     "GG321": (_MESSAGE.replace(_QUOTED, r"\u0000\u0000\u0000\u0000\u0007\u0002"), _MESSAGE),
+    "GG322": (
+        '{"op":"c","source":{"table":"t"},"after":{"id":1,"v":{"value":2,"set":true}}}',
+        '{"op":"c","source":{"table":"t"},"after":{"id":1,"v":2}}',
+    ),
     # Formatting
     "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),
     "GG402": _handler("delimitedtext", "format.pkUpdateHandling=abend", "format.pkUpdateHandling=update"),

@@ -504,9 +504,16 @@ _DECLARED: dict[str, Code] = {
         "topics. All records of such a file must be Kafka messages.",
     ),
     "GG321": error(
-        "a Kafka message that is not text",
-        "The message is binary or was converted from Avro, and the tool that dumped the topic did not write it "
-        "completely.",
+        "a Kafka message that is not text, or that was converted from Avro",
+        "The message is binary, and the tool that dumped the topic did not write it completely. Or a tool converted it "
+        "from Avro to Avro's own JSON: there, each value that can be NULL stands in an object with the name of its "
+        "type.",
+    ),
+    "GG322": error(
+        "a column of objects that nothing describes",
+        "All objects in a column have the same members, and no schema or definition describes the column. Such an "
+        'object may stand for a value in a way that only its source knows, as `{"value":1,"set":true}` does. So '
+        "ggfmt does not write it as a JSON text.",
     ),
     # Formatting
     "GG401": error(

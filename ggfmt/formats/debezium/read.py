@@ -191,6 +191,8 @@ class Debezium(Dialect):
         "t": "T",
     }
     keeps_json = frozenset({Kind.STRING, Kind.DECIMAL})
+    # VariableScaleDecimal, geometries and points
+    structs = frozenset({("scale", "value"), ("srid", "wkb"), ("srid", "wkb", "x", "y")})
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -299,8 +301,9 @@ class Debezium(Dialect):
         try:
             source = sources.NO_SOURCE if block is None else sources.decode(block)
         except ValueError as error:
-            what = str(error).partition(" - at ")[0]
-            raise RecordError("GG308", f"`source` is invalid: {what[:1].lower()}{what[1:]}") from None
+            what, _, place = str(error).partition(" - at ")
+            member = place.strip("`").replace("$", "source") or "source"
+            raise RecordError("GG308", f"`{member}` is invalid: {what[:1].lower()}{what[1:]}") from None
         if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in (before, after)):
             raise RecordError("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
         if op == "D" and before is None:
