@@ -239,6 +239,7 @@ FORMATS = (
             b'"__table"',
             b'"tableChanges"',
             b'"data_collections"',
+            b'"specversion"',
         ),
         losses=(
             losses.NESTED_AS_TEXT.when("schemasEnable=true"),

@@ -56,6 +56,10 @@ MONGODB = UnsupportedMessages(
     "a MongoDB change of Debezium with documents as strings",
     "configure `ExtractNewDocumentState` to convert the documents to rows",
 )
+CLOUD_EVENT = UnsupportedMessages(
+    "a CloudEvent of another system than Debezium and Oracle Data Streams",
+    "extract the `data` of the events, and read it",
+)
 AVRO_JSON = UnsupportedMessages(
     "a message that a tool converted from Avro to Avro's own JSON",
     "dump the topic with a consumer that writes plain JSON, or read the files of a sink",
@@ -105,6 +109,8 @@ def unread_record(record: Mapping[str, Any]) -> UnsupportedMessages | None:
         return JSON_ROW
     if is_mongodb(record):
         return MONGODB
+    if "specversion" in record and "type" in record:
+        return CLOUD_EVENT
     return None
 
 
