@@ -506,8 +506,7 @@ _DECLARED: dict[str, Code] = {
     "GG321": error(
         "a Kafka message that is not text, or that was converted from Avro",
         "The message is binary, and the tool that dumped the topic did not write it completely. Or a tool converted it "
-        "from Avro to Avro's own JSON: there, each value that can be NULL stands in an object with the name of its "
-        "type.",
+        'from Avro to Avro\'s own JSON, in which `{"int":1}` is the value of a column that can be NULL.',
     ),
     "GG322": error(
         "a column of objects that nothing describes",
