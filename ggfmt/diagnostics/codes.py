@@ -510,9 +510,9 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG322": error(
         "a column of objects that nothing describes",
-        "All objects in a column have the same members, and no schema or definition describes the column. Such an "
-        'object may stand for a value in a way that only its source knows, as `{"value":1,"set":true}` does. So '
-        "ggfmt does not write it as a JSON text.",
+        "All objects in a column have the same members, and no schema or definition describes the column. In "
+        '`{"value":1,"set":true}`, for example, the value is 1, but only the source knows it. So ggfmt does not write '
+        "such objects as JSON texts.",
     ),
     # Formatting
     "GG401": error(

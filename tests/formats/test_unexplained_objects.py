@@ -13,7 +13,7 @@ from scanners import without_kernels
 
 from ggfmt.formats import FORMATS
 from ggfmt.formats.json.shapes import MIXED, NESTED, UNKNOWN, ColumnShape, merge_types
-from ggfmt.model.table import Column, TableDef
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 CASES = SHARED_DATA / "cases" / "records"
 SOURCE = {"connector": "other", "db": "d", "schema": "s", "table": "t", "ts_ms": 1}
@@ -60,11 +60,6 @@ def arcion(row: Any) -> dict[str, Any]:
     return {"tableName": {"namespace": {"schema": "s"}, "name": "t"}, "opType": "I", "cursor": "{}", "after": row}
 
 
-def qlik(row: Any) -> dict[str, Any]:
-    data = {"data": row, "beforeData": None, "headers": {"operation": "INSERT", "timestamp": "2024-01-01T00:00:00.000"}}
-    return {"magic": "atMSG", "type": "DT", "headers": None, "message": data}
-
-
 RECORDS = {
     "debezium_json": debezium, "json": goldengate, "json_row": goldengate_row, "kafkaconnect_json": connect,
     "goldengate_streams_json": streams, "maxwell_json": maxwell, "canal_json": canal, "dms_json": dms,
@@ -100,6 +95,8 @@ def test_a_definition_as_text_does_not_let_them_in_where_no_column_has_objects(n
     record = RECORDS[name]({"id": "1", "v": value})
     good = RECORDS[name]({"id": "1", "v": "x"})
     assert [code for code, _ in reasons(name, lines(*[good] * 20, record, good), DECLARED)] == ["GG321"]
+    number = {"s.t": TableDef("s.t", (Column("id", key=1), Column("v", SqlType(Kind.DECIMAL))))}
+    assert [code for code, _ in reasons(name, lines(*[good] * 20, record, good), number)] == ["GG321"]
 
 
 @pytest.mark.parametrize("name", ["debezium_json", "json", "json_row", "dms_json"])

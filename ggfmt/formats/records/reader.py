@@ -55,6 +55,7 @@ from ggfmt.formats.records.rows import (
     json_values,
     key_updates,
     keys_alone,
+    may_have_objects,
 )
 from ggfmt.formats.records.scanner import ScannedBatch, Scanner, pause_after, places_of
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
@@ -750,10 +751,8 @@ class DialectReader(ScanningReader[DialectTable]):
         return fill_missing(columns, whole) if self._dialect.absent_is_null else columns
 
     def _unexplained(self, table: DialectTable, column: Column, values: ImageColumn) -> Wrong:
-        """Return the problems by row of objects in a text column that nothing explains."""
-        if column.type.kind is not Kind.STRING:
-            return {}
-        rows = json_values(values, scalars=False, nested=True)
+        """Return the problems by row of objects in a column that nothing explains."""
+        rows = json_values(values, scalars=False, nested=True) if may_have_objects(values) else None
         if rows is None:
             return {}
         name = table.definition.full_name

@@ -312,6 +312,12 @@ def json_values(column: ImageColumn, scalars: bool, nested: bool) -> pa.BooleanA
     return where if where.true_count else None
 
 
+def may_have_objects(column: ImageColumn) -> bool:
+    """Return whether a column of JSON values may have objects. This takes much less time than to look at each value."""
+    data = column.values.buffers()[-1] if isinstance(column, JsonColumn) else None
+    return data is not None and b"{" in data.to_pybytes()
+
+
 def avro_unions(column: ImageColumn, rows: pa.BooleanArray) -> pa.BooleanArray:
     """Return those of the `rows` with objects and arrays that are values of unions in Avro's JSON encoding."""
     return pc.and_(rows, pc.match_substring_regex(column.values, _AVRO_UNION).fill_null(False))

@@ -404,7 +404,7 @@ def test_flattened_rows_that_tell_too_little() -> None:
         (event("c", None, ROW, source={**SOURCE, "table": " "}), "GG306 the table name `public. ` has an empty part"),
         (
             event("c", None, ROW, source={**SOURCE, "table": 1}),
-            "GG308 `source` is invalid: expected `str | null`, got `int`",
+            "GG308 `source.table` is invalid: expected `str | null`, got `int`",
         ),
         (event("c", None, ROW, source=[]), "GG308 `source` is invalid: expected `object`, got `array`"),
         (event("c", None, ROW, transaction="x"), "GG308 `transaction` is not an object"),
