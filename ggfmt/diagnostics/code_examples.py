@@ -273,6 +273,10 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG320": (f"{_MESSAGE}\n{_TRUNCATE}", f"{_MESSAGE}\n{_MESSAGE}"),
     "GG321": (_MESSAGE.replace(_QUOTED, r"\u0000\u0000\u0000\u0000\u0007\u0002"), _MESSAGE),
+    "GG322": (
+        '{"op":"c","source":{"table":"t"},"after":{"id":1,"v":{"value":2,"set":true}}}',
+        '{"op":"c","source":{"table":"t"},"after":{"id":1,"v":2}}',
+    ),
     "GG327": ("RENAME TABLE a TO b", "INSERT INTO b SELECT * FROM a; DELETE FROM a"),
     "GG328": ("ALTER TABLE a DROP PARTITION p", "DELETE FROM a WHERE day = '2026-01-31'"),
     # Formatting

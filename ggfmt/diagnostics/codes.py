@@ -509,9 +509,15 @@ _DECLARED: dict[str, Code] = {
         "topics. All records of such a file must be Kafka messages.",
     ),
     "GG321": error(
-        "a Kafka message that is not text",
-        "The message is binary or was converted from Avro, and the tool that dumped the topic did not write it "
-        "completely.",
+        "a Kafka message that is not text, or that was converted from Avro",
+        "The message is binary, and the tool that dumped the topic did not write it completely. Or a tool converted it "
+        'from Avro to Avro\'s own JSON, in which `{"int":1}` is the value of a column that can be NULL.',
+    ),
+    "GG322": error(
+        "a column of objects that nothing describes",
+        "All objects in a column have the same members, and no schema or definition describes the column. In "
+        '`{"value":1,"set":true}`, for example, the value is 1, but only the source knows it. So ggfmt does not write '
+        "such objects as JSON texts.",
     ),
     "GG327": warning(
         "a renamed table",

@@ -427,6 +427,13 @@ def test_a_value_that_is_not_as_its_column_is_described() -> None:
         assert {reject.diagnostic.code for reject in found.rejects} == expected
 
 
+@pytest.mark.example("GG322")
+def test_a_column_of_objects_that_nothing_describes() -> None:
+    for record, expected in zip(EXAMPLES["GG322"], ({"GG322"}, set()), strict=True):
+        found = dialects.read("debezium_json", record.encode())
+        assert {reject.diagnostic.code for reject in found.rejects} == expected
+
+
 @pytest.mark.example("GG211", "GG317")
 def test_what_is_odd_about_operations(code: str) -> None:
     for record, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):

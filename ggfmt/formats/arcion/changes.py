@@ -72,6 +72,8 @@ class ArcionDialect(Dialect):
 
     ordered = False
     scanned = True
+    scalars_only = True
+    keeps_nested = False
     ops: ClassVar[roles.Ops] = {name: name for name in OPS}
 
     def describe(self, table: str, names: tuple[str, ...]) -> RecordSchema:

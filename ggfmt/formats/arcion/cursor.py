@@ -19,7 +19,7 @@ from ggfmt.columnar.json_text import json_strings, quote_json
 from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.pieces import Conditional, Piece, join
 from ggfmt.columnar.timestamps import floor_millis
-from ggfmt.formats.json.values import raw_texts
+from ggfmt.formats.json.values import json_texts
 from ggfmt.formats.records.problems import RecordError, decoded
 
 COUNTS = ("insertCount", "updateCount", "deleteCount", "replaceCount")
@@ -59,7 +59,7 @@ def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | 
 def _object(text: str | None, what: str) -> dict[str, str | None]:
     if text is None or not text.strip():
         return {}
-    members = decoded(raw_texts, text, f"`{what}` is not a string with a JSON object")
+    members = decoded(json_texts, text, f"`{what}` is not a string with a JSON object")
     return {_mended(name): value for name, value in members.items()}
 
 

@@ -10,7 +10,7 @@ read one of them.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 import msgspec
@@ -30,7 +30,8 @@ from ggfmt.formats.arcion.changes import (
     check_states,
     images_of,
 )
-from ggfmt.formats.json.values import raw_text, raw_texts
+from ggfmt.formats.json.files import AVRO_JSON
+from ggfmt.formats.json.values import decode, is_avro_union, json_texts, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Meaning, non_null
 from ggfmt.formats.records.members import KeepingDecoder
@@ -109,7 +110,8 @@ class Arcion(ArcionDialect):
             images = images_of(op, *_chosen(states, old or {}, new or {}, table))
         images = (self._with_nulls(images[0]), self._with_nulls(images[1]))
         reason = "`cursor` or `operationcount` is not a valid string"
-        cursor, counts = (decoded(_text, value, reason, table) for value in (record.cursor, record.operationcount))
+        texts = (("cursor", record.cursor), ("operationcount", record.operationcount))
+        cursor, counts = (decoded(partial(_text, name), value, reason, table) for name, value in texts)
         return (self.change(table, op, images, cursor, counts, record_schema),)
 
     def grammar(self, record: ArcionRecord) -> roles.Grammar | None:
@@ -151,7 +153,12 @@ class Arcion(ArcionDialect):
             return _texts(image)
         except (ValueError, RecursionError):
             pass
-        return decoded(raw_texts, image, f"{name} is not an object with string values", table)
+        members = decoded(decode, image, f"{name} is not an object with string values", table)
+        if isinstance(members, dict) and any(map(is_avro_union, members.values())):
+            raise RecordError(
+                "GG321", f"the record is {AVRO_JSON.what}, which ggfmt does not read", AVRO_JSON.help, table
+            )
+        return decoded(json_texts, image, f"{name} is not an object with string values", table)
 
     def _with_nulls(self, image: Texts | None) -> Texts | None:
         null = self.options.null_literal
@@ -164,7 +171,7 @@ def _column_with_nulls(column: ImageColumn, null: str) -> ImageColumn:
     """The column; a value that is the text `null` is NULL."""
     equal = pc.equal(column.values, null)
     values = pc.if_else(equal, _NULL, column.values) if equal.true_count else column.values
-    return ImageColumn(values, column.present)
+    return replace(column, values=values)
 
 
 def _chosen(states: dict[str, str | int | None], old: Texts, new: Texts, table: str) -> tuple[Texts, Texts]:
@@ -186,12 +193,12 @@ def _chosen(states: dict[str, str | int | None], old: Texts, new: Texts, table: 
         ) from None
 
 
-def _text(value: Raw) -> str | None:
+def _text(name: str, value: Raw) -> str | None:
     """Return the text of a JSON object, which may be in a string; None if the member is absent."""
     data = bytes(value)
     if not data:
         return None
-    return str(data, "utf-8") if _is_object(value) else raw_text(value)
+    return str(data, "utf-8") if _is_object(value) else raw_text(value, name)
 
 
 def _is_object(value: Raw) -> bool:

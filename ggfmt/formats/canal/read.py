@@ -70,6 +70,7 @@ class CanalRecord(msgspec.Struct, gc=False):
 
 class Canal(Dialect):
     record = CanalRecord
+    scalars_only = True
     scanned = True
     ops: ClassVar[roles.Ops] = {**_OPS, "INIT": roles.OpToken("I", "snapshot", "true", rank=2)}
     row_token = "row"

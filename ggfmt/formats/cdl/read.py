@@ -13,7 +13,7 @@ from msgspec import Raw
 from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.cdl.types import PayloadField, column_of
-from ggfmt.formats.json.values import scalar_text
+from ggfmt.formats.json.values import json_text
 from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.reader import dialect_input
@@ -54,7 +54,7 @@ class Origin(msgspec.Struct, gc=False):
     table: Annotated[str | None, roles.identity()] = None
     snapshot: Annotated[Raw, roles.identity(), roles.Token(60, unless="false")] = ABSENT
     ts_ms: Annotated[int | None, roles.slot()] = None
-    lsn: Annotated[Raw, roles.slot()] = ABSENT
+    lsn: Annotated[str | int | None, roles.slot()] = None
     txId: Annotated[Raw, roles.Token(20)] = ABSENT
     version: Annotated[Raw, roles.Token(21)] = ABSENT
     connector: Annotated[Raw, roles.Token(22)] = ABSENT
@@ -97,6 +97,7 @@ class _Schema:
 
 class Cdl(Dialect):
     record = CdlRecord
+    scalars_only = True
     scanned = True
     transaction_tokens = ("txId",)
 
@@ -107,7 +108,7 @@ class Cdl(Dialect):
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
         payload = members.get("payload")
-        if isinstance(payload, dict) and payload.get("message_version") in _OPS:
+        if isinstance(payload, dict) and payload.get("message_version") in tuple(_OPS):
             return f"a `payload` of `message_version` {payload['message_version']}"
         return None
 
@@ -169,15 +170,17 @@ class Cdl(Dialect):
     def _tokens(self, payload: Payload, version: str, kind: str) -> tuple[str | None, dict[str, str]]:
         """The position and the tokens of a change."""
         values: dict[str, Raw] = {}
+        position = None
         if version == _V1:
             properties = (payload.transaction or Transaction()).properties or ()
             values = {item.name: item.value for item in properties if item.name is not None}
             values["DATA_STORE"] = payload.DATA_STORE
+            position = _text(values.pop("lsn", ABSENT), "lsn")
         elif payload.source is not None:
             origin = payload.source
-            for name in ("lsn", "txId", "version", "connector", "name"):
+            position = None if origin.lsn is None else str(origin.lsn)
+            for name in ("txId", "version", "connector", "name"):
                 values[name] = getattr(origin, name)
-        position = _text(values.pop("lsn", ABSENT), "lsn")
         if not self.with_tokens:
             return position, {}
         values["LOB_COLUMNS"] = payload.LOB_COLUMNS
@@ -241,7 +244,7 @@ def _names(unique: Raw, table: str) -> tuple[str, ...]:
 
 def _text(value: Raw, name: str) -> str | None:
     """A JSON value as a text, None for null or nothing."""
-    return None if non_null(value) is None else problems.decoded(scalar_text, value, f"`{name}` is not a valid string")
+    return None if non_null(value) is None else problems.decoded(json_text, value, f"`{name}` is not a valid string")
 
 
 READ_SIDES = {"cdl_json": dialect_input(Cdl)}

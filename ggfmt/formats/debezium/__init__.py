@@ -2,7 +2,7 @@
 
 * A record is an envelope (`before`, `after`, `source`, `op`), alone or as the `payload` next to its `schema`. Or a
   record is a row that ExtractNewRecordState flattened, with members such as `__op` next to the columns. A file can mix
-  them.
+  them. ggfmt also reads CloudEvents of Debezium in JSON.
 * The `schema` has the types and the encoding of values. Decimals are Base64 of the unscaled number. Dates and times
   are numbers of days, milliseconds, microseconds or nanoseconds. Without a schema, options set the encoding.
 * `source` has the table, the position and the time of the change. Its members depend on the connector.
@@ -241,6 +241,7 @@ FORMATS = (
             b'"__table"',
             b'"tableChanges"',
             b'"data_collections"',
+            b'"specversion"',
         ),
         losses=(
             losses.NESTED_AS_TEXT.when("schemasEnable=true"),

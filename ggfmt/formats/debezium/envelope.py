@@ -42,7 +42,7 @@ _TEXTS = (
     "redo_sql", "row_id", "start_scn", "change_lsn", "commit_lsn", "begin_lsn", "rs", "stxnid", "lsid", "shard",
     "vgtid", "cluster", "ts_hlc", "resolved_ts", "position_scn",
 )  # fmt: skip
-_MEMBERS = tuple(sorted((*_NUMBERS, *_TEXTS)))
+SOURCE_MEMBERS = tuple(sorted((*_NUMBERS, *_TEXTS)))
 TRANSACTION = {"id": False, "total_order": True, "data_collection_order": True}
 
 FIXED = (
@@ -192,7 +192,7 @@ class EventEnvelope:
         """Return the other members of the source block, and their fields in the schema."""
         members: list[Piece] = []
         fields: list[Piece] = []
-        for name in _MEMBERS:
+        for name in SOURCE_MEMBERS:
             if name not in tokens.names:
                 continue
             values = tokens.place(name, pc.is_valid)

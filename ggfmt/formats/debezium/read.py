@@ -17,7 +17,7 @@ from msgspec import Raw
 
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
-from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, TEXT, DebeziumOptions
+from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, TEXT, DebeziumOptions, cloud_events
 from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
@@ -201,6 +201,8 @@ class Debezium(Dialect):
         "t": "T",
     }
     keeps_json = frozenset({Kind.STRING, Kind.DECIMAL})
+    # VariableScaleDecimal, geometries and points
+    structs = frozenset({("scale", "value"), ("srid", "wkb"), ("srid", "wkb", "x", "y")})
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -227,6 +229,8 @@ class Debezium(Dialect):
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
+        if cloud_events.is_event(members):
+            return "`specversion` and a `type` of Debezium"
         schema, payload = members.get("schema"), members.get("payload")
         if unread_record(members) is not None:
             return None
@@ -238,6 +242,8 @@ class Debezium(Dialect):
         )
         if "payload" in members and "schema" in members and own_schema and own_payload:
             return "`schema` and `payload`"
+        if members.keys() == {"payload"} and own_payload and payload is not None:
+            members = payload
         op = members.get("op")
         if isinstance(op, str) and len(op) == 1 and any(name in members for name in ("source", "before", "after")):
             return "`op` and an image or `source`"
@@ -309,8 +315,9 @@ class Debezium(Dialect):
         try:
             source = sources.NO_SOURCE if block is None else sources.decode(block)
         except ValueError as error:
-            what = str(error).partition(" - at ")[0]
-            raise RecordError("GG308", f"`source` is invalid: {what[:1].lower()}{what[1:]}") from None
+            what, _, place = str(error).partition(" - at ")
+            member = place.strip("`").replace("$", "source") or "source"
+            raise RecordError("GG308", f"`{member}` is invalid: {what[:1].lower()}{what[1:]}") from None
         if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in (before, after)):
             raise RecordError("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
         if op == "D" and before is None:
@@ -351,6 +358,11 @@ class Debezium(Dialect):
 
     def _other(self, raw: Raw, schema: Schema) -> Meaning:
         members = decoded(raw_members, raw, "the record is not an object")
+        if cloud_events.VERSION in members:
+            return self.changes(self.decoder.decode(cloud_events.message_of(members)))
+        if members.keys() == {"payload"}:
+            payload = {"schema": None, "payload": members["payload"]}
+            return self.changes(self.decoder.decode(msgspec.json.encode(payload)))
         prefix = self.options.flattened_prefix
         if "__deleted" in members or (prefix and any(name.startswith(prefix) for name in members)):
             return self._flattened(members, schema)

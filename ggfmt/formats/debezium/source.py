@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeAlias
+from functools import partial
+from typing import Annotated, TypeAlias
 
 import msgspec
 import pyarrow as pa
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
-from ggfmt.formats.json.values import raw_members, raw_text, raw_texts, scalar_text
+from ggfmt.formats.json.values import json_text, json_texts, raw_members, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, non_null
 from ggfmt.formats.records.problems import RecordError, decoded
@@ -33,7 +34,8 @@ DATABASE_IS_TOKEN = "database is token"  # the condition that the table's name d
 
 _SCALAR = roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL
 _Time: TypeAlias = Annotated[int | str | None, roles.slot(roles.INTEGER | roles.NULL)]
-_Part: TypeAlias = Annotated[Any, roles.slot(_SCALAR), roles.Token()]  # a part of a position
+_Scalar: TypeAlias = str | int | bool | None
+_Part: TypeAlias = Annotated[_Scalar, roles.slot(_SCALAR), roles.Token()]  # a part of a position
 
 
 class SourceBlock(msgspec.Struct, gc=False):
@@ -48,7 +50,7 @@ class SourceBlock(msgspec.Struct, gc=False):
     ts_us: _Time = None
     ts_sec: _Time = None
     ts_usec: _Time = None
-    position: Annotated[Any, roles.slot(_SCALAR)] = UNSET
+    position: Annotated[_Scalar | UnsetType, roles.slot(_SCALAR)] = UNSET
     file: _Part = None
     pos: _Part = None
     row: _Part = None
@@ -78,14 +80,14 @@ class ScannedSource(SourceBlock, gc=False):
     version: Annotated[Raw, roles.skip()] = ABSENT
     ts_ns: Annotated[Raw, roles.skip()] = ABSENT
     tokens: Annotated[dict[str, str] | None, roles.tokens(roles.STRING, rank=1)] = None
-    txId: Annotated[Any, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
-    gtid: Annotated[Any, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
+    txId: Annotated[_Scalar, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
+    gtid: Annotated[_Scalar, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
 
 
 class ScannedTransaction(msgspec.Struct, gc=False):
     """The member `transaction` as the scanner takes it if the caller requested ids of transactions."""
 
-    id: Annotated[Any, roles.transaction(_SCALAR), roles.Token(2, "transaction.id")] = None
+    id: Annotated[_Scalar, roles.transaction(_SCALAR), roles.Token(2, "transaction.id")] = None
 
 
 # The members of a source block, and of `transaction`, with the id of the transaction, in their order of precedence. The
@@ -93,6 +95,7 @@ class ScannedTransaction(msgspec.Struct, gc=False):
 # have different ids: `txId` comes first.
 TRANSACTION_MEMBERS = ("txId", "id", "gtid", "server_transaction_id")
 _IN_TRANSACTION = "id"
+_NO_ID = "the id of the transaction is not a valid string"
 
 NO_SOURCE = SourceBlock()
 # Parts of positions, in addition to `position`; they are tokens too.
@@ -149,12 +152,12 @@ def position(source: SourceBlock) -> str | None:
     return _text(source.commit_ts)
 
 
-def _joined(*parts: Any) -> str | None:
+def _joined(*parts: _Scalar) -> str | None:
     texts = [_text(part) or "" for part in parts]
     return ":".join(texts).rstrip(":") or None
 
 
-def _text(value: Any) -> str | None:
+def _text(value: _Scalar) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -188,17 +191,15 @@ def tokens_of(source: Raw, in_name: bool) -> dict[str, str]:
         try:
             tokens |= _texts(own)
         except ValueError:
-            tokens["tokens"] = scalar_text(own)
+            tokens["tokens"] = json_text(own)
     return tokens
 
 
 def member_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
     tokens = {}
     for name, value in members.items():
-        if name not in _STRUCTURE:
-            text = raw_text(value)
-            if text is not None:
-                tokens[name] = text
+        if name not in _STRUCTURE and bytes(value) != b"null":
+            tokens[name] = json_text(value)
     if tokens.get("snapshot") == "false":
         del tokens["snapshot"]
     if in_name or not tokens.get("db"):
@@ -220,14 +221,17 @@ def flattened_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str
 
 def transaction_tokens(transaction: Raw) -> dict[str, str]:
     """Return the tokens in the member `transaction`."""
-    texts = decoded(raw_texts, transaction, "`transaction` is not an object")
+    texts = decoded(json_texts, transaction, "`transaction` is not an object")
     return {f"transaction.{name}": text for name, text in texts.items() if text is not None}
 
 
 def transaction_id(source: Mapping[str, Raw], own: Raw) -> str | None:
     """Return the transaction id of a change. `own`: the `id` in its `transaction`, `ABSENT` if there is none."""
     members = {name: source.get(name, ABSENT) for name in TRANSACTION_MEMBERS} | {_IN_TRANSACTION: own}
-    return next((text for value in members.values() if value is not ABSENT and (text := raw_text(value))), None)
+    texts = (
+        decoded(partial(raw_text, name=name), value, _NO_ID) for name, value in members.items() if value is not ABSENT
+    )
+    return next(filter(None, texts), None)
 
 
 def id_in(transaction: Raw) -> Raw:
@@ -240,7 +244,7 @@ def id_in(transaction: Raw) -> Raw:
 
 def is_scannable(source: Raw) -> bool:
     """Return whether the scanner makes the same tokens of a source block as the exact reader."""
-    members = raw_texts(source)
+    members = json_texts(source)
     return members.get("connector") != OWN or members.get("name") in (OWN, None)
 
 

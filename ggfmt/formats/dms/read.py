@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dms import DmsOptions
-from ggfmt.formats.json.values import raw_members, raw_texts
+from ggfmt.formats.json.values import json_texts, raw_members, raw_text
 from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, Statement, non_null, stamp_text
 from ggfmt.formats.records.options import ABSENT_NULL
@@ -98,6 +98,7 @@ _control = msgspec.json.Decoder(DmsControl).decode
 
 class Dms(Dialect):
     record = dict[str, Raw]
+    scalars_only = True
     scanned = True
     ops: ClassVar[roles.Ops] = {
         **_OPS, **{word: roles.OpToken(_OPS[word], "snapshot", "true", rank=1) for word in _OF_SNAPSHOT}
@@ -123,7 +124,7 @@ class Dms(Dialect):
         block = non_null(record.get("metadata", ABSENT))
         if block is None:
             raise problems.missing_member_error("metadata", "every DMS record must have metadata")
-        metadata = problems.decoded(raw_texts, block, "`metadata` is not an object")
+        metadata = problems.decoded(_texts, block, "`metadata` is not an object")
         operation, kind = metadata.get("operation"), metadata.get("record-type")
         if kind not in _TYPES:
             if kind is None:
@@ -163,7 +164,7 @@ class Dms(Dialect):
         image = self.options.before_image
         if not is_plain(image) or image in ("metadata", "data", "control"):
             return None
-        committed = raw_texts(record["metadata"]).get("commit-timestamp")
+        committed = json_texts(record["metadata"]).get("commit-timestamp")
         grammar = self.make_grammar(DmsRecord, (_COMMITTED if committed else _UNCOMMITTED,), ())
         return grammar._replace(members=(*grammar.members, roles.old().named(image)))
 
@@ -230,6 +231,12 @@ class Dms(Dialect):
         added = {self._prefix + name for name in names} if self._prefix else set()
         columns = [Column(name, _type(c), c.nullable) for name, c in names.items() if name not in added]
         return TableDef(table, tuple(columns)).with_keys(described.keys)
+
+
+def _texts(metadata: Raw) -> dict[str, str | None]:
+    members = raw_members(metadata)
+    own = {name: raw_text(value, name) for name, value in members.items() if name in _STRUCTURE}
+    return {**json_texts(metadata), **own}
 
 
 def _table(metadata: Mapping[str, str | None]) -> str:

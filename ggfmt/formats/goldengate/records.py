@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.json.files import head_objects, is_json_row
+from ggfmt.formats.json.files import head_objects, unread_record
 from ggfmt.formats.json.values import json_name
 from ggfmt.formats.records.dialect import Change, Statement
 from ggfmt.formats.records.statements import Effect, Name, effects_of, statement, unquoted
@@ -40,12 +40,14 @@ def origin(head: bytes) -> tuple[bool, str] | None:
         if "specversion" in record and isinstance(record.get("data"), dict):
             record = record["data"]
         kind = record.get("op_type")
+        if not isinstance(kind, str):
+            continue
         if kind in (STREAM_METADATA, OBJECT_METADATA, DDL):
             described = described or (True, f"a record has the `op_type` `{kind}`")
-        elif "op_type" in record and "qual_table" in record:
+        elif "qual_table" in record:
             return True, "a record has `qual_table` and `op_type`"
-        elif "op_type" in record and "table" in record:
-            if is_json_row(record):
+        elif "table" in record:
+            if unread_record(record) is not None:
                 return described if described and described[0] else None
             if kind in OP_WORDS or kind == UPSERT:
                 return True, f"a record has the `op_type` `{kind}`"

@@ -23,7 +23,7 @@ from ggfmt.arrow.arrays import from_buffers
 from ggfmt.formats.api.reading import Chunk, Layout, Source, SplitBoundaryError
 from ggfmt.formats.json.cut import BOM as BOM
 from ggfmt.formats.json.cut import Nesting, RecordBoundaries
-from ggfmt.formats.json.values import decode
+from ggfmt.formats.json.values import decode, is_avro_record, is_avro_union
 
 CHUNK_BYTES = 1 << 20
 
@@ -56,6 +56,26 @@ MONGODB = UnsupportedMessages(
     "a MongoDB change of Debezium with documents as strings",
     "configure `ExtractNewDocumentState` to convert the documents to rows",
 )
+CLOUD_EVENT = UnsupportedMessages(
+    "a CloudEvent of another system than Debezium and Oracle Data Streams",
+    "extract the `data` of the events, and read it",
+)
+AVRO_JSON = UnsupportedMessages(
+    "a message that a tool converted from Avro to Avro's own JSON",
+    "dump the topic with a consumer that writes plain JSON, or read the files of a sink",
+)
+_SCALAR_METADATA = (
+    "table", "op_type", "op_ts", "pos", "current_ts", "op", "ts_ms", "type", "database", "ts", "opType", "magic",
+    "__op", "__deleted", "__table",
+)  # fmt: skip
+
+
+def is_avro_json(members: Mapping[str, Any]) -> bool:
+    """Return whether a record with these members is in Avro's JSON encoding: where each system has a scalar, it has the
+    value of a union, or its images have the full name of their type.
+    """
+    records = any(is_avro_record(members.get(image)) for image in ("before", "after"))
+    return records or any(is_avro_union(members.get(name)) for name in _SCALAR_METADATA)
 
 
 def is_json_row(members: Mapping[str, Any]) -> bool:
@@ -83,10 +103,14 @@ def unread_record(record: Mapping[str, Any]) -> UnsupportedMessages | None:
     payload = record.get("payload")
     if isinstance(payload, dict) and is_mongodb(payload):
         return MONGODB
+    if is_avro_json(record):
+        return AVRO_JSON
     if is_json_row(record):
         return JSON_ROW
     if is_mongodb(record):
         return MONGODB
+    if "specversion" in record and "type" in record:
+        return CLOUD_EVENT
     return None
 
 

@@ -12,23 +12,28 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.api.reading import DiscoveryResult, SchemaChange
-from ggfmt.formats.json.values import plain_name
+from ggfmt.formats.json.values import is_avro_union, plain_name
 from ggfmt.model.table import STRING, Catalog, Column, Kind, SqlType, TableDef
 
-UNKNOWN, MIXED = "null", "mixed"
+# What the values of a column have shown, from nothing to everything: one type of scalars, several types of scalars,
+# objects that all have the same members (beside scalars), and other objects or arrays.
+UNKNOWN, MIXED, NESTED = "null", "mixed", "nested"
+ColumnShape: TypeAlias = str | tuple[str, ...]  # a tuple: the names of the members, sorted
+
 JSON_TYPES = {str: "string", bool: "boolean", int: "number", float: "number", type(None): UNKNOWN}
 FIELD_TYPES: dict[str, Any] = {
     "string": str | None,
     "boolean": bool | None,
     "number": float | None,
     UNKNOWN: None,
-    MIXED: Raw,
+    MIXED: str | bool | float | None,
+    NESTED: Raw,
 }
 SQL_TYPES = {
     "number": SqlType(Kind.DECIMAL),
@@ -39,10 +44,10 @@ SQL_TYPES = {
 
 @dataclass(frozen=True)
 class Shape:
-    """The columns of one image, in order, with the JSON types of their values; `keys` are the names in the record."""
+    """The columns of one image, in order, with the shapes of their values; `keys` are the names in the record."""
 
     table: str
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, ColumnShape], ...]
     keys: tuple[str, ...] | None
 
 
@@ -78,6 +83,17 @@ class Undescribed(NamedTuple):
     table: str
 
 
+@dataclass(frozen=True)
+class Unexplained:
+    """The key of a fact: the sorted names of the members that all objects in a column have.
+
+    No record describes the table, so the objects may stand for a value in a way that only their source knows.
+    """
+
+    table: str
+    column: str
+
+
 @dataclass
 class KnownTable:
     """The facts of a split about a table.
@@ -86,7 +102,7 @@ class KnownTable:
     pairs     the columns that came next to each other, in the order of their first appearance
     """
 
-    types: dict[str, str] = field(default_factory=dict)
+    types: dict[str, ColumnShape] = field(default_factory=dict)
     keys: tuple[str, ...] | None = None
     declared: bool = False
     is_met: bool = False
@@ -98,27 +114,53 @@ class KnownTable:
 
 
 @lru_cache(maxsize=128)
-def _row_class(types: tuple[tuple[str, str], ...]) -> type[Any]:
+def _row_class(types: tuple[tuple[str, ColumnShape], ...]) -> type[Any]:
     """Return one class for equal columns: a class for each of thousands of tables would need more memory than
     their data.
     """
     names = {f"c{i}": plain_name(column) for i, (column, _) in enumerate(types)}
-    members = [(f"c{i}", FIELD_TYPES[kind], None) for i, (_, kind) in enumerate(types)]
+    members = [(f"c{i}", _field_type(kind), None) for i, (_, kind) in enumerate(types)]
     return msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
 
 
-def merge_types(old: str | None, new: str) -> str:
+def _field_type(shape: ColumnShape) -> Any:
+    if isinstance(shape, str):
+        return FIELD_TYPES[shape]
+    names = {f"m{i}": plain_name(name) for i, name in enumerate(shape)}
+    members = [(member, Raw) for member in names]
+    return msgspec.defstruct("Object", members, rename=names, forbid_unknown_fields=True) | FIELD_TYPES[MIXED]
+
+
+def shape_of(value: Any, json_columns: bool) -> ColumnShape:
+    """Return the shape of a decoded value. `json_columns`: the source has columns of JSON values, so that objects are
+    values as they are, unless they look like values of Avro.
+    """
+    if isinstance(value, dict) and value and (not json_columns or is_avro_union(value)):
+        return tuple(sorted(value))
+    return JSON_TYPES.get(type(value), NESTED)
+
+
+def merge_types(old: ColumnShape | None, new: ColumnShape) -> ColumnShape:
     if old in (None, UNKNOWN, new):
         return new
-    return old if new == UNKNOWN else MIXED
+    if old is None or new == UNKNOWN:
+        return old or new
+    objects = [shape for shape in (old, new) if isinstance(shape, tuple)]
+    if NESTED in (old, new) or len(objects) == 2:
+        return NESTED
+    return objects[0] if objects else MIXED
 
 
 def new_shapes(
-    name: str, known: KnownTable, images: Sequence[Mapping[str, Any]], keys: tuple[str, ...] | None
+    name: str,
+    known: KnownTable,
+    images: Sequence[Mapping[str, Any]],
+    keys: tuple[str, ...] | None,
+    json_columns: bool = False,
 ) -> Iterator[Shape]:
-    """Yield the images of an operation that show a new column, type or key; without images, yield the table."""
+    """Yield the images of an operation that show a new column, shape or key; without images, yield the table."""
     for image in images or [{}]:
-        columns = tuple((column, JSON_TYPES.get(type(value), MIXED)) for column, value in image.items())
+        columns = tuple((column, shape_of(value, json_columns)) for column, value in image.items())
         merged = {column: merge_types(known.types.get(column), kind) for column, kind in columns}
         known.pairs.update(dict.fromkeys(pairwise(image)))
         new = any(known.types.get(column) != kind for column, kind in merged.items())
@@ -202,7 +244,9 @@ def settle(
         if declared.get(name) != table:
             declared[name] = table
             events.append(SchemaChange(table, change.input, change.offset, change.line))
-    facts = {Undescribed(name): columns for name, columns in more.items()}
+    facts: dict[Any, Any] = {Undescribed(name): columns for name, columns in more.items()}
+    for name in merged.keys() - declared.keys():
+        facts |= {Unexplained(name, column): members for column, members in merged[name].objects()}
     return DiscoveryResult(tuple(by_images.values()), tuple(events), sure or all_images, facts, sure)
 
 
@@ -230,12 +274,16 @@ def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, Table
     return more
 
 
+def _sql_type(shape: ColumnShape) -> SqlType:
+    return SQL_TYPES.get(shape, STRING) if isinstance(shape, str) else STRING
+
+
 class Merge:
     """Merger of the shapes of one table, in input order."""
 
     def __init__(self, table: str) -> None:
         self._table = table
-        self._types: dict[str, str] = {}
+        self._types: dict[str, ColumnShape] = {}
         self._keys: tuple[str, ...] | None = None
         self._first = ColumnOrder()  # by images with a column that is new in the input
         self._pairs: dict[tuple[str, str], None] = {}
@@ -252,6 +300,12 @@ class Merge:
             self._types[name] = merge_types(self._types.get(name), kind)
         self._keys = self._keys or finding.keys
 
+    def objects(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the columns whose objects all have the same members, and the names of these members."""
+        for column, shape in self._types.items():
+            if isinstance(shape, tuple):
+                yield column, shape
+
     def settle(self, all_images: bool) -> tuple[TableDef, bool]:
         """Return the definition, and whether images left no choice in the order of its columns."""
         order, sure = self._first.settle(self._types)
@@ -259,7 +313,7 @@ class Merge:
             every = ColumnOrder()
             every.add(self._pairs)
             order, sure = every.settle(self._types)
-        columns = tuple(Column(name, SQL_TYPES.get(self._types[name], STRING)) for name in order)
+        columns = tuple(Column(name, _sql_type(self._types[name])) for name in order)
         return TableDef(self._table, columns).with_keys(self._keys or ()), sure
 
 

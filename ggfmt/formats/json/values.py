@@ -14,6 +14,9 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 _ODD_NAME = re.compile(r'[\x00-\x1f"\\]')
 decode = msgspec.json.Decoder(float_hook=float).decode  # a number may be beyond a float's range
 raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+# The names of types in Avro's JSON encoding. A value of a union is an object with one member: its type. The types of
+# records have full names.
+AVRO_TYPES = ("int", "long", "float", "double", "string", "bytes", "boolean", "array", "map")
 _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 
 
@@ -37,6 +40,15 @@ def parse(record: bytes, last: bool) -> dict[str, Any] | Diagnostic | None:
     if not isinstance(value, dict):
         return Diagnostic("GG301", f"the record is {json_name(value)} and not a JSON object")
     return value
+
+
+def json_members(data: bytes) -> dict[str, Any]:
+    """Return the decoded members of a JSON object; none of anything else."""
+    try:
+        members = decode(data)
+    except (ValueError, RecursionError):
+        return {}
+    return members if isinstance(members, dict) else {}
 
 
 def plain_name(name: str) -> str:
@@ -84,20 +96,28 @@ def compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def scalar_text(value: msgspec.Raw) -> str:
+class NestedValueError(ValueError):
+    """A member that must be a string, number or boolean is an object or array. The message says so, and names it."""
+
+
+def json_text(value: msgspec.Raw) -> str:
     """Return a JSON value as a text: a string without its quotes, any other value with its own characters."""
     data = bytes(value)
     return str(msgspec.json.decode(data)) if data.startswith(b'"') else str(data, "utf-8")
 
 
-def raw_text(value: msgspec.Raw) -> str | None:
-    """Return a JSON value as a text, None for null."""
-    return None if bytes(value) == b"null" else scalar_text(value)
+def json_texts(members: msgspec.Raw | str) -> dict[str, str | None]:
+    """Return the members of a JSON object as texts, None for null; ValueError if it is no object."""
+    values = raw_members(members).items()
+    return {name: None if bytes(value) == b"null" else json_text(value) for name, value in values}
 
 
-def raw_texts(members: msgspec.Raw | str) -> dict[str, str | None]:
-    """Return the members of a JSON object as texts; ValueError if it is no object."""
-    return {name: raw_text(value) for name, value in raw_members(members).items()}
+def raw_text(value: msgspec.Raw, name: str) -> str | None:
+    """Return the value of a member as a text, None for null; NestedValueError if it is an object or array."""
+    data = bytes(value)
+    if data[:1] in (b"{", b"["):
+        raise NestedValueError(f"`{name}` is {json_kind(data)} and not a string")
+    return None if data == b"null" else json_text(value)
 
 
 def json_kind(value: bytes) -> str:
@@ -110,3 +130,16 @@ def json_kind(value: bytes) -> str:
 
 def json_name(value: object) -> str:
     return _JSON_NAMES.get(type(value), "a number")
+
+
+def is_avro_union(value: object) -> bool:
+    """Return whether a decoded JSON value is a value of a union in Avro's JSON encoding, but no record."""
+    return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in AVRO_TYPES
+
+
+def is_avro_record(value: object) -> bool:
+    """Return whether a decoded JSON value is a record of a union in Avro's JSON encoding, with its full name."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    ((name, members),) = value.items()
+    return "." in name and isinstance(members, dict)

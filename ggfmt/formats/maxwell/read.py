@@ -86,6 +86,7 @@ class Maxwell(Dialect):
     empty_old_is_none = True
     overlay = True
     keeps_json = frozenset({Kind.STRING})
+    json_columns = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)

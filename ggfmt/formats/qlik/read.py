@@ -79,6 +79,7 @@ class KnownDefinition:
 class Qlik(Dialect):
     """The parts that both encodings share; their images differ."""
 
+    scalars_only = True
     transaction_members = ("transactionId", f"{PREFIX}transactionId")
     ops: ClassVar[roles.Ops] = {
         form: roles.OpToken(op, "snapshot", "true", rank=5) if name in _SNAPSHOTS else op

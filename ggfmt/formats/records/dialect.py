@@ -188,6 +188,9 @@ class Dialect(ABC):
     keeps_json  kinds of columns in which ggfmt distinguishes a JSON number or boolean from a string with the same
                text. This applies only if no record describes the table.
     keeps_nested  in text columns, ggfmt distinguishes a JSON object or array from a string with the same text
+    json_columns  the source has columns of JSON values and writes them as JSON: an object is the value of its column
+    scalars_only  the source never writes an object as the value of a column
+    structs       the sorted names of the members of objects that are values as they are
 
     What records say about tables:
 
@@ -219,6 +222,9 @@ class Dialect(ABC):
     ordered: ClassVar[bool] = True
     keeps_json: ClassVar[frozenset[Kind]] = frozenset()
     keeps_nested: ClassVar[bool] = True
+    json_columns: ClassVar[bool] = False
+    scalars_only: ClassVar[bool] = False
+    structs: ClassVar[frozenset[tuple[str, ...]]] = frozenset()
     keys_stay: ClassVar[bool] = True
     takes_message_keys: ClassVar[bool] = True
     schema_kind: ClassVar[str | None] = None

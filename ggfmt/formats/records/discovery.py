@@ -14,17 +14,20 @@ from ggfmt.formats.api.reading import Chunk, Discovery, DiscoveryResult, SchemaC
 from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.json.shapes import (
     MIXED,
+    NESTED,
     UNKNOWN,
+    ColumnShape,
     Encoding,
     Finding,
     KnownTable,
     Pairs,
     SelfDescribed,
+    Undescribed,
     follow,
     new_shapes,
     settle,
 )
-from ggfmt.formats.json.values import decode
+from ggfmt.formats.json.values import json_members
 from ggfmt.formats.records.dialect import (
     Change,
     Dialect,
@@ -50,8 +53,15 @@ _TAKES = {
     "boolean": NULL | BOOLEAN,
     "number": NULL | INTEGER | NUMBER,
     UNKNOWN: NULL,
-    MIXED: ANY,
+    MIXED: NULL | STRING | BOOLEAN | INTEGER | NUMBER,
+    NESTED: ANY,
 }
+
+
+def _takes(shape: ColumnShape) -> int:
+    return _TAKES[shape if isinstance(shape, str) else MIXED]
+
+
 _MAX_SINGLE = 4  # up to so many images of a table, the order of the columns of each counts in the first pass too
 _MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, whole chunks are as fast
 
@@ -184,7 +194,7 @@ class DialectDiscovery(Discovery):
         else:
             definition = TableDef(name, tuple(Column(column, TEXT) for column in known.types))
             if self._dialect.scannable(definition):
-                self._scanner.bind(identity, definition, [_TAKES[kind] for kind in known.types.values()])
+                self._scanner.bind(identity, definition, [_takes(shape) for shape in known.types.values()])
 
     def _forget(self, name: str) -> None:
         """Forget how images of a table are checked, since something new is known of it."""
@@ -292,9 +302,9 @@ class DialectDiscovery(Discovery):
         lacking |= not every_shape and any(
             not event.table.primary_keys and MessageKey(event.table.full_name) in facts for event in discovered.events
         )
-        mixed = {key.table for key in discovered.facts}
+        mixed = {key.table for key in discovered.facts if isinstance(key, Undescribed)}
         facts = {key: fact for key, fact in facts.items() if not isinstance(key, Encoding) or key.table in mixed}
-        facts |= discovered.facts
+        facts |= {key: fact for key, fact in discovered.facts.items() if fact not in cls.dialect.structs}
         return replace(discovered, complete=discovered.complete and not lacking, facts=facts)
 
     def _look_at_all(self, undescribed: dict[str, list[Any]]) -> None:
@@ -323,9 +333,9 @@ class DialectDiscovery(Discovery):
             return
         types = dict(known.types)
         self._take_pairs(name)  # of records before these
-        decoded = [image if isinstance(image, dict) else _members(image) for image in images]
+        decoded = [image if isinstance(image, dict) else json_members(image) for image in images]
         for image in decoded or [{}]:
-            self._findings += new_shapes(name, known, [image] if image else [], keys)
+            self._findings += new_shapes(name, known, [image] if image else [], keys, self._dialect.json_columns)
         if known.types != types:
             self._forget(name)
 
@@ -346,11 +356,3 @@ class DialectDiscovery(Discovery):
 def _described(table: str) -> str:
     """Return the name for the scanner of records that describe a table; no table has it."""
     return f"{table}\0"
-
-
-def _members(image: Any) -> dict[str, Any]:
-    try:
-        members = decode(image)
-    except (ValueError, RecursionError):
-        return {}
-    return members if isinstance(members, dict) else {}

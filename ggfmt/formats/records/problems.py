@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -11,6 +11,9 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.reading import UnknownTable
+from ggfmt.formats.json.files import AVRO_JSON
+from ggfmt.formats.json.values import AVRO_TYPES, NestedValueError
+from ggfmt.java.text import visible
 from ggfmt.model.change import OpType
 from ggfmt.model.table import split_name
 
@@ -26,6 +29,7 @@ IMAGE_RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 Decoded = TypeVar("Decoded")
 MAX_SHOWN = 40  # characters of a word of the input in a message
+MAX_MEMBERS = 5  # names of members in a message
 NAME_TABLE = "every change must name its table"
 
 
@@ -67,12 +71,34 @@ def legal_values(words: Iterable[str]) -> str:
 def decoded(decode: Callable[[Any], Decoded], data: Any, otherwise: str, table: str | None = None) -> Decoded:
     """Return the decoded data.
 
-    Raises: RecordError (GG308) with the message `otherwise` if the decoder fails.
+    Raises: RecordError (GG308) if the decoder fails: with the message of a `NestedValueError`, else with `otherwise`.
     """
     try:
         return decode(data)
+    except NestedValueError as error:
+        raise RecordError("GG308", str(error), None, table) from None
     except (ValueError, RecursionError):
         raise RecordError("GG308", otherwise, None, table) from None
+
+
+def avro_json(here: Span) -> Diagnostic:
+    """Return GG321 for a record in Avro's JSON encoding."""
+    return Diagnostic("GG321", f"the record is {AVRO_JSON.what}, which ggfmt does not read", here, AVRO_JSON.help)
+
+
+def unexplained_object(table: str, column: str, members: Sequence[str]) -> Diagnostic:
+    """Return GG322, or GG321 for Avro's JSON encoding, for a column of objects that all have the same members."""
+    here = Span(table=table, field=column)
+    if "." in column or (len(members) == 1 and members[0] in AVRO_TYPES):
+        return avro_json(here)
+    shown = ", ".join(f"`{visible(name)}`" for name in members[:MAX_MEMBERS])
+    more = " and others" if len(members) > MAX_MEMBERS else ""
+    reason = f"each value of the column is an object with the members {shown}{more}, and no schema describes it"
+    help = (
+        "if the objects are the values, declare the column as text with `--definitions`; otherwise configure the "
+        "source to write plain values, or records with schemas"
+    )
+    return Diagnostic("GG322", reason, here, help)
 
 
 def name_problem(name: str) -> Diagnostic | None:

@@ -22,12 +22,13 @@ from ggfmt.columnar.columns import MISSING, int64s, texts, token_maps
 from ggfmt.columnar.images import complete_before_images, fill_missing, nonempty_before_images, unless_all
 from ggfmt.columnar.metadata import with_common
 from ggfmt.columnar.timestamps import micros_text
-from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Drop, Event, Layout, ReadSupport, Remark, UnknownTable
+from ggfmt.formats.api.reading import Chunk, Drop, Event, Layout, ReadSupport, Reject, Remark, UnknownTable
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.cut import is_value
-from ggfmt.formats.json.shapes import Undescribed, follow, wider
+from ggfmt.formats.json.shapes import Undescribed, Unexplained, follow, wider
+from ggfmt.formats.json.values import json_members
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans, Table, Wrong
 from ggfmt.formats.records.dialect import (
     Change,
@@ -44,24 +45,26 @@ from ggfmt.formats.records.dialect import (
     sniff,
 )
 from ggfmt.formats.records.discovery import DialectDiscovery
-from ggfmt.formats.records.problems import contradictions, name_problem
+from ggfmt.formats.records.problems import avro_json, contradictions, name_problem, unexplained_object
 from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
 from ggfmt.formats.records.rows import (
     JsonRows,
     Rows,
     StructRows,
     TextRows,
+    avro_unions,
     converted,
     json_values,
     key_updates,
     keys_alone,
+    may_have_objects,
 )
 from ggfmt.formats.records.scanner import ScannedBatch, Scanner, pause_after, places_of
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.java.text import visible
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
-from ggfmt.model.table import Catalog, Kind, TableDef
+from ggfmt.model.table import Catalog, Column, Kind, TableDef
 
 _MAX_GRAMMARS = 16  # if records of so many kinds alternate in a file, the exact reader is as fast
 # The kinds of JSON values by kind of column, for the kinds that discovery infers from images.
@@ -70,6 +73,7 @@ _TAKES = {
     Kind.DECIMAL: NULL | INTEGER | NUMBER,
     Kind.BOOLEAN: NULL | BOOLEAN,
 }
+_OF_ODD_SHAPES = ("GG204", "GG304", "GG305", "GG308")  # problems that a record of another encoding may have
 _TWICE = "with a column twice in an image; ggfmt uses the last value"
 
 # Readers of JSON records with a native scanner. The scanner takes regular records, and the exact reader takes odd ones.
@@ -552,6 +556,14 @@ class DialectReader(ScanningReader[DialectTable]):
             if count:
                 self.members[name] += count
 
+    def reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
+        reject = super().reject(ordinal, diagnostic)
+        if diagnostic.code in _OF_ODD_SHAPES:
+            message = self.message(ordinal)
+            if json_files.is_avro_json(json_members(reject.record if message is None else message.value)):
+                return replace(reject, diagnostic=avro_json(reject.diagnostic.span))
+        return reject
+
     def flush(self) -> Iterator[Event]:
         yield from super().flush()
         for name in {name for name, _ in self._dialect.key_counts}:
@@ -744,6 +756,8 @@ class DialectReader(ScanningReader[DialectTable]):
         if self._dialect.keys_only and before is not None:
             columns, keyless = keys_alone(table.definition, columns, before)
             wrong |= keyless
+        for column, values in zip(table.definition.columns, columns, strict=True):
+            wrong |= self._unexplained(table, column, values)
         scalars = self.dialect.keeps_json if table.record_schema is None else frozenset()
         masks = [
             json_values(column, kind in scalars, kind is Kind.STRING and self.dialect.keeps_nested)
@@ -755,6 +769,21 @@ class DialectReader(ScanningReader[DialectTable]):
             column if mask is None else replace(column, json=mask) for column, mask in zip(columns, masks, strict=True)
         )
         return fill_missing(columns, whole) if self._dialect.absent_is_null else columns
+
+    def _unexplained(self, table: DialectTable, column: Column, values: ImageColumn) -> Wrong:
+        """Return the problems by row of objects in a column that nothing explains."""
+        rows = json_values(values, scalars=False, nested=True) if may_have_objects(values) else None
+        if rows is None:
+            return {}
+        name = table.definition.full_name
+        members = self.source.facts.get(Unexplained(name, column.name))
+        if members is not None and table.record_schema is None:
+            problem = unexplained_object(name, column.name, members)
+        elif self.dialect.scalars_only:
+            rows, problem = avro_unions(values, rows), avro_json(Span(table=name, field=column.name))
+        else:
+            return {}
+        return dict.fromkeys(non_null_values(pc.indices_nonzero(rows)), problem)
 
 
 def dialect_input(dialect: type[Dialect]) -> ReadSupport:

@@ -29,7 +29,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.json.values import scalar_text
+from ggfmt.formats.json.values import json_text
 
 # Kinds of JSON values. A STAMP is a string with a time of UTC or without a zone; it becomes a time stamp as messages
 # have it.
@@ -388,7 +388,7 @@ def tokens_of(declared: type[msgspec.Struct], record: msgspec.Struct) -> dict[st
         elif bytes(value) in (b"", b"null"):
             continue
         else:
-            text = scalar_text(value)
+            text = json_text(value)
         if text != unless:
             found[name] = text
     return found

@@ -21,12 +21,18 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.columns import MISSING, MISSING_RAW, JsonColumn, raw_column, text_column
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.json.values import json_kind, plain_name, raw_members, raw_text
+from ggfmt.formats.json.values import AVRO_TYPES, json_kind, json_text, plain_name, raw_members
 from ggfmt.formats.records.batching import Wrong
 from ggfmt.formats.records.dialect import Convert
 from ggfmt.formats.records.problems import unknown_column
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
+
+# An object whose only member has the name of a type of Avro.
+_AVRO_UNION = (
+    rf'(?s)^\{{\s*"(?:{"|".join(AVRO_TYPES)})"\s*:\s*'
+    r'(?:\{.*\}|\[.*\]|"(?:[^"\\]|\\.)*"|[^",{\[]*)\s*\}$'
+)
 
 
 class Rows(ABC):
@@ -262,7 +268,7 @@ def _text(value: str | Raw | None) -> str | None:
         return value
     if value == MISSING_RAW:
         return MISSING
-    return raw_text(value)
+    return None if bytes(value) == b"null" else json_text(value)
 
 
 def keys_alone(
@@ -304,6 +310,17 @@ def json_values(column: ImageColumn, scalars: bool, nested: bool) -> pa.BooleanA
     if column.present is not None:
         where = pc.and_(where, column.present)
     return where if where.true_count else None
+
+
+def may_have_objects(column: ImageColumn) -> bool:
+    """Return whether a column of JSON values may have objects. This takes much less time than to look at each value."""
+    data = column.values.buffers()[-1] if isinstance(column, JsonColumn) else None
+    return data is not None and b"{" in data.to_pybytes()
+
+
+def avro_unions(column: ImageColumn, rows: pa.BooleanArray) -> pa.BooleanArray:
+    """Return those of the `rows` with objects and arrays that are values of unions in Avro's JSON encoding."""
+    return pc.and_(rows, pc.match_substring_regex(column.values, _AVRO_UNION).fill_null(False))
 
 
 def converted(

@@ -59,6 +59,7 @@ class SharePlexRecord(msgspec.Struct, gc=False):
 
 class SharePlex(Dialect):
     record = SharePlexRecord
+    scalars_only = True
     scanned = True
     transaction_members = ("trans",)
     ops: ClassVar[roles.Ops] = {form: op for name, op in _OPS.items() for form in (name, name.lower())}

@@ -320,7 +320,7 @@ def _decimal_text(value: bytes | None, scale: int) -> str | None:
     return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else sign + digits
 
 
-def _text(value: object) -> str | None:
+def _text(value: str | bool | float | bytes | None) -> str | None:
     """Return a decoded value as the text of a column."""
     if value is None or isinstance(value, str):
         return value

@@ -24,7 +24,7 @@ from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OP_WORDS
 from ggfmt.formats.goldengate.scanned_metadata import metadata_heads, metadata_members
 from ggfmt.formats.json.files import is_json_row
-from ggfmt.formats.json.values import raw_members, scalar_text
+from ggfmt.formats.json.values import json_text, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, non_null
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
@@ -53,6 +53,7 @@ class OptionDialect(Dialect):
     """Base of dialects that depend on options; a subclass defines the place of the images."""
 
     record = _Members
+    scalars_only = True
     transaction_tokens = TRANSACTION_TOKENS
     empty_old_is_none = True
     scanned = True
@@ -161,7 +162,7 @@ class OptionDialect(Dialect):
             if tokens is None:
                 return {}
             members = decoded(raw_members, tokens, "the tokens are not an object", table)
-            return {name: scalar_text(value) for name, value in members.items()}
+            return {name: json_text(value) for name, value in members.items()}
         single = ((name, self._text(record, place)) for place, name in self._roles.single)
         return {name: text for name, text in single if text}
 
@@ -172,7 +173,7 @@ class OptionDialect(Dialect):
             return None
         if bytes(value)[:1] in (b"{", b"["):
             raise RecordError("GG308", f"`{self.names[place]}` is an object or array, not a string")
-        return scalar_text(value)
+        return json_text(value)
 
 
 class JsonRow(OptionDialect):

@@ -36,8 +36,8 @@ from ggfmt.formats.goldengate.records import (
     table_def,
 )
 from ggfmt.formats.json.files import JSON_ROW, is_json_row
-from ggfmt.formats.json.shapes import JSON_TYPES, MIXED, SQL_TYPES, UNKNOWN
-from ggfmt.formats.json.values import decode, json_kind, json_name, raw_members, scalar_text
+from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
+from ggfmt.formats.json.values import decode, json_kind, json_name, json_text, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.discovery import DialectDiscovery
@@ -105,6 +105,7 @@ class OperationJson(Dialect):
     """Dialect of operations in the default layout of the JSON formatter."""
 
     record = OperationRecord
+    scalars_only = True
     empty_old_is_none = True
     keeps_nested = False
     keys_stay = False
@@ -287,7 +288,7 @@ class OperationJson(Dialect):
             return [tokens or {} for tokens in _decode_tokens.decode_lines(data)]
         except msgspec.ValidationError:
             every = _decode_raw_tokens.decode_lines(data)
-            return [{name: scalar_text(value) for name, value in (tokens or {}).items()} for tokens in every]
+            return [{name: json_text(value) for name, value in (tokens or {}).items()} for tokens in every]
 
     def _learn_keys(self, name: str, records: Iterable[OperationRecord]) -> None:
         """Add the first key in records of a table."""
@@ -401,9 +402,9 @@ class OperationJson(Dialect):
 
 
 def named_keys(data: Raw) -> tuple[str, ...]:
-    """Return the names in a member `primary_keys`; none if it is not a list."""
+    """Return the names in a member `primary_keys`; none if it is not a list of strings."""
     names = decode(data)
-    return tuple(map(str, names)) if isinstance(names, list) else ()
+    return tuple(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else ()
 
 
 def _mistake(members: dict[str, Any], here: Span) -> Diagnostic:
@@ -432,9 +433,7 @@ def _without_empty(op: str, without: str, image: Any, empty: Any) -> Any:
 def _classes(kind: SqlType) -> frozenset[type]:
     """Return the classes of decoded JSON values from which discovery may have inferred a type."""
     return frozenset(
-        each
-        for each, shown in JSON_TYPES.items()
-        if shown == UNKNOWN or (shown != MIXED and SQL_TYPES.get(shown, STRING) == kind)
+        each for each, shown in JSON_TYPES.items() if shown == UNKNOWN or SQL_TYPES.get(shown, STRING) == kind
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -24,7 +24,7 @@ from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn,
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.scanned_metadata import metadata_heads, metadata_members
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
-from ggfmt.formats.json.values import raw_members, raw_text, raw_texts
+from ggfmt.formats.json.values import json_texts, raw_members, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, non_null
 from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
@@ -52,6 +52,7 @@ class _Schema:
 
 class KafkaConnect(Dialect):
     record = dict[str, Raw]
+    scalars_only = True
     transaction_tokens = TRANSACTION_TOKENS
     scanned = True
 
@@ -237,7 +238,9 @@ class _Metadata:
             return None
         name = self._columns[place].name
         value = self._record.get(name, ABSENT)
-        return None if non_null(value) is None else decoded(raw_text, value, f"`{name}` is not a valid string")
+        if non_null(value) is None:
+            return None
+        return decoded(partial(raw_text, name=name), value, f"`{name}` is not a valid string")
 
     def table(self) -> str:
         return name_of_fields([self.text(place) for place in self.roles.name])
@@ -259,7 +262,7 @@ class _Metadata:
 
     def tokens(self, table: str) -> dict[str, str]:
         value = self._container(self.roles.tokens)
-        texts = {} if value is None else decoded(raw_texts, value, "the tokens are not an object", table)
+        texts = {} if value is None else decoded(json_texts, value, "the tokens are not an object", table)
         texts = {**{name: self.text(place) or None for place, name in self.roles.single}, **texts}
         return {name: text for name, text in texts.items() if text is not None}
 

@@ -6,7 +6,7 @@ It also accepts records of the JSON formatter: operation types of one letter, an
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any
 
 import msgspec
@@ -18,7 +18,7 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.goldengate import records
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.streams import INSERT, REFUSE, StreamsOptions
-from ggfmt.formats.json.values import raw_members, scalar_text
+from ggfmt.formats.json.values import json_text, raw_members, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null
 from ggfmt.formats.records.options import ABSENT_NULL
@@ -68,6 +68,7 @@ def _record_class(before: str, after: str) -> Any:
 
 class Streams(Dialect):
     scanned = True
+    scalars_only = True
     transaction_members = ("xid",)
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -124,7 +125,7 @@ class Streams(Dialect):
         position = None if record.pos is None else str(record.pos)
         tokens = self._tokens(record, table) if self.with_tokens else {}
         xid = non_null(record.xid) if self.with_transactions else None
-        transaction = None if xid is None else scalar_text(xid)
+        transaction = None if xid is None else decoded(partial(raw_text, name="xid"), xid, "`xid` is not text", table)
         return (Change(table, op, record.op_ts, position, before, after, tokens, transaction=transaction),)
 
     def _enveloped(self, record: StreamRecord) -> Meaning:
@@ -163,7 +164,7 @@ def _described_table(name: str, columns: bytes) -> TableDef:
 
 
 def _texts(tokens: Raw) -> dict[str, str]:
-    return {name: scalar_text(value) for name, value in raw_members(tokens).items()}
+    return {name: json_text(value) for name, value in raw_members(tokens).items()}
 
 
 class StreamsReader(DialectReader):
