@@ -48,8 +48,8 @@ class Connector:
 _OTHER = Connector()
 _CONNECTORS = {
     "postgresql": Connector(
-        "PostgreSQL sends the row of a delete according to the replica identity: add a primary key to the table, or run "
-        "`ALTER TABLE ... REPLICA IDENTITY FULL`"
+        "PostgreSQL sends the row of a delete according to the replica identity: add a primary key to the table, or "
+        "run `ALTER TABLE ... REPLICA IDENTITY FULL`"
     ),
     "cassandra": Connector(
         "the Cassandra connector writes the key of a deleted row to `after`: read the messages as it wrote them",
