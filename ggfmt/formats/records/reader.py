@@ -19,7 +19,13 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar.columns import MISSING, int64s, texts, token_maps
-from ggfmt.columnar.images import complete_before_images, fill_missing, nonempty_before_images, unless_all
+from ggfmt.columnar.images import (
+    complete_before_images,
+    fill_missing,
+    nonempty_before_images,
+    nulls_of_changes,
+    unless_all,
+)
 from ggfmt.columnar.metadata import with_common
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic
@@ -79,6 +85,7 @@ class ScanningReader(BatchingReader[Table]):
     """A reader with a native scanner. If `scanner` is None, the exact reader takes all records."""
 
     scanner: Scanner | None = None
+    overlay: ClassVar[bool] = False  # as in `Dialect`
     _pause = 0
 
     def use_scanner(self, grammar: Grammar | None) -> None:
@@ -91,7 +98,8 @@ class ScanningReader(BatchingReader[Table]):
         self.scanner = None
         if native is not None and grammar is not None:
             try:
-                self.scanner = Scanner(grammar, asked.row_only, asked.row_only and asked.key_updates, self.reads_tokens)
+                of_keys = asked.row_only and asked.key_updates
+                self.scanner = Scanner(grammar, asked.row_only, of_keys, self.reads_tokens, overlay=self.overlay)
             except REFUSALS:
                 return
 
@@ -311,6 +319,7 @@ class DialectReader(ScanningReader[DialectTable]):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.transaction_tokens = cls.dialect.transaction_tokens
+        cls.overlay = cls.dialect.overlay
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -596,7 +605,8 @@ class DialectReader(ScanningReader[DialectTable]):
         if asked.row_only:
             of_updates = asked.key_updates
             befores = tuple(
-                b if o == "D" or (of_updates and o == "U") else None for o, b in zip(ops, befores, strict=True)
+                b if o == "D" or (o == "U" and (of_updates or self.dialect.overlay)) else None
+                for o, b in zip(ops, befores, strict=True)
             )
         decoded, wrong = rows.decode((*befores, *afters))
         if wrong:
@@ -613,10 +623,14 @@ class DialectReader(ScanningReader[DialectTable]):
         key_update = None
         if asked.key_updates:
             absent = None if self._dialect.absent_is_null else MISSING
-            key_update = key_updates(rows, old, new, MISSING if self._partial else absent, absent)
+            new_absent = None if self.dialect.overlay else absent
+            key_update = key_updates(rows, old, new, MISSING if self._partial else absent, new_absent)
         images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
         chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
-        return self._batch(table, heads, None, self._decoded(rows, images, chosen), key_update)
+        columns = self._decoded(rows, images, chosen)
+        if self.dialect.overlay:
+            columns = nulls_of_changes(rows.columns(old), columns, pc.and_(pc.equal(op, "U"), has_before))
+        return self._batch(table, heads, None, columns, key_update)
 
     def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
         """Return the decoder of the images of a table.
@@ -660,6 +674,8 @@ class DialectReader(ScanningReader[DialectTable]):
             columns = self._converted(table, new, delete, None, wrong)
             before, after = Image(columns, delete), Image(columns, unless_all(heads.has_after))
         else:
+            if self.dialect.overlay:
+                new = nulls_of_changes(old, new, pc.and_(pc.equal(heads.op, "U"), heads.has_before))
             whole = delete if self._partial else None
             before_columns = self._converted(table, old, heads.has_before, whole, wrong)
             before = Image(before_columns, unless_all(heads.has_before))
