@@ -74,6 +74,18 @@ def connector_of(connector: Any, origin: Any = None) -> Connector:
     return _CONNECTORS.get(name, _OTHER) if isinstance(name, str) else _OTHER
 
 
+def key_of_list(key: bytes, names: tuple[str, ...]) -> dict[str, Raw]:
+    """Return the columns of a message's key that is a list of their values; empty if it is anything else."""
+    try:
+        values = _values(key)
+    except (ValueError, RecursionError):
+        return {}
+    return dict(zip(names, values, strict=True)) if len(values) == len(names) else {}
+
+
+_values = msgspec.json.Decoder(list[Raw]).decode
+
+
 # Cells
 
 

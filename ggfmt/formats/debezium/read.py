@@ -18,13 +18,13 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, TEXT, DebeziumOptions
 from ggfmt.formats.debezium import source as sources
-from ggfmt.formats.debezium.connectors import Connector, connector_of, fields_without_cells, without_cells
+from ggfmt.formats.debezium.connectors import Connector, connector_of, fields_without_cells, key_of_list, without_cells
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
 from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.files import MONGODB, unread_record
 from ggfmt.formats.json.shapes import Encoding
-from ggfmt.formats.json.values import raw_members
+from ggfmt.formats.json.values import json_kind, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.members import KeepingDecoder
@@ -87,6 +87,8 @@ class RecordDecoder(KeepingDecoder):
     def __init__(self) -> None:
         super().__init__(DebeziumRecord, lambda record: bool(record.is_envelope or record.is_payload))
 
+
+_TYPES = {"a number": "int64", "a boolean": "boolean"}  # of the columns in keys without a schema
 
 _TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}
 _NOTIFICATION = {"id", "aggregate_type", "type"}
@@ -312,6 +314,9 @@ class Debezium(Dialect):
             before, after = (image and without_cells(image, rules, table) for image in (before, after))
             if op == "D" and before is None and rules.key_in_after:
                 before, after = after, None
+        if op == "D" and before is None and self.message_key is not None:
+            key = self.key_columns() or key_of_list(self.message_key, source.primary_keys or ())
+            before = Raw(msgspec.json.encode(key)) if key else None
         if op == "D" and before is None:
             raise RecordError("GG307", "a delete has no before image", rules.lacking, table)
         if source.primary_keys:
@@ -431,10 +436,12 @@ class Debezium(Dialect):
         """Describe a table by a schema, without the fields that start as the `added` ones do."""
         if schema.row is None:
             return None
-        identity = (table, id(schema))  # all schemas are kept
+        added_keys = self._keys_beside(schema.row)
+        identity = (table, id(schema), added_keys)  # all schemas are kept
         if (record_schema := self._record_schemas.get(identity)) is not None:
             return record_schema
         row = schema.row if rules.cells is None else fields_without_cells(schema.row, rules)
+        row = (*self._key_fields(added_keys), *row)
         fields = {field.field: field for field in row if field.field and not (added and field.field.startswith(added))}
         columns, converts = [], []
         for name, field in fields.items():
@@ -443,6 +450,23 @@ class Debezium(Dialect):
             columns.append(column)
             converts.append(convert)
         return self.described(identity, lambda: TableDef(table, tuple(columns)), tuple(converts))
+
+    def _keys_beside(self, row: tuple[SchemaField, ...]) -> tuple[str, ...]:
+        """Return the names of the columns in the key of the message that a row lacks."""
+        names = () if self.message_key is None else self.key_columns()
+        return tuple(sorted(set(names).difference(field.field or "" for field in row))) if names else ()
+
+    def _key_fields(self, names: tuple[str, ...]) -> Iterator[SchemaField]:
+        """Yield the fields of columns in the key of the message: those of its schema, or else by their values."""
+        if not names:
+            return
+        assert self.message_key is not None
+        schema = raw_members(self.message_key).get("schema", ABSENT)
+        known = {field.field: field for field in _parsed(schema).row or ()} if non_null(schema) is not None else {}
+        for name, value in self.key_columns().items():
+            if name in names:
+                type = _TYPES.get(json_kind(bytes(value)), "string")
+                yield known.get(name) or SchemaField(type, name)
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
         """Choose the conversions for changes without a schema: those of another change's schema, or else of the

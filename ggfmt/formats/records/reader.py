@@ -44,6 +44,7 @@ from ggfmt.formats.records.dialect import (
     classify_records,
     decode_records,
     examined_one,
+    message_keys,
     runs,
     sniff,
 )
@@ -359,9 +360,10 @@ class DialectReader(ScanningReader[DialectTable]):
     def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         cut, records = decode_records(self._dialect, chunk)
         self.hold_instead(chunk, cut)
+        keys = message_keys(self._dialect, cut)
         for together, singly in runs(self._dialect, records):
             if not together or not (yield from self._take_in_all(together)):
-                for meaning in classify_records(self._dialect, together or singly):
+                for meaning in classify_records(self._dialect, together or singly, keys):
                     yield from self.take_in_one(meaning)
 
     def _take_in_all(self, records: Sequence[Any]) -> Generator[Event, None, bool]:
@@ -457,7 +459,8 @@ class DialectReader(ScanningReader[DialectTable]):
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
         """Decode and classify the next record, at this place of the chunk that the scanner reads."""
-        return examined_one(self._dialect, chunk, start, end)
+        message = None if chunk.wrapped is None or not self.dialect.takes_message_keys else self.message(self.ordinal)
+        return examined_one(self._dialect, chunk, start, end, message and message.key)
 
     def _bind(self, identity: bytes, items: Sequence[Change | RecordSchema], record: Any) -> None:
         """Bind an identity to a table if the scanner can take such records.
@@ -475,7 +478,7 @@ class DialectReader(ScanningReader[DialectTable]):
                 return
         assert table is not None
         definition = table.definition
-        if not self._dialect.scannable(definition):
+        if not self._dialect.scannable(definition) or first.table in self._dialect.completed:
             return
         if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.key_counts):
             return  # the exact reader must count the operations with a key that is not in the columns
