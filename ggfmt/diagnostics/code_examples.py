@@ -269,6 +269,12 @@ EXAMPLES: dict[str, _Pair] = {
     ),
     "GG320": (f"{_MESSAGE}\n{_TRUNCATE}", f"{_MESSAGE}\n{_MESSAGE}"),
     "GG321": (_MESSAGE.replace(_QUOTED, r"\u0000\u0000\u0000\u0000\u0007\u0002"), _MESSAGE),
+    "GG324": (
+        '{"database":"shop","table":"t","type":"insert","data":{"id":1,"n":2}}\n'
+        '{"database":"shop","table":"t","type":"insert","data":{"id":2}}',
+        '{"database":"shop","table":"t","type":"insert","data":{"id":1,"n":2}}\n'
+        '{"database":"shop","table":"t","type":"insert","data":{"id":2,"n":null}}',
+    ),
     # Formatting
     "GG401": _insert('"AMOUNT":"many"', '"AMOUNT":"3"'),
     "GG402": _handler("delimitedtext", "format.pkUpdateHandling=abend", "format.pkUpdateHandling=update"),

@@ -508,6 +508,12 @@ _DECLARED: dict[str, Code] = {
         "The message is binary or was converted from Avro, and the tool that dumped the topic did not write it "
         "completely.",
     ),
+    "GG324": warning(
+        "rows without a column",
+        "Maxwell writes whole rows. Rows lack a column of their table, so ggfmt reads the column as missing, and a "
+        "table keeps its old value. With `output_nulls=false`, Maxwell omits NULL: then set `absentMeans=null` with "
+        "`--input-option`.",
+    ),
     # Formatting
     "GG401": error(
         "a value that does not have its column's type",

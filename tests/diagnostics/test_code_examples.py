@@ -427,6 +427,13 @@ def test_a_value_that_is_not_as_its_column_is_described() -> None:
         assert {reject.diagnostic.code for reject in found.rejects} == expected
 
 
+@pytest.mark.example("GG324")
+def test_rows_without_a_column() -> None:
+    for records, expected in zip(EXAMPLES["GG324"], ({"GG324"}, set()), strict=True):
+        found = dialects.read("maxwell_json", records.encode())
+        assert {remark.code for remark in found.remarks} == expected
+
+
 @pytest.mark.example("GG211", "GG317")
 def test_what_is_odd_about_operations(code: str) -> None:
     for record, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):

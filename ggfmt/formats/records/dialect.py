@@ -166,6 +166,7 @@ class Dialect(ABC):
     partial_before  the before image of an update has only some columns; the other columns are missing
     keys_only  only the key columns of before images are meaningful; ggfmt makes the other columns missing
     empty_old_is_none  if the before image of an update has no columns, the update has no before image
+    shows_rows  images of whole rows have all columns, unless the source omits NULL; `absentMeans` is an option
     absent_is_null  images of whole rows omit NULL: if such an image lacks a column, the column is NULL
     keeps_json  kinds of columns in which ggfmt distinguishes a JSON number or boolean from a string with the same
                text. This applies only if no record describes the table.
@@ -213,6 +214,7 @@ class Dialect(ABC):
     transaction_members: ClassVar[tuple[str, ...]] = ()
     transaction_tokens: ClassVar[tuple[str, ...]] = ()
     empty_old_is_none: ClassVar[bool] = False
+    shows_rows: ClassVar[bool] = False
     absent_is_null: bool = False
     by_kind: ClassVar[Mapping[Kind, Convert]] = {}
     with_transactions = False
@@ -581,8 +583,10 @@ def _with_key(dialect: Dialect, change: Change) -> Change:
     They belong to the row, also if a transformation removed them from the value. Do not add them to before images that
     have only some columns. A definition from the user or in the record decides on the columns of its table.
     """
-    given = dialect.trusted.get(change.table) or (change.record_schema and change.record_schema.table)
-    key = {name: value for name, value in dialect.key_columns().items() if given is None or name in given.column_names}
+    described = None if change.record_schema is None else change.record_schema.table
+    given = dialect.trusted.get(change.table, described)
+    names = None if given is None else given.column_names
+    key = {name: value for name, value in dialect.key_columns().items() if names is None or name in names}
     partial = change.op == "U" and (dialect.overlay or dialect.partial_before)
     before = change.before if partial else _completed(change.before, key)
     after = _completed(change.after, key)

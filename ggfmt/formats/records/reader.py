@@ -11,6 +11,7 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, BinaryIO, ClassVar
 
 import msgspec
@@ -75,6 +76,7 @@ _TAKES = {
     Kind.DECIMAL: NULL | INTEGER | NUMBER,
     Kind.BOOLEAN: NULL | BOOLEAN,
 }
+_ABSENT = "without a column of the table, which stays as it was; if the source omits NULL, set `absentMeans=null`"
 _TWICE = "with a column twice in an image; ggfmt uses the last value"
 
 # Readers of JSON records with a native scanner. The scanner takes regular records, and the exact reader takes odd ones.
@@ -673,12 +675,12 @@ class DialectReader(ScanningReader[DialectTable]):
         """
         wrong: Wrong = {}
         delete = pc.equal(heads.op, OpType.DELETE.value)
+        if self.dialect.overlay and old is not None:
+            new = nulls_of_changes(old, new, pc.and_(pc.equal(heads.op, "U"), heads.has_before))
         if old is None:
             columns = self._converted(table, new, delete, None, wrong)
             before, after = Image(columns, delete), Image(columns, unless_all(heads.has_after))
         else:
-            if self.dialect.overlay:
-                new = nulls_of_changes(old, new, pc.and_(pc.equal(heads.op, "U"), heads.has_before))
             whole = delete if self._partial else None
             before_columns = self._converted(table, old, heads.has_before, whole, wrong)
             before = Image(before_columns, unless_all(heads.has_before))
@@ -688,6 +690,11 @@ class DialectReader(ScanningReader[DialectTable]):
         if wrong:
             return wrong
         self._remark(table, len(heads.op))
+        if self.dialect.shows_rows and not self._dialect.absent_is_null:
+            absent = (pc.invert(column.present) for column in new if column.present is not None)
+            lacking = pc.and_(heads.has_after, reduce(pc.or_, absent, pc.invert(heads.has_after))).true_count
+            if lacking:
+                self.remarks[Remark("GG324", table.definition.full_name, _ABSENT)] += lacking
         return ChangeBatch(
             table.definition,
             heads.op,
