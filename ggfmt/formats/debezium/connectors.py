@@ -61,8 +61,8 @@ _CONNECTORS = {
     "scylla": Connector(cells=ALWAYS),
     "yugabytedb": Connector(cells=IF_ANY),
     "cockroachdb": Connector(
-        "CockroachDB has the key of a deleted row in the key of the message: read the messages with their keys, or "
-        "create the changefeed with `diff`",
+        "the key of the message has the key of the deleted row: read the messages with their keys, or create the "
+        "changefeed with `diff`",
         nanos_alone=True,
     ),
 }

@@ -165,7 +165,7 @@ def test_empty_members_make_no_position(first: dict[str, Any]) -> None:
     ("source", "help"),
     [
         (SOURCE, "PostgreSQL sends the row of a delete according to the replica identity"),
-        (COCKROACH, "CockroachDB has the key of a deleted row in the key of the message"),
+        (COCKROACH, "the key of the message has the key of the deleted row"),
         (MYSQL, "configure the source system to write the row before the change"),
     ],
 )
