@@ -102,6 +102,19 @@ def complete_before_images(before: Image, after: Image, op: pa.StringArray) -> I
     return Image(tuple(columns), before.exists)
 
 
+def nulls_of_changes(
+    before: Sequence[ImageColumn], after: Sequence[ImageColumn], updates: pa.BooleanArray
+) -> tuple[ImageColumn, ...]:
+    """Return the columns of after images, with NULL where an update lacks a column that changed: that its `before`
+    image of changed columns has."""
+    columns = []
+    for old, new in zip(before, after, strict=True):
+        if new.present is not None:
+            new = replace(new, present=unless_all(pc.or_(new.present, and_present(updates, old))))
+        columns.append(new)
+    return tuple(columns)
+
+
 def fill_missing(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None = None) -> tuple[ImageColumn, ...]:
     """Return the columns with NULL where one is missing, in the given `rows` or in all rows."""
     if rows is None:

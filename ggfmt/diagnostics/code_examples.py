@@ -277,6 +277,12 @@ EXAMPLES: dict[str, _Pair] = {
         '{"op":"c","source":{"table":"t"},"after":{"id":1,"v":{"value":2,"set":true}}}',
         '{"op":"c","source":{"table":"t"},"after":{"id":1,"v":2}}',
     ),
+    "GG324": (
+        '{"database":"shop","table":"t","type":"insert","data":{"id":1,"n":2}}\n'
+        '{"database":"shop","table":"t","type":"insert","data":{"id":2}}',
+        '{"database":"shop","table":"t","type":"insert","data":{"id":1,"n":2}}\n'
+        '{"database":"shop","table":"t","type":"insert","data":{"id":2,"n":null}}',
+    ),
     "GG327": ("RENAME TABLE a TO b", "INSERT INTO b SELECT * FROM a; DELETE FROM a"),
     "GG328": ("ALTER TABLE a DROP PARTITION p", "DELETE FROM a WHERE day = '2026-01-31'"),
     # Formatting

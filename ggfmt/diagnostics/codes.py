@@ -259,6 +259,12 @@ _DECLARED: dict[str, Code] = {
         "A statement in the data may remove rows of a table, and no record shows which. It drops a partition, for "
         "example, or ggfmt does not understand it. `ggfmt consolidate` keeps these rows.",
     ),
+    "GG324": warning(
+        "rows without a column",
+        "Maxwell writes whole rows. Rows lack a column of their table, so ggfmt reads the column as missing, and a "
+        "table keeps its old value. With `output_nulls=false`, Maxwell omits NULL: then set `absentMeans=null` with "
+        "`--input-option`.",
+    ),
     # Formatting
     "GG401": error(
         "a value that does not have its column's type",

@@ -66,6 +66,12 @@ static inline int column_state(const JsonScanner *s, const Identity *key, Image 
     return mask;
 }
 
+/* Whether an after image of the record, which must be before this image, has a column. */
+static inline int in_new_images(const JsonScanner *s, const JsonTable *table, const Image *image, int found) {
+    uint32_t images = (uint32_t)(s->new_count + (image->row - s->base.row)); /* since the first after image */
+    return s->new_count > 0 && images < table->stamp && table->stamps[found] >= table->stamp - images;
+}
+
 /* Takes the value of a column, from its start to behind it. If the identity has states, the image must have all columns with
    a value in it, and the scanner ignores the texts of its other columns. */
 static inline Verdict column_value(JsonScanner *s, JsonTable *table, Image *image, int found, const char **place,
@@ -74,6 +80,8 @@ static inline Verdict column_value(JsonScanner *s, JsonTable *table, Image *imag
     int kinds, mask = image->old ? IN_BEFORE : IN_AFTER;
     if (table->stamps[found] == table->stamp)
         return ODD;
+    if (s->overlay && s->row_only && image->old && s->op == 'U' && !in_new_images(s, table, image, found))
+        return ODD; /* the column has become NULL, which rows alone do not show */
     table->stamps[found] = table->stamp;
     Span span;
     const char *at = spanned(*place, end, &span, &kinds);

@@ -127,7 +127,7 @@ static Verdict whole_record(JsonScanner *s, const char **place, const char *end,
         verdict = settle_tokens(s);
     if (verdict != TAKEN)
         return verdict;
-    for (int old = 1; old >= 0; old--) {
+    for (int old = 0; old <= 1; old++) {
         Span *span = old ? &s->before : &s->after;
         if (span->kind != LITERAL || (old ? s->old_done : s->new_done))
             continue;

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 
 static int make(Scanner *base, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"members", "ops", "rules", "row_only", "key_updates", "row_token", "purpose", "columns", NULL};
+    static char *names[] = {"members", "ops", "rules", "row_only", "key_updates", "row_token", "purpose", "columns", "overlay",
+                             NULL};
     JsonScanner *s = (JsonScanner *)base;
     PyObject *members, *ops, *rules, *row_token, *columns = Py_None;
     int purpose = ROWS;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!ppO|iO", names, &PyTuple_Type, &members, &PyDict_Type, &ops,
-                                     &PyDict_Type, &rules, &s->row_only, &s->key_updates, &row_token, &purpose, &columns))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!ppO|iOp", names, &PyTuple_Type, &members, &PyDict_Type, &ops,
+                                     &PyDict_Type, &rules, &s->row_only, &s->key_updates, &row_token, &purpose, &columns,
+                                     &s->overlay))
         return -1;
     if (purpose < ROWS || purpose > DEFINITIONS)
         return refuse("there is no such purpose");

@@ -120,6 +120,7 @@ typedef struct {
     int identity_parts; /* the number of parts of an identity */
     int row_only;
     int key_updates;
+    int overlay; /* before images of updates have only the changed columns */
     enum Purpose purpose;
     Bytes pairs; /* of the record in hand, as in its table; those that were met before are not among them */
     int listed; /* images are in lists */

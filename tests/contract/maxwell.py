@@ -77,7 +77,8 @@ def shown(case: Case) -> list[PlainOperation]:
     columns = [name for name in case.columns if name in told or case.defined]
     back = []
     for item, (image, old) in zip(case.operations, rows, strict=True):
-        data = filled(image, columns) if case.options["absentMeans"] == "null" else image
+        nulls = dict.fromkeys((name for name in old if name not in image), None)  # the record itself shows them
+        data = filled(image, columns) if case.options["absentMeans"] == "null" else {**image, **nulls}
         before = data if item.op == "D" else {**(data or {}), **old} if old else None
         pos = item.pos or item.tokens.get("gtid")
         after = None if item.op == "D" else data

@@ -434,6 +434,13 @@ def test_a_column_of_objects_that_nothing_describes() -> None:
         assert {reject.diagnostic.code for reject in found.rejects} == expected
 
 
+@pytest.mark.example("GG324")
+def test_rows_without_a_column() -> None:
+    for records, expected in zip(EXAMPLES["GG324"], ({"GG324"}, set()), strict=True):
+        found = dialects.read("maxwell_json", records.encode())
+        assert {remark.code for remark in found.remarks} == expected
+
+
 @pytest.mark.example("GG211", "GG317")
 def test_what_is_odd_about_operations(code: str) -> None:
     for record, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):

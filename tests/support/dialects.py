@@ -21,7 +21,7 @@ from ggfmt.columnar.images import key_updates
 from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
-from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Layout, Reject, Remark, SchemaChange
+from ggfmt.formats.api.reading import Chunk, DiscoveryResult, Event, Layout, Reject, Remark, SchemaChange
 from ggfmt.model.change import ChangeBatch, Image
 from ggfmt.model.table import Catalog, TableDef
 
@@ -151,7 +151,7 @@ def read(
         reader = FORMATS[name].read_support.by(source).reader(here, projection, source)
         taken: list[tuple[int, int, TableDef, PlainOperation, tuple[int, int], bool, str | None, _Unavailable]] = []
 
-        def take(event: ChangeBatch | Reject | SchemaChange, reader: Any = reader, taken: Any = taken) -> None:
+        def take(event: Event, reader: Any = reader, taken: Any = taken) -> None:
             if isinstance(event, ChangeBatch):
                 changed = key_updates(event)
                 ids = event.transaction

@@ -13,7 +13,7 @@ from strategies import plain_operations
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.api.reading import Chunk, Layout, Reject, SchemaChange
+from ggfmt.formats.api.reading import Chunk, Event, Layout, Reject, SchemaChange
 from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.formats.json import files as json_files
 from ggfmt.model.change import ChangeBatch
@@ -71,7 +71,7 @@ def read(
     result = Read({}, {}, [], [], {}, {})
     known = layout or layout_of(data)
 
-    def take(event: ChangeBatch | Reject | SchemaChange) -> None:
+    def take(event: Event) -> None:
         if isinstance(event, ChangeBatch):
             result.batches.append(event)
             for ordinal, operation in zip(non_null_values(event.ordinal), plain_operations(event), strict=True):

@@ -19,12 +19,13 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, TEXT, DebeziumOptions, cloud_events
 from ggfmt.formats.debezium import source as sources
+from ggfmt.formats.debezium.connectors import Connector, connector_of, fields_without_cells, key_of_list, without_cells
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
 from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.files import MONGODB, unread_record
 from ggfmt.formats.json.shapes import Encoding
-from ggfmt.formats.json.values import raw_members
+from ggfmt.formats.json.values import json_kind, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, Statement, non_null
 from ggfmt.formats.records.members import KeepingDecoder
@@ -37,10 +38,6 @@ from ggfmt.model.table import Column, Kind, TableDef
 _OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
 _OF_ENVELOPE = frozenset({"op", "ts_ms", "ts_us", "ts_ns"})
 _READ, _MESSAGE, _TRUE = b'"r"', b'"m"', (b'"true"', b"true")
-_NO_BEFORE = (
-    "PostgreSQL sends the row of a delete according to the replica identity: add a primary key to the table, or run "
-    "`ALTER TABLE ... REPLICA IDENTITY FULL`"
-)
 
 
 class Envelope(msgspec.Struct, gc=False):
@@ -92,6 +89,8 @@ class RecordDecoder(KeepingDecoder):
     def __init__(self) -> None:
         super().__init__(DebeziumRecord, lambda record: bool(record.is_envelope or record.is_payload))
 
+
+_TYPES = {"a number": "int64", "a boolean": "boolean"}  # of the columns in keys without a schema
 
 _TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}
 _NOTIFICATION = {"id", "aggregate_type", "type"}
@@ -283,10 +282,13 @@ class Debezium(Dialect):
         block = non_null(inner.source)
         if block is None or not inner.is_envelope or not sources.is_scannable(block):
             return None
+        source = sources.decode(block)
+        rules = connector_of(source.connector, source.origin)
+        if rules.cells is not None or rules.nanos_alone:
+            return None  # the scanner has no cells, and reads numbers of at most 18 digits
         if of_message is None or of_envelope is None or len(of_message) + len(of_envelope) > roles.MAX_NOTES:
             return None
-        in_name = sources.database_in_name(sources.decode(block), self.options)
-        conditions = () if in_name else (sources.DATABASE_IS_TOKEN,)
+        conditions = () if sources.database_in_name(source, self.options) else (sources.DATABASE_IS_TOKEN,)
         notes = ((), tuple(map(roles.note, of_message))), (("payload",), tuple(map(roles.note, of_envelope)))
         if record.is_payload:
             return self.make_grammar(DebeziumRecord, conditions, notes, inherited=False)
@@ -298,8 +300,16 @@ class Debezium(Dialect):
     # Changes
 
     def _change(self, record: DebeziumRecord, schema: Schema) -> Meaning:
+        block = non_null(record.source)
+        try:
+            source = sources.NO_SOURCE if block is None else sources.decode(block)
+        except ValueError as error:
+            what, _, place = str(error).partition(" - at ")
+            member = place.strip("`").replace("$", "source") or "source"
+            raise RecordError("GG308", f"`{member}` is invalid: {what[:1].lower()}{what[1:]}") from None
+        rules = connector_of(source.connector, source.origin)
         code = bytes(record.op)
-        op = _OPS.get(code)
+        op = _OPS.get(code) or rules.ops.get(code)
         before, after = non_null(record.before), non_null(record.after)
         # Arcion's JSON has an empty object for a missing image.
         if before is not None and op in ("I", "T") and _is_empty(before):
@@ -311,21 +321,23 @@ class Debezium(Dialect):
                 return "message"
             word = code.decode() if len(code) <= 40 else "a long value"
             raise RecordError("GG304", f"`op` cannot be {word}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
-        block = non_null(record.source)
-        try:
-            source = sources.NO_SOURCE if block is None else sources.decode(block)
-        except ValueError as error:
-            what, _, place = str(error).partition(" - at ")
-            member = place.strip("`").replace("$", "source") or "source"
-            raise RecordError("GG308", f"`{member}` is invalid: {what[:1].lower()}{what[1:]}") from None
         if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in (before, after)):
             raise RecordError("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
-        if op == "D" and before is None:
-            raise RecordError("GG307", "a delete has no before image", _NO_BEFORE, source.table)
-        named = (source.db, source.schema, source.table, source.keyspace, source.collection)
+        named = tuple(getattr(source, name) for name in sources.NAMES)
         table = self._names.get(named)
         if table is None:
             table = self._names[named] = sources.table_name(source, self.options)
+        if rules.cells is not None:
+            before, after = (image and without_cells(image, rules, table) for image in (before, after))
+            if op == "D" and before is None and rules.key_in_after:
+                before, after = after, None
+        if op == "D" and before is None and self.message_key is not None:
+            key = self.key_columns() or key_of_list(self.message_key, source.primary_keys or ())
+            before = Raw(msgspec.json.encode(key)) if key else None
+        if op == "D" and before is None:
+            raise RecordError("GG307", "a delete has no before image", rules.lacking, table)
+        if source.primary_keys:
+            self.add_key(table, source.primary_keys)
         tokens: dict[str, str] = {}
         if self.with_tokens:
             if block is not None:
@@ -349,7 +361,7 @@ class Debezium(Dialect):
                 before,
                 after,
                 tokens,
-                self._describe(table, schema),
+                self._describe(table, schema, rules),
                 transaction_id,
             )
         ]
@@ -398,13 +410,16 @@ class Debezium(Dialect):
         table = sources.table_name(source, self.options)
         deleted = bytes(added.get("deleted", ABSENT)) in _TRUE
         code = bytes(added.get("op", ABSENT))
-        op = "D" if deleted else _OPS.get(code)
+        rules = connector_of(source.connector, source.origin)
+        op = "D" if deleted else _OPS.get(code) or rules.ops.get(code)
         if op is None:
             if code or self.options.flattened_op == REFUSE:
                 help = "configure the connector to add `op` to the rows, or set `flattenedOp` with `--input-option`"
                 raise RecordError("GG305", "the row does not have an operation", help, table)
             op = "I" if self.options.flattened_op == INSERT else "U"
-        image = None if op == "T" else msgspec.json.encode(row)
+        image = None if op == "T" else Raw(msgspec.json.encode(row))
+        if image is not None and rules.cells is not None:
+            image = without_cells(image, rules, table)
         before, after = (image, None) if op == "D" else (None, image)
         tokens: dict[str, str] = {}
         if self.with_tokens:
@@ -414,7 +429,7 @@ class Debezium(Dialect):
         transaction_id = None
         if self.with_transactions:
             transaction_id = sources.transaction_id(block, block.get("transaction_id", ABSENT))
-        record_schema = self._describe(table, schema, ("__deleted", prefix) if prefix else ("__deleted",))
+        record_schema = self._describe(table, schema, rules, ("__deleted", prefix) if prefix else ("__deleted",))
         op_ts, position = sources.op_micros(source), sources.position(source)
         return [Change(table, op, op_ts, position, before, after, tokens, record_schema, transaction_id)]
 
@@ -465,16 +480,19 @@ class Debezium(Dialect):
         self._latest = Raw(key), known
         return known
 
-    def _describe(self, table: str, schema: Schema, added: tuple[str, ...] = ()) -> RecordSchema | None:
+    def _describe(
+        self, table: str, schema: Schema, rules: Connector, added: tuple[str, ...] = ()
+    ) -> RecordSchema | None:
         """Describe a table by a schema, without the fields that start as the `added` ones do."""
         if schema.row is None:
             return None
-        identity = (table, id(schema))  # all schemas are kept
+        added_keys = self._keys_beside(schema.row)
+        identity = (table, id(schema), added_keys)  # all schemas are kept
         if (record_schema := self._record_schemas.get(identity)) is not None:
             return record_schema
-        fields = {
-            field.field: field for field in schema.row if field.field and not (added and field.field.startswith(added))
-        }
+        row = schema.row if rules.cells is None else fields_without_cells(schema.row, rules)
+        row = (*self._key_fields(added_keys), *row)
+        fields = {field.field: field for field in row if field.field and not (added and field.field.startswith(added))}
         columns, converts = [], []
         for name, field in fields.items():
             self.learned.setdefault(Encoding(table, name), field)
@@ -482,6 +500,23 @@ class Debezium(Dialect):
             columns.append(column)
             converts.append(convert)
         return self.described(identity, lambda: TableDef(table, tuple(columns)), tuple(converts))
+
+    def _keys_beside(self, row: tuple[SchemaField, ...]) -> tuple[str, ...]:
+        """Return the names of the columns in the key of the message that a row lacks."""
+        names = () if self.message_key is None else self.key_columns()
+        return tuple(sorted(set(names).difference(field.field or "" for field in row))) if names else ()
+
+    def _key_fields(self, names: tuple[str, ...]) -> Iterator[SchemaField]:
+        """Yield the fields of columns in the key of the message: those of its schema, or else by their values."""
+        if not names:
+            return
+        assert self.message_key is not None
+        schema = raw_members(self.message_key).get("schema", ABSENT)
+        known = {field.field: field for field in _parsed(schema).row or ()} if non_null(schema) is not None else {}
+        for name, value in self.key_columns().items():
+            if name in names:
+                type = _TYPES.get(json_kind(bytes(value)), "string")
+                yield known.get(name) or SchemaField(type, name)
 
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
         """Choose the conversions for changes without a schema: those of another change's schema, or else of the

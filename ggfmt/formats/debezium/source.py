@@ -3,18 +3,20 @@
 A position orders the changes of a connector. Its parts are separated by colons: in MySQL `file:pos:row`, in Oracle
 `commit_scn:scn:rs_id:ssn`, in SQL Server, Db2 and Informix `commit_lsn:change_lsn:event_serial_no`, in PostgreSQL its
 `sequence` (the last commit and the change itself) or else its `lsn`. A null part is empty, or is omitted at the end.
-Every member that is neither a part of the name nor a time is a token.
+Members that are empty do not make a position: TiCDC writes `"file":"","pos":0`, and its position is `commit_ts`. Every
+member that is neither a part of the name nor a time is a token.
 
-The time is `ts_us` or `ts_ms`. Before 0.10, MySQL had seconds in `ts_sec`, 0 in snapshots (`SourceInfo` of the
-connector sets it only for events of the binlog), and PostgreSQL had microseconds in `ts_usec`.
+The time is `ts_us`, `ts_ms` or, in CockroachDB, `ts_ns`. Before 0.10, MySQL had seconds in `ts_sec`, 0 in snapshots
+(`SourceInfo` of the connector sets it only for events of the binlog), and PostgreSQL had microseconds in `ts_usec`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Annotated, TypeAlias
+from functools import partial, reduce
+from itertools import chain
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -23,6 +25,7 @@ from msgspec import UNSET, Raw, UnsetType
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
+from ggfmt.formats.debezium.connectors import connector_of
 from ggfmt.formats.json.values import json_text, json_texts, raw_members, raw_text
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, non_null
@@ -46,10 +49,18 @@ class SourceBlock(msgspec.Struct, gc=False):
     table: Annotated[str | None, roles.identity()] = None
     keyspace: Annotated[str | None, roles.identity()] = None
     collection: Annotated[str | None, roles.identity()] = None
+    database_name: Annotated[str | None, roles.identity(), roles.Token(unless="", when=DATABASE_IS_TOKEN)] = None
+    schema_name: Annotated[str | None, roles.identity()] = None
+    keyspace_name: Annotated[str | None, roles.identity()] = None
+    table_name: Annotated[str | None, roles.identity()] = None
+    primary_keys: Annotated[tuple[str, ...] | None, roles.identity()] = None
+    connector: Annotated[Any, roles.identity(), roles.Token(unless=OWN)] = None
+    origin: Annotated[Any, roles.identity(), roles.Token()] = None
     ts_ms: _Time = None
     ts_us: _Time = None
     ts_sec: _Time = None
     ts_usec: _Time = None
+    ts_ns: Annotated[Any, roles.skip(roles.ANY)] = None
     position: Annotated[_Scalar | UnsetType, roles.slot(_SCALAR)] = UNSET
     file: _Part = None
     pos: _Part = None
@@ -74,11 +85,9 @@ class SourceBlock(msgspec.Struct, gc=False):
 class ScannedSource(SourceBlock, gc=False):
     """A source block in the scanner, with members for which the exact reader uses only the name."""
 
-    connector: Annotated[Raw, roles.identity(), roles.Token(unless=OWN)] = ABSENT
     name: Annotated[Raw, roles.identity(), roles.Token(unless=OWN)] = ABSENT
     snapshot: Annotated[Raw, roles.Token(unless="false")] = ABSENT
     version: Annotated[Raw, roles.skip()] = ABSENT
-    ts_ns: Annotated[Raw, roles.skip()] = ABSENT
     tokens: Annotated[dict[str, str] | None, roles.tokens(roles.STRING, rank=1)] = None
     txId: Annotated[_Scalar, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
     gtid: Annotated[_Scalar, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
@@ -98,12 +107,26 @@ _IN_TRANSACTION = "id"
 _NO_ID = "the id of the transaction is not a valid string"
 
 NO_SOURCE = SourceBlock()
-# Parts of positions, in addition to `position`; they are tokens too.
-_PARTS = roles.token_names(SourceBlock)
+# The members with the name of the table, and their parts of it.
+NAMES = (
+    "db", "schema", "table", "keyspace", "collection", "database_name", "schema_name", "keyspace_name", "table_name"
+)  # fmt: skip
+# The parts of positions, in addition to `position`; they are tokens too. The first of these positions counts of whose
+# first parts, as many as the number says, one is there and not empty.
+_POSITIONS = (
+    (1, ("file", "pos", "row")),
+    (2, ("commit_scn", "scn", "rs_id", "ssn")),
+    (2, ("commit_lsn", "change_lsn", "event_serial_no")),
+    *((1, (name,)) for name in ("sequence", "lsn", "vgtid", "ts_hlc", "position_scn")),
+    (1, ("server_transaction_id", "mod_number")),
+    (1, ("commit_ts",)),
+)
+_PARTS = tuple(chain.from_iterable(parts for _, parts in _POSITIONS))
 # The members that are not tokens: the version of the connector, the name of the table, the position, and times.
 _STRUCTURE = frozenset(ScannedSource.__struct_fields__) - {
     *roles.token_names(ScannedSource),
     "db",
+    "database_name",
     *TRANSACTION_MEMBERS,
 }
 
@@ -113,18 +136,22 @@ _texts = msgspec.json.Decoder(dict[str, str]).decode
 
 def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
     """Return the full name of the table; RecordError if it is absent."""
-    name = source.table or source.collection
+    name = source.table or source.collection or source.table_name
     if not name:
         if options.table:
             return options.table
         help = "set `table` with `--input-option`"
         raise RecordError("GG305", "the record does not name its table", help)
-    return qualified_name(source.db, source.schema or source.keyspace, name, options)
+    return qualified_name(source.db or source.database_name, _schema(source), name, options)
 
 
 def database_in_name(source: SourceBlock, options: DebeziumOptions) -> bool:
     """Return whether the name of the table includes the database."""
-    return options.table_name == IN_CATALOG or not (source.schema or source.keyspace)
+    return options.table_name == IN_CATALOG or not _schema(source)
+
+
+def _schema(source: SourceBlock) -> str | None:
+    return source.schema or source.keyspace or source.schema_name or source.keyspace_name
 
 
 def qualified_name(database: str | None, schema: str | None, name: str, options: DebeziumOptions) -> str:
@@ -138,18 +165,11 @@ def position(source: SourceBlock) -> str | None:
     """Return the position of a change; None if its source block has none."""
     if source.position is not UNSET:
         return _text(source.position)
-    if source.file is not None:
-        return _joined(source.file, source.pos, source.row)
-    if source.commit_scn is not None or source.scn is not None:
-        return _joined(source.commit_scn, source.scn, source.rs_id, source.ssn)
-    if source.commit_lsn is not None or source.change_lsn is not None:
-        return _joined(source.commit_lsn, source.change_lsn, source.event_serial_no)
-    for value in (source.sequence, source.lsn, source.vgtid, source.ts_hlc, source.position_scn):
-        if value is not None:
-            return _text(value)
-    if source.server_transaction_id is not None:
-        return _joined(source.server_transaction_id, source.mod_number)
-    return _text(source.commit_ts)
+    for leading, names in _POSITIONS:
+        parts = [getattr(source, name) for name in names]
+        if any(_text(part) for part in parts[:leading]):
+            return _text(parts[0]) if len(parts) == 1 else _joined(*parts)
+    return None
 
 
 def _joined(*parts: _Scalar) -> str | None:
@@ -171,7 +191,10 @@ def op_micros(source: SourceBlock) -> int | None:
         return _number(source.ts_ms) * 1000
     if source.ts_usec is not None:
         return _number(source.ts_usec)
-    return None if source.ts_sec is None else _number(source.ts_sec) * 1_000_000 or None
+    if source.ts_sec is not None:
+        return _number(source.ts_sec) * 1_000_000 or None
+    alone = source.ts_ns is not None and connector_of(source.connector, source.origin).nanos_alone
+    return _number(source.ts_ns) // 1000 if alone else None
 
 
 def _number(value: int | str) -> int:
@@ -202,8 +225,9 @@ def member_tokens(members: Mapping[str, Raw], in_name: bool) -> dict[str, str]:
             tokens[name] = json_text(value)
     if tokens.get("snapshot") == "false":
         del tokens["snapshot"]
-    if in_name or not tokens.get("db"):
-        tokens.pop("db", None)
+    for name in ("db", "database_name"):
+        if in_name or not tokens.get(name):
+            tokens.pop(name, None)
     if tokens.get("connector") == OWN:
         del tokens["connector"]
         tokens.pop("name", None)
@@ -276,20 +300,13 @@ def positions(scanned: ScannedBatch) -> pa.StringArray:
         return own.values
     if own.present.true_count:
         cases.append((own.present, own.values))
-    if "file" in there:
-        cases.append((parts["file"].is_valid(), joined("file", "pos", "row")))
-    if there & {"commit_scn", "scn"}:
-        scn = pc.or_(parts["commit_scn"].is_valid(), parts["scn"].is_valid())
-        cases.append((scn, joined("commit_scn", "scn", "rs_id", "ssn")))
-    if there & {"commit_lsn", "change_lsn"}:
-        lsn = pc.or_(parts["commit_lsn"].is_valid(), parts["change_lsn"].is_valid())
-        cases.append((lsn, joined("commit_lsn", "change_lsn", "event_serial_no")))
-    for name in ("sequence", "lsn", "vgtid", "ts_hlc", "position_scn"):
-        if name in there:
-            cases.append((parts[name].is_valid(), parts[name]))
-    if "server_transaction_id" in there:
-        cases.append((parts["server_transaction_id"].is_valid(), joined("server_transaction_id", "mod_number")))
-    return _first_of(cases, parts["commit_ts"])
+    for leading, names in _POSITIONS:
+        if there.intersection(names[:leading]):
+            filled = reduce(pc.or_, (pc.not_equal(parts[name].fill_null(""), "") for name in names[:leading]))
+            cases.append((filled, parts[names[0]] if len(names) == 1 else joined(*names)))
+            if filled.true_count == rows:
+                break
+    return _first_of(cases, pa.nulls(rows, pa.string()))
 
 
 def _first_of(cases: Sequence[tuple[pa.BooleanArray, pa.StringArray]], otherwise: pa.StringArray) -> pa.StringArray:

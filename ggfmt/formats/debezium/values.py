@@ -8,12 +8,15 @@ to 9999, times of day that are negative or over 24 hours, and PostgreSQL's infin
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
+import struct
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 from functools import partial
 from typing import Literal, TypeAlias
+from uuid import UUID
 
 import msgspec
 import pyarrow as pa
@@ -243,15 +246,50 @@ def json_items(decode: ValueDecoding) -> Kernel:
 
 
 def placeholder_forms(option: str) -> pa.StringArray:
-    """Return the texts of an unavailable value, in columns of all types."""
+    """Return the texts of an unavailable value, in columns of all types and handling modes but geometry."""
     data = placeholder_bytes(option)
     text = data.decode("utf-8", "replace")
-    encoded = base64.b64encode(data).decode()
-    shapes = [[text], [encoded], list(data), {text: text}]
-    forms = [text, encoded]
+    uuid = UUID(bytes=hashlib.md5(data, usedforsecurity=False).digest(), version=3)
+    forms = [
+        text,  # texts, JSON, XML
+        base64.b64encode(data).decode(),  # bytes, `binary.handling.mode=bytes` and `base64`
+        base64.urlsafe_b64encode(data).decode(),  # `base64-url-safe`
+        data.hex(),  # `hex`
+    ]
+    shapes = [
+        {text: text},  # `hstore`, with `hstore.handling.mode=map` and `json`
+        [text],  # `text[]`
+        list(data),  # `int[]`, `bigint[]`
+        [str(uuid)],  # `uuid[]`
+    ]
     for separators in ((",", ":"), (", ", ": ")):
         forms += [json.dumps(shape, ensure_ascii=False, separators=separators) for shape in shapes]
     return texts(list(dict.fromkeys(forms)))
+
+
+def _fixed_point() -> str:
+    """Return a regular expression for the WKB of an unavailable `geometry`, `geography` or `point` in its JSON.
+
+    It is POINT(-99999999 -99999999), with or without the SRID 4326 in it, in both orders of bytes.
+    """
+    x = y = -99999999.0
+    points = [
+        struct.pack(f"{order}B{layout}", first, *numbers, x, y)
+        for order, first in (("<", 1), (">", 0))
+        for layout, numbers in (("Idd", (1,)), ("IIdd", (0x20000001, 4326)))
+    ]
+    return f'"wkb": ?"(?:{"|".join(re.escape(base64.b64encode(point).decode()) for point in points)})"'
+
+
+_FIXED_POINT = _fixed_point()
+
+
+def _unavailable(column: ImageColumn, placeholders: pa.StringArray) -> pa.BooleanArray:
+    """Return where a column has an unavailable value."""
+    found = pc.is_in(column.values, placeholders)
+    if isinstance(column, JsonColumn) and pc.match_substring(column.values, '{"').true_count:
+        return pc.or_(found, pc.fill_null(pc.match_substring_regex(column.values, _FIXED_POINT), False))
+    return found
 
 
 class ValueDecoding:
@@ -271,7 +309,7 @@ class ValueDecoding:
 
     def __call__(self, column: ImageColumn) -> tuple[ImageColumn, Sequence[int]]:
         values, present = column.values, column.present
-        unavailable = pc.is_in(values, self._placeholders)
+        unavailable = _unavailable(column, self._placeholders)
         if unavailable.true_count:
             values = pc.if_else(unavailable, pa.scalar(None, _STRING), values)
             there = pc.invert(unavailable)

@@ -29,7 +29,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import Chunk, KafkaEnvelopes, KafkaMessage, Layout
 from ggfmt.formats.json import files
 from ggfmt.formats.json.cut import BOM, WHITE
-from ggfmt.formats.json.values import decode, invalid_utf8, json_kind, parse
+from ggfmt.formats.json.values import decode, invalid_utf8, json_kind, parse, raw_members
 
 KCAT, PAIRS, LINES = "kcat", "pairs", "lines"
 NAMES = {
@@ -197,16 +197,22 @@ def key_names(key: bytes | None) -> tuple[str, ...]:
 
     Maxwell's keys (`kafka_key_format: hash`) contain the database and the table, and columns as `pk.` and their name.
     """
-    members = _object(key)
-    if members is None:
-        return ()
-    if set(members) == {"schema", "payload"}:
-        members = members["payload"]
-        if not isinstance(members, dict):
-            return ()
+    return tuple(key_values(key))
+
+
+def key_values(key: bytes | None) -> dict[str, Raw]:
+    """Return the members of a message's key by the names that `key_names` returns."""
+    if key is None or not key.startswith(b"{"):
+        return {}
+    try:
+        members = raw_members(key)
+        if set(members) == {"schema", "payload"}:
+            members = raw_members(members["payload"])
+    except (ValueError, RecursionError):
+        return {}
     if {"database", "table"} <= members.keys():
-        return tuple(name.removeprefix("pk.") for name in members if name.startswith("pk."))
-    return tuple(members)
+        return {name.removeprefix("pk."): value for name, value in members.items() if name.startswith("pk.")}
+    return members
 
 
 def names_of_keys(head: bytes) -> tuple[str, ...] | None:

@@ -85,6 +85,7 @@ class Maxwell(Dialect):
     ops: ClassVar[roles.Ops] = {**_OPS, "bootstrap-insert": roles.OpToken("I", SNAPSHOT, "true", rank=9)}
     empty_old_is_none = True
     overlay = True
+    shows_rows = True
     keeps_json = frozenset({Kind.STRING})
     json_columns = True
 

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, repeat
 from types import MappingProxyType
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
@@ -36,7 +36,7 @@ from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
 from ggfmt.formats.json.files import head_objects
-from ggfmt.formats.json.values import parse
+from ggfmt.formats.json.values import parse, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.problems import RecordError
@@ -184,6 +184,7 @@ class Dialect(ABC):
     partial_before  the before image of an update has only some columns; the other columns are missing
     keys_only  only the key columns of before images are meaningful; ggfmt makes the other columns missing
     empty_old_is_none  if the before image of an update has no columns, the update has no before image
+    shows_rows  images of whole rows have all columns, unless the source omits NULL; `absentMeans` is an option
     absent_is_null  images of whole rows omit NULL: if such an image lacks a column, the column is NULL
     keeps_json  kinds of columns in which ggfmt distinguishes a JSON number or boolean from a string with the same
                text. This applies only if no record describes the table.
@@ -213,6 +214,8 @@ class Dialect(ABC):
                learned facts as `source.facts`.
     trusted    the definitions from the user, by full name
     catalog    in a reader: the definitions in effect for the next record; in a discovery: None
+    message_key  the key of the Kafka message with the record in hand; None if it is not in a message
+    completed  the tables with images that lacked a column of the key of their message
     """
 
     record: Any
@@ -235,6 +238,7 @@ class Dialect(ABC):
     transaction_members: ClassVar[tuple[str, ...]] = ()
     transaction_tokens: ClassVar[tuple[str, ...]] = ()
     empty_old_is_none: ClassVar[bool] = False
+    shows_rows: ClassVar[bool] = False
     absent_is_null: bool = False
     by_kind: ClassVar[Mapping[Kind, Convert]] = {}
     with_transactions = False
@@ -250,6 +254,8 @@ class Dialect(ABC):
         self.lacking = False
         self.trusted: Mapping[str, TableDef] = {}
         self.catalog: Catalog | None = None
+        self.message_key: bytes | None = None
+        self.completed: set[str] = set()
         self._record_schemas: dict[Hashable, RecordSchema] = {}
         self._latest_schemas: dict[str, tuple[Hashable, RecordSchema]] = {}
         self._grammars: dict[Hashable, roles.Grammar] = {}
@@ -283,6 +289,10 @@ class Dialect(ABC):
         names = dumps.key_names(key) or chunk.layout.keys
         if names:
             self.learned[fact] = names
+
+    def key_columns(self) -> dict[str, Raw]:
+        """Return the columns in the key of the message, except members that a router of topics added."""
+        return {name: value for name, value in dumps.key_values(self.message_key).items() if not name.startswith("__")}
 
     def add_key(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
         """Store the key from a record that has a key but no definition. The first key of a table counts.
@@ -544,18 +554,31 @@ def runs(dialect: Dialect, records: Iterable[Any]) -> Iterator[tuple[list[Any], 
             yield [], run
 
 
-def examined_one(dialect: Dialect, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
-    """Decode and classify one record of a JSON chunk; return the decoded record and its classification."""
+def examined_one(
+    dialect: Dialect, chunk: Chunk, start: int, end: int, key: bytes | None = None
+) -> tuple[Any, Examination]:
+    """Decode and classify one record of a JSON chunk; return the decoded record and its classification.
+
+    `key`: that of its message.
+    """
     record = _decoded(dialect, chunk, start, end)
-    return record, next(classify_records(dialect, [record]))
+    return record, next(classify_records(dialect, [record], [key]))
 
 
-def classify_records(dialect: Dialect, records: Iterable[Any]) -> Examined:
+def message_keys(dialect: Dialect, chunk: Chunk) -> Iterator[bytes | None]:
+    """Return the keys of the messages of a chunk in order; endlessly None for a chunk without messages."""
+    if chunk.wrapped is None or not dialect.takes_message_keys:
+        return repeat(None)
+    return (message.key for message in chunk.wrapped.messages)
+
+
+def classify_records(dialect: Dialect, records: Iterable[Any], keys: Iterable[bytes | None] | None = None) -> Examined:
     """Yield the classification of each decoded record.
 
-    A record that is None is a tombstone. A record that is a Diagnostic describes a problem, and stays as it is.
+    A record that is None is a tombstone. A record that is a Diagnostic describes a problem, and stays as it is. `keys`:
+    those of the messages with the records.
     """
-    for record in records:
+    for record, dialect.message_key in zip(records, repeat(None) if keys is None else keys):  # noqa: B905
         if record is None:
             yield "tombstone"
         elif isinstance(record, Diagnostic):
@@ -567,6 +590,8 @@ def classify_records(dialect: Dialect, records: Iterable[Any]) -> Examined:
                     yield meaning
                     continue
                 items = list(meaning)
+                if dialect.message_key is not None:
+                    items = [_with_key(dialect, item) if isinstance(item, Change) else item for item in items]
             except RecordError as error:
                 yield error.diagnostic
                 continue
@@ -574,6 +599,36 @@ def classify_records(dialect: Dialect, records: Iterable[Any]) -> Examined:
                 for name in dialect.passed_over(record):
                     dialect.members[name] += len(items)
             yield items
+
+
+def _with_key(dialect: Dialect, change: Change) -> Change:
+    """Return a change whose images have the columns of the key of its message.
+
+    They belong to the row, also if a transformation removed them from the value. Do not add them to before images that
+    have only some columns. A definition from the user or in the record decides on the columns of its table.
+    """
+    described = None if change.record_schema is None else change.record_schema.table
+    given = dialect.trusted.get(change.table, described)
+    names = None if given is None else given.column_names
+    key = {name: value for name, value in dialect.key_columns().items() if names is None or name in names}
+    partial = change.op == "U" and (dialect.overlay or dialect.partial_before)
+    before = change.before if partial else _completed(change.before, key)
+    after = _completed(change.after, key)
+    if before is change.before and after is change.after:
+        return change
+    dialect.completed.add(change.table)
+    return change._replace(before=before, after=after)
+
+
+def _completed(image: Any, key: Mapping[str, Raw]) -> Any:
+    """Return a JSON image with the columns of a key that it lacks, before all others."""
+    if not key or not isinstance(image, (bytes, Raw)):
+        return image
+    try:
+        members = raw_members(image)
+    except (ValueError, RecursionError):
+        return image  # the reader of images reports it
+    return image if members.keys() >= key.keys() else msgspec.json.encode({**key, **members})
 
 
 def _all_at_once(dialect: Dialect, chunk: Chunk) -> Sequence[Any] | None:

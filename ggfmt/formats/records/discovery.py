@@ -38,6 +38,7 @@ from ggfmt.formats.records.dialect import (
     classify_records,
     decode_records,
     examined_one,
+    message_keys,
     runs,
 )
 from ggfmt.formats.records.problems import name_problem
@@ -209,6 +210,7 @@ class DialectDiscovery(Discovery):
         chunk, records = decode_records(self._dialect, chunk)
         self._has_keys = self.dialect.takes_message_keys and (chunk.wrapped is not None or bool(chunk.layout.keys))
         index = 0
+        keys = message_keys(self._dialect, chunk)
         for together, singly in runs(self._dialect, records):
             groups = self._dialect.by_table(together) if together and not self._has_keys else None
             if groups is not None:
@@ -217,7 +219,7 @@ class DialectDiscovery(Discovery):
                     undescribed.setdefault(name, []).extend(images)
                 index += len(together)
                 continue
-            for meaning in classify_records(self._dialect, together or singly):
+            for meaning in classify_records(self._dialect, together or singly, keys):
                 for item in meaning if isinstance(meaning, list) else ():
                     self._take_in(chunk, index, item, undescribed)
                 index += 1

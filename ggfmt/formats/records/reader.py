@@ -6,11 +6,11 @@ until it has enough for a batch, or until a definition changes.
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, BinaryIO, ClassVar
 
 import msgspec
@@ -19,7 +19,13 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar.columns import MISSING, int64s, texts, token_maps
-from ggfmt.columnar.images import complete_before_images, fill_missing, nonempty_before_images, unless_all
+from ggfmt.columnar.images import (
+    complete_before_images,
+    fill_missing,
+    nonempty_before_images,
+    nulls_of_changes,
+    unless_all,
+)
 from ggfmt.columnar.metadata import with_common
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -41,10 +47,12 @@ from ggfmt.formats.records.dialect import (
     classify_records,
     decode_records,
     examined_one,
+    message_keys,
     runs,
     sniff,
 )
 from ggfmt.formats.records.discovery import DialectDiscovery
+from ggfmt.formats.records.duplicates import rows_with_columns_twice
 from ggfmt.formats.records.problems import avro_json, contradictions, name_problem, unexplained_object
 from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
 from ggfmt.formats.records.rows import (
@@ -74,6 +82,7 @@ _TAKES = {
     Kind.BOOLEAN: NULL | BOOLEAN,
 }
 _OF_ODD_SHAPES = ("GG204", "GG304", "GG305", "GG308")  # problems that a record of another encoding may have
+_ABSENT = "without a column of the table, which stays as it was; if the source omits NULL, set `absentMeans=null`"
 _TWICE = "with a column twice in an image; ggfmt uses the last value"
 
 # Readers of JSON records with a native scanner. The scanner takes regular records, and the exact reader takes odd ones.
@@ -85,6 +94,7 @@ class ScanningReader(BatchingReader[Table]):
     """A reader with a native scanner. If `scanner` is None, the exact reader takes all records."""
 
     scanner: Scanner | None = None
+    overlay: ClassVar[bool] = False  # as in `Dialect`
     _pause = 0
 
     def use_scanner(self, grammar: Grammar | None) -> None:
@@ -97,7 +107,8 @@ class ScanningReader(BatchingReader[Table]):
         self.scanner = None
         if native is not None and grammar is not None:
             try:
-                self.scanner = Scanner(grammar, asked.row_only, asked.row_only and asked.key_updates, self.reads_tokens)
+                of_keys = asked.row_only and asked.key_updates
+                self.scanner = Scanner(grammar, asked.row_only, of_keys, self.reads_tokens, overlay=self.overlay)
             except REFUSALS:
                 return
 
@@ -208,53 +219,6 @@ class ScanningReader(BatchingReader[Table]):
         yield from super().collect(table)
 
 
-# Duplicate columns of an image: JSON allows them, and the last one counts. Decoders do not report them. So ggfmt counts
-# the names in the text of many images at once. Without duplicates, this number equals that of the decoded columns. A
-# name is a string before a colon, with at most one blank between them.
-
-
-def rows_with_columns_twice(images: Sequence[Any], columns: Sequence[ImageColumn]) -> list[int]:
-    """Return the rows of images that contain a column twice.
-
-    images   JSON objects; None for a row without an image
-    columns  the columns that were made from these images
-    """
-    data = b"\n".join(image for image in images if image is not None)
-    there = sum(len(images) if column.present is None else column.present.true_count for column in columns)
-    if data.count(b":") == there or _names(data, there) == there + sum(map(_nested_names, columns)):
-        return []
-    return [row for row, image in enumerate(images) if image is not None and _has_twice(bytes(image))]
-
-
-def _names(data: bytes, least: int) -> int:
-    """Count the names in JSON text; search for names with a blank after them only if there are fewer than `least`."""
-    names = data.count(b'":')
-    if b"\\" in data:  # an escaped quote ends no name
-        names -= data.count(b'\\":')
-    if names < least:
-        names += data.count(b'" :') - data.count(b'\\" :')
-    return names
-
-
-def _nested_names(column: ImageColumn) -> int:
-    """Count the names in objects and arrays that are values of a column."""
-    nested = json_values(column, scalars=False, nested=True)
-    if nested is None:
-        return 0
-    return sum(_names(text.encode(), 0) for text in non_null_values(column.values.filter(nested)))
-
-
-def _has_twice(image: bytes) -> bool:
-    try:
-        names = [name for name, _ in _pairs(image.decode())]
-    except RecursionError:  # a value is nested too deeply for Python's decoder
-        return False
-    return len(set(names)) < len(names)
-
-
-_pairs = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str, strict=False).decode
-
-
 # The parts of operations besides the values in their images: types, times, positions, tokens, existing images.
 
 
@@ -317,6 +281,7 @@ class DialectReader(ScanningReader[DialectTable]):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.transaction_tokens = cls.dialect.transaction_tokens
+        cls.overlay = cls.dialect.overlay
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -356,9 +321,10 @@ class DialectReader(ScanningReader[DialectTable]):
     def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         cut, records = decode_records(self._dialect, chunk)
         self.hold_instead(chunk, cut)
+        keys = message_keys(self._dialect, cut)
         for together, singly in runs(self._dialect, records):
             if not together or not (yield from self._take_in_all(together)):
-                for meaning in classify_records(self._dialect, together or singly):
+                for meaning in classify_records(self._dialect, together or singly, keys):
                     yield from self.take_in_one(meaning)
 
     def _take_in_all(self, records: Sequence[Any]) -> Generator[Event, None, bool]:
@@ -472,7 +438,8 @@ class DialectReader(ScanningReader[DialectTable]):
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
         """Decode and classify the next record, at this place of the chunk that the scanner reads."""
-        return examined_one(self._dialect, chunk, start, end)
+        message = None if chunk.wrapped is None or not self.dialect.takes_message_keys else self.message(self.ordinal)
+        return examined_one(self._dialect, chunk, start, end, message and message.key)
 
     def _bind(self, identity: bytes, items: Sequence[Item], record: Any) -> None:
         """Bind an identity to a table if the scanner can take such records.
@@ -490,7 +457,7 @@ class DialectReader(ScanningReader[DialectTable]):
                 return
         assert table is not None
         definition = table.definition
-        if not self._dialect.scannable(definition):
+        if not self._dialect.scannable(definition) or first.table in self._dialect.completed:
             return
         if any(name == first.table and definition.not_in_key(keys) for name, keys in self._dialect.key_counts):
             return  # the exact reader must count the operations with a key that is not in the columns
@@ -628,7 +595,8 @@ class DialectReader(ScanningReader[DialectTable]):
         if asked.row_only:
             of_updates = asked.key_updates
             befores = tuple(
-                b if o == "D" or (of_updates and o == "U") else None for o, b in zip(ops, befores, strict=True)
+                b if o == "D" or (o == "U" and (of_updates or self.dialect.overlay)) else None
+                for o, b in zip(ops, befores, strict=True)
             )
         decoded, wrong = rows.decode((*befores, *afters))
         if wrong:
@@ -645,10 +613,14 @@ class DialectReader(ScanningReader[DialectTable]):
         key_update = None
         if asked.key_updates:
             absent = None if self._dialect.absent_is_null else MISSING
-            key_update = key_updates(rows, old, new, MISSING if self._partial else absent, absent)
+            new_absent = None if self.dialect.overlay else absent
+            key_update = key_updates(rows, old, new, MISSING if self._partial else absent, new_absent)
         images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
         chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
-        return self._batch(table, heads, None, self._decoded(rows, images, chosen), key_update)
+        columns = self._decoded(rows, images, chosen)
+        if self.dialect.overlay:
+            columns = nulls_of_changes(rows.columns(old), columns, pc.and_(pc.equal(op, "U"), has_before))
+        return self._batch(table, heads, None, columns, key_update)
 
     def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
         """Return the decoder of the images of a table.
@@ -688,6 +660,8 @@ class DialectReader(ScanningReader[DialectTable]):
         """
         wrong: Wrong = {}
         delete = pc.equal(heads.op, OpType.DELETE.value)
+        if self.dialect.overlay and old is not None:
+            new = nulls_of_changes(old, new, pc.and_(pc.equal(heads.op, "U"), heads.has_before))
         if old is None:
             columns = self._converted(table, new, delete, None, wrong)
             before, after = Image(columns, delete), Image(columns, unless_all(heads.has_after))
@@ -701,6 +675,11 @@ class DialectReader(ScanningReader[DialectTable]):
         if wrong:
             return wrong
         self._remark(table, len(heads.op))
+        if self.dialect.shows_rows and not self._dialect.absent_is_null:
+            absent = (pc.invert(column.present) for column in new if column.present is not None)
+            lacking = pc.and_(heads.has_after, reduce(pc.or_, absent, pc.invert(heads.has_after))).true_count
+            if lacking:
+                self.remarks[Remark("GG324", table.definition.full_name, _ABSENT)] += lacking
         return ChangeBatch(
             table.definition,
             heads.op,

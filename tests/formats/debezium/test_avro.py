@@ -252,6 +252,43 @@ def _datum(schema: Any, value: Any) -> Any:
     return value
 
 
+def test_cells_and_unavailable_values_are_as_in_json() -> None:
+    def record(name: str, **fields: Any) -> dict[str, Any]:
+        return {"type": "record", "name": name, "fields": [{"name": key, "type": type} for key, type in fields.items()]}
+
+    text = ["null", "string"]
+    cell = record("Cell", value=text, deletion_ts=["null", "long"], set=["null", "boolean"])
+    of_cells = record("V", k=["null", cell], v=["null", "Cell"], _range_start=text, _range_end=text)
+    arrays = [{"type": "array", "items": type} for type in ("int", "string")]
+    of_plain = record("V", k="string", nums=["null", arrays[0]], ids=["null", arrays[1]], data=["null", "bytes"])
+    placeholder = b"__debezium_unavailable_value"
+    unavailable = {"nums": list(placeholder), "ids": ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"], "data": placeholder}
+
+    def images(row: Any, connector: str, *events: Any) -> Any:
+        source = record("Source", connector="string", keyspace=text, table="string")
+        schema = record("Envelope", op="string", before=["null", row], after=["null", "V"], source=source)
+        block = {"connector": connector, "keyspace": "ks", "table": "t"}
+        data = io.BytesIO()
+        fastavro.writer(data, fastavro.parse_schema(schema), [{**event, "source": block} for event in events])
+        found = read(NAME, data.getvalue())
+        assert found.reasons == []
+        return [(item.op, item.before, item.after) for item in found.plain]
+
+    key = {"value": "a", "set": True}
+    assert images(
+        of_cells,
+        "cassandra",
+        {"op": "i", "after": {"k": key, "v": {"value": None, "set": True}}},
+        {"op": "u", "after": {"k": key, "v": None}},
+        {"op": "d", "after": {"k": key}},
+    ) == [("I", None, {"k": "a", "v": None}), ("U", None, {"k": "a"}), ("D", {"k": "a"}, None)]
+    whole = {"op": "c", "after": {"k": "a", "nums": [1], "ids": ["x"], "data": b"\0"}}
+    assert images(of_plain, "postgresql", whole, {"op": "u", "after": {"k": "a", **unavailable}}) == [
+        ("I", None, {"k": "a", "nums": "[1]", "ids": '["x"]', "data": "AA=="}),
+        ("U", None, {"k": "a"}),
+    ]
+
+
 # Confluent's framing
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import json
+import struct
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from contract.debezium import event, field, wrapped
+from contract.debezium import ROW_FIELDS, event, field, wrapped
 from debezium_rows import NAME
 from dialects import lines, read, told
 from hypothesis import given
@@ -350,25 +350,68 @@ def test_numbers_of_thousands_of_digits() -> None:
 PLACEHOLDER = "__debezium_unavailable_value"
 
 
-@pytest.mark.parametrize(
-    ("type", "semantic", "value"),
-    [
-        ("string", None, PLACEHOLDER),
-        ("bytes", None, base64.b64encode(PLACEHOLDER.encode()).decode()),
-        ("string", "io.debezium.data.Json", json.dumps({PLACEHOLDER: PLACEHOLDER}, separators=(",", ":"))),
-        ("map", None, {PLACEHOLDER: PLACEHOLDER}),
-        ("array", None, [PLACEHOLDER]),
-        ("array", None, list(PLACEHOLDER.encode())),
-    ],
-)
-def test_unavailable_values_are_missing(type: str, semantic: str | None, value: Any) -> None:
-    ordinary = {"string": "x", "bytes": "AA==", "map": {}, "array": []}[type]
-    assert described(type, semantic, [value, ordinary, None])[1][0] == "missing"
-    assert described(type, semantic, [value, ordinary, None])[1][2] is None
+def point(order: str, *srid: int) -> str:
+    """Base64 of the WKB of POINT(-99999999 -99999999), with its SRID if there is one."""
+    type = 0x20000001 if srid else 1
+    layout = f"{order}B{'II' if srid else 'I'}dd"
+    return base64.b64encode(struct.pack(layout, order == "<", type, *srid, -99999999, -99999999)).decode()
+
+
+# A row for each type and handling mode: the placeholder, and what is of the placeholder `TOASTED?~ÿ`.
+UNAVAILABLE: dict[str, tuple[str, str | None, Any, Any]] = {
+    "text, citext, ranges, CLOB, NCLOB": ("string", None, PLACEHOLDER, "TOASTED?~ÿ"),
+    "json": ("string", "io.debezium.data.Json", PLACEHOLDER, "TOASTED?~ÿ"),
+    "xml, XMLTYPE": ("string", "io.debezium.data.Xml", PLACEHOLDER, "TOASTED?~ÿ"),
+    "bytes": ("bytes", None, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", "VE9BU1RFRD9+w78="),
+    "base64": ("string", None, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", "VE9BU1RFRD9+w78="),
+    "base64-url-safe": ("string", None, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", "VE9BU1RFRD9-w78="),
+    "hex": ("string", None, PLACEHOLDER.encode().hex(), "544f41535445443f7ec3bf"),
+    "hstore, map": ("map", None, {PLACEHOLDER: PLACEHOLDER}, {"TOASTED?~ÿ": "TOASTED?~ÿ"}),
+    "hstore, json": (
+        "string", "io.debezium.data.Json", f'{{"{PLACEHOLDER}":"{PLACEHOLDER}"}}', '{"TOASTED?~ÿ":"TOASTED?~ÿ"}',
+    ),
+    "text[]": ("array", None, [PLACEHOLDER], ["TOASTED?~ÿ"]),
+    "int[], bigint[]": ("array", None, list(PLACEHOLDER.encode()), [84, 79, 65, 83, 84, 69, 68, 63, 126, 195, 191]),
+    "uuid[]": (
+        "array", None, ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"], ["83849cf4-7796-3c8c-966f-c7f775df7c83"],
+    ),
+    **{
+        f"geometry, {order}, {srid}": ("struct", "io.debezium.data.geometry.Geometry", value, value)
+        for order in "<>"
+        for srid in ((), (4326,))
+        for value in ({"wkb": point(order, *srid), "srid": 4326},)
+    },
+    "point": (
+        "struct", "io.debezium.data.geometry.Point",
+        *({"x": -99999999.0, "y": -99999999.0, "wkb": point("<"), "srid": 4326},) * 2,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "semantic", "value", "other"), UNAVAILABLE.values(), ids=UNAVAILABLE)
+def test_unavailable_values_are_missing(type: str, semantic: str | None, value: Any, other: Any) -> None:
+    point = {"wkb": base64.b64encode(struct.pack("<BIdd", 1, 1, 0, 0)).decode(), "srid": 4326}
+    ordinary = {"string": "x", "bytes": "AA==", "map": {}, "array": [], "struct": point}[type]
+    shown = described(type, semantic, [value, ordinary, None])[1]
+    assert shown[0] == "missing"
+    assert shown[1] != "missing"
+    assert shown[2] is None
     plain = [event("u", {"v": value}, {"v": value}), event("c", None, {"v": ordinary})]
     found = read(NAME, lines(*plain)).plain
     assert (found[0].before, found[0].after) == ({}, {})
     assert found[1].after != {}
+    own = told(NAME, unavailableValuePlaceholder="TOASTED?~ÿ")
+    assert read(NAME, lines(event("c", None, {"v": other}), *plain[1:]), own).plain[0].after == {}
+    assert type == "struct" or read(NAME, lines(*plain), own).plain[0].after != {}
+
+
+def test_arrays_in_schemas_of_connect_may_be_unavailable() -> None:
+    items = {"uuid": field("", "string", "io.debezium.data.Uuid"), "date": field("", "int32", "io.debezium.time.Date")}
+    values = {"uuid": ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"], "date": list(PLACEHOLDER.encode())}
+    fields = [{**field(name, "array"), "items": item} for name, item in items.items()]
+    found = read(NAME, lines(wrapped(event("u", None, {"id": 1, **values}), ROW_FIELDS[0], *fields)))
+    assert (found.reasons, found.plain[0].after) == ([], {"id": "1"})
+    assert found.unavailable == [(set(), {"uuid", "date"})]
 
 
 @pytest.mark.parametrize("make", [list, lambda events: list(map(wrapped, events))], ids=["plain", "with a schema"])

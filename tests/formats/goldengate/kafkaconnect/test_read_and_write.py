@@ -273,9 +273,9 @@ def test_characters_beyond_the_bmp_are_two_escapes_in_names_and_values() -> None
     item = PlainOperation("I", None, None, None, {"K\U00010000\x1f": value}, {"t\U0001f600": "\U0001f600"})
     modes: list[dict[str, str]] = [{}, {"messageFormatting": "op"}]
     for options in modes:
-        with_kernels = as_written([item], table=table, **options)
+        with_kernels = as_written([item], ALL_SHOWN, table, **options)
         with without_kernels():
-            assert as_written([item], table=table, **options) == with_kernels
+            assert as_written([item], ALL_SHOWN, table, **options) == with_kernels
         (text,) = with_kernels
         assert not any(character > "\uffff" for character in text)
         assert "\\uD83D\\uDE00\uffff" in text and "\\uDBFF\\uDFFF\\uD83D\\uDE00\\u001F" in text

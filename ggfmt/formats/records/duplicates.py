@@ -1,0 +1,57 @@
+"""Duplicate columns of an image: JSON allows them, and the last one counts.
+
+Decoders do not report them. So ggfmt counts the names in the text of many images at once. Without duplicates, this
+number equals that of the decoded columns. A name is a string before a colon, with at most one blank between them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ggfmt.arrow.arrays import non_null_values
+from ggfmt.formats.records.rows import json_values
+from ggfmt.model.change import ImageColumn
+
+
+def rows_with_columns_twice(images: Sequence[Any], columns: Sequence[ImageColumn]) -> list[int]:
+    """Return the rows of images that contain a column twice.
+
+    images   JSON objects; None for a row without an image
+    columns  the columns that were made from these images
+    """
+    data = b"\n".join(image for image in images if image is not None)
+    there = sum(len(images) if column.present is None else column.present.true_count for column in columns)
+    if data.count(b":") == there or _names(data, there) == there + sum(map(_nested_names, columns)):
+        return []
+    return [row for row, image in enumerate(images) if image is not None and _has_twice(bytes(image))]
+
+
+def _names(data: bytes, least: int) -> int:
+    """Count the names in JSON text; search for names with a blank after them only if there are fewer than `least`."""
+    names = data.count(b'":')
+    if b"\\" in data:  # an escaped quote ends no name
+        names -= data.count(b'\\":')
+    if names < least:
+        names += data.count(b'" :') - data.count(b'\\" :')
+    return names
+
+
+def _nested_names(column: ImageColumn) -> int:
+    """Count the names in objects and arrays that are values of a column."""
+    nested = json_values(column, scalars=False, nested=True)
+    if nested is None:
+        return 0
+    return sum(_names(text.encode(), 0) for text in non_null_values(column.values.filter(nested)))
+
+
+def _has_twice(image: bytes) -> bool:
+    try:
+        names = [name for name, _ in _pairs(image.decode())]
+    except RecursionError:  # a value is nested too deeply for Python's decoder
+        return False
+    return len(set(names)) < len(names)
+
+
+_pairs = json.JSONDecoder(object_pairs_hook=list, parse_int=str, parse_float=str, strict=False).decode
