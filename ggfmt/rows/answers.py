@@ -16,7 +16,7 @@ from ggfmt.frames.column_types import TEXT
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, UNFIT, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
-from ggfmt.rows.key_updates import NO_KEYS, LinkFinder, keys_of_two_rows
+from ggfmt.rows.key_updates import NO_KEYS, keys_of_two_rows, pairs_in
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
@@ -182,8 +182,7 @@ class _Unit:
             groups = row_codes([batch[f"k{j}"] for j in range(len(self._table.key))])
         else:
             new, old = self._codes(batch)
-            finder = LinkFinder(self._table, self._schema, self._query.in_pairs)
-            halves = {place + 1: place for place in non_null_values(finder.pairs_in(batch))}
+            halves = {place + 1: place for place in non_null_values(pairs_in(batch))}
             keys = int64_view(old), int64_view(new)
             free = self._free_codes(batch, new, old)
             identities = assign_identities(
@@ -230,8 +229,10 @@ class _Unit:
         counts = self._counts(fold, states, query.columns)
         parts = [self._rows(fold, states, self._state_of(states))]
         if DELETED in query.query.keep:
-            wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
-            gone = self._deleted_places(state, places_of(pc.and_(wanted, fold.is_delete)))
+            # The delete of a key update is not the last operation of its row.
+            wanted = pc.and_(fold.is_deleting, pc.equal(fold.epochs_in_order, state.last_epoch))
+            wanted = pc.and_(wanted, fold.lasts) if state.identities is None else wanted
+            gone = self._deleted_places(state, places_of(wanted))
             deleted = fold.states(gone, query.columns, query.epoch, deleted=True)
             deleted = replace(deleted, reasons=pa.nulls(len(gone), TEXT))
             counts.states[DELETED] += len(gone)

@@ -85,7 +85,6 @@ class TableQuery:
     truncates  of all operations of the table
     files      the names of the input files, by number
     complete   all rows from before are known
-    in_pairs   the format writes an update of a key as a delete and an insert
     keeps      later runs merge into the result, so that the answer has what they need
     kept_files the names of the files of operations that earlier runs have kept, by the place of the operation
     kept_columns  those that the table had then
@@ -100,7 +99,6 @@ class TableQuery:
     truncates: tuple[Truncate, ...] = ()
     files: Sequence[str] = ()
     complete: bool = False
-    in_pairs: bool = False
     keeps: bool = False
     kept_files: Sequence[str | None] = ()
     kept_columns: frozenset[str] = frozenset()

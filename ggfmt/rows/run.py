@@ -52,7 +52,6 @@ from ggfmt.rows.staging import (
     bucket_count,
     bucket_numbers,
     buckets_of,
-    in_pairs,
     is_in_process,
     split_by,
     stage_operations,
@@ -407,7 +406,6 @@ class _TableWork:
             staged.files,
             settings.query.starts_empty
             or (base is not None and base.complete if previous is None else previous.is_complete(name)),
-            in_pairs(staged.job),
             settings.checkpoint is not None and settings.query.kind == "current",
             () if kept is None else kept.files,
             frozenset() if kept is None else kept.columns,

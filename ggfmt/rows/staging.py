@@ -32,7 +32,7 @@ from ggfmt.reading.progress import ProgressTracker
 from ggfmt.reading.runner import InProcess, Runner, warn_of_missing_kernels
 from ggfmt.reading.scan import DefinitionsNeeded, Scan
 from ggfmt.reading.splits import ReadJob, Split
-from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys
+from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys, pair_links
 from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.positions import PositionKind
@@ -54,7 +54,6 @@ UNIT_BYTES = 128 << 20  # of staged operations that a task finds rows of; it nee
 MAX_UNIT_BYTES = 320 << 20  # of staged operations in a bucket that is not cut
 MIN_UNIT_BYTES = 16 << 20  # of staged operations, so that a task is worth its start
 ROWS_HANDLER = "rows"  # of rejected records, which runs list by handler
-PAIR_FORMATS = ("debezium",)  # formats that write an update of a key as a delete and an insert
 
 log = logging.getLogger("ggfmt")
 
@@ -131,9 +130,8 @@ class StagedInput:
     ) -> LinkedKeys:
         """Return the keys of a table that operations connect, also those of neighboring splits. `before`: the last
         operation of earlier runs; `others`: what these connect."""
-        table = self.tables[name]
         ends = self.ends[name]
-        schema = staged_schema(table)
+        schema = staged_schema(self.tables[name])
         found: list[KeyLinks] = [*self.staged[name].stats.links, *others]
         if ordering.by is not None and len(ends) > 1:
             firsts = concatenated([first for first, _ in ends], schema)
@@ -141,15 +139,9 @@ class StagedInput:
             tagged = firsts.set_column(firsts.schema.get_field_index("offset"), "offset", numbers)
             ends = [ends[int(number)] for number in non_null_values(ordering.sort(tagged)["offset"])]
         ends = ends if before is None else [(before, before), *ends]
-        finder = LinkFinder(table, schema, in_pairs(self.job))
         for (_, last), (first, _) in pairwise(ends):
-            found += finder.links_in(concatenated([last, first], schema))
+            found += pair_links(concatenated([last, first], schema))
         return linked_keys(found)
-
-
-def in_pairs(job: ReadJob) -> bool:
-    """Return whether the input format writes an update of a key as a delete and an insert."""
-    return job.input_format.startswith(PAIR_FORMATS)
 
 
 @dataclass
@@ -312,9 +304,7 @@ class _StagingTask:
         self._outcome = StagedSplit(split.ordinal)
         self._schemas = {name: staged_schema(table) for name, table in stager.tables.items()}
         self._finders = {
-            name: LinkFinder(table, self._schemas[name], in_pairs(stager.job))
-            for name, table in stager.tables.items()
-            if table.key
+            name: LinkFinder(self._schemas[name]) for name, table in stager.tables.items() if table.key
         }
         directories = {name: number for number, name in enumerate(stager.tables)}
         stem = f"{split.ordinal:07d}-{attempt}"
