@@ -75,7 +75,7 @@ class Fold:
         most = (pc.max(epochs).as_py() or 0) + 1 if self.count else 1
         codes = pc.add(pc.multiply(groups, most), epochs)
         self.order = pc.cast(pc.array_sort_indices(codes), _LONG)  # a stable sort
-        self._codes = codes.take(self.order)
+        self.rows_in_order = codes.take(self.order)
         self.epochs = epochs
         self.epochs_in_order = epochs.take(self.order)
         self.groups = groups
@@ -89,7 +89,7 @@ class Fold:
         """Where the first operation of a row is."""
         if not self.count:
             return pa.array([], pa.bool_())
-        changed = pc.not_equal(self._codes.slice(1), self._codes.slice(0, self.count - 1))
+        changed = pc.not_equal(self.rows_in_order.slice(1), self.rows_in_order.slice(0, self.count - 1))
         return pa.concat_arrays([pa.array([True]), changed])
 
     @cached_property

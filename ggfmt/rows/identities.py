@@ -230,8 +230,7 @@ class _Pass:
                 groups.append(-1)
                 continue
             if self._crowded and (last is None or self._moments[operation] != self._moments[last]):
-                has_ids = last is not None and self._has_transaction[operation] and self._has_transaction[last]
-                self._settle(is_over=has_ids)
+                self._settle(is_over=self._has_ids(operation, last))
             if operation in self._deletes:
                 groups.append(-1)  # until the insert of the key update comes
                 continue
@@ -343,6 +342,9 @@ class _Pass:
             row.replaced = False
             del self._found.ended[row.number]
         return row
+
+    def _has_ids(self, operation: int, other: int | None) -> bool:
+        return other is not None and bool(self._has_transaction[operation] and self._has_transaction[other])
 
     def _doubt(self, key: int, operation: int, rows: Sequence[_Row]) -> None:
         """An operation takes a row from a key, and it is not certain which of them is left."""

@@ -150,18 +150,27 @@ class RowCounts:
     defaults  the insert does not have the column: the database may have put a default there
     added     the column was added later, and no operation has set it since
     unfit     NULL stands for a value that the type of the column does not have
+
+    contradictions  counts of operations that contradict their rows, by what is wrong; `contradicting` has some places
+    timed           number of operations whose transaction is known by their time alone, where this matters
     """
 
     states: Counter[str] = field(default_factory=Counter)
     defaults: Counter[str] = field(default_factory=Counter)
     added: Counter[str] = field(default_factory=Counter)
     unfit: Counter[str] = field(default_factory=Counter)
+    contradictions: Counter[str] = field(default_factory=Counter)
+    contradicting: list[tuple[str, Span]] = field(default_factory=list)
+    timed: int = 0
 
     def add(self, other: RowCounts) -> None:
         self.states.update(other.states)
         self.defaults.update(other.defaults)
         self.added.update(other.added)
         self.unfit.update(other.unfit)
+        self.contradictions.update(other.contradictions)
+        self.contradicting += other.contradicting
+        self.timed += other.timed
 
 
 @dataclass(frozen=True)

@@ -318,7 +318,7 @@ class _ConsolidationRun:
         return [one.finished() for one in work]
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
-        """Raises: Abend GG570 with `--strict` if something is unresolved."""
+        """Raises: Abend with `--strict`: GG570 if something is unresolved, GG566 if operations contradict rows."""
         if not self._settings.strict:
             return
         rows = sum(result.counts.states[UNRESOLVED] for result in results)
@@ -329,6 +329,13 @@ class _ConsolidationRun:
             message = f"{counted(rows, 'row') if rows else 'an operation'} cannot be resolved"
             help = "nothing was committed; to write all unresolved operations to `_unresolved`, run without `--strict`"
             raise Abend(Diagnostic("GG570", message, Span(file=self._settings.output), help), *places[:3])
+        wrong = sum(result.counts.contradictions.total() for result in results)
+        if wrong:
+            found = [Diagnostic("GG566", what, place) for one in results for what, place in one.counts.contradicting]
+            verb = "contradicts its row" if wrong == 1 else "contradict their rows"
+            help = "nothing was committed; check that no file is missing, or run without `--strict`"
+            message = f"{counted(wrong, 'operation')} {verb}"
+            raise Abend(Diagnostic("GG566", message, Span(file=self._settings.output), help), *found[:3])
 
     @property
     def settings(self) -> ConsolidationSettings:

@@ -303,9 +303,7 @@ class _StagingTask:
         self._stager, self._split = stager, split
         self._outcome = StagedSplit(split.ordinal)
         self._schemas = {name: staged_schema(table) for name, table in stager.tables.items()}
-        self._finders = {
-            name: LinkFinder(self._schemas[name]) for name, table in stager.tables.items() if table.key
-        }
+        self._finders = {name: LinkFinder(self._schemas[name]) for name, table in stager.tables.items() if table.key}
         directories = {name: number for number, name in enumerate(stager.tables)}
         stem = f"{split.ordinal:07d}-{attempt}"
         self._files = (

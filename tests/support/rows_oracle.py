@@ -7,8 +7,8 @@
 * Positions order the changes if all of them have one; otherwise the input does. A change that comes twice at one
   position with the same images counts once. In a table without a key it counts as often as in the file that has it
   most often.
-* A delete and a create of another key next to each other, in one transaction or at one position, become one update: some
-  sources write key updates so. A missing column of the create is NULL; an unavailable one keeps its value, if both are
+* A delete and a create of another key next to each other, in one transaction or at one position, become one update:
+  some sources write key updates so. A missing column of the create is NULL; an unavailable one keeps its value, if both are
   at one position.
 * A transaction may have two rows at one key for a while. A change with a before image means the row that agrees with
   the image; among rows that agree it means the one that came first, because a statement updates a row once.
@@ -292,7 +292,9 @@ class Model:
             values = {name: values[name] if after.get(name) is UNAVAILABLE else None for name in values}
         values.update((name, value) for name, value in _available(after).items() if name in values)
         values.update(zip(self.key, new, strict=True))
-        sets_all = set(self.columns) <= {*_available(after), *self.key} or (item.half is not None and after == _available(after))
+        sets_all = set(self.columns) <= {*_available(after), *self.key} or (
+            item.half is not None and after == _available(after)
+        )
         doubt = None if sets_all else row.doubt
         # An update that stays at its key leaves it open whether another row was there: at most one is in the end.
         is_new_key = self.complete or new in self.rows

@@ -42,8 +42,8 @@ class Recording:
                    debezium: whole images, a key update is a delete and a create. keys alone: before images contain the
                    key, and unchanged large values are unavailable
     positions, transactions  whether records have positions, and ids of transactions
-    times          commit: each transaction has a second of its own. coarse: several share one. none: no times. row: each
-                   change has its own time, at which others may be
+    times          commit: each transaction has a second of its own. coarse: several share one. none: no times.
+                   row: each change has its own time, at which others may be
     described      records describe the columns: metadata records of GoldenGate, schemas of Debezium
     numbers        integers are JSON numbers
     own_member     the id of a transaction is in `source.txId` (Debezium) or the token `xid`; otherwise in
