@@ -73,7 +73,7 @@ class EvidenceFinder:
             replaced = inserts, pc.subtract(inserts, 1)
         found = {
             BEFORE_IMAGE: self._unlike("b", places, pc.subtract(places, 1)),
-            EXISTING: self._unlike("a", *replaced),
+            EXISTING: self._unlike("a", *self._at_other_positions(*replaced)),
             ABSENT: _places(absent),
         }
         seqs = self._column("seq")
@@ -113,6 +113,13 @@ class EvidenceFinder:
                 rest = pc.invert(pc.is_in(numbered(len(places)), value_set=at))
                 places, before = places.filter(rest), before.filter(rest)
         return pa.concat_arrays([pa.array([], _LONG), *found])
+
+    def _at_other_positions(self, places: pa.Int64Array, before: pa.Int64Array) -> tuple[pa.Int64Array, pa.Int64Array]:
+        """Return the places without those at the position of the operation before: a transaction may come again."""
+        operations = (self._order.take(each) for each in (places, before))
+        same = pc.equal(*(self._column("position").take(each) for each in operations))
+        others = pc.invert(pc.fill_null(same, False))
+        return places.filter(others), before.filter(others)
 
     def _latest(self, i: int, places: pa.Int64Array) -> pa.Int64Array:
         """Return the last operation up to each place that set a column in the present life of the row; null if none

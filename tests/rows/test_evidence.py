@@ -63,6 +63,14 @@ def test_contradictions_are_counted(
         assert {each.code for each in caught.value.diagnostics} <= {"GG566", "GG570"}
 
 
+@pytest.mark.example("GG566")
+def test_a_row_that_contradicts_is_an_error_with_strict(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.json", [("I", None, A), ("U", B, C)])
+    with pytest.raises(Abend, match=r"in\.json, byte [0-9]+, table S\.T, position 0*1: error\[GG566\]"):
+        ggfmt.consolidate(path, tmp_path / "strict", master="none", strict=True)
+    ggfmt.consolidate(path, tmp_path / "out", master="none")
+
+
 def test_a_row_that_cannot_exist_needs_to_know_the_start(tmp_path: Path) -> None:
     path = write(tmp_path / "in.json", [("I", None, A), ("D", OTHER, None), ("U", A, B)])
     for starts_empty, found in ((False, {}), (True, {ABSENT: 1})):

@@ -8,8 +8,8 @@
   position with the same images counts once. In a table without a key it counts as often as in the file that has it
   most often.
 * A delete and a create of another key next to each other, in one transaction or at one position, become one update:
-  some sources write key updates so. A missing column of the create is NULL; an unavailable one keeps its value, if both are
-  at one position.
+  some sources write key updates so. A missing column of the create is NULL; an unavailable one keeps its value, if
+  both are at one position.
 * A transaction may have two rows at one key for a while. A change with a before image means the row that agrees with
   the image; among rows that agree it means the one that came first, because a statement updates a row once.
 * At the end of a transaction one row is left at each key: the one that came last. Without ids a transaction may go on
