@@ -390,6 +390,7 @@ EXAMPLES: dict[str, _Pair] = {
     "GG562": ("ggfmt report out", f"{_RUN} --mode overwrite && ggfmt report out"),
     "GG563": ("ggfmt report out --html out/report.html", "ggfmt report out --html report.html"),
     "GG565": _run(" --split-size many", " --split-size 64m"),
+    "GG566": (f"{_ROWS_OF} --strict", _ROWS_OF),
     "GG570": (f"{_ROWS_OF} --strict", _ROWS_OF),
     "GG580": (_COMPARE.replace("ID", "IDENTIFIER"), _COMPARE),
     "GG581": (_COMPARE.replace("dump", "conf"), _COMPARE),

@@ -524,6 +524,13 @@ _DECLARED: dict[str, Code] = {
         "an invalid argument",
         "ggfmt cannot read a time, a size or a property of the command line, or of a function of the Python API.",
     ),
+    "GG566": error(
+        "operations contradict their rows",
+        "With `--strict`, operations must agree with the rows. A before image must have the values of the row. An "
+        "insert must not find another row at its key. An update or delete must find its row. Otherwise, operations "
+        "are missing, or files overlap. Nothing was committed. Without `--strict`, the summary and the manifest "
+        "count these operations.",
+    ),
     "GG570": error(
         "unresolved operations",
         "With `--strict`, every operation must lead to a row. This fails for an update of an unknown row, two rows "

@@ -13,20 +13,21 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import counts_by_value, int64_view, narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.column_types import TEXT
+from ggfmt.rows.evidence import EvidenceFinder, last_operations
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, UNFIT, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
-from ggfmt.rows.key_updates import NO_KEYS, LinkFinder, keys_of_two_rows
+from ggfmt.rows.key_updates import NO_KEYS, keys_of_two_rows, pairs_in
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
 from ggfmt.rows.operations import (
     BASE_SEQ,
+    INSERT,
     TRUNCATE,
     concatenated,
     staged_schema,
     truncate_operations,
-    without_before_images,
 )
 from ggfmt.rows.ordering import without_repeated
 from ggfmt.rows.query import (
@@ -90,11 +91,6 @@ class _Unit:
     def __init__(self, query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool) -> None:
         self._query, self._table, self._linked = query, query.table, linked
         self._schema = staged_schema(self._table)
-        self._given: Sequence[pa.RecordBatch] = ()
-        if not query.needs_before_images(linked):
-            self._given = list(batches)
-            batches = without_before_images(self._given, self._table)
-        self._is_whole = batches is self._given or not self._given
         truncates = truncate_operations(query.truncates, self._schema)
         every = query.ordering.sort(concatenated([*batches, truncates], self._schema))
         if linked and len(every) >= MIN_LARGE:  # what follows takes much; what was read left some
@@ -126,8 +122,23 @@ class _Unit:
         if query.kind != "current":
             self._current_states(state)
         counts.unfit.update(self._unfit)
+        self._add_evidence(counts, state)
         kept = self._kept(state) if self._query.keeps else None
         return UnitAnswer(rows, counts, self._listed(), kept, self._free_keys(state))
+
+    def _add_evidence(self, counts: RowCounts, state: _State) -> None:
+        fold, found = state.fold, state.identities
+        replaced = None
+        if found is not None:
+            # Each insert that is no half of a key update begins another row.
+            inserts = set(non_null_values(places_of(pc.equal(fold.batch["op"], INSERT)))) - found.halves.keys()
+            ended = {row: operation for row, operation in found.ended.items() if operation in inserts}
+            replaced = last_operations(fold.order, fold.groups.take(fold.order), ended)
+            counts.timed += pc.and_not(fold.batch["tx"].is_null(), pc.less(fold.batch["seq"], 0)).true_count
+        complete = pc.greater_equal(fold.epochs_in_order, 0 if self._query.complete else 1)
+        EvidenceFinder(self._query, fold.batch.column, fold.order, fold.rows_in_order).add_to(
+            counts, complete, replaced
+        )
 
     def _free_keys(self, state: _State) -> FreeKeys | None:
         """Return the keys at which no row is, if later runs need them."""
@@ -146,22 +157,12 @@ class _Unit:
         lasting = pc.equal(fold.epochs, state.last_epoch)
         codes = self._codes(fold.batch) if self._linked else None
         found = select_kept(self._query, fold, lasting, self._doubted, state.identities, codes)
-        if found is not None and not self._is_whole:
-            found = replace(found, doubted=self._with_images(found.doubted), open=self._with_images(found.open))
         if state.lost is None:
             return found
         lost = tagged_alone(state.lost)
         if found is None:
             return Selection(lost, lost.slice(0, 0), end_of(state.lost.slice(len(state.lost) - 1)))
         return replace(found, doubted=concatenated([found.doubted, lost], found.doubted.schema))
-
-    def _with_images(self, kept: pa.RecordBatch) -> pa.RecordBatch:
-        """Return operations of some keys with the before images that current rows do not need."""
-        if not len(kept):
-            return kept
-        every = self._query.ordering.sort(concatenated(self._given, self._schema))
-        some = every.filter(pc.is_in(every["hash"], value_set=kept["hash"]))
-        return some.append_column(kept.schema.names[-1], row_codes([some["hash"]]))
 
     # Rows with a key
 
@@ -182,8 +183,7 @@ class _Unit:
             groups = row_codes([batch[f"k{j}"] for j in range(len(self._table.key))])
         else:
             new, old = self._codes(batch)
-            finder = LinkFinder(self._table, self._schema, self._query.in_pairs)
-            halves = {place + 1: place for place in non_null_values(finder.pairs_in(batch))}
+            halves = {place + 1: place for place in non_null_values(pairs_in(batch))}
             keys = int64_view(old), int64_view(new)
             free = self._free_codes(batch, new, old)
             identities = assign_identities(
@@ -230,8 +230,10 @@ class _Unit:
         counts = self._counts(fold, states, query.columns)
         parts = [self._rows(fold, states, self._state_of(states))]
         if DELETED in query.query.keep:
-            wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
-            gone = self._deleted_places(state, places_of(pc.and_(wanted, fold.is_delete)))
+            # The delete of a key update is not the last operation of its row.
+            wanted = pc.and_(fold.is_deleting, pc.equal(fold.epochs_in_order, state.last_epoch))
+            wanted = pc.and_(wanted, fold.lasts) if state.identities is None else wanted
+            gone = self._deleted_places(state, places_of(wanted))
             deleted = fold.states(gone, query.columns, query.epoch, deleted=True)
             deleted = replace(deleted, reasons=pa.nulls(len(gone), TEXT))
             counts.states[DELETED] += len(gone)
@@ -405,7 +407,8 @@ class _Unit:
                 added = pc.and_(lacking, late).true_count
                 counts.added[name] += added
                 counts.defaults[name] += lacking.true_count - added
-        return RowCounts(counts.states, +counts.defaults, +counts.added)
+        counts.defaults, counts.added = +counts.defaults, +counts.added
+        return counts
 
     def _rows(
         self,

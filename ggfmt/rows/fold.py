@@ -15,6 +15,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.rows.identities import Identities
+from ggfmt.rows.key_updates import may_be_one_record
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, any_of
 from ggfmt.rows.tables import RowTable
 
@@ -74,7 +75,7 @@ class Fold:
         most = (pc.max(epochs).as_py() or 0) + 1 if self.count else 1
         codes = pc.add(pc.multiply(groups, most), epochs)
         self.order = pc.cast(pc.array_sort_indices(codes), _LONG)  # a stable sort
-        self._codes = codes.take(self.order)
+        self.rows_in_order = codes.take(self.order)
         self.epochs = epochs
         self.epochs_in_order = epochs.take(self.order)
         self.groups = groups
@@ -88,7 +89,7 @@ class Fold:
         """Where the first operation of a row is."""
         if not self.count:
             return pa.array([], pa.bool_())
-        changed = pc.not_equal(self._codes.slice(1), self._codes.slice(0, self.count - 1))
+        changed = pc.not_equal(self.rows_in_order.slice(1), self.rows_in_order.slice(0, self.count - 1))
         return pa.concat_arrays([pa.array([True]), changed])
 
     @cached_property
@@ -110,21 +111,21 @@ class Fold:
     @cached_property
     def _halves(self) -> pa.BooleanArray | None:
         """Which operations are the delete of a key update; None for none."""
-        found = self._identities
-        if found is None or not found.halves:
-            return None
-        return self._mask(set(found.halves.values()))
+        moved = self._moved_inserts
+        return None if moved is None else self._mask(set(non_null_values(moved.drop_null())))
 
     @cached_property
     def _moved_inserts(self) -> pa.Int64Array | None:
-        """For each operation that is the insert of a key update, the operation that is its delete; None for none."""
+        """For each operation that is the insert of a key update, the operation that is its delete; None for none. Two
+        that are no single record leave no value to the row."""
         found = self._identities
         if found is None or not found.halves:
             return None
         places: list[int | None] = [None] * self.count
         for insert, delete in found.halves.items():
             places[insert] = delete
-        return pa.array(places, _LONG)
+        moved, positions = pa.array(places, _LONG), self.batch["position"]
+        return pc.if_else(may_be_one_record(positions.take(moved), positions), moved, _NO_LONG)
 
     @cached_property
     def _is_insert(self) -> pa.BooleanArray:

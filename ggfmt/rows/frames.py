@@ -41,7 +41,6 @@ from ggfmt.rows.staging import (
     StagedTable,
     bucket_numbers,
     buckets_of,
-    in_pairs,
     merge_outcomes,
     split_by,
     unit_count,
@@ -125,7 +124,6 @@ def rows_frame(
         tuple(staged.stats.truncates),
         files,
         base is not None or query.starts_empty,
-        in_pairs(plan.job),
     )
     for column in wanted.query.metadata_columns:
         if column in wanted.columns:

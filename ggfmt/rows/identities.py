@@ -5,6 +5,10 @@ an occupied key leaves two rows there for a moment, as in `UPDATE t SET id = id 
 for the row that its before image fits; if it fits both, for the row that was there first, because one statement
 updates a row once. At the end of the transaction one row is left at each key. Values stay in columns: they are looked
 up only where two rows are at one key.
+
+Without ids of transactions, operations of one time are taken for a transaction. A source may have a time for each row,
+so another time is no proof that the transaction is over: two rows that updates brought to a key stay there. An
+operation that takes one of them away, and may mean both, then leaves the key in doubt.
 """
 
 from __future__ import annotations
@@ -201,6 +205,7 @@ class _Pass:
         )  # nothing: it is known that no row is there
         self._previous: dict[int, int] = {}
         self._crowded: set[int] = set()
+        self._lingering: set[int] = set()  # keys with two rows, after the time of those that brought them
         self._collisions: dict[int, list[tuple[int, int]]] = {}  # by key: rows and operations
         self._count = 0
         self._found = Identities(halves=dict(halves))
@@ -225,7 +230,7 @@ class _Pass:
                 groups.append(-1)
                 continue
             if self._crowded and (last is None or self._moments[operation] != self._moments[last]):
-                self._settle()
+                self._settle(is_over=self._has_ids(operation, last))
             if operation in self._deletes:
                 groups.append(-1)  # until the insert of the key update comes
                 continue
@@ -255,7 +260,7 @@ class _Pass:
 
     def _open_at(self, last: int) -> set[int]:
         """Return the last operations of rows that share a key, or came to one in the moment of an operation."""
-        rows = [row for key in self._crowded for row in self._rows_at[key]]
+        rows = [row for key in self._crowded | self._lingering for row in self._rows_at[key]]
         rows += [row for there in self._rows_at.values() for row in there if self._same_moment(last, row.moved)]
         return {row.last for row in rows if row.last is not None}
 
@@ -301,6 +306,7 @@ class _Pass:
         """
         rows = self._rows_at.get(key, ())
         row = rows[0] if rows else None
+        is_in_doubt = False
         if len(rows) > 1:
             fits = [self._values.fit(each, before, self._halves) for each in rows]
             current = [each for each in rows if not each.replaced]
@@ -310,7 +316,13 @@ class _Pass:
             row = (fitting or replaced or current or rows)[0]
             if len(fitting) > 1 and new == key:
                 self._found.doubtful.add(operation)  # which of them it changes is unknown
+            both = bool(fitting and replaced) or (len(fitting) != 1 and key in self._lingering)
+            is_in_doubt = both and new != key
         rest, is_rest_known = tuple(each for each in rows if each is not row) if len(rows) > 1 else (), True
+        if is_in_doubt:
+            self._found.doubtful.add(operation)
+            self._doubt(key, before, rows if new is None else rest)
+            rest, is_rest_known = (), False
         if len(rows) == 1 and row is not None and self._same_moment(operation, row.moved):
             # It came to this key in this transaction. Whether another row was here is unknown.
             if not self._values.fit(row, before, self._halves):
@@ -325,18 +337,34 @@ class _Pass:
             del self._rows_at[key]
         if len(rest) < 2 and not any(each.replaced for each in rest):
             self._crowded.discard(key)
+            self._lingering.discard(key)
         if row is not None and row.replaced:
             row.replaced = False
             del self._found.ended[row.number]
         return row
 
+    def _has_ids(self, operation: int, other: int | None) -> bool:
+        return other is not None and bool(self._has_transaction[operation] and self._has_transaction[other])
+
+    def _doubt(self, key: int, operation: int, rows: Sequence[_Row]) -> None:
+        """An operation takes a row from a key, and it is not certain which of them is left."""
+        for row in rows:
+            row.replaced = False
+            self._found.ended[row.number] = operation
+        self._collisions.setdefault(key, []).extend((row.number, operation) for row in rows)
+
     def _same_moment(self, operation: int, other: int | None) -> bool:
         return other is not None and self._moments[operation] == self._moments[other]
 
-    def _settle(self) -> None:
-        """A transaction is over: the row that came last is left at each key."""
-        for key in self._crowded:
+    def _settle(self, is_over: bool = True) -> None:
+        """A transaction is over: the row that came last is left at each key. If only the time says so, rows that
+        updates brought stay."""
+        for key in self._crowded | self._lingering if is_over else self._crowded:
             rows = [row for row in self._rows_at[key] if not row.replaced]
+            if not is_over and len(rows) > 1:
+                self._lingering.add(key)
+                self._rows_at[key] = tuple(rows)
+                continue
             for row in rows[:-1]:
                 arrived = rows[-1].arrived
                 assert arrived is not None
@@ -347,4 +375,5 @@ class _Pass:
             for row in rows:
                 row.arrived = None
             self._rows_at[key] = tuple(rows[-1:])
+            self._lingering.discard(key)
         self._crowded.clear()

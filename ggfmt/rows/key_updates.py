@@ -2,9 +2,8 @@
 
 A row keeps its identity when its key changes. So operations of a key cannot be applied without those of the keys that
 its rows came from or went to. An update shows both keys. Some sources write an update of a key as a delete and an
-insert: two neighbors of the same transaction (or, if the source has no transaction ids, of the same time) at one
-position, with different keys. In other sources such neighbors are one key update only if they show the same row but for
-its key.
+insert: two neighbors with different keys, of one transaction or at one position. Neighbors that are of two rows give
+the same rows, joined or not: an insert has all values. Only a hidden value needs more (`may_be_one_record`).
 """
 
 from __future__ import annotations
@@ -18,10 +17,8 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.hashes import row_hashes
-from ggfmt.columnar.images import differ
-from ggfmt.rows.operations import DELETE, INSERT, any_of, concatenated
+from ggfmt.rows.operations import DELETE, INSERT, concatenated
 from ggfmt.rows.positions import OFFSETS
-from ggfmt.rows.tables import RowTable
 
 if TYPE_CHECKING:
     from ggfmt.rows.ordering import Ordering
@@ -44,12 +41,11 @@ class KeyLinks:
 class LinkFinder:
     """Finds connected keys in the operations of a table in input order.
 
-    `in_pairs`: the format writes a key update as a delete and an insert.
     `first`, `last`: the operations at both ends, for links to the operations of other splits.
     """
 
-    def __init__(self, table: RowTable, schema: pa.Schema, in_pairs: bool) -> None:
-        self._table, self._schema, self._in_pairs = table, schema, in_pairs
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
         self._first: pa.RecordBatch | None = None
         self._last: pa.RecordBatch | None = None
 
@@ -68,51 +64,36 @@ class LinkFinder:
         if moves.true_count:
             yield KeyLinks(batch["old_hash"].filter(moves), batch["hash"].filter(moves))
         if self._last is not None and self._last["op"][0].as_py() == DELETE and batch["op"][0].as_py() == INSERT:
-            yield from self.links_in(concatenated([self._last, batch.slice(0, 1)], self._schema))
-        yield from self.links_in(batch)
+            yield from pair_links(concatenated([self._last, batch.slice(0, 1)], self._schema))
+        yield from pair_links(batch)
         self._first = batch.take(pa.array([0])) if self._first is None else self._first
         self._last = batch.slice(len(batch) - 1)
 
-    def links_in(self, batch: pa.RecordBatch) -> Iterator[KeyLinks]:
-        """Yield the links of deletes and inserts next to each other."""
-        first = self.pairs_in(batch)
-        if len(first):
-            yield KeyLinks(batch["hash"].take(first), batch["hash"].take(pc.add(first, 1)))
 
-    def pairs_in(self, batch: pa.RecordBatch) -> pa.Int64Array:
-        """Return the places of deletes that are one key update with the insert behind them."""
-        count = len(batch) - 1
-        nothing: pa.Int64Array = pa.array([], _LONG)
-        if count < 1:
-            return nothing
-        ops = batch["op"]
-        hits = pc.and_(pc.equal(ops.slice(0, count), DELETE), pc.equal(ops.slice(1), INSERT))
-        if not hits.true_count:
-            return nothing
-        first = pc.cast(pc.indices_nonzero(hits), _LONG)
-        heads = batch.select(["hash", "keyed", "tx", "ts"])
-        deletes, inserts = heads.take(first), heads.take(pc.add(first, 1))
-        hits = pc.and_(narrow(deletes["keyed"], pa.BooleanArray), narrow(inserts["keyed"], pa.BooleanArray))
-        hits = pc.and_not(hits, pc.fill_null(pc.equal(deletes["hash"], inserts["hash"]), True))
-        first = first.filter(pc.and_(hits, same_moment(deletes, inserts)))
-        if not len(first):
-            return first
-        if self._in_pairs:
-            return first.filter(may_be_one_record(*(batch["position"].take(pc.add(first, by)) for by in (0, 1))))
-        return first.filter(self._same_but_for_the_key(batch.take(first), batch.take(pc.add(first, 1))))
+def pair_links(batch: pa.RecordBatch) -> Iterator[KeyLinks]:
+    """Yield the links of deletes and inserts next to each other."""
+    first = pairs_in(batch)
+    if len(first):
+        yield KeyLinks(batch["hash"].take(first), batch["hash"].take(pc.add(first, 1)))
 
-    def _same_but_for_the_key(self, deletes: pa.RecordBatch, inserts: pa.RecordBatch) -> pa.BooleanArray:
-        unlike = []
-        for i, name in enumerate(self._table.columns):
-            if name not in self._table.key:
-                has = [narrow(deletes[f"hb{i}"], pa.BooleanArray), narrow(inserts[f"ha{i}"], pa.BooleanArray)]
-                unlike.append(pc.invert(pc.and_(*has)))
-                unlike.append(
-                    differ(narrow(deletes[f"b{i}"], pa.StringArray), narrow(inserts[f"a{i}"], pa.StringArray))
-                )
-        if not unlike:  # the key is all that a row has
-            return pa.repeat(pa.scalar(False), len(deletes))
-        return pc.invert(any_of(unlike, len(deletes)))
+
+def pairs_in(batch: pa.RecordBatch) -> pa.Int64Array:
+    """Return the places of deletes that may be one key update with the insert behind them."""
+    count = len(batch) - 1
+    if count < 1:
+        return pa.array([], _LONG)
+    ops = batch["op"]
+    hits = pc.and_(pc.equal(ops.slice(0, count), DELETE), pc.equal(ops.slice(1), INSERT))
+    first = pc.cast(pc.indices_nonzero(hits), _LONG)
+    if not len(first):
+        return first
+    heads = batch.select(["hash", "keyed", "tx", "ts", "position"])
+    deletes, inserts = heads.take(first), heads.take(pc.add(first, 1))
+    hits = pc.and_(narrow(deletes["keyed"], pa.BooleanArray), narrow(inserts["keyed"], pa.BooleanArray))
+    hits = pc.and_not(hits, pc.fill_null(pc.equal(deletes["hash"], inserts["hash"]), True))
+    at_one = pc.fill_null(pc.equal(deletes["position"], inserts["position"]), False)
+    at_one = pc.and_(at_one, pc.and_(deletes["tx"].is_null(), inserts["tx"].is_null()))
+    return first.filter(pc.and_(hits, pc.or_(at_one, same_moment(deletes, inserts))))
 
 
 def same_moment(one: pa.RecordBatch, other: pa.RecordBatch) -> pa.BooleanArray:

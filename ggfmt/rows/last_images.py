@@ -11,14 +11,17 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, combined, int64_view, narrow, numbered
+from ggfmt.arrow.arrays import as_strings, int64_view, narrow, numbered
+from ggfmt.columnar.hashes import row_codes
 from ggfmt.columnar.typed import typed_values
+from ggfmt.rows.evidence import EvidenceFinder
 from ggfmt.rows.operations import DELETE, concatenated, have_whole_images, staged_schema
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.results import FreeKeys, RowCounts, TableQuery, misfit, shown_key
@@ -46,7 +49,8 @@ def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.
         return None
     if not table.key or len(table.epochs) > 1 or query.truncates or not have_whole_images(batches, table):
         return None
-    both = _last_places(query, batches)
+    counts = RowCounts()
+    both = _last_places(query, batches, counts, apart)
     if both is None:
         return None
     places, gone = both
@@ -63,25 +67,44 @@ def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.
     if unfit and asked.on_unfit == "unresolved":
         return None
     rows = pa.RecordBatch.from_arrays(columns, schema=query.schema)
-    return LastImages(rows, RowCounts(Counter({CURRENT: len(rows)}), unfit=unfit), free)
+    counts.states[CURRENT], counts.unfit = len(rows), unfit
+    return LastImages(rows, counts, free)
 
 
-def _last_places(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> tuple[pa.Int64Array, pa.Int64Array] | None:
+def _last_places(
+    query: TableQuery, batches: Sequence[pa.RecordBatch], counts: RowCounts, apart: pa.UInt64Array
+) -> tuple[pa.Int64Array, pa.Int64Array] | None:
     """Return the places of the last operations of keys, in ascending order, and apart from them those of deletes; None
-    if an operation may come again."""
+    if an operation may come again. Count what contradicts the rows."""
     keys = [f"k{j}" for j in range(len(query.table.key))]
     staged = staged_schema(query.table)
-    schema = pa.schema([staged.field(name) for name in ("seq", "position", "op", *keys)])
+    schema = pa.schema([staged.field(name) for name in ("seq", "position", "op", "hash", *keys)])
     every = concatenated([batch.select(schema.names) for batch in batches], schema)
     every = query.ordering.sort(every.append_column("place", numbered(len(every))))
     if query.ordering.repeats(every).true_count:
         return None
-    turns = pa.table({**{name: every[name] for name in keys}, "turn": numbered(len(every))})
-    last = combined(turns.group_by(keys, use_threads=False).aggregate([("turn", "max")])["turn_max"])
+    codes = row_codes([every[name] for name in keys])
+    order = pc.cast(pc.array_sort_indices(codes), pa.int64())
+    codes = codes.take(order)
+    # The last of each key is the one before a later key.
+    others = pc.not_equal(codes.slice(0, max(len(codes) - 1, 0)), codes.slice(min(len(codes), 1)))
+    last = order.filter(pa.concat_arrays([others, pa.array([True] * min(len(codes), 1), pa.bool_())]))
+    own = order
+    if len(apart):
+        others = pc.invert(pc.is_in(every["hash"].take(order), value_set=apart))
+        own, codes = order.filter(others), codes.filter(others)
+    if len(own):
+        places = narrow(every["place"].take(own), pa.Int64Array)
+        finder = EvidenceFinder(query, partial(_column, batches), places, codes)
+        finder.add_to(counts, pa.repeat(pa.scalar(query.complete), len(own)))
     deletes = pc.equal(every["op"].take(last), DELETE)
     gone = narrow(every["place"].take(last.filter(deletes)), pa.Int64Array)
     places = narrow(every["place"].take(last.filter(pc.invert(deletes))), pa.Int64Array)
     return places.take(pc.array_sort_indices(places)), gone
+
+
+def _column(batches: Sequence[pa.RecordBatch], name: str) -> pa.Array[Any]:
+    return pa.concat_arrays([batch[name] for batch in batches])
 
 
 class _Chosen:

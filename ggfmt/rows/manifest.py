@@ -148,6 +148,8 @@ def _table(result: TableResult) -> dict[str, Any]:
         "defaults": counts.defaults.total() + counts.added.total(),
         "unset": _unset(counts),
         "unfit": dict(sorted(counts.unfit.items())),
+        "contradictions": dict(sorted(counts.contradictions.items())),
+        "timed": counts.timed,
         "buckets": result.buckets,
         "complete": result.is_complete,
         "without_time": stats.without_time,
@@ -199,8 +201,13 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
         if table["unfit"]:
             columns = ", ".join(f"{column} {count:,}" for column, count in table["unfit"].items())
             parts.append(f"{counted(sum(table['unfit'].values()), 'value')} that do not fit their type ({columns})")
+        if table["contradictions"]:
+            kinds = ", ".join(f"{what} {count:,}" for what, count in table["contradictions"].items())
+            found = counted(sum(table["contradictions"].values()), "operation")
+            parts.append(f"{found} that contradict the row ({kinds})")
+        order = table["order"] + ("; operations of one time are taken for a transaction" if table["timed"] else "")
         key = "" if table["key"] else "; no primary key: all columns identify a row, see `--key`"
-        yield f"{name}: {', '.join(parts)}; in the order of {table['order']}{key}"
+        yield f"{name}: {', '.join(parts)}; in the order of {order}{key}"
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,6 @@ class TableQuery:
     truncates  of all operations of the table
     files      the names of the input files, by number
     complete   all rows from before are known
-    in_pairs   the format writes an update of a key as a delete and an insert
     keeps      later runs merge into the result, so that the answer has what they need
     kept_files the names of the files of operations that earlier runs have kept, by the place of the operation
     kept_columns  those that the table had then
@@ -100,7 +99,6 @@ class TableQuery:
     truncates: tuple[Truncate, ...] = ()
     files: Sequence[str] = ()
     complete: bool = False
-    in_pairs: bool = False
     keeps: bool = False
     kept_files: Sequence[str | None] = ()
     kept_columns: frozenset[str] = frozenset()
@@ -152,18 +150,27 @@ class RowCounts:
     defaults  the insert does not have the column: the database may have put a default there
     added     the column was added later, and no operation has set it since
     unfit     NULL stands for a value that the type of the column does not have
+
+    contradictions  counts of operations that contradict their rows, by what is wrong; `contradicting` has some places
+    timed           number of operations whose transaction is known by their time alone, where this matters
     """
 
     states: Counter[str] = field(default_factory=Counter)
     defaults: Counter[str] = field(default_factory=Counter)
     added: Counter[str] = field(default_factory=Counter)
     unfit: Counter[str] = field(default_factory=Counter)
+    contradictions: Counter[str] = field(default_factory=Counter)
+    contradicting: list[tuple[str, Span]] = field(default_factory=list)
+    timed: int = 0
 
     def add(self, other: RowCounts) -> None:
         self.states.update(other.states)
         self.defaults.update(other.defaults)
         self.added.update(other.added)
         self.unfit.update(other.unfit)
+        self.contradictions.update(other.contradictions)
+        self.contradicting += other.contradicting
+        self.timed += other.timed
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,6 @@ from ggfmt.rows.staging import (
     bucket_count,
     bucket_numbers,
     buckets_of,
-    in_pairs,
     is_in_process,
     split_by,
     stage_operations,
@@ -326,7 +325,7 @@ class _ConsolidationRun:
         return [one.finished() for one in work]
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
-        """Raises: Abend GG570 with `--strict` if something is unresolved."""
+        """Raises: Abend with `--strict`: GG570 if something is unresolved, GG566 if operations contradict rows."""
         if not self._settings.strict:
             return
         rows = sum(result.counts.states[UNRESOLVED] for result in results)
@@ -337,6 +336,13 @@ class _ConsolidationRun:
             message = f"{counted(rows, 'row') if rows else 'an operation'} cannot be resolved"
             help = "nothing was committed; to write all unresolved operations to `_unresolved`, run without `--strict`"
             raise Abend(Diagnostic("GG570", message, Span(file=self._settings.output), help), *places[:3])
+        wrong = sum(result.counts.contradictions.total() for result in results)
+        if wrong:
+            found = [Diagnostic("GG566", what, place) for one in results for what, place in one.counts.contradicting]
+            verb = "contradicts its row" if wrong == 1 else "contradict their rows"
+            help = "nothing was committed; check that no file is missing, or run without `--strict`"
+            message = f"{counted(wrong, 'operation')} {verb}"
+            raise Abend(Diagnostic("GG566", message, Span(file=self._settings.output), help), *found[:3])
 
     @property
     def settings(self) -> ConsolidationSettings:
@@ -414,7 +420,6 @@ class _TableWork:
             staged.files,
             settings.query.starts_empty
             or (base is not None and base.complete if previous is None else previous.is_complete(name)),
-            in_pairs(staged.job),
             settings.checkpoint is not None and settings.query.kind == "current",
             () if kept is None else kept.files,
             frozenset() if kept is None else kept.columns,

@@ -33,7 +33,7 @@ from ggfmt.reading.progress import ProgressTracker
 from ggfmt.reading.runner import InProcess, Runner, warn_of_missing_kernels
 from ggfmt.reading.scan import DefinitionsNeeded, Scan
 from ggfmt.reading.splits import ReadJob, Split
-from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys
+from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys, pair_links
 from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.positions import PositionKind
@@ -56,7 +56,6 @@ MAX_UNIT_BYTES = 320 << 20  # of staged operations in a bucket that is not cut
 MIN_UNIT_BYTES = 16 << 20  # of staged operations, so that a task is worth its start
 MAX_WARNINGS = 20  # about statements, in the log
 ROWS_HANDLER = "rows"  # of rejected records, which runs list by handler
-PAIR_FORMATS = ("debezium",)  # formats that write an update of a key as a delete and an insert
 
 log = logging.getLogger("ggfmt")
 
@@ -138,9 +137,8 @@ class StagedInput:
     ) -> LinkedKeys:
         """Return the keys of a table that operations connect, also those of neighboring splits. `before`: the last
         operation of earlier runs; `others`: what these connect."""
-        table = self.tables[name]
         ends = self.ends[name]
-        schema = staged_schema(table)
+        schema = staged_schema(self.tables[name])
         found: list[KeyLinks] = [*self.staged[name].stats.links, *others]
         if ordering.by is not None and len(ends) > 1:
             firsts = concatenated([first for first, _ in ends], schema)
@@ -148,15 +146,9 @@ class StagedInput:
             tagged = firsts.set_column(firsts.schema.get_field_index("offset"), "offset", numbers)
             ends = [ends[int(number)] for number in non_null_values(ordering.sort(tagged)["offset"])]
         ends = ends if before is None else [(before, before), *ends]
-        finder = LinkFinder(table, schema, in_pairs(self.job))
         for (_, last), (first, _) in pairwise(ends):
-            found += finder.links_in(concatenated([last, first], schema))
+            found += pair_links(concatenated([last, first], schema))
         return linked_keys(found)
-
-
-def in_pairs(job: ReadJob) -> bool:
-    """Return whether the input format writes an update of a key as a delete and an insert."""
-    return job.input_format.startswith(PAIR_FORMATS)
 
 
 @dataclass
@@ -384,7 +376,7 @@ class _StagingTask:
         self._outcome.tables[name] = StagedTable()
         self._schemas[name] = staged_schema(table)
         if table.key:
-            self._finders[name] = LinkFinder(table, self._schemas[name], in_pairs(self._stager.job))
+            self._finders[name] = LinkFinder(self._schemas[name])
 
     def _reject(self, reject: Reject) -> None:
         assert self._rejects is not None

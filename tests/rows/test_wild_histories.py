@@ -81,7 +81,7 @@ def with_validity(version: ModelVersion) -> Row:
         **version.values,
         "_valid_from_position": start and str(start.position),
         "_valid_to_position": end and str(end.position),
-        "_op": start.op if start else "I",
+        "_op": start.op if start and start.half is None else "I",
     }
 
 

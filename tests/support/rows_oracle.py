@@ -7,12 +7,13 @@
 * Positions order the changes if all of them have one; otherwise the input does. A change that comes twice at one
   position with the same images counts once. In a table without a key it counts as often as in the file that has it
   most often.
-* Sources that write a key update as a delete and a create (`splits_key_updates`) have these next to each other in one
-  transaction, at one position: they become one update. A missing column of the create is NULL, an unavailable one
-  keeps its value.
+* A delete and a create of another key next to each other, in one transaction or at one position, become one update:
+  some sources write key updates so. A missing column of the create is NULL; an unavailable one keeps its value, if
+  both are at one position.
 * A transaction may have two rows at one key for a while. A change with a before image means the row that agrees with
   the image; among rows that agree it means the one that came first, because a statement updates a row once.
-* At the end of a transaction one row is left at each key: the one that came last.
+* At the end of a transaction one row is left at each key: the one that came last. Without ids a transaction may go on
+  at another time: rows that updates brought to a key stay there, and a change that takes one away has to fit one alone.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Change:
     position            None if the source does not write positions
     second              the time of the commit in seconds from the start; None if the source does not write it
     transaction         the id of the transaction; None if the source does not write it
-    splits_key_updates  the source writes a key update as a delete and a create, and may pad before images with NULL
+    splits_key_updates  the source may pad before images with NULL
     source_file         the number of the file that the change is in
     """
 
@@ -64,7 +65,7 @@ class Change:
     columns: tuple[str, ...] | None = None
     splits_key_updates: bool = False
     source_file: int = 0
-    is_half: bool = False  # a create that became a key update: versions show it as an insert
+    half: Change | None = None  # the delete of a create that became a key update: versions show it as an insert
 
     @property
     def same(self) -> tuple[object, ...]:
@@ -179,11 +180,16 @@ def _with_key_updates(changes: Iterable[Change], key: Sequence[str]) -> list[Cha
     found: list[Change] = []
     for item in changes:
         last = found[-1] if found else None
-        if item.op == "I" and item.splits_key_updates and last is not None and last.op == "D":
+        if item.op == "I" and last is not None and last.op == "D":
             old, new = key_of(last.before, key), key_of(item.after, key)
-            is_one = may_share_transaction(item, last) and item.position == last.position
+            is_at_one = item.position == last.position
+            has_ids = item.transaction is not None or last.transaction is not None
+            is_one = may_share_transaction(item, last) or (is_at_one and item.position is not None and not has_ids)
             if is_one and old is not None and new is not None and old != new:
-                found[-1] = replace(item, op="U", before=last.before, is_half=True)
+                after = item.after or {}
+                if not is_at_one:  # perhaps of two rows: what is hidden is not that of the other one
+                    after = {name: UNKNOWN if value is UNAVAILABLE else value for name, value in after.items()}
+                found[-1] = replace(item, op="U", before=last.before, after=after, half=last)
                 continue
         found.append(item)
     return found
@@ -199,6 +205,7 @@ class Model:
         self.columns, self.key, self.complete = tuple(columns), tuple(key), complete
         self.rows: defaultdict[Key, list[TableRow]] = defaultdict(list)  # the row that came first is the first
         self.crowded: set[Key] = set()  # keys with several rows
+        self.lingering: set[Key] = set()  # those at a later time than that of the changes that brought them
         self.added: set[str] = set()  # columns that the start lacks: NULL in rows that no change has set them in
         self.lost: list[tuple[str, Image, Change | None]] = []
         self.versions: list[Version] = []
@@ -210,7 +217,8 @@ class Model:
 
     def apply(self, item: Change) -> None:
         if self.crowded and not may_share_transaction(item, self._last):
-            self.end_transaction()
+            has_ids = self._last is not None and None not in (item.transaction, self._last.transaction)
+            self.end_transaction(is_over=has_ids)
         self._last = item
         {"C": self._define, "T": self._truncate, "I": self._insert, "U": self._update, "D": self._delete}[item.op](item)
 
@@ -223,10 +231,10 @@ class Model:
         self.columns = item.columns
 
     def _truncate(self, item: Change) -> None:
+        self.end_transaction()
         for row in self._all():
             self._end(row, item)
         self.rows.clear()
-        self.crowded.clear()
         self.lost.clear()
         self.complete = True
 
@@ -274,17 +282,19 @@ class Model:
         if row is None:
             row = TableRow({name: None if name in self.added else UNKNOWN for name in self.columns})
         else:
-            self._end(row, item)
+            self._end(row, item.half or item)
         values = dict(row.values)
         for name, value in before.items():
             # A before image that may be padded with NULL does not replace a value that is known.
             if name in values and value is not UNAVAILABLE and (values[name] is UNKNOWN or not item.splits_key_updates):
                 values[name] = value
-        if item.is_half:
+        if item.half is not None:
             values = {name: values[name] if after.get(name) is UNAVAILABLE else None for name in values}
         values.update((name, value) for name, value in _available(after).items() if name in values)
         values.update(zip(self.key, new, strict=True))
-        sets_all = set(self.columns) <= {*_available(after), *self.key} or (item.is_half and after == _available(after))
+        sets_all = set(self.columns) <= {*_available(after), *self.key} or (
+            item.half is not None and after == _available(after)
+        )
         doubt = None if sets_all else row.doubt
         # An update that stays at its key leaves it open whether another row was there: at most one is in the end.
         is_new_key = self.complete or new in self.rows
@@ -302,6 +312,17 @@ class Model:
             found = (fitting or replaced or current or rows)[0]
             if len(fitting) > 1 and item.op == "U" and key_of(item.after, self.key) in (None, key):
                 found.doubt = COLLISION  # both may be meant
+            both = (fitting and replaced) or (len(fitting) != 1 and key in self.lingering)
+            if both and self._leaves(key, item):
+                self.lost += [(COLLISION, dict(row.values), item) for row in rows if item.op == "D" or row is not found]
+                for row in rows:
+                    row.replaced = False
+                    self._end(row, item.half or item)
+                found.start, found.doubt = item, COLLISION
+                del self.rows[key]
+                self.crowded.discard(key)
+                self.lingering.discard(key)
+                return found
         rest = [row for row in rows if row is not found]
         if found is not None and len(rows) == 1 and may_share_transaction(item, found.moved):
             # The row came in this transaction. Perhaps another one was here, of which nothing is known.
@@ -315,6 +336,7 @@ class Model:
         self.rows[key] = rest
         if len(rest) < 2 and not any(row.replaced for row in rest):
             self.crowded.discard(key)
+            self.lingering.discard(key)
         return found
 
     def _leaves(self, key: Key, item: Change) -> bool:
@@ -328,9 +350,13 @@ class Model:
         if len(rows) > 1:
             self.crowded.add(key)
 
-    def end_transaction(self) -> None:
-        for key in self.crowded:
+    def end_transaction(self, is_over: bool = True) -> None:
+        for key in self.crowded | self.lingering if is_over else self.crowded:
             rows = [row for row in self.rows[key] if not row.replaced]
+            if not is_over and len(rows) > 1:
+                self.lingering.add(key)
+                self.rows[key] = rows
+                continue
             for row in rows[:-1]:
                 assert rows[-1].arrival is not None
                 if rows[-1].arrival.op != "I":  # an insert begins the row anew: the files lack the delete
@@ -339,6 +365,7 @@ class Model:
             for row in rows:
                 row.arrival = None
             self.rows[key] = rows[-1:]
+            self.lingering.discard(key)
         self.crowded.clear()
 
     def _end(self, row: TableRow, item: Change) -> None:

@@ -27,7 +27,8 @@ PLACEHOLDER = "__debezium_unavailable_value"
 ODD_KEYS = (None, "", " ", "a", "A", "NULL", "0", "00", "é")
 VALUES = ("x", "y", "z", "", None)
 LARGE = ("L1", "L2", "L3")
-FORMS = ("full", "compressed", "compressed, old key alone", "debezium", "debezium, keys alone")
+FORMS = ("full", "compressed", "compressed, old key alone", "split, keys alone", "debezium", "debezium, keys alone")
+TIMES = ("commit", "commit", "coarse", "none")
 
 Row = dict[str, Value]
 
@@ -37,10 +38,12 @@ class Recording:
     """How a source writes changes.
 
     form           full: whole images (GoldenGate). compressed: the key and the changed columns (GoldenGate).
+                   split: a key update is a delete with the key alone and an insert (GoldenGate).
                    debezium: whole images, a key update is a delete and a create. keys alone: before images contain the
                    key, and unchanged large values are unavailable
     positions, transactions  whether records have positions, and ids of transactions
-    times          commit: each transaction has a second of its own. coarse: several share one. none: no times
+    times          commit: each transaction has a second of its own. coarse: several share one. none: no times.
+                   row: each change has its own time, at which others may be
     described      records describe the columns: metadata records of GoldenGate, schemas of Debezium
     numbers        integers are JSON numbers
     own_member     the id of a transaction is in `source.txId` (Debezium) or the token `xid`; otherwise in
@@ -281,18 +284,20 @@ def _transaction(random: Random, database: _Database, deferred: bool) -> list[_E
 
 def _recorded(log: Iterable[list[_Event]], recording: Recording, key: tuple[str, ...]) -> Iterable[Change]:
     """The changes as the source writes them. Without a key, every second transaction has one position for all rows."""
-    position = 0
+    position = clock = 0
     for number, events in enumerate(log):
         last = ""
         for event in events:
             shares = not key and number % 2 == 1 and event.op != "T" and last not in ("", "T")
             position += not shares
             last = event.op
+            clock += (position * 7 + number) % 3 > 0
+            seconds = {"none": None, "row": clock}
             common = Change(
                 event.op,
                 number=number,
                 position=position if recording.positions else None,
-                second=None if recording.times == "none" else second_of(number, recording.times),
+                second=seconds.get(recording.times, second_of(number, recording.times)),
                 transaction=f"tx{number}" if recording.transactions else None,
                 splits_key_updates=recording.is_debezium,
             )
@@ -313,6 +318,8 @@ def _images(event: _Event, form: str, key: tuple[str, ...]) -> list[tuple[str, I
         of_key = {name: before[name] for name in key}
         if after is None:
             return [(op, of_key, None)]
+        if form.startswith("split") and any(before[name] != after[name] for name in key):
+            return [("D", of_key, None), ("I", None, after)]
         names = [name for name in after if name in key or before[name] != after[name]]
         old = of_key if form.endswith("alone") else {name: before[name] for name in names}
         return [(op, old, {name: after[name] for name in names})]
@@ -330,8 +337,8 @@ def _images(event: _Event, form: str, key: tuple[str, ...]) -> list[tuple[str, I
     return [(op, old_image, new_image)]
 
 
-def history(seed: int, number: int) -> History | None:
-    """Return history `number` of a seed; None if nothing happens in it."""
+def history(seed: int, number: int, times: Sequence[str] = TIMES) -> History | None:
+    """Return history `number` of a seed; None if nothing happens in it. `times`: one of which its recording has."""
     random = Random(f"{seed} {number}")
     key = random.choices([("id",), ("id", "part"), ()], [7, 2, 1])[0]
     columns = ("id", "part", "a", "b", "big") if "part" in key else ("id", "a", "b", "big")
@@ -343,7 +350,7 @@ def history(seed: int, number: int) -> History | None:
         random.choice(FORMS if key else ("full", "debezium")),
         random.random() < 0.6,
         random.random() < 0.5,
-        random.choice(("commit", "commit", "coarse", "none")),
+        random.choice(times),
         late or alters or random.random() < 0.3,
         not text_keys and random.random() < 0.5,
         random.random() < 0.5,

@@ -1,0 +1,177 @@
+"""Operations that contradict what is known of their rows: a sign that operations are missing, or are not what they say.
+
+A row is known by the operations before. An operation contradicts it if
+
+- its before image has another value than the last operation that set the column: columns that one of them lacks do not
+  count, and values are compared by type;
+- it inserts a row that exists, with other values: one that comes again, or a record of a snapshot, repeats the row;
+- it updates or deletes a row that cannot exist: it was deleted, or all rows from before are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow, non_null_values, numbered
+from ggfmt.columnar.images import differ
+from ggfmt.columnar.typed import differ_typed, typed_values
+from ggfmt.diagnostics.diagnostic import Span
+from ggfmt.rows.operations import DELETE, INSERT, any_of
+from ggfmt.rows.results import RowCounts, TableQuery
+
+BEFORE_IMAGE, EXISTING, ABSENT = "before image differs", "insert of a row that exists", "no such row"
+
+_LONG = pa.int64()
+_NO_LONG = pa.scalar(None, _LONG)
+
+
+class EvidenceFinder:
+    """Looks at n operations by row, and of each row in order.
+
+    column  returns a column of staging, in any order of the operations
+    order   the places of the operations in it
+    rows    the number of the row of each, ascending
+    """
+
+    def __init__(
+        self, query: TableQuery, column: Callable[[str], pa.Array[Any]], order: pa.Int64Array, rows: pa.Int64Array
+    ) -> None:
+        self._query, self._table, self._column, self._order = query, query.table, column, order
+        count = max(len(order) - 1, 0)
+        self._ops = column("op").take(order)
+        self._every = numbered(len(order))
+        no = pa.array([False] * min(len(order), 1), pa.bool_())
+        self._follows = pa.concat_arrays([no, pc.equal(rows.slice(min(len(rows), 1)), rows.slice(0, count))])
+        was = pc.equal(self._ops.slice(0, count), DELETE)
+        self._was_deleted = pc.and_(self._follows, pa.concat_arrays([no, was]))
+        self._is_insert, self._is_delete = pc.equal(self._ops, INSERT), pc.equal(self._ops, DELETE)
+        begins = pc.or_(pc.invert(self._follows), pc.or_(self._is_insert, self._is_delete))
+        self._begin = pc.fill_null_forward(pc.if_else(begins, self._every, _NO_LONG))
+
+    def add_to(
+        self,
+        counts: RowCounts,
+        complete: pa.BooleanArray,
+        replaced: tuple[pa.Int64Array, pa.Int64Array] | None = None,
+    ) -> None:
+        """Count what contradicts.
+
+        complete  by operation, by row and in order, whether all rows from before are known
+        replaced  where rows have an identity besides their key: inserts, and the last operations of the rows that they
+                  found at their key
+        """
+        exists = pc.and_not(self._follows, self._was_deleted)
+        changes = pc.invert(self._is_insert)
+        absent = pc.and_(changes, pc.or_(self._was_deleted, pc.and_not(complete, self._follows)))
+        places = _places(pc.and_(changes, exists))
+        if replaced is None:
+            inserts = _places(pc.and_(self._is_insert, exists))
+            replaced = inserts, pc.subtract(inserts, 1)
+        found = {
+            BEFORE_IMAGE: self._unlike("b", places, pc.subtract(places, 1)),
+            EXISTING: self._unlike("a", *self._at_other_positions(*replaced)),
+            ABSENT: _places(absent),
+        }
+        seqs = self._column("seq")
+        for what, at in found.items():
+            operations = self._order.take(at)
+            new = operations.filter(pc.greater_equal(seqs.take(operations), 0))  # neither of a base nor kept
+            if len(new):
+                counts.contradictions[what] += len(new)
+                counts.contradicting.append((what, self._place(pc.min(new).as_py())))
+
+    def _place(self, operation: int) -> Span:
+        seq, offset, position = (self._column(name)[operation].as_py() for name in ("seq", "offset", "position"))
+        return Span(file=self._query.file_of(seq), offset=offset, table=self._table.name, position=position)
+
+    def _unlike(self, image: str, places: pa.Int64Array, before: pa.Int64Array) -> pa.Int64Array:
+        """Return where an image shows another value than the row has after the operation before."""
+        found: list[pa.Int64Array] = []
+        if image == "b" and len(places):
+            places, before = self._with_values(places, before)
+        for i, name in enumerate(self._table.columns):
+            if not len(places):
+                break
+            comes_and_goes = len({*self._table.arrivals(name)}) > 1
+            if name in self._table.key or comes_and_goes:
+                continue
+            shown = narrow(self._column(f"h{image}{i}"), pa.BooleanArray).take(self._order.take(places))
+            if not shown.true_count:
+                continue
+            latest = self._latest(i, before)
+            shown = pc.and_(shown, latest.is_valid())
+            own, other = self._order.take(places.filter(shown)), self._order.take(latest.filter(shown))
+            values, known = self._column(f"{image}{i}").take(own), self._column(f"a{i}").take(other)
+            unlike = self._differ(name, narrow(values, pa.StringArray), narrow(known, pa.StringArray))
+            if len(unlike):
+                at = pc.cast(pc.indices_nonzero(shown), _LONG).take(unlike)
+                found.append(places.take(at))
+                rest = pc.invert(pc.is_in(numbered(len(places)), value_set=at))
+                places, before = places.filter(rest), before.filter(rest)
+        return pa.concat_arrays([pa.array([], _LONG), *found])
+
+    def _at_other_positions(self, places: pa.Int64Array, before: pa.Int64Array) -> tuple[pa.Int64Array, pa.Int64Array]:
+        """Return the places without those at the position of the operation before: a transaction may come again."""
+        operations = (self._order.take(each) for each in (places, before))
+        same = pc.equal(*(self._column("position").take(each) for each in operations))
+        others = pc.invert(pc.fill_null(same, False))
+        return places.filter(others), before.filter(others)
+
+    def _latest(self, i: int, places: pa.Int64Array) -> pa.Int64Array:
+        """Return the last operation up to each place that set a column in the present life of the row; null if none
+        did."""
+        has = pc.and_not(narrow(self._column(f"ha{i}"), pa.BooleanArray).take(self._order), self._is_delete)
+        if has.true_count + self._is_delete.true_count == len(has):
+            return places
+        latest = pc.fill_null_forward(pc.if_else(has, self._every, _NO_LONG)).take(places)
+        return pc.if_else(pc.greater_equal(latest, self._begin.take(places)), latest, _NO_LONG)
+
+    def _with_values(self, places: pa.Int64Array, before: pa.Int64Array) -> tuple[pa.Int64Array, pa.Int64Array]:
+        """Return the places without deletes whose images have no value besides the key: Debezium writes NULL for
+        columns that it does not know."""
+        deletes = self._is_delete.take(places)
+        operations = self._order.take(places.filter(deletes))
+        shown = []
+        for i, name in enumerate(self._table.columns):
+            if name not in self._table.key:
+                has = self._column(f"hb{i}").take(operations)
+                shown.append(pc.and_(has, self._column(f"b{i}").take(operations).is_valid()))
+        empty = places.filter(deletes).filter(pc.invert(any_of(shown, len(operations))))
+        if not len(empty):
+            return places, before
+        rest = pc.invert(pc.is_in(places, value_set=empty))
+        return places.filter(rest), before.filter(rest)
+
+    def _differ(self, name: str, values: pa.StringArray, others: pa.StringArray) -> pa.Int64Array:
+        """Return where values differ by type; texts that are no values of the type do not count."""
+        unlike = _places(differ(values, others))
+        type = self._table.types[name]
+        if not len(unlike) or pa.types.is_string(type):
+            return unlike
+        pairs = [typed_values(narrow(texts.take(unlike), pa.StringArray), type) for texts in (values, others)]
+        unfit = sorted({place for _, wrong in pairs for place in wrong})
+        hits = differ_typed(pairs[0][0], pairs[1][0])
+        hits = pc.and_not(hits, pc.is_in(numbered(len(unlike)), value_set=pa.array(unfit, _LONG)))
+        return unlike.filter(hits)
+
+
+def _places(mask: pa.BooleanArray) -> pa.Int64Array:
+    return pc.cast(pc.indices_nonzero(mask), _LONG)
+
+
+def last_operations(
+    order: pa.Int64Array, groups: pa.Int64Array, ended: dict[int, int]
+) -> tuple[pa.Int64Array, pa.Int64Array]:
+    """Return, by place in an order, operations that ended rows and the last operations of these rows.
+
+    groups  by place the number of the row
+    ended   by row the operation
+    """
+    place_of = {operation: place for place, operation in enumerate(non_null_values(order))}
+    last = {row: place for place, row in enumerate(non_null_values(groups))}
+    pairs = [(place_of[operation], last[row]) for row, operation in ended.items()]
+    return pa.array([one for one, _ in pairs], _LONG), pa.array([other for _, other in pairs], _LONG)

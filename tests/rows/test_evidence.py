@@ -1,0 +1,138 @@
+"""Operations that contradict their rows are counted, and an error with `strict`; those that repeat them are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import ggfmt
+from ggfmt.diagnostics.diagnostic import Abend
+
+Image = Mapping[str, Any] | None
+Change = tuple[str, Image, Image]
+A, B, C = ({"id": 1, "a": "x", "n": n} for n in (1, 2, 3))
+OTHER = {"id": 2, "a": "y", "n": 1}
+DIFFERS, EXISTING, ABSENT = "before image differs", "insert of a row that exists", "no such row"
+
+
+def write(path: Path, changes: Sequence[Change], **members: Any) -> Path:
+    records = []
+    for number, (op, before, after) in enumerate(changes):
+        record: dict[str, Any] = {"table": "S.T", "op_type": op, "primary_keys": ["id"], "pos": f"{number:020}"}
+        record |= {"op_ts": f"2026-01-01 00:00:{number:02}.000000", "before": before, "after": after, **members}
+        records.append(json.dumps({name: value for name, value in record.items() if value is not None}))
+    path.write_text("\n".join(records) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        pytest.param([("I", None, A), ("U", A, B), ("D", B, None)], {}, id="agrees"),
+        pytest.param([("I", None, A), ("U", B, C)], {DIFFERS: 1}, id="update"),
+        pytest.param([("I", None, A), ("D", B, None)], {DIFFERS: 1}, id="delete"),
+        pytest.param([("I", None, A), ("U", None, B), ("U", {"n": 1}, {"id": 1, "n": 3})], {DIFFERS: 1}, id="part"),
+        pytest.param([("I", None, A), ("U", None, {"id": 1, "a": "z"}), ("D", {**A, "a": "z"}, None)], {}, id="older"),
+        pytest.param([("I", None, {**A, "n": None}), ("U", A, B)], {DIFFERS: 1}, id="null"),
+        pytest.param([("I", None, {"id": 1, "a": "x"}), ("U", A, B)], {}, id="missing"),
+        pytest.param([("I", None, {**A, "n": 1.5}), ("U", {**A, "n": 1.50}, B)], {}, id="number"),
+        pytest.param([("I", None, A), ("I", None, B)], {EXISTING: 1}, id="insert"),
+        pytest.param([("I", None, A), ("I", None, A)], {}, id="insert again"),
+        pytest.param([("I", None, A), ("D", A, None), ("D", A, None), ("U", A, B)], {ABSENT: 2}, id="deleted"),
+        pytest.param([("U", A, B), ("D", OTHER, None)], {}, id="begins in the middle"),
+        pytest.param([("I", None, A), ("U", A, OTHER), ("U", {**OTHER, "n": 9}, B)], {DIFFERS: 1}, id="moved"),
+        pytest.param([("I", None, A), ("U", A, OTHER), ("I", None, {**OTHER, "n": 5})], {EXISTING: 1}, id="over moved"),
+        pytest.param([("I", None, A), ("T", None, None), ("U", A, B)], {ABSENT: 1}, id="truncated"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", [{}, {"history": True}], ids=["current", "history"])
+def test_contradictions_are_counted(
+    changes: list[Change], found: dict[str, int], mode: dict[str, Any], tmp_path: Path
+) -> None:
+    path = write(tmp_path / "in.json", changes)
+    document = ggfmt.consolidate(path, tmp_path / "out", master="none", **mode)
+    assert document["tables"]["S.T"]["contradictions"] == found
+    if found:
+        with pytest.raises(Abend) as caught:
+            ggfmt.consolidate(path, tmp_path / "strict", master="none", strict=True, **mode)
+        assert {each.code for each in caught.value.diagnostics} <= {"GG566", "GG570"}
+
+
+@pytest.mark.example("GG566")
+def test_a_row_that_contradicts_is_an_error_with_strict(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.json", [("I", None, A), ("U", B, C)])
+    with pytest.raises(Abend, match=r"in\.json, byte [0-9]+, table S\.T, position 0*1: error\[GG566\]"):
+        ggfmt.consolidate(path, tmp_path / "strict", master="none", strict=True)
+    ggfmt.consolidate(path, tmp_path / "out", master="none")
+
+
+def test_a_row_that_cannot_exist_needs_to_know_the_start(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.json", [("I", None, A), ("D", OTHER, None), ("U", A, B)])
+    for starts_empty, found in ((False, {}), (True, {ABSENT: 1})):
+        out = tmp_path / f"{starts_empty}"
+        document = ggfmt.consolidate(path, out, master="none", starts_empty=starts_empty)
+        assert document["tables"]["S.T"]["contradictions"] == found
+
+
+def test_operations_that_come_again_do_not_contradict(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("one", "two"):
+        write(folder / f"{name}.json", [("I", None, A), ("U", A, B), ("D", B, None), ("I", None, C)])
+    document = ggfmt.consolidate(folder, tmp_path / "out", master="none", strict=True)
+    assert document["tables"]["S.T"]["contradictions"] == {}
+
+
+FIRST, SECOND = {"id": 3, "a": "first"}, {"id": 2, "a": "second"}
+MOVES: list[Change] = [
+    ("D", {"id": 2}, None),
+    ("I", None, {"id": 3, "a": "second"}),
+    ("D", {"id": 3}, None),
+    ("I", None, {"id": 4, "a": "first"}),
+]
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    return sorted(pq.read_table(out / "S.T").to_pylist(), key=lambda row: int(row["id"]))
+
+
+@pytest.mark.parametrize("members", [{"op_ts": "2026-01-01 00:01:00.000000"}, {"tokens": {"xid": "7"}}, {"pos": None}])
+@pytest.mark.parametrize("rounds", [False, True])
+def test_a_delete_and_an_insert_of_one_transaction_are_one_key_update(
+    members: dict[str, Any], rounds: bool, tmp_path: Path
+) -> None:
+    """As a handler with `pkUpdateHandling=delete-insert` writes them. Each ends a file of its own."""
+    folder = tmp_path / "in"
+    options: dict[str, Any] = ({"checkpoint": tmp_path / "checkpoint"} if rounds else {})
+    folder.mkdir()
+    write(folder / "0.json", [("I", None, FIRST), ("I", None, SECOND)])
+    for number, change in enumerate(MOVES, 1):
+        moment = {"op_ts": "2026-01-01 00:01:00.000000", "pos": f"{100 + (number - 1) // 2:020}"}
+        write(folder / f"{number}.json", [change], **{**moment, **members})
+        if rounds:
+            ggfmt.consolidate(folder, tmp_path / "out", master="none", **options)
+    if not rounds:
+        ggfmt.consolidate(folder, tmp_path / "out", master="none", strict=True)
+    assert rows(tmp_path / "out") == [{"id": 3, "a": "second"}, {"id": 4, "a": "first"}]
+
+
+def test_an_insert_over_a_living_row_is_unresolved_if_a_delete_may_mean_both(tmp_path: Path) -> None:
+    moment = {"op_ts": "2026-01-01 00:01:00.000000"}
+    path = write(tmp_path / "in.json", [("I", None, FIRST), MOVES[1], MOVES[2]], **moment)
+    document = ggfmt.consolidate(path, tmp_path / "out", master="none", starts_empty=True)
+    assert document["tables"]["S.T"]["unresolved"] > 0
+    assert document["tables"]["S.T"]["timed"] == 3
+
+
+@pytest.mark.parametrize("name", ["keys", "full"])
+def test_the_recorded_cases(name: str, tmp_path: Path) -> None:
+    case = Path(__file__).resolve().parents[3] / "shared" / "data" / "cases" / "rows" / f"delete-insert-{name}.json"
+    if not case.exists():
+        pytest.skip("the folder of cases is not there")
+    ggfmt.consolidate(case, tmp_path / "out", master="none", strict=True)
+    assert rows(tmp_path / "out") == [{"id": 3, "a": "second"}, {"id": 4, "a": "first"}]
