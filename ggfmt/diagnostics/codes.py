@@ -101,6 +101,11 @@ CODES_OF_COMPARISON: dict[str, Code] = {
         "To compare with a database, `ggfmt compare` needs a driver that is not installed. The message says how to "
         "install it.",
     ),
+    "GG590": error(
+        "a column that cannot be compared",
+        "One side has values in the column that ggfmt cannot read, such as a date of MySQL without a day. All other "
+        "columns were compared. If the column is a part of the key, whole rows were compared.",
+    ),
 }
 
 # The codes of configuration, GG1xx.
