@@ -618,8 +618,8 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG513": error(
         "a checkpoint that does not fit the run",
-        "The checkpoint belongs to another output or to other handlers, the output lacks files that the checkpoint "
-        "lists, or the options contradict each other.",
+        "The checkpoint belongs to another output or to other handlers, the checkpoint or the output is an older backup "
+        "than the other, or the options contradict each other.",
     ),
     "GG514": error(
         "one file for two tables",
@@ -736,7 +736,7 @@ _DECLARED: dict[str, Code] = {
     "GG553": error(
         "a table that another program has written to",
         "A Delta or Iceberg table changed after the last run of this output. Another program has changed its rows or "
-        "columns, or has created the table.",
+        "columns, has created the table, or has restored rows of an earlier run.",
     ),
     "GG554": error(
         "a column or table that the format cannot hold",
