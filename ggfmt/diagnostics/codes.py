@@ -618,8 +618,8 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG513": error(
         "a checkpoint that does not fit the run",
-        "The checkpoint belongs to another output or to other handlers, the checkpoint or the output is an older backup "
-        "than the other, or the options contradict each other.",
+        "The checkpoint belongs to another output or to other handlers, or the options contradict each other. Or the "
+        "checkpoint and the output are not of one time: one of them is an older backup.",
     ),
     "GG514": error(
         "one file for two tables",

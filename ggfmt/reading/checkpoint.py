@@ -504,7 +504,9 @@ def _not_of_one_time(output: Participant, run: str) -> tuple[str, str]:
     last = (read_document(output.store, MANIFEST) or {}).get("run")
     again = "or, to read all inputs again, use other directories for the output and for `--checkpoint`"
     if last is not None and last > run:
-        message = f"the checkpoint is older than `{root}`: its last run is {run}, and that of the output {last}"
+        message = (
+            f"the checkpoint is older than `{root}`: its last run is {run}, and the last run of the output is {last}"
+        )
         return message, f"restore the checkpoint as it was after run {last}; {again}"
     shown = "has no run" if last is None else f"has {last} as its last run"
     message = f"`{root}` is older than the checkpoint, or another: it {shown}, and the checkpoint has run {run}"

@@ -172,7 +172,9 @@ class LakeTarget(RowTarget):
         known = entry.get("round")  # an earlier ggfmt wrote none
         found = table.held_round(self._round[0])
         if known is not None and found != known:
-            message = f"the table has the rows of run {found} of this output, and the output those of run {known}"
+            message = (
+                f"the table has the rows of run {found} of this output, and the output has the rows of run {known}"
+            )
             help = f"restore the table as it was after run {known}, or consolidate into another output"
             raise UsageError(Diagnostic("GG553", message, Span(table=table.name), help))
 

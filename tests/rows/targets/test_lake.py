@@ -155,7 +155,9 @@ def test_a_table_without_the_rows_of_a_run_is_refused(tmp_path: Path, to: str, h
     if foreign:
         foreign_append(tmp_path, to, {"ID": "7", "N": "foreign"})
     add_changes(tmp_path, "3", [change("I", 5, after={"ID": "5", "N": "last"})])
-    with pytest.raises(UsageError, match=r"GG553.*the rows of run 1 of this output, and the output those of run 2"):
+    with pytest.raises(
+        UsageError, match=r"GG553.*the rows of run 1 of this output, and the output has the rows of run 2"
+    ):
         consolidate(tmp_path, to, on_foreign_commit="accept")
     shutil.rmtree(tmp_path / "lake")  # what the help says
     shutil.copytree(tmp_path / "later", tmp_path / "lake")
