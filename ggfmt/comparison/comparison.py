@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -21,7 +22,7 @@ from ggfmt.comparison.kinds import STRING, UNTYPED
 from ggfmt.comparison.rows import Example, Pair, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
 from ggfmt.comparison.sql_database import SqlTable
-from ggfmt.comparison.values import storage_type
+from ggfmt.comparison.values import ColumnError, storage_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.java.text import visible
 from ggfmt.location import strip_credentials
@@ -146,14 +147,22 @@ def _folded(names: Iterable[str], fold: Fold) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class MatchedColumns:
-    """The columns of a table: pairs, those of the key first; the number of key columns; and columns
-    of one side only.
+    """The columns of a table: pairs, those of the key first; the number of key columns; columns of one side only; and
+    by name why columns of both sides cannot be read.
     """
 
     pairs: tuple[Pair, ...]
     keys: int
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, error: ColumnError) -> MatchedColumns:
+        """Return the other columns. Without a part of the key, whole rows are compared."""
+        place = next(at for at, pair in enumerate(self.pairs) if error.column in (pair.a, pair.b))
+        pairs = (*self.pairs[:place], *self.pairs[place + 1 :])
+        unread = {**self.unread, self.pairs[place].a: str(error)}
+        return replace(self, pairs=pairs, keys=0 if place < self.keys else self.keys, unread=unread)
 
 
 def matched_columns(
@@ -206,7 +215,7 @@ def with_key(table: str, columns: MatchedColumns, key: Sequence[str]) -> Matched
     if len(set(first)) < len(first):
         raise UsageError(Diagnostic("GG580", "the key has a column twice", Span(table=table), "name each column once"))
     rest = [pair for pair in columns.pairs if pair not in first]
-    return MatchedColumns((*first, *rest), len(first), columns.only_a, columns.only_b)
+    return replace(columns, pairs=(*first, *rest), keys=len(first))
 
 
 def has_key(columns: MatchedColumns, key: Sequence[str]) -> bool:
@@ -260,8 +269,9 @@ class TableComparison:
     equal values of a column are written in two ways, with `respelled_examples`, and `respelled_rows` where whole rows
     are compared. Without a `key`, whole rows are compared, and none is
     different. `repeated_a` and `repeated_b`: the number of keys that a side has more than once; their rows are compared
-    as whole rows. `columns_a` and `columns_b`: columns of one side only. `only`: the side that has the table, if the
-    other lacks it; its rows are not counted.
+    as whole rows. `columns_a` and `columns_b`: columns of one side only. `unread`: by column of both sides why it
+    cannot be read; the others were compared. `only`: the side that has the table, if the other lacks it; its rows are
+    not counted.
     """
 
     table: str
@@ -279,13 +289,14 @@ class TableComparison:
     repeated_b: int = 0
     columns_a: tuple[str, ...] = ()
     columns_b: tuple[str, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
     only: str | None = None
     examples: tuple[Example, ...] = ()
 
     @property
     def same(self) -> bool:
         """Whether both sides have the same rows of the same columns."""
-        differs = self.missing or self.extra or self.different or self.columns_a or self.columns_b
+        differs = self.missing or self.extra or self.different or self.columns_a or self.columns_b or self.unread
         return not differs and self.only is None
 
     @property
@@ -466,14 +477,21 @@ def _compared(table: _Table, examples: int, directory: Path) -> TableComparison:
     columns = table.columns
     rows = RowComparison(columns.pairs, columns.keys, examples)
     if columns.pairs:
-        directory.mkdir()
+        directory.mkdir(parents=True)
         schemas = [
             pa.schema([(f"{place}", storage_type(getattr(pair, of))) for place, pair in enumerate(columns.pairs)])
             for of in ("type_a", "type_b")
         ]
-        PartComparison(rows, columns.keys, schemas, directory).compare(
-            table.a.batches([pair.a for pair in columns.pairs]), table.b.batches([pair.b for pair in columns.pairs])
-        )
+        names = [pair.a for pair in columns.pairs], [pair.b for pair in columns.pairs]
+        sides = table.a.batches(names[0]), table.b.batches(names[1])
+        try:
+            PartComparison(rows, columns.keys, schemas, directory).compare(*sides)
+        except ColumnError as error:
+            others = columns.without(error)
+            for side in sides:  # read to the end: a database has one connection
+                with suppress(ColumnError):
+                    deque(side, maxlen=0)
+            return _compared(replace(table, columns=others), examples, directory / "others")
     found = rows.found
 
     def by_name(counted: Mapping[int, Any]) -> dict[str, Any]:
@@ -495,5 +513,6 @@ def _compared(table: _Table, examples: int, directory: Path) -> TableComparison:
         repeated_b=found.repeated[1],
         columns_a=columns.only_a,
         columns_b=columns.only_b,
+        unread=columns.unread,
         examples=tuple(found.examples),
     )

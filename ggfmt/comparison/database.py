@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from ggfmt.comparison.files import Columns
-from ggfmt.comparison.kinds import INTERVAL, JSON, NUMBER, TEXT, TIME_WITH_ZONE, UUID, array_of
-from ggfmt.comparison.values import storage_type, stored, stored_type, with_infinite
+from ggfmt.comparison.kinds import GEOMETRY, HSTORE, INTERVAL, JSON, NUMBER, TEXT, TIME_WITH_ZONE, UUID, array_of, bits
+from ggfmt.comparison.values import ColumnError, storage_type, stored, stored_type, with_infinite
 from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.model.table import join_name
 
@@ -44,19 +44,20 @@ _SETTINGS = (
 )
 _COLUMNS = """
 select n.nspname, c.relname, c.relkind::text as kind, a.attname,
-  base.typname, coalesce(element.typname, '') as element
+  base.typname, coalesce(element.typname, '') as element, b.modifier
 from pg_catalog.pg_class c
 join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 left join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 left join pg_catalog.pg_type t on t.oid = a.atttypid
 left join lateral (
-  with recursive below (oid, next) as (
-    select t.oid, t.typbasetype
-    union all select d.oid, d.typbasetype from below join pg_catalog.pg_type d on d.oid = below.next
-  ) select oid from below where next = 0
+  with recursive below (oid, next, modifier) as (
+    select t.oid, t.typbasetype, greatest(a.atttypmod, t.typtypmod)
+    union all select d.oid, d.typbasetype, greatest(below.modifier, d.typtypmod)
+    from below join pg_catalog.pg_type d on d.oid = below.next
+  ) select oid, modifier from below where next = 0
 ) b on true
 left join pg_catalog.pg_type base on base.oid = b.oid
-left join pg_catalog.pg_type element on element.oid = base.typelem and base.typcategory = 'A'
+left join pg_catalog.pg_type element on element.oid = base.typelem and element.typarray = base.oid
 where c.relkind in ('r', 'p') and not c.relispartition and n.nspname <> 'information_schema'
   and n.nspname !~ '^pg_'
 order by n.nspname, c.relname, a.attnum
@@ -92,6 +93,8 @@ _AS_TEXT: dict[str, pa.DataType] = {
     "uuid": UUID,
     "json": JSON,
     "jsonb": JSON,
+    "hstore": HSTORE,
+    **dict.fromkeys(("point", "line", "lseg", "box", "path", "polygon", "circle"), GEOMETRY),
 }
 
 
@@ -110,10 +113,12 @@ class _Column:
     is_native: bool
 
 
-def _column(type: str, element: str) -> _Column:
+def _column(type: str, element: str, modifier: int | None) -> _Column:
     if element:
-        inner = _column(element, "").type
+        inner = _column(element, "", modifier).type
         return _Column(array_of(stored_type(inner)), False)
+    if type in ("bit", "varbit"):
+        return _Column(bits(modifier if type == "bit" and modifier and modifier > 0 else None), False)
     if type in _NATIVE:
         return _Column(stored_type(_NATIVE[type]), True)
     return _Column(_AS_TEXT.get(type, TEXT), False)
@@ -123,7 +128,8 @@ def _expression(name: str, column: _Column) -> str:
     if column.is_native:
         return name
     # A cast may write another text than the output function of a type, such as `10.0.0.1/32`.
-    return f"case when {name} is not null then format('%s', {name}) end"
+    # A row of which a member is NULL is not NULL, but neither is it `is not null`.
+    return f"case when {name} is distinct from null then format('%s', {name}) end"
 
 
 class DatabaseTable:
@@ -154,8 +160,8 @@ class DatabaseTable:
         for batch in self._database.query(f"select {', '.join(selected)} from {self._source}", self._name):
             with self._database.errors(self._name):
                 arrays = [
-                    with_infinite(stored(array).cast(field.type))
-                    for array, field in zip(batch.columns, schema, strict=True)
+                    with_infinite(stored(array, name).cast(field.type))
+                    for array, field, name in zip(batch.columns, schema, names, strict=True)
                 ]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -183,12 +189,12 @@ class Database:
             for statement in _SETTINGS:
                 cursor.execute(statement)
         self.tables: dict[str, DatabaseTable] = {}
-        for schema, table, kind, column, type, element in self._rows(_COLUMNS):
+        for schema, table, kind, column, type, element, modifier in self._rows(_COLUMNS):
             name = join_name(schema, table)
             if name not in self.tables:
                 self.tables[name] = DatabaseTable(self, name, schema, table, kind)
             if column is not None:
-                self.tables[name].add(column, _column(type, element))
+                self.tables[name].add(column, _column(type, element, modifier))
         keys: dict[str, tuple[str, ...]] = {}
         for schema, table, column in self._rows(_KEYS):
             name = join_name(schema, table)
@@ -228,7 +234,7 @@ class Database:
         """Convert errors of the driver to Abend GG588."""
         try:
             yield
-        except (Abend, UsageError, KeyboardInterrupt, MemoryError):
+        except (Abend, UsageError, ColumnError, KeyboardInterrupt, MemoryError):
             raise
         except Exception as error:
             message, help = self._described(str(error))

@@ -17,7 +17,7 @@ import pyarrow.parquet as parquet
 from ggfmt.arrow.parquet_files import read_batches
 from ggfmt.columnar.json_rows import JsonLineError, JsonRow, json_column, read_json_rows
 from ggfmt.comparison.kinds import STRING, UNTYPED
-from ggfmt.comparison.values import as_json, stored, stored_type
+from ggfmt.comparison.values import ColumnError, as_json, stored, stored_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.location import Location
 from ggfmt.reading.files import COMPRESSIONS, InputFile, open_input
@@ -31,7 +31,8 @@ Arrays: TypeAlias = "list[pa.Array[Any]]"
 
 class TableFile(ABC):
     """A file of a table. Not `named`: columns have their places as names, from `1`. `sparse`: a column may be absent
-    from the file if it is NULL in all rows. Every method raises Abend GG582 for a file that cannot be read.
+    from the file if it is NULL in all rows. Every method raises Abend GG582 for a file that cannot be read, and
+    `batches` ColumnError.
     """
 
     named = True
@@ -83,7 +84,7 @@ def reading(file: InputFile) -> Iterator[None]:
     """Convert errors to Abend GG582 for the file. Readers of formats may raise any exception."""
     try:
         yield
-    except (Abend, KeyboardInterrupt, MemoryError):
+    except (Abend, ColumnError, KeyboardInterrupt, MemoryError):
         raise
     except Exception as error:
         raise Abend(unreadable(file, getattr(error, "strerror", None) or str(error))) from None
@@ -102,7 +103,7 @@ class ParquetFile(TableFile):
 
     def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
         for batch in read_batches(self._parquet(stream), _BATCH_BYTES, BATCH_ROWS, names):
-            yield [stored(batch.column(name)) for name in names]
+            yield [stored(batch.column(name), name) for name in names]
 
     def _parquet(self, stream: BinaryIO) -> parquet.ParquetFile:
         return parquet.ParquetFile(stream, coerce_int96_timestamp_unit="us")
@@ -120,7 +121,7 @@ class OrcFile(TableFile):
         types = [_orc_type(opened.schema.field(name)) for name in names]
         for stripe in range(opened.nstripes):
             batch = opened.read_stripe(stripe, columns=list(names))
-            yield [stored(batch.column(name).cast(type)) for name, type in zip(names, types, strict=True)]
+            yield [stored(batch.column(name).cast(type), name) for name, type in zip(names, types, strict=True)]
 
 
 def _orc_type(field: pa.Field[Any]) -> pa.DataType:
@@ -165,9 +166,9 @@ class AvroFile(TableFile):
             rows += block
             size += block.bytes_.getbuffer().nbytes
             if size > _BATCH_BYTES or len(rows) >= BATCH_ROWS:
-                yield [_avro_column([row[name] for row in rows], types[name]) for name in names]
+                yield [_avro_column([row[name] for row in rows], types[name], name) for name in names]
                 rows, size = [], 0
-        yield [_avro_column([row[name] for row in rows], types[name]) for name in names]
+        yield [_avro_column([row[name] for row in rows], types[name], name) for name in names]
 
     def _types(self, reader: Any) -> Iterator[tuple[str, pa.DataType]]:
         schema = reader.writer_schema
@@ -216,9 +217,9 @@ def _avro_type(schema: Any) -> pa.DataType:
     return _AVRO_LOGICAL_TYPES.get(str(logical)) or _avro_type(schema["type"])
 
 
-def _avro_column(values: list[Any], type: pa.DataType) -> pa.Array[Any]:
+def _avro_column(values: list[Any], type: pa.DataType, name: str) -> pa.Array[Any]:
     if type == STRING:
         values = [value if value is None or isinstance(value, str) else as_json(value) for value in values]
     elif pa.types.is_timestamp(type) and type.tz is None:
         values = [value.replace(tzinfo=None) if isinstance(value, datetime) else value for value in values]
-    return stored(pa.array(values, type))
+    return stored(pa.array(values, type), name)

@@ -24,8 +24,8 @@ STRING = pa.string()
 _VENDOR = "ggfmt"
 
 
-def _kind(name: str) -> pa.DataType:
-    return pa.opaque(STRING, name, _VENDOR)
+def _kind(name: str, storage: pa.DataType = STRING) -> pa.DataType:
+    return pa.opaque(storage, name, _VENDOR)
 
 
 def _name(kind: pa.DataType) -> str:
@@ -41,12 +41,27 @@ INTERVAL = _kind("interval")
 TIME_WITH_ZONE = _kind("time with time zone")
 UUID = _kind("uuid")
 JSON = _kind("json")
+HSTORE = _kind("hstore")
+SET = _kind("set")  # of MySQL
+GEOMETRY = _kind("geometry")  # of numbers and brackets, as PostgreSQL writes points
+BYTES = _kind("bytes")  # elements of arrays
+BIT_TEXT = pa.large_string()  # how bits are stored: unlike a number, whose digits may be the same
+_BITS = "bits"
 _ARRAY = "array of "
 
 
 def array_of(element: pa.DataType) -> pa.DataType:
     """Return the kind of arrays whose elements are of a kind or type."""
     return _kind(f"{_ARRAY}{_name(element)}")
+
+
+def bits(length: int | None) -> pa.DataType:
+    """Return the kind of texts of bits, all of a length, or of any."""
+    return _kind(f"{_BITS}({length or ''})", BIT_TEXT)
+
+
+def is_bits(type: pa.DataType) -> bool:
+    return is_kind(type) and _name(type).startswith(_BITS)
 
 
 def is_kind(type: pa.DataType) -> bool:
@@ -68,9 +83,12 @@ def canonical(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
         return _numbers(texts)
     if kind == FLAG:
         return _numbers(_without_booleans(texts))
+    if is_bits(kind):
+        length = int(_name(kind)[len(_BITS) + 1 : -1] or 0)
+        return _by_value(texts, lambda text: _bits(text, length))
     if is_array(kind):
         name = _name(kind).removeprefix(_ARRAY)
-        element = _ELEMENTS.get(name, STRING)
+        element = _kind(name) if name in _READERS or name.startswith(_BITS) else _ELEMENTS.get(name, STRING)
         return _by_value(texts, lambda text: _array_text(text, element))
     return _by_value(texts, _READERS[_name(kind)])
 
@@ -192,6 +210,8 @@ def _zoned_time(text: str) -> str | None:
         return None
     hours, minutes, seconds, sign, *zone = found.groups()
     behind = sum(int(part or 0) * unit for part, unit in zip(zone, (3600, 60, 1), strict=True))
+    if int(hours) == 24 and not behind:
+        return "86400"  # another value than midnight at the start of the day
     total = 3600 * int(hours) + 60 * int(minutes) + Decimal(seconds or 0) - (-behind if sign == "-" else behind)
     return number_text(total % 86400 + (86400 if total < 0 and total % 86400 else 0))
 
@@ -202,6 +222,90 @@ _HEXADECIMAL = re.compile("[0-9a-f]{32}")
 def _uuid(text: str) -> str | None:
     digits = text.lower().replace("-", "").strip("{}")
     return digits if _HEXADECIMAL.fullmatch(digits) else None
+
+
+# Bits: texts of `0` and `1`, or the number that they are.
+
+_BIT_TEXT = re.compile("(?:[bB]'([01]*)'|([01]*))")
+_BIT_WORDS = {"true": "1", "t": "1", "false": "0", "f": "0"}
+
+
+def _bits(text: str, length: int) -> str | None:
+    """Read bits, or a number if the text has another `length`; 0: any length, and no number.
+
+    A number of two and more digits `0` and `1` needs more bits than digits, so that each text has one meaning.
+    """
+    found = _BIT_TEXT.fullmatch(text)
+    if found is not None and (found[1] is not None or not length or len(text) == length):
+        return found[1] or found[2] or ""
+    digits = (_BIT_WORDS.get(text.lower()) if length == 1 else None) or _bits_of(text)
+    return digits.zfill(length) if length and digits is not None and len(digits) <= length else None
+
+
+def _bits_of(number: str) -> str | None:
+    """Return a whole number in binary digits."""
+    (digits,) = _numbers(as_strings(pa.array([number], STRING))).to_pylist()
+    return f"{int(digits):b}" if digits is not None and digits.isdecimal() else None
+
+
+def bits_as_numbers(texts: pa.Array[Any]) -> pa.StringArray:
+    """Return texts of bits as the numbers that they are."""
+    return _by_value(as_strings(texts.cast(STRING)), lambda text: str(int(text or "0", 2)))
+
+
+# Sets of MySQL: members with commas, or as a JSON array.
+
+
+def _set(text: str) -> str | None:
+    members = _array(text) if text.startswith("[") else text.split(",")
+    if members is None or any(not isinstance(member, str) for member in members):
+        return None
+    return json.dumps(sorted({member for member in members if member}))
+
+
+# Pairs of hstore: `"a"=>"1", "b"=>NULL`, a JSON object, or a JSON array of pairs.
+
+_HSTORE_TEXT = r'"(?:[^"\\]|\\.)*"'
+_HSTORE_PAIR = re.compile(rf"\s*({_HSTORE_TEXT})\s*=>\s*({_HSTORE_TEXT}|NULL)\s*(?:,|$)", re.DOTALL)
+
+
+def _hstore(text: str) -> str | None:
+    pairs: Any
+    if text[:1] in ("{", "["):
+        try:
+            pairs = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=list)
+            found = {_leaves_as_texts(name): _leaves_as_texts(value) for name, value in pairs}
+        except (ValueError, TypeError, RecursionError):
+            return None
+    else:
+        pairs, rest = _HSTORE_PAIR.findall(text), _HSTORE_PAIR.sub("", text)
+        if rest.strip():
+            return None
+        found = {_element(name): _element(value) for name, value in pairs}
+    is_flat = all(value is None or isinstance(value, str) for value in (*found, *found.values()))
+    return json.dumps(found, sort_keys=True) if is_flat else None
+
+
+# Points and other geometry of PostgreSQL: `(1,2)`; points also as a JSON object with `x` and `y`, and `POINT (1 2)`.
+
+_FLOAT = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?Infinity|NaN"
+_FLOATS = re.compile(_FLOAT)
+_GEOMETRY = re.compile(rf"[(\[{{<](?:[()\[\]{{}}<>,]|{_FLOAT})*")
+_POINT = re.compile(rf"\s*POINT\s*\(\s*({_FLOAT})\s+({_FLOAT})\s*\)\s*", re.IGNORECASE)
+
+
+def _geometry(text: str) -> str | None:
+    point = _POINT.fullmatch(text)
+    if point is not None:
+        text = f"({point[1]},{point[2]})"
+    elif text.startswith("{") and '"' in text:
+        try:
+            value = json.loads(text, parse_int=str, parse_float=str)
+            text = f"({value['x']},{value['y']})"
+        except (ValueError, KeyError, RecursionError):
+            return None
+    text = "".join(text.split())
+    return _FLOATS.sub(lambda found: repr(float(found[0]) + 0.0), text) if _GEOMETRY.fullmatch(text) else None
 
 
 # JSON: the order of members and spellings of numbers mean nothing.
@@ -237,10 +341,12 @@ def _plain_json(value: Any) -> Any:
 
 _TOKEN = re.compile(r'[{},]|"(?:[^"\\]|\\.)*"|[^{},"\s](?:[^{},"\\]|\\.)*', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_BOUNDS = re.compile(r"((?:\[-?[0-9]+:-?[0-9]+\])+)=(?=\{)")  # of arrays whose places do not begin with 1
 
 
 def _array_text(text: str, element: pa.DataType) -> str | None:
-    values = _array(text)
+    bounds = _BOUNDS.match(text)
+    values = _array(text[bounds.end() :] if bounds else text)
     if values is None:
         return None
     leaves: list[str | None] = []
@@ -252,7 +358,7 @@ def _array_text(text: str, element: pa.DataType) -> str | None:
     found = texts if element == STRING else canonical(texts, element)
     if found.null_count > texts.null_count:
         return None
-    return json.dumps([shape, found.to_pylist()])
+    return json.dumps([shape, found.to_pylist(), *([bounds[1]] if bounds else ())])
 
 
 def _shape(value: Any, leaves: list[str | None]) -> Any:
@@ -416,15 +522,24 @@ def bytes_of(text: str) -> bytes | None:
     return text.encode()
 
 
+def _bytes(text: str) -> str | None:
+    value = bytes_of(text)
+    return None if value is None else value.hex()
+
+
 # How elements are read, by the names of types; elements of other types are compared by their characters.
 _ELEMENTS = {
     **dict.fromkeys(("int64", "float", "double", "number"), NUMBER),
-    **dict.fromkeys(("bool", "date32[day]", "timestamp[us]", "timestamp[us, tz=UTC]", "binary"), ANY),
-    **{_name(kind): kind for kind in (INTERVAL, TIME_WITH_ZONE, UUID, JSON)},
+    **dict.fromkeys(("bool", "date32[day]", "timestamp[us]", "timestamp[us, tz=UTC]"), ANY),
+    "binary": BYTES,
 }
 _READERS: dict[str, Callable[[str], str | None]] = {
     _name(INTERVAL): _interval,
     _name(TIME_WITH_ZONE): _zoned_time,
     _name(UUID): _uuid,
     _name(JSON): _json,
+    _name(HSTORE): _hstore,
+    _name(SET): _set,
+    _name(GEOMETRY): _geometry,
+    _name(BYTES): _bytes,
 }

@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import warnings
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ import pyarrow as pa
 
 from ggfmt.comparison.database import shown_url
 from ggfmt.comparison.files import Columns
-from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, UnsupportedValueError, mysql_reading, reading
-from ggfmt.comparison.values import storage_type
+from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, reading
+from ggfmt.comparison.values import ColumnError, storage_type
 from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
 from ggfmt.model.table import join_name
 
@@ -233,16 +234,14 @@ class SqlDatabase:
 
     @contextmanager
     def errors(self, table: str | None = None) -> Iterator[None]:
-        """Convert errors of the driver, and values that no type has, to Abend GG588."""
+        """Convert errors of the driver to Abend GG588."""
         try:
             yield
-        except (Abend, UsageError, KeyboardInterrupt, MemoryError):
+        except (Abend, UsageError, ColumnError, KeyboardInterrupt, MemoryError):
             raise
         except Exception as error:  # drivers raise any
             message = f"the database {self._address.place} reports: {self._masked(_reason(error))}"
             help = "make sure that the user can read the table, and repeat the comparison"
-            if isinstance(error, UnsupportedValueError):
-                message, help = str(error), "skip the column with `--ignore-column`"
             raise Abend(Diagnostic("GG588", message, Span(file=self.shown, table=table), help)) from None
 
     def _masked(self, text: str) -> str:
@@ -285,10 +284,14 @@ class SqlTable:
         columns = [
             self._database.column(name, reading.is_rounded) for name, reading in zip(names, readings, strict=True)
         ]
-        for rows in self._database.rows(self, columns):
-            with self._database.errors(self.name):
+        every = self._database.rows(self, columns)
+        for rows in every:
+            try:
                 values = zip(*rows, strict=True)
                 arrays = [reading.array(of, name) for reading, of, name in zip(readings, values, names, strict=True)]
+            except ColumnError:
+                deque(every, maxlen=0)  # the connection has to be free for the other columns
+                raise
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

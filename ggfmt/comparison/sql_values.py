@@ -9,16 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.comparison.kinds import FLAG, INTERVAL, JSON, NUMBER, TEXT, UUID, is_kind
-from ggfmt.comparison.values import storage_type, stored_type
+from ggfmt.comparison.kinds import FLAG, INTERVAL, JSON, NUMBER, SET, TEXT, UUID, bits, is_kind
+from ggfmt.comparison.values import ColumnError, storage_type, stored_type
 
 _INSTANT = pa.timestamp("us", "UTC")
 _DAY = timedelta(days=1)
 _NONE = type(None)
-
-
-class UnsupportedValueError(ValueError):
-    """A value that the type of its column in Arrow does not have. The message does not show it."""
 
 
 class Reading:
@@ -33,15 +29,15 @@ class Reading:
         self._direct = _direct(self.type)
 
     def array(self, values: Sequence[Any], name: str) -> pa.Array[Any]:
-        """Return the values of the column `name`. Raises: UnsupportedValueError."""
+        """Return the values of the column `name`. Raises: ColumnError."""
         make, storage = self._make, storage_type(self.type)
         try:
             if self._direct is not None and {*map(type, values)} <= {self._direct, _NONE}:
                 return _converted(values, self._direct, storage)
             return pa.array([None if value is None else make(value) for value in values], storage)
         except (ValueError, TypeError, OverflowError):
-            message = f"the column `{name}` has a value that is not valid for its type, such as the date `0000-00-00`"
-            raise UnsupportedValueError(message) from None
+            reason = "it has a value that is not valid for its type, such as the date `0000-00-00`"
+            raise ColumnError(name, reason) from None
 
 
 def _direct(stored: pa.DataType) -> type | None:
@@ -72,7 +68,9 @@ def mysql_reading(type: Any) -> Reading | None:
         return Reading(pa.float32(), float, is_rounded=True)
     if name == "BIT":
         length = type.length or 1
-        return Reading(pa.bool_(), _bit) if length == 1 else Reading(TEXT, lambda value: _bits(value, length))
+        return Reading(pa.bool_(), _bit) if length == 1 else Reading(bits(length), lambda value: _bits(value, length))
+    if name == "SET":
+        return Reading(SET, _text)
     return Reading(_INSTANT, _datetime) if name == "TIMESTAMP" else None
 
 

@@ -18,7 +18,24 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.avro import NUMBER as NUMBER_FORM
 from ggfmt.columnar.timestamps import cast_times
 from ggfmt.columnar.typed import typed_values
-from ggfmt.comparison.kinds import ANY, FLAG, NUMBER, STRING, TEXT, UNTYPED, UUID, bytes_of, canonical, is_kind
+from ggfmt.comparison.kinds import (
+    ANY,
+    BIT_TEXT,
+    FLAG,
+    INTERVAL,
+    NUMBER,
+    STRING,
+    TEXT,
+    UNTYPED,
+    UUID,
+    array_of,
+    bits,
+    bits_as_numbers,
+    bytes_of,
+    canonical,
+    is_bits,
+    is_kind,
+)
 
 LONG = pa.int64()
 _BINARY, _DATE, _TIME = pa.binary(), pa.date32(), pa.time64("ns")
@@ -34,6 +51,7 @@ _BASE64 = r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0
 INFINITE = ("infinity", "-infinity")
 _ENDS = {_DATE: (2**31 - 1, -(2**31)), **dict.fromkeys((_LOCAL, _INSTANT), (2**63 - 1, -(2**63)))}
 _WORDS = pa.array(["false", "f", "0", "true", "t", "1"])  # booleans as databases write them
+_END_OF_DAY = r"^24:00(?::00(?:\.0*)?)?$"  # of PostgreSQL
 _FORMS = {  # what a text must look like to be parsed
     "number": f"^{NUMBER_FORM}$",
     "time": "^[0-9]{4}-[0-9]{2}-[0-9]{2}",
@@ -44,10 +62,20 @@ _YEARS_30 = {_DATE: 10_957, **dict.fromkeys((_LOCAL, _INSTANT), 10_957 * _DAY_MI
 Common: TypeAlias = "tuple[pa.Array[Any], pa.BooleanArray | None]"
 
 
+class ColumnError(ValueError):
+    """A column that cannot be read, and why, as a sentence without a value of a database."""
+
+    def __init__(self, column: str, reason: str) -> None:
+        super().__init__(reason)
+        self.column = column
+
+
 def stored_type(type: pa.DataType) -> pa.DataType:
     """Return the type in which columns of a type are stored."""
     if is_kind(type):
         return type
+    if isinstance(type, pa.BaseExtensionType):
+        return stored_type(type.storage_type)
     if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
         return stored_type(type.value_type)
     if pa.types.is_uint64(type):
@@ -64,25 +92,55 @@ def stored_type(type: pa.DataType) -> pa.DataType:
         return _DATE
     if pa.types.is_time(type):
         return _TIME
-    if pa.types.is_fixed_size_binary(type) or "binary" in str(type):
+    if pa.types.is_duration(type):
+        return INTERVAL
+    if _is_binary(type):
         return _BINARY
+    if (
+        isinstance(type, (pa.ListType, pa.LargeListType, pa.FixedSizeListType))
+        and stored_type(type.value_type) == _BINARY
+    ):
+        return array_of(_BINARY)
     kept = pa.types.is_boolean(type) or pa.types.is_floating(type) or pa.types.is_null(type)
     return type if kept else STRING
 
 
+def _is_binary(type: pa.DataType) -> bool:
+    return "binary" in str(type) and not pa.types.is_nested(type)
+
+
 def storage_type(type: pa.DataType) -> pa.DataType:
     """Return the type of the arrays of a stored type: texts for kinds."""
-    return STRING if is_kind(type) else type
+    return type.storage_type if isinstance(type, pa.OpaqueType) else type
 
 
-def stored(array: pa.Array[Any]) -> pa.Array[Any]:
-    """Return a column in its stored type. Raises: ArrowInvalid for times outside the range of microseconds."""
+def stored(array: pa.Array[Any], name: str) -> pa.Array[Any]:
+    """Return the column `name` in its stored type.
+
+    Raises: ColumnError for values that the type does not have, such as times outside the range of microseconds.
+    """
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
     type = stored_type(array.type)
     if array.type == type:
         return array
-    if type == STRING and not _is_text(array.type):
-        return pa.array([None if value is None else as_json(value) for value in array.to_pylist()], STRING)
-    return array.cast(type)
+    try:
+        if pa.types.is_duration(array.type):
+            return _intervals(array)
+        if pa.types.is_nested(array.type) and "time64[ns]" in str(array.type):
+            raise ValueError("Python has no such times")
+        if storage_type(type) == STRING and not _is_text(array.type):
+            return pa.array([None if value is None else as_json(value) for value in array.to_pylist()], STRING)
+        return array.cast(type)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise ColumnError(name, f"it has values of the type `{array.type}`: {reason}") from None
+
+
+def _intervals(durations: pa.Array[Any]) -> pa.StringArray:
+    digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[durations.type.unit]
+    numbers = durations.cast(LONG).to_pylist()
+    return pa.array([None if n is None else f"PT{Decimal(n).scaleb(-digits):f}S" for n in numbers], STRING)
 
 
 def _is_text(type: pa.DataType) -> bool:
@@ -93,7 +151,11 @@ def _is_text(type: pa.DataType) -> bool:
 
 def as_json(value: object) -> str:
     """Return nested values as texts that are the same for equal values."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_leaf_text)
+
+
+def _leaf_text(value: object) -> str:
+    return f"\\x{value.hex()}" if isinstance(value, bytes) else str(value)
 
 
 def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType:
@@ -123,6 +185,10 @@ def _common_kind(a: pa.DataType, b: pa.DataType) -> pa.DataType:
     kind, other = (a, b) if is_kind(a) else (b, a)
     if {a, b} == {NUMBER, FLAG}:
         return NUMBER
+    if is_bits(kind):
+        if is_bits(other):
+            return bits(None)
+        return NUMBER if other in (NUMBER, FLAG) or _is_number(other) else STRING
     if kind in (NUMBER, FLAG) and _is_number(other):
         return other if pa.types.is_floating(other) else NUMBER
     return UUID if kind == UUID and other == _BINARY else STRING
@@ -181,6 +247,8 @@ def as_common(array: pa.Array[Any], type: pa.DataType) -> Common:
 
 def _spelled(array: pa.Array[Any], kind: pa.DataType) -> pa.StringArray:
     """Return values as texts that are read as a kind."""
+    if array.type == BIT_TEXT and not is_bits(kind):
+        return bits_as_numbers(array)
     if kind == UUID and array.type == _BINARY:
         return pa.array([None if value is None else value.hex() for value in array.to_pylist()], STRING)
     if pa.types.is_boolean(array.type):
@@ -245,8 +313,10 @@ def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
     if type == _BINARY:
         return _bytes(texts)
     if type == _TIME:
-        moments = pc.binary_join_element_wise("1970-01-01 ", texts, "")
-        return _cast(moments, pa.timestamp("ns")).cast(LONG).cast(_TIME)
+        is_end = pc.match_substring_regex(texts, _END_OF_DAY)
+        moments = pc.binary_join_element_wise("1970-01-01 ", pc.if_else(is_end, "00:00", texts), "")
+        nanos = _cast(moments, pa.timestamp("ns")).cast(LONG)
+        return pc.if_else(is_end, 1000 * _DAY_MICROS, nanos).cast(_TIME)
     if type in _ENDS and pc.any(pc.is_in(texts, pa.array(INFINITE)), min_count=0).as_py():
         return _infinite(texts, type)
     if pa.types.is_timestamp(type) and type.unit == "ns":

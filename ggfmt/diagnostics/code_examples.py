@@ -408,4 +408,8 @@ EXAMPLES: dict[str, _Pair] = {
         "ggfmt compare out postgresql://127.0.0.1/shop",
         "pip install 'ggfmt[postgresql]' && ggfmt compare out postgresql://127.0.0.1/shop",
     ),
+    "GG590": (
+        "ggfmt compare seen.parquet dump --key ID",
+        "ggfmt compare seen.parquet dump --key ID --ignore-column UPDATED_AT",
+    ),
 }

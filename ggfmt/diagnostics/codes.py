@@ -67,6 +67,11 @@ CODES_OF_COMPARISON: dict[str, Code] = {
         "To compare with a database, `ggfmt compare` needs a driver that is not installed. The message says how to "
         "install it.",
     ),
+    "GG590": error(
+        "a column that cannot be compared",
+        "One side has values in the column that ggfmt cannot read, such as a date of MySQL without a day. All other "
+        "columns were compared. If the column is a part of the key, whole rows were compared.",
+    ),
 }
 
 _DECLARED: dict[str, Code] = {
@@ -371,8 +376,8 @@ _DECLARED: dict[str, Code] = {
     ),
     "GG513": error(
         "a checkpoint that does not fit the run",
-        "The checkpoint belongs to another output or to other handlers, the output lacks files that the checkpoint "
-        "lists, or the options contradict each other.",
+        "The checkpoint belongs to another output or to other handlers, or the options contradict each other. Or the "
+        "checkpoint and the output are not of one time: one of them is an older backup.",
     ),
     "GG514": error(
         "one file for two tables",
@@ -489,7 +494,7 @@ _DECLARED: dict[str, Code] = {
     "GG553": error(
         "a table that another program has written to",
         "A Delta or Iceberg table changed after the last run of this output. Another program has changed its rows or "
-        "columns, or has created the table.",
+        "columns, has created the table, or has restored rows of an earlier run.",
     ),
     "GG554": error(
         "a column or table that the format cannot hold",

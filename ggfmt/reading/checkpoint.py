@@ -24,7 +24,7 @@ import msgspec
 from ggfmt.commit.commit import CommitPart, Participant, commit, write_error
 from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
-from ggfmt.commit.records import run_file
+from ggfmt.commit.records import MANIFEST, run_file
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
@@ -498,6 +498,21 @@ def open_checkpoint(
     return checkpoint
 
 
+def _not_of_one_time(output: Participant, run: str) -> tuple[str, str]:
+    """Return message and help for an output without the last run of the checkpoint: one of them is a backup."""
+    root = output.root.canonical
+    last = (read_document(output.store, MANIFEST) or {}).get("run")
+    again = "or, to read all inputs again, use other directories for the output and for `--checkpoint`"
+    if last is not None and last > run:
+        message = (
+            f"the checkpoint is older than `{root}`: its last run is {run}, and the last run of the output is {last}"
+        )
+        return message, f"restore the checkpoint as it was after run {last}; {again}"
+    shown = "has no run" if last is None else f"has {last} as its last run"
+    message = f"`{root}` is older than the checkpoint, or another: it {shown}, and the checkpoint has run {run}"
+    return message, f"restore the output, with its `_ggfmt`, as it was after run {run}; {again}"
+
+
 class Checkpoint(Participant):
     """A directory with the records of inputs, for one set of output directories and handlers, and for one selection of
     tables: of a file that was read, later runs do not read other tables."""
@@ -536,13 +551,7 @@ class Checkpoint(Participant):
             raise self._refused(message, help)
         for output in outputs:
             if not output.store.exists(run_file(document["run"])):
-                root, run = output.root.canonical, document["run"]
-                message = f"`{root}` has no record of run {run}, which the checkpoint lists"
-                help = (
-                    "restore the output with its `_ggfmt`; or, to read all inputs again, use another directory for "
-                    "`--checkpoint`"
-                )
-                raise self._refused(message, help)
+                raise self._refused(*_not_of_one_time(output, document["run"]))
         return "append"
 
     def _refused(self, message: str, help: str) -> UsageError:

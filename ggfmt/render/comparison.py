@@ -36,6 +36,9 @@ def _of_table(found: Comparison, table: TableComparison) -> Iterator[Diagnostic]
         if columns:
             message = f"{counted(len(columns), 'column')} only in `{side}`: {_names(columns)}"
             yield Diagnostic("GG585", message, place, "if this is intended, skip them with `--ignore-column`")
+    for name, reason in table.unread.items():
+        message = f"the column {_name(name)} cannot be compared: {reason}"
+        yield Diagnostic("GG590", message, place, "change its type, or skip it with `--ignore-column`")
     for repeated, side in ((table.repeated_a, found.a), (table.repeated_b, found.b)):
         if repeated:
             message = f"{counted(repeated, 'duplicate key')} in `{side}`; the key is {_names(table.key)}"
@@ -98,6 +101,7 @@ def _table_dict(table: TableComparison) -> dict[str, Any]:
         "respelled_rows": table.respelled_rows,
         "repeated_keys": {"a": table.repeated_a, "b": table.repeated_b},
         "columns": {"a": table.columns_a, "b": table.columns_b},
+        "unread": table.unread,
         "examples": [
             {"kind": example.kind, **_example_dict(example), "rows": example.rows} for example in table.examples
         ],

@@ -26,6 +26,7 @@ import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from places import SHARED_DATA
 from strategies import examples
 from typer.testing import CliRunner
 
@@ -907,3 +908,80 @@ def test_the_reader_of_a_header_leaves_no_thread_that_reads(tmp_path: Path) -> N
     file = InputFile(location, len(data), "a.csv", opened=lambda: _SlowFile(data))
     assert [*CsvFile(file, CsvOptions()).columns] == ["ID", "V"]
     assert _SlowFile.readers == 0
+
+
+# Columns of any type
+
+
+def _nested(value: Any) -> dict[str, Any]:
+    """By type the same value in columns of types that Parquet has."""
+    binary = pa.binary()
+    return {
+        "list": pa.array([[value, None]], pa.list_(binary)),
+        "large_list": pa.array([[value]], pa.large_list(binary)),
+        "fixed_size_list": pa.array([[value, value]], pa.list_(binary, 2)),
+        "list of list": pa.array([[[value]]], pa.list_(pa.list_(binary))),
+        "struct": pa.array([{"a": value, "binary": 1}], pa.struct([("a", binary), ("binary", pa.int64())])),
+        "map": pa.array([[("a", value)]], pa.map_(pa.string(), binary)),
+        "dictionary": pa.array([value]).dictionary_encode(),
+        "fixed": pa.array([value], pa.binary(2)),
+        "decimal256": pa.array([Decimal(int(value.hex(), 16))], pa.decimal256(70, 2)),
+        "duration": pa.array([int(value.hex(), 16)], pa.duration("us")),
+        "uuid": pa.ExtensionArray.from_storage(pa.uuid(), pa.array([8 * value], pa.binary(16))),
+        "list of time": pa.array([[int(value.hex(), 16)]], pa.list_(pa.time64("us"))),
+    }
+
+
+NAMES_OF_TYPES = tuple(_nested(b"\0\1"))
+
+
+@pytest.mark.parametrize("name", NAMES_OF_TYPES)
+def test_columns_of_any_type(tmp_path: Path, name: str) -> None:
+    paths = []
+    for number, value in enumerate((b"\0\xff", b"\0\xff", b"\0\xfe")):
+        paths.append(tmp_path / f"{number}.parquet")
+        parquet.write_table(pa.table({"id": [1], "v": _nested(value)[name]}), paths[-1])
+    assert compared(paths[0], paths[1], key="id").same
+    assert compared(paths[0], paths[2], key="id").by_column == {"v": 1}
+
+
+def test_bytes_in_arrays_and_their_texts(tmp_path: Path) -> None:
+    parquet.write_table(
+        pa.table({"id": [1], "v": pa.array([[b"\0\xff", None]], pa.list_(pa.binary()))}), tmp_path / "a.parquet"
+    )
+    for text, same in (('["AP8=", null]', True), ('["AP4=", null]', False), ('["AP8="]', False)):
+        (tmp_path / "b.json").write_text(f'{{"id": 1, "v": {text}}}', encoding="utf-8")
+        assert compared(tmp_path / "a.parquet", tmp_path / "b.json", key="id").same is same
+
+
+def test_a_duration_is_an_interval(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"id": [1], "v": pa.array([1_500], pa.duration("ms"))}), tmp_path / "a.parquet")
+    for text, same in (("PT1.5S", True), ("00:00:01.5", True), ("PT1.501S", False)):
+        (tmp_path / "b.csv").write_text(f"id,v\n1,{text}\n", encoding="utf-8")
+        assert compared(tmp_path / "a.parquet", tmp_path / "b.csv", key="id").same is same
+
+
+@pytest.mark.parametrize("bad", ["v", "id"])
+def test_a_column_that_cannot_be_read_is_reported_and_the_others_are_compared(tmp_path: Path, bad: str) -> None:
+    far = pa.array([2**62, 1], pa.timestamp("ms"))
+    rows: dict[str, Any] = {"id": pa.array([1, 2]), "v": pa.array([3, 4]), "w": pa.array(["a", "b"]), bad: far}
+    parquet.write_table(pa.table(rows), tmp_path / "a.parquet")
+    parquet.write_table(pa.table({**rows, "w": pa.array(["a", "c"])}), tmp_path / "b.parquet")
+    found = compared(tmp_path / "a.parquet", tmp_path / "b.parquet", key="id")
+    counts = (found.equal, found.different, found.missing, found.extra)
+    assert ([*found.unread], found.key, counts) == (
+        [bad],
+        *((("id",), (1, 1, 0, 0)) if bad == "v" else ((), (1, 0, 1, 1))),
+    )
+    assert "timestamp[ms]" in found.unread[bad]
+    same = CliRunner().invoke(app, ["compare", *2 * [str(tmp_path / "a.parquet")], "--key", "id"])
+    assert (same.exit_code, "error[GG590]" in same.output, f"column {bad}" in same.output) == (1, True, True)
+
+
+def test_arrays_of_bytes_that_consolidate_has_written(tmp_path: Path) -> None:
+    changes = SHARED_DATA / "cases" / "rows" / "list-of-binary.json"
+    if not changes.exists():
+        pytest.skip("no folder of cases")
+    for name in ("a", "b"):
+        ggfmt.consolidate(changes, tmp_path / name, input_format="debezium_json")
+    assert compared(tmp_path / "a", tmp_path / "b").same

@@ -36,6 +36,21 @@ insert into typed values (
 insert into typed (id, s, b, d, ts, tz, big) values
   (2, '', false, 'infinity', 'infinity', '-infinity', 1e60),
   (3, null, null, '-infinity', '-infinity', 'infinity', -0.50);
+create extension hstore;
+create type pair as (a int, b text);
+create type nested as (p pair, n int);
+create domain pair_domain as pair;
+create domain flags as bit(8);
+create table composites (id int primary key, p pair, n nested, d pair_domain, ps pair[], ds pair_domain[]);
+insert into composites values
+  (1, row(1, null), row(row(null, null), null), row(null, 'x'), array[row(1, null)::pair], array[row(2, null)::pair]),
+  (2, null, null, null, null, null), (3, row(null, null), row(null, 1), row(null, null), array[null::pair], '{}');
+create table kinds (
+  id int primary key, b8 bit(8), b1 bit(1), bd flags, bv bit varying, ba bit(3)[], h hstore, pt point, pg polygon,
+  t time, tz timetz, low int[], vec int2vector, bys bytea[]
+);
+insert into kinds values (1, B'00000101', B'1', B'00000110', B'0101', '{101,011}', 'b=>NULL, a=>"1,2"', '(1,2.5)',
+  '((0,0),(1,1),(1,0))', '24:00:00', '24:00:00+00', '[2:3]={1,2}', '1 2', array['\x00ff'::bytea, null]);
 create table "Odd.Names" ("the ""key" text primary key, "a.b" int);
 insert into "Odd.Names" values ('1', 1), ('', null);
 create table keyless (v int);
@@ -137,6 +152,63 @@ def test_files_with_types_and_messages_without(url: str, tmp_path: Path) -> None
     assert (found.different, found.by_column) == (1, {"ts": 1, "iv": 1, "ta": 1})
 
 
+def test_a_composite_with_a_null_member_is_a_value(database: Server, url: str, tmp_path: Path) -> None:
+    dump = dumped(database, tmp_path / "composites.csv", "composites")
+    assert compared(dump, url, table="composites").equal == 3
+    text = dump.read_text(encoding="utf-8")
+    for right, other, column in (
+        ('"(1,)"', '"(99,)"', "p"),
+        ('"(1,)"', "", "p"),
+        ('"(""(,)"",)"', '"(""(7,)"",)"', "n"),
+        ('"(,x)"', '"(,y)"', "d"),
+        ('"{""(1,)""}"', '"{""(9,)""}"', "ps"),
+        ('"{""(2,)""}"', "{NULL}", "ds"),
+        ('3,"(,)"', "3,", "p"),
+    ):
+        assert right in text
+        dump.write_text(text.replace(right, other, 1), encoding="utf-8")
+        found = compared(dump, url, table="composites")
+        assert found.by_column == {column: 1}, (right, other)
+
+
+# By column of `kinds`: values that are the same, and others.
+SPELLINGS: dict[str, tuple[list[Any], list[Any]]] = {
+    "b8": ([5, 5.0, "5", "00000101", "B'00000101'", "0000005"], [101, "101", 6, "00000110", "x", 257, -5]),
+    "b1": ([True, 1, "1", "true"], [False, 0, "0", "11"]),
+    "bd": ([6, "00000110"], [110, "110"]),
+    "bv": (["0101", "B'0101'"], ["101", "5", 101]),
+    "ba": ([["101", "011"], [5, 3]], [["011", "101"], [101, 11]]),
+    "h": (['"a"=>"1,2", "b"=>NULL', '{"b": null, "a": "1,2"}', '[["a","1,2"],["b",null]]'],
+          ['"a"=>"1,2"', '{"b": "null", "a": "1,2"}', '"a"=>"1,2", "b"=>"NULL"']),
+    "pt": (["(1.0, 2.50)", '{"x": 1.0, "y": 2.5, "wkb": "AA==", "srid": null}', "POINT (1 2.5)"],
+           ["(2.5,1)", "(1,2.51)", "POINT (2.5 1)", "(1,2.5"]),
+    "pg": (["((0.0,0),(1,1),(1e0,0))"], ["((0,0),(1,1),(1,0.1))"]),
+    "t": (["24:00:00", "24:00:00.000"], ["00:00:00", "23:59:59.999999"]),
+    "tz": (["24:00:00Z", "24:00:00+00"], ["00:00:00Z"]),
+    "low": (["[2:3]={1,2}"], ["{1,2}", "[2:3]={2,1}"]),
+    "vec": (["1 2"], ["2 1"]),
+    "bys": ([[b"\0\xff", None], ["AP8=", None], '{"\\\\x00ff",NULL}'], [[b"\0\xfe", None], [b"\0\xff"]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("column", SPELLINGS)
+def test_values_of_kinds(url: str, tmp_path: Path, column: str) -> None:
+    right, wrong = SPELLINGS[column]
+    assert compared(url, url, table="kinds").same
+    others = [name for name in SPELLINGS if name != column]
+    for value, same in [*((value, True) for value in right), *((value, False) for value in wrong)]:
+        for ending in ("parquet", "json"):
+            path = tmp_path / f"kinds.{ending}"
+            if ending == "parquet":
+                parquet.write_table(pa.table({"id": [1], column: pa.array([value])}), path)
+            elif isinstance(value, list) and isinstance(value[0], bytes):
+                continue  # JSON has no bytes
+            else:
+                path.write_text(json.dumps({"id": 1, column: value}), encoding="utf-8")
+            found = compared(path, url, table="kinds", ignore_columns=others)
+            assert (found.equal, found.by_column) == ((1, {}) if same else (0, {column: 1})), (value, ending)
+
+
 def test_a_column_that_is_declared_as_text_has_characters(url: str, tmp_path: Path) -> None:
     for key, same in (("1", True), ("1.0", False)):
         (tmp_path / "o.csv").write_text(f'"the ""key",a.b\n{key},1.0\n"",\n', encoding="utf-8")
@@ -162,10 +234,12 @@ def test_tables_belong_together_by_name(database: Server, url: str, tmp_path: Pa
         "parent": (None, 2),
         "public.typed": (None, 3),
         "public.hidden": ("b", 0),
+        "public.composites": ("b", 0),
+        "public.kinds": ("b", 0),
     }
     assert "other.unrelated" in caplog.text
     both = ggfmt.compare(url, url)
-    assert both.same and len(both.tables) == 6
+    assert both.same and len(both.tables) == 8
 
 
 def test_all_tables_are_read_at_one_time_and_only_read(database: Server, url: str, monkeypatch: Any) -> None:

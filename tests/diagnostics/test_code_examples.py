@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 
 import dialects
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from places import ROOT, TESTS
 from runs import content, run_ggfmt, write_lines
@@ -322,7 +324,7 @@ def test_a_report_of_an_output(code: str, checkout: Path) -> None:
             assert run(command) == set()
 
 
-@pytest.mark.example("GG580", "GG581", "GG582", "GG583", "GG584", "GG585", "GG586")
+@pytest.mark.example("GG580", "GG581", "GG582", "GG583", "GG584", "GG585", "GG586", "GG590")
 def test_places_that_are_compared(code: str, checkout: Path) -> None:
     for table in ("out/GG.T", "dump/GG.T"):
         Path(table).mkdir(parents=True)
@@ -336,6 +338,10 @@ def test_places_that_are_compared(code: str, checkout: Path) -> None:
     elif code == "GG584":
         Path("dump/GG.U").mkdir()
         Path("dump/GG.U/part-0.csv").write_text("ID\n", encoding="utf-8")
+    elif code == "GG590":
+        moments = pa.table({"ID": [1, 2], "UPDATED_AT": pa.array([2**62, 6000], pa.timestamp("ms"))})
+        parquet.write_table(moments, "seen.parquet")
+        other.write_text("ID,UPDATED_AT\n1,\n2,1970-01-01 00:00:06\n", encoding="utf-8")
     before, after = EXAMPLES[code]
     if code in ("GG580", "GG581", "GG582"):
         assert run(before) == {code}

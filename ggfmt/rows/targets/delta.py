@@ -26,6 +26,8 @@ from ggfmt.rows.writers import WrittenFile
 
 _NOT_IN_NAMES = " ,;{}()\n\t="  # of columns, where a table has no column mapping
 _FEATURES = {"timestampNtz", "appendOnly", "invariants"}  # of writers: all that ggfmt follows
+_FACTS = "ggfmt"  # what a commit of ggfmt says of itself
+_MAPPING = "delta.columnMapping.mode"
 _MAX_TEXT = 64  # characters of a text in statistics: a longer one would have to be cut, and rounded up
 
 
@@ -69,6 +71,27 @@ class _DeltaTable(LakeTable):
         found = None if self._table is None else self._table.transaction_version(f"ggfmt:{stream}")
         return found or 0
 
+    def held_round(self, stream: str) -> int:
+        if self._table is None or self.version is None:
+            return 0
+        commits, held = self._table.history(), self.version  # from the last one
+        while True:
+            left = commits[self.version - held :]
+            found = next((each for each in left if _FACTS in each or each.get("operation") == "RESTORE"), None)
+            if found is None or _FACTS in found:
+                break
+            version = found.get("operationParameters", {}).get("version")
+            if version is None or int(version) >= held:
+                return 0  # restored by its time
+            held = int(version)
+        if held == self.version:
+            return self.round(stream)
+        try:
+            table = DeltaTable(self._uri, held, storage_options=self._storage)
+        except DeltaError:
+            return 0  # the version is gone
+        return table.transaction_version(f"ggfmt:{stream}") or 0
+
     def check_readable(self) -> None:
         assert self._table is not None
         if pa.table(self._table.deletion_vectors()).num_rows:
@@ -89,12 +112,23 @@ class _DeltaTable(LakeTable):
             if other != name:
                 message = f"Delta does not distinguish the column from `{other}`"
                 raise self.column_error(name, message, "rename the column, or write another format")
+        self._check_mapping()
         if self._table is not None:
             self._check_features()
             if mode == "append":
                 self._check_appended(schema)
         self._schema = schema
         return FileLayout(self._root.child(run), "parquet", schema)
+
+    def _check_mapping(self) -> None:
+        """Raises: UsageError GG554 for columns with other names in files: `deltalake` reads and writes none of them."""
+        configuration = {**dict(self._options.table_options), **self._configuration()}
+        if configuration.get(_MAPPING, "none") != "none":
+            message = f"the table has `{_MAPPING}`, which ggfmt does not write"
+            raise self.column_error(None, message, "leave out the property, or consolidate into another output")
+
+    def _configuration(self) -> dict[str, str]:
+        return {} if self._table is None else dict(self._table.metadata().configuration)
 
     def _check_features(self) -> None:
         assert self._table is not None
@@ -114,7 +148,7 @@ class _DeltaTable(LakeTable):
         added = [_add_action(file, file.location.name_below(self._root) or "") for file in change.added]
         round = change.round
         properties = CommitProperties(
-            custom_metadata={"ggfmt": {**round.facts, "round": round.number}},
+            custom_metadata={_FACTS: {**round.facts, "round": round.number}},
             max_commit_retries=0,  # what this run has read is what it changes
             app_transactions=[Transaction(round.app_id, round.number)],
         )

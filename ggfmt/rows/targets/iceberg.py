@@ -161,6 +161,18 @@ class _IcebergTable(LakeTable):
     def round(self, stream: str) -> int:
         return 0 if self._table is None else int(self._table.properties.get(f"{_STREAM}{stream}", 0))
 
+    def held_round(self, stream: str) -> int:
+        table = self._table
+        snapshot = None if table is None else table.current_snapshot()
+        while table is not None and snapshot is not None:
+            facts = {} if snapshot.summary is None else snapshot.summary.additional_properties
+            if facts.get("ggfmt.stream") == stream:
+                return int(facts["ggfmt.round"])
+            if snapshot.parent_snapshot_id is None:
+                return 0
+            snapshot = table.snapshot_by_id(snapshot.parent_snapshot_id)
+        return self.round(stream)  # its snapshot has expired
+
     def check_readable(self) -> None:
         table = self._table
         assert table is not None

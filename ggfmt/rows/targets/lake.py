@@ -144,15 +144,17 @@ class LakeTarget(RowTarget):
             drops = self._options.drop_columns and entry is not None and entry.get("dropped")
             count = 0 if drops else base.bucket_count
             return replace(base, files=tuple(table.files), bucket_of=buckets, bucket_count=count)
+        what = "does not belong to this output" if not is_known else "was changed by another program"
+        if table.version is None:
+            what = "is missing"
         if self._options.on_foreign_commit != "accept":
-            what = "does not belong to this output" if not is_known else "was changed by another program"
-            if table.version is None:
-                what = "is missing"
             help = "use `--on-foreign-commit accept` to continue with the table as it is, or restore the table"
             raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
         if table.version is None and self.previous is not None:
             help = "restore the table, or consolidate into another output"
             raise UsageError(Diagnostic("GG553", f"the table {what}", Span(table=name), help))
+        if self.previous is not None:
+            self._check_round(table, entry or {})
         log.warning("%s: continuing with version %s, which another program wrote", visible(name), table.version)
         self._take_over(table)
         if self.previous is None or self._appends:
@@ -160,9 +162,21 @@ class LakeTarget(RowTarget):
         table.check_readable()
         if base is None or columns != set(table.columns):
             message = f"the table {what}, and its columns differ from the columns that this output knows"
-            raise UsageError(Diagnostic("GG553", message, Span(table=name), "consolidate into another output"))
+            help = "give the table the columns of the manifest again, or consolidate into another output"
+            raise UsageError(Diagnostic("GG553", message, Span(table=name), help))
         types = {column: table.columns[column] for column in base.types}
         return replace(base, files=tuple(table.files), types=types, bucket_count=0, bucket_of={})
+
+    def _check_round(self, table: LakeTable, entry: Mapping[str, Any]) -> None:
+        """Raises: UsageError GG553 for a table without the rows of the last run that wrote to it."""
+        known = entry.get("round")  # an earlier ggfmt wrote none
+        found = table.held_round(self._round[0])
+        if known is not None and found != known:
+            message = (
+                f"the table has the rows of run {found} of this output, and the output has the rows of run {known}"
+            )
+            help = f"restore the table as it was after run {known}, or consolidate into another output"
+            raise UsageError(Diagnostic("GG553", message, Span(table=table.name), help))
 
     def _take_over(self, table: LakeTable) -> None:
         """Let the manifest have the present files of a table."""
@@ -231,6 +245,7 @@ class LakeTarget(RowTarget):
         document[LAKE_MEMBER] = {"stream": stream, "round": number}
         for result in results:
             name = result.table.name
+            document["tables"][name]["round"] = number
             document["tables"][name]["dropped"] = [
                 column for column in self._layouts[name] if column not in result.query.schema.names
             ]

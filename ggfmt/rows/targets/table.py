@@ -69,6 +69,11 @@ class LakeTable(ABC):
         """Return the number of the last round of a stream that the table has; 0 if it has none."""
 
     @abstractmethod
+    def held_round(self, stream: str) -> int:
+        """Return the round of a stream whose rows the present version has. Unlike `round`, it goes back when another
+        program restores an earlier version."""
+
+    @abstractmethod
     def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
         """Return where tasks write files with the columns of a schema, which the table has after the commit.
 

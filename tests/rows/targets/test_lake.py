@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -120,6 +122,112 @@ def test_a_foreign_commit_is_noticed(tmp_path: Path, to: str) -> None:
     assert manifest["tables"]["GG.A"]["rows"] == 3
     add_changes(tmp_path, "3", [change("D", 6, before={"ID": "7", "N": "foreign"})])
     assert consolidate(tmp_path, to)["tables"]["GG.A"]["rows"] == 2
+
+
+def roll_back(directory: Path, to: str, version: int, how: str) -> None:
+    """Give `GG.A` the rows of the first run again. `version`: its version then; `how`: by copies of files, or by the
+    format."""
+    if how == "copy":
+        shutil.rmtree(directory / "lake" / "GG.A")
+        shutil.copytree(directory / "backup" / "GG.A", directory / "lake" / "GG.A")
+        return
+    if to == "delta":
+        from deltalake import DeltaTable
+
+        DeltaTable(str(directory / "lake" / "GG.A")).restore(version)
+        return
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    table = SqlCatalog("default", uri=f"sqlite:///{directory}/lake/_catalog.db").load_table("GG.A")
+    table.manage_snapshots().rollback_to_snapshot(version).commit()
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.parametrize(("to", "how"), [("delta", "copy"), ("delta", "format"), ("iceberg", "format")])
+def test_a_table_without_the_rows_of_a_run_is_refused(tmp_path: Path, to: str, how: str, foreign: bool) -> None:
+    add_changes(tmp_path, "1", ROWS)
+    version = consolidate(tmp_path, to)["tables"]["GG.A"]["version"]
+    shutil.copytree(tmp_path / "lake", tmp_path / "backup")
+    add_changes(tmp_path, "2", [change("I", 4, after={"ID": "4", "N": "between"})])
+    consolidate(tmp_path, to)
+    shutil.copytree(tmp_path / "lake", tmp_path / "later")
+    roll_back(tmp_path, to, version, how)
+    if foreign:
+        foreign_append(tmp_path, to, {"ID": "7", "N": "foreign"})
+    add_changes(tmp_path, "3", [change("I", 5, after={"ID": "5", "N": "last"})])
+    with pytest.raises(
+        UsageError, match=r"GG553.*the rows of run 1 of this output, and the output has the rows of run 2"
+    ):
+        consolidate(tmp_path, to, on_foreign_commit="accept")
+    shutil.rmtree(tmp_path / "lake")  # what the help says
+    shutil.copytree(tmp_path / "later", tmp_path / "lake")
+    consolidate(tmp_path, to)
+    assert [row["ID"] for row in READERS[to](tmp_path, "GG.A")] == ["1", "2", "4", "5"]
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("what", ["is missing", "was changed by another program, and its columns differ"])
+def test_a_table_that_accept_cannot_continue(tmp_path: Path, to: str, what: str) -> None:
+    add_changes(tmp_path, "1", ROWS)
+    consolidate(tmp_path, to)
+    if "missing" not in what:
+        add_column(tmp_path, to)
+    elif to == "delta":
+        shutil.rmtree(tmp_path / "lake" / "GG.A")
+    else:
+        from pyiceberg.catalog.sql import SqlCatalog
+
+        SqlCatalog("default", uri=f"sqlite:///{tmp_path}/lake/_catalog.db").drop_table("GG.A")
+    add_changes(tmp_path, "2", [change("I", 4, after={"ID": "4", "N": "d"})])
+    with pytest.raises(UsageError, match=f"GG553.*the table {what}"):
+        consolidate(tmp_path, to, on_foreign_commit="accept")
+
+
+def add_column(directory: Path, to: str) -> None:
+    """Add a column to `GG.A` as another program does."""
+    if to == "delta":
+        from deltalake import DeltaTable, Field
+        from deltalake.schema import PrimitiveType
+
+        DeltaTable(str(directory / "lake" / "GG.A")).alter.add_columns([Field("X", PrimitiveType("string"))])
+        return
+    from pyiceberg.catalog.sql import SqlCatalog
+    from pyiceberg.types import StringType
+
+    table = SqlCatalog("default", uri=f"sqlite:///{directory}/lake/_catalog.db").load_table("GG.A")
+    with table.update_schema() as update:
+        update.add_column("X", StringType())
+
+
+@pytest.mark.parametrize("to", ["parquet", *FORMATS])
+@pytest.mark.parametrize("older", ["lake", "seen"])
+def test_an_output_and_a_checkpoint_of_two_times(tmp_path: Path, to: str, older: str) -> None:
+    """Both ways out that the message names work."""
+    add_changes(tmp_path, "1", ROWS)
+    consolidate(tmp_path, to)
+    shutil.copytree(tmp_path / older, tmp_path / "backup")
+    time.sleep(1.1)  # runs are named by their seconds
+    add_changes(tmp_path, "2", [change("I", 4, after={"ID": "4", "N": "d"})])
+    rows = consolidate(tmp_path, to)["tables"]["GG.A"]["rows"]
+    (tmp_path / older).rename(tmp_path / "later")
+    (tmp_path / "backup").rename(tmp_path / older)
+    what = "the checkpoint is older than `.*lake`" if older == "seen" else "lake` is older than the checkpoint"
+    with pytest.raises(UsageError, match=f"GG513.*{what}"):
+        consolidate(tmp_path, to)
+    again = consolidate(tmp_path, to, output=tmp_path / "other", checkpoint=tmp_path / "seen again")
+    assert again["tables"]["GG.A"]["rows"] == rows
+    shutil.rmtree(tmp_path / older)
+    (tmp_path / "later").rename(tmp_path / older)
+    add_changes(tmp_path, "3", [change("I", 5, after={"ID": "5", "N": "e"})])
+    assert consolidate(tmp_path, to)["tables"]["GG.A"]["rows"] == rows + 1
+
+
+def test_delta_refuses_other_names_of_columns_in_files(tmp_path: Path) -> None:
+    """The library makes such tables, and reads their columns as NULL."""
+    add_changes(tmp_path, "1", ROWS)
+    with pytest.raises(UsageError, match=r"GG554.*delta\.columnMapping\.mode"):
+        consolidate(tmp_path, "delta", table_options={"delta.columnMapping.mode": "name"})
+    assert not (tmp_path / "lake" / "GG.A").exists()
 
 
 @pytest.mark.parametrize("to", FORMATS)
