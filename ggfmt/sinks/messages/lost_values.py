@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, non_null_values
+from ggfmt.arrow.arrays import as_strings, list_array, narrow, non_null_values
 from ggfmt.columnar.images import and_present
 from ggfmt.columnar.metadata import token
 from ggfmt.columnar.strings import TextPattern, all_match
@@ -27,7 +27,6 @@ from ggfmt.options.spec import Options
 _WHOLE_NUMBER = r"^(?:0|[1-9][0-9]{0,17})$"
 _SIGNED_NUMBER = r"^-?(?:0|[1-9][0-9]{0,17})$"
 _TIME_ZERO = r"^1970-01-01[ T]00:00:00(?:\.|Z|$)"
-_SURE_DIGITS = {pa.float32(): 6, pa.float64(): 15}  # digits that every number of the type keeps
 
 
 class LossCounter:
@@ -86,19 +85,23 @@ class LossCounter:
         first, last = tokens.offsets[0].as_py(), tokens.offsets[-1].as_py()
         if first == last:
             return 0
+        if loss.id == losses.TOKENS_NOT_SHOWN.id and not loss.names:
+            return int(pc.not_equal(tokens.offsets[1:], tokens.offsets[:-1]).true_count)
         names, texts = (as_strings(part).slice(first, last - first) for part in (tokens.keys, tokens.items))
         lost = _TOKENS[loss.id](loss, names, texts, self._options)
         if not lost.true_count:
             return 0
-        rows = pc.list_parent_indices(pa.ListArray.from_arrays(pc.subtract(tokens.offsets, first), names))
+        rows = pc.list_parent_indices(list_array(pc.subtract(tokens.offsets, first), names))
         return len(pc.unique(rows.filter(lost)))
 
 
 def _shown_values(column: ImageColumn, shown: pa.BooleanArray | None) -> pa.StringArray:
     """Return the values of a column that messages show, and NULL for all others."""
-    if column.present is None and shown is None:
+    if shown is None:
+        shown = column.present
+    if shown is None:
         return column.values
-    there = column.present if shown is None else and_present(shown, column)
+    there = and_present(shown, column)
     return pc.if_else(there, column.values, pa.scalar(None, pa.string()))
 
 
@@ -106,8 +109,10 @@ def changed_digits(values: pa.StringArray, type: pa.DataType) -> int:
     """Return the number of texts of numbers whose value is not that of the shortest text of their number in a type."""
     if type == pa.float64() and all_match(values, TextPattern.SHORT_DOUBLE):
         return 0
-    long = pc.greater(pc.binary_length(values), _SURE_DIGITS[type])
-    texts = values.filter(pc.or_(long, pc.match_substring_regex(values, "[eE]")).fill_null(False))
+    odd = pc.greater(pc.binary_length(values), 15 if type == pa.float64() else 6)  # fewer digits are always kept
+    if not pc.all(odd).as_py():
+        odd = pc.or_(odd, pc.match_substring_regex(values, "[eE]"))
+    texts = narrow(values.filter(odd.fill_null(False)), pa.StringArray)
     if not len(texts):
         return 0
     try:
@@ -116,6 +121,8 @@ def changed_digits(values: pa.StringArray, type: pa.DataType) -> int:
         numbers = pa.array(list(map(float, non_null_values(texts))), pa.float64()).cast(type)
     shown = as_strings(numbers.cast(pa.string()))
     odd = pc.and_(pc.not_equal(texts, shown), pc.is_finite(numbers))
+    if not odd.true_count:
+        return 0
     pairs = zip(non_null_values(texts.filter(odd)), non_null_values(shown.filter(odd)), strict=True)
     return sum(Decimal(text) != Decimal(other) for text, other in pairs)
 
