@@ -393,7 +393,7 @@ POSITION_WHOLE_NUMBER = Loss(
     (Aspect.POSITION, Aspect.ORDER),
     "A position is shown only if it is a whole number, and without leading zeros.",
     part=True,
-    note="with a position that is no whole number or has leading zeros, which will be read back without these",
+    note="with a position that is not a whole number, or has leading zeros; it is lost, or read back without them",
 )
 POSITION_BY_GTID = Loss(
     "position_by_gtid",

@@ -26,6 +26,7 @@ from ggfmt.options.spec import Options
 
 _WHOLE_NUMBER = r"^(?:0|[1-9][0-9]{0,17})$"
 _SIGNED_NUMBER = r"^-?(?:0|[1-9][0-9]{0,17})$"
+_EXPONENT = "[eE]"
 _TIME_ZERO = r"^1970-01-01[ T]00:00:00(?:\.|Z|$)"
 
 
@@ -109,10 +110,11 @@ def changed_digits(values: pa.StringArray, type: pa.DataType) -> int:
     """Return the number of texts of numbers whose value is not that of the shortest text of their number in a type."""
     if type == pa.float64() and all_match(values, TextPattern.SHORT_DOUBLE):
         return 0
-    odd = pc.greater(pc.binary_length(values), 15 if type == pa.float64() else 6)  # fewer digits are always kept
-    if not pc.all(odd).as_py():
-        odd = pc.or_(odd, pc.match_substring_regex(values, "[eE]"))
-    texts = narrow(values.filter(odd.fill_null(False)), pa.StringArray)
+    sure = 15 if type == pa.float64() else 6  # so few digits are always kept
+    odd = narrow(pc.greater(pc.binary_length(values), sure).fill_null(False), pa.BooleanArray)
+    if pc.match_substring_regex(values.filter(pc.invert(odd)), _EXPONENT).true_count:
+        odd = pc.or_(odd, pc.match_substring_regex(values, _EXPONENT).fill_null(False))
+    texts = values.filter(odd)
     if not len(texts):
         return 0
     try:
@@ -121,8 +123,6 @@ def changed_digits(values: pa.StringArray, type: pa.DataType) -> int:
         numbers = pa.array(list(map(float, non_null_values(texts))), pa.float64()).cast(type)
     shown = as_strings(numbers.cast(pa.string()))
     odd = pc.and_(pc.not_equal(texts, shown), pc.is_finite(numbers))
-    if not odd.true_count:
-        return 0
     pairs = zip(non_null_values(texts.filter(odd)), non_null_values(shown.filter(odd)), strict=True)
     return sum(Decimal(text) != Decimal(other) for text, other in pairs)
 
