@@ -366,6 +366,23 @@ def test_values_that_the_story_has_not(
         assert [found.after for found in view(folder, tmp_path / "view", name, told)] == [back]
 
 
+@pytest.mark.parametrize("name", ["avro_row", "avro_op", "avro_row_ocf", "avro_op_ocf", "kafkaconnect_json"])
+def test_digits_that_a_double_does_not_keep_are_forbidden(name: str, tmp_path: Path) -> None:
+    for amount, lost in (("9007199254740993", True), ("9007199254740992", False), ("17520.00", False)):
+        source = write_lines(tmp_path / "in.json", [operation(0, AMOUNT=amount)])
+        settings = (f"gg.handler.h.format={name}", "ggfmt.compatibility=12.2")
+        definitions = {"GG.TCUSTORD": TableDef("GG.TCUSTORD", (Column("ID"), Column("NAME"), _DOUBLE))}
+        out = tmp_path / f"out-{amount}"
+        if lost:
+            with pytest.raises(Abend, match=r"GG407.*digits_of_double"):
+                run_ggfmt([source], out, *settings, definitions=definitions, strict=True)
+        else:
+            run_ggfmt([source], out, *settings, definitions=definitions, strict=True)
+
+
+_DOUBLE = Column("AMOUNT", SqlType(Kind.DOUBLE))
+
+
 def test_a_time_of_zero_is_none_to_dts(tmp_path: Path) -> None:
     item = Operation("I", None, {"ID": "1"}, op_ts="1970-01-01 00:00:00.000000", pos="")
     folder, told = write_as(write_story(tmp_path / "in.json", [item]), "dts_avro", tmp_path / "out")

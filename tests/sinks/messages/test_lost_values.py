@@ -28,6 +28,8 @@ def test_a_double_keeps_a_number_or_loses_digits(text: str, lost: bool) -> None:
     assert changed_digits(pa.array([None, text, "1.5"]), pa.float64()) == lost
 
 
-@pytest.mark.parametrize(("text", "lost"), [("16777217", True), ("0.1", False), ("0.123456789", True), ("1.5e3", False)])
+@pytest.mark.parametrize(
+    ("text", "lost"), [("16777217", True), ("0.1", False), ("0.123456789", True), ("1.5e3", False)]
+)
 def test_a_float_keeps_fewer_digits(text: str, lost: bool) -> None:
     assert changed_digits(pa.array([text, None]), pa.float32()) == lost
