@@ -326,7 +326,7 @@ class SchemaFile(Struct, frozen=True):
 
 
 class LossCount(Struct, frozen=True):
-    """The number of values of a column that a handler could not show as they were."""
+    """The number of values of a column that a handler could not show as they were; of operations, without a column."""
 
     table: str
     column: str

@@ -185,6 +185,8 @@ def _lines(run: ReportData) -> Iterator[str]:
         yield from (f"  rejected: {found.count:,} [{found.code}] {found.title}" for found in rejects)
         lost = [
             f"lost: {counted(loss.values, 'value')} of {loss.table}, column {loss.column}: {loss.what}"
+            if loss.column
+            else f"lost: {counted(loss.values, 'operation')} of {loss.table}: {loss.what}"
             for owner, loss in run.losses
             if owner == name
         ]

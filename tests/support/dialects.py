@@ -174,6 +174,7 @@ def read(
                 assert data[span.offset : span.offset + len(event.record)] == event.record
                 result.rejects.append(replace(event, ordinal=0))
             else:
+                assert isinstance(event, SchemaChange)
                 assert event in events, "the discovery did not tell of a definition that the reader met"
                 result.definitions.append(event)
 

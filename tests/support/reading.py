@@ -88,6 +88,7 @@ def read(
             assert span.offset is not None
             assert data[span.offset : span.offset + len(event.record)] == event.record
         else:
+            assert isinstance(event, SchemaChange)
             result.definitions.append(event)
 
     for start, length in ranges:

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ WHOLE_STORY = [
     *STORY,
     Operation("I", None, {"ID": "12", "COUNT": "7"}, pos="78"),
     Operation("I", None, {"ID": "13", "COUNT": "+8"}, pos="79"),
+    Operation("I", None, {"ID": "14", "RATE": "0.1234567890123456789"}, pos="80"),
 ]
 
 
@@ -345,6 +347,25 @@ def _is_finer(loss: Loss, item: Operation) -> bool:
 def _changes_key(item: Operation) -> bool:
     both = item.before is not None and item.after is not None
     return both and (item.before or {}).get("ID", "") not in ("", (item.after or {}).get("ID"))
+
+
+def by_value(item: Operation) -> Operation:
+    """The operation by what it means: numbers by value, times as instants, an image without columns as none."""
+
+    def number(text: str) -> str:
+        return f"{Decimal(text).normalize():f}"
+
+    def row(image: Row | None) -> Row | None:
+        values = {}
+        for name, text in (image or {}).items():
+            if text is not None and KINDS[name] in (Kind.DECIMAL, Kind.DOUBLE, Kind.INTEGER):
+                text = number(text)
+            if text is not None and KINDS[name] is Kind.TIMESTAMP:
+                text = _filled(text.replace("T", " ").removesuffix("Z"), 9)
+            values[name] = text
+        return values or None
+
+    return replace(item, before=row(item.before), after=row(item.after))
 
 
 # How much is left

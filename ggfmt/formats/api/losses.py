@@ -4,8 +4,9 @@ Each loss is declared once here. A format's declaration lists its losses in the 
 to the settings under which they happen, the tokens that survive, and so on. Documents, `ggfmt explain` and the fidelity
 table are made from these declarations.
 
-A loss that happens to single values has a `note`. Writers count the values, the run logs a warning, the manifest lists
-them, and `--strict` forbids them.
+A loss of values has a `note`. ggfmt counts the values that it happens to: a value of a column, or an operation that
+loses something besides its columns. The manifest lists them, and `--strict` forbids them. Values are compared, not
+their texts. A loss without a note is one of a whole format, of tables, or of how equal values are written.
 """
 
 from __future__ import annotations
@@ -73,10 +74,11 @@ class Loss:
     aspects    what the loss concerns
     sentence   description of the loss; `{detail}`, `{names}`, `{system}` and `{unit}` are filled in by the format
     part       the loss concerns only a part of the aspects
-    note       for a loss that happens to values: the text after their number in a warning; `count` fills in the words
+    note       for a loss of values: the text after their number; `count` fills in the words
     code       code of that warning
     only, unless  the loss happens under all settings of `only`, and under none of `unless`
     names      tokens that survive, or that do not
+    patterns   tokens that survive only if their texts match a regular expression
     digits     number of fraction digits of a second
     kinds      kinds of columns that are concerned; empty: all
     lacking    keywords of a `metaColumnsTemplate`: if a template gives the metadata, the loss happens if it has
@@ -94,6 +96,7 @@ class Loss:
     only: tuple[Setting, ...] = ()
     unless: tuple[Setting, ...] = ()
     names: tuple[str, ...] = ()
+    patterns: tuple[tuple[str, str], ...] = ()
     digits: int = 0
     kinds: tuple[Kind, ...] = ()
     lacking: tuple[str, ...] = ()
@@ -120,6 +123,13 @@ class Loss:
 
     def named(self, *names: str) -> Loss:
         return replace(self, names=names)
+
+    def matching(self, pattern: str, *names: str) -> Loss:
+        return replace(self, patterns=(*self.patterns, *((name, pattern) for name in names)))
+
+    def uncounted(self) -> Loss:
+        """Return the loss as one that depends on the reader, so that values do not tell whether it happens."""
+        return replace(self, note="")
 
     def to(self, digits: int) -> Loss:
         return replace(self, digits=digits)
@@ -219,7 +229,12 @@ NULL_AS_MISSING = Loss(
     "NULL{detail} looks like a missing column.",
     note="NULL, which will be read back as missing",
 )
-BEFORE_NOT_SHOWN = Loss("before_not_shown", (Aspect.BEFORE,), "The before image of an update is not shown.")
+BEFORE_NOT_SHOWN = Loss(
+    "before_not_shown",
+    (Aspect.BEFORE,),
+    "The before image of an update is not shown.",
+    note="with a before image, which the messages do not show",
+)
 BEFORE_OVERLAID = Loss(
     "before_overlaid",
     (Aspect.MISSING, Aspect.BEFORE),
@@ -275,6 +290,7 @@ DIGITS_OF_DOUBLE = Loss(
     "digits_of_double",
     (Aspect.DIGITS,),
     "A number{detail} becomes a double. Digits beyond its precision and trailing zeros are lost.",
+    note="with more digits than a floating-point number keeps",
 )
 NUMBER_SPELLING = Loss(
     "number_spelling",
@@ -354,14 +370,30 @@ CHARACTER_REPLACED = Loss(
 
 # Metadata of operations
 
-TIME_DIGITS = Loss("time_digits", (Aspect.MICROSECONDS,), "The time of the operation is written in {unit}.")
-TIME_NOT_SHOWN = Loss("time_not_shown", (Aspect.MICROSECONDS,), "The time of the operation is not shown.")
-POSITION_NOT_SHOWN = Loss("position_not_shown", (Aspect.POSITION, Aspect.ORDER), "The position is not shown{detail}.")
+TIME_DIGITS = Loss(
+    "time_digits",
+    (Aspect.MICROSECONDS,),
+    "The time of the operation is written in {unit}.",
+    note="at a finer time than the messages show, which was cut off",
+)
+TIME_NOT_SHOWN = Loss(
+    "time_not_shown",
+    (Aspect.MICROSECONDS,),
+    "The time of the operation is not shown.",
+    note="with a time, which the messages do not show",
+)
+POSITION_NOT_SHOWN = Loss(
+    "position_not_shown",
+    (Aspect.POSITION, Aspect.ORDER),
+    "The position is not shown{detail}.",
+    note="with a position, which the messages do not show",
+)
 POSITION_WHOLE_NUMBER = Loss(
     "position_whole_number",
     (Aspect.POSITION, Aspect.ORDER),
     "A position is shown only if it is a whole number, and without leading zeros.",
     part=True,
+    note="with a position that is not a whole number, or has leading zeros; it is lost, or read back without them",
 )
 POSITION_BY_GTID = Loss(
     "position_by_gtid",
@@ -369,37 +401,44 @@ POSITION_BY_GTID = Loss(
     "The position is shown as `gtid`, unless the operation has a token `gtid`. Without a `gtid`, the token `id` is "
     "read as the position.",
     part=True,
+    note="with a token that will be read back as the position",
 )
 NOTHING_FOR_ZERO = Loss(
     "nothing_for_zero",
     (Aspect.ABSENCE,),
     "The time 0, the start of 1970, is read as no time.",
     part=True,
+    note="at the time 0, which will be read back as no time",
 )
-TOKENS_NOT_SHOWN = Loss("tokens_not_shown", (Aspect.TOKENS,), "Tokens{detail} are not shown.")
+_TOKENS_LOST = "with tokens that the messages do not show"
+TOKENS_NOT_SHOWN = Loss("tokens_not_shown", (Aspect.TOKENS,), "Tokens{detail} are not shown.", note=_TOKENS_LOST)
 TOKENS_BY_NAME = Loss(
     "tokens_by_name",
     (Aspect.TOKENS,),
     "Tokens other than {names} are not shown{detail}.",
     part=True,
+    note=_TOKENS_LOST,
 )
 TOKENS_WHOLE_NUMBERS = Loss(
     "tokens_whole_numbers",
     (Aspect.TOKENS,),
     "Tokens other than {names} are shown only if they are whole numbers.",
     part=True,
+    note=_TOKENS_LOST,
 )
 TOKENS_RESERVED = Loss(
     "tokens_reserved",
     (Aspect.TOKENS,),
     "Tokens named {names} are not shown{detail}.",
     part=True,
+    note=_TOKENS_LOST,
 )
 TOKEN_DELIMITERS = Loss(
     "token_delimiters",
     (Aspect.TOKENS,),
     "A token that contains a delimiter of tokens is read as several tokens.",
     part=True,
+    note="with a token that contains a delimiter, which will be read back as several tokens",
 )
 
 # Tables
@@ -432,7 +471,11 @@ TYPES_NEAREST = Loss(
 )
 SIZES_NOT_SHOWN = Loss("sizes_not_shown", (Aspect.TYPES,), "Sizes of types are not shown{detail}.", part=True)
 CATALOG_NOT_SHOWN = Loss(
-    "catalog_not_shown", (Aspect.NAMES,), "The catalog of a table name is not shown{detail}.", part=True
+    "catalog_not_shown",
+    (Aspect.NAMES,),
+    "The catalog of a table name is not shown{detail}.",
+    part=True,
+    note="of a table with a catalog, which the messages do not show",
 )
 
 # Kinds of operations

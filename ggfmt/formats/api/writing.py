@@ -7,7 +7,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,7 +37,8 @@ class RowErrors(Exception):
 
 @dataclass(frozen=True)
 class LossNote:
-    """A loss (by its id) of values in a column. The totals report it once: the number of values, then `detail`."""
+    """A loss (by its id) of values in a column; `field` is empty for a loss of operations. The totals report it once:
+    the number of values or operations, then `detail`."""
 
     code: str
     table: str
@@ -45,15 +46,22 @@ class LossNote:
     detail: str
     loss: str
 
+    @property
+    def unit(self) -> str:
+        """What is counted."""
+        return "value" if self.field else "operation"
+
 
 class Formatter(ABC):
     """Makes the messages of one table definition.
 
     `__init__` computes everything that depends on the definition and the options: after a schema change, ggfmt builds a
-    new formatter. `fields` has the names of a message's fields for the summary; `notes` counts losses.
+    new formatter. `fields` has the names of a message's fields for the summary; `notes` counts losses. `floats` has the
+    type of each column that messages have as binary floating-point numbers, by its place.
     """
 
     fields: tuple[str, ...] = ()
+    floats: Mapping[int, pa.DataType] = {}
 
     def __init__(self, table: TableDef, context: Context, clock: Clock) -> None:
         self.table = table
@@ -67,7 +75,8 @@ class Formatter(ABC):
         return batch, range(len(batch))
 
     def count(self, loss: Loss, field: str, values: int, **words: str) -> None:
-        """Count a loss that happened to values of a column. `words` fill in the note of the loss."""
+        """Count a loss that happened to values of a column, or, if `field` is empty, to operations. `words` fill in the
+        note of the loss."""
         if values:
             self.notes[LossNote(loss.code, self.table.full_name, field, loss.note.format(**words), loss.id)] += values
 
@@ -78,6 +87,17 @@ class Formatter(ABC):
     @abstractmethod
     def format(self, batch: ChangeBatch) -> pa.Array[Any]:
         """Return n messages, text or binary, for a batch of n operations; RowErrors if some cannot be formatted."""
+
+
+_FLOATS = {
+    **dict.fromkeys(("float", "float32"), pa.float32()),
+    **dict.fromkeys(("double", "float64"), pa.float64()),
+}
+
+
+def floating(types: Iterable[Any]) -> dict[int, pa.DataType]:
+    """Return `Formatter.floats` by the types of the columns in a schema of Avro or Connect."""
+    return {index: _FLOATS[type] for index, type in enumerate(types) if isinstance(type, str) and type in _FLOATS}
 
 
 class Framing(ABC):

@@ -36,6 +36,7 @@ from ggfmt.formats.api.writing import (
     Show,
     ShownMessage,
     WriteSupport,
+    floating,
     hex_lines,
     json_lines,
     pretty_json,
@@ -143,6 +144,7 @@ class DebeziumAvroFormatter(DebeziumFormatter):
         self._problem: Diagnostic | None = None
         kinds = [column.type.kind for column in table.columns]
         self._columns = avro.Columns(list(map(encoder, kinds, self.encodings)), flagged=False)
+        self.floats = floating(encoding.schema["type"] for encoding in self.encodings)
         self._head = b""
         if options.file_framing != CONTAINER:
             number = _schema_number(table, options, self.schema)

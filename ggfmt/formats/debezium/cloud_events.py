@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.debezium.envelope import FIXED, SOURCE_MEMBERS, TRANSACTION
+from ggfmt.formats.debezium import SOURCE_NUMBERS, SOURCE_TEXTS, TRANSACTION
+from ggfmt.formats.debezium.envelope import FIXED
 from ggfmt.formats.debezium.source import SourceBlock
 from ggfmt.formats.json.files import CLOUD_EVENT
 from ggfmt.formats.json.values import raw_members
@@ -22,7 +23,7 @@ from ggfmt.formats.records.problems import RecordError, decoded, missing_member_
 
 VERSION = "specversion"
 _PREFIX, _TYPE = "iodebezium", "io.debezium."
-_MEMBERS = (*SOURCE_MEMBERS, *SourceBlock.__struct_fields__, *(name for name, *_ in FIXED))
+_MEMBERS = (*SOURCE_NUMBERS, *SOURCE_TEXTS, *SourceBlock.__struct_fields__, *(name for name, *_ in FIXED))
 _ATTRIBUTES = {name.replace("_", ""): name for name in _MEMBERS}
 _OF_TRANSACTION = {f"tx{name.replace('_', '')}": name for name in TRANSACTION}
 _NO_ATTRIBUTES = "configure the converter with `extension.attributes.enable=true`"

@@ -21,29 +21,12 @@ from ggfmt.columnar.json_text import json_number, json_strings
 from ggfmt.columnar.metadata import token
 from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text, escape_json_text
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.formats.debezium import OWN, DebeziumOptions
+from ggfmt.formats.debezium import OWN, SOURCE_NUMBERS, SOURCE_TEXTS, TRANSACTION, DebeziumOptions
 from ggfmt.formats.json.values import compact_json
 from ggfmt.model.table import TableDef
 
 _MYSQL = pa.array(["mysql", "mariadb"], pa.string())
 _INTEGER = "^(?:0|-?[1-9][0-9]{0,17})$"
-
-# The members of source blocks that are numbers, with their connectors.
-_NUMBERS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("server_id", "pos", "row", "thread"), ("mysql", "mariadb")),
-    "txId": ("postgresql", "yashandb"),
-    **dict.fromkeys(("lsn", "xmin", "origin_lsn"), ("postgresql",)),
-    **dict.fromkeys(("ssn", "redo_thread", "commit_ts_ms", "start_ts_ms"), ("oracle",)),
-    "event_serial_no": ("sqlserver",),
-    **dict.fromkeys(("ord", "h", "tord", "txnNumber", "wallTime"), ("mongodb",)),
-}
-_TEXTS = (
-    "gtid", "file", "query", "sequence", "origin", "scn", "commit_scn", "lcr_position", "rs_id", "user_name",
-    "redo_sql", "row_id", "start_scn", "change_lsn", "commit_lsn", "begin_lsn", "rs", "stxnid", "lsid", "shard",
-    "vgtid", "cluster", "ts_hlc", "resolved_ts", "position_scn",
-)  # fmt: skip
-SOURCE_MEMBERS = tuple(sorted((*_NUMBERS, *_TEXTS)))
-TRANSACTION = {"id": False, "total_order": True, "data_collection_order": True}
 
 FIXED = (
     ("version", "string", False), ("connector", "string", False), ("name", "string", False), ("ts_ms", "int64", True),
@@ -192,15 +175,15 @@ class EventEnvelope:
         """Return the other members of the source block, and their fields in the schema."""
         members: list[Piece] = []
         fields: list[Piece] = []
-        for name in SOURCE_MEMBERS:
+        for name in sorted((*SOURCE_NUMBERS, *SOURCE_TEXTS)):
             if name not in tokens.names:
                 continue
             values = tokens.place(name, pc.is_valid)
             there = values.is_valid()
             value: Piece = json_strings(values)
             field: Piece = "," + _field(name, "string", True)
-            if name in _NUMBERS:
-                of_connector = pc.is_in(connector, pa.array(_NUMBERS[name], pa.string()))
+            if name in SOURCE_NUMBERS:
+                of_connector = pc.is_in(connector, pa.array(SOURCE_NUMBERS[name], pa.string()))
                 numeric = pc.and_(of_connector, _whole(values).fill_null(False))
                 value = Conditional(numeric, [Text(values, null="")], [value])
                 field = Conditional(numeric, ["," + _field(name, "int64", True)], [field])

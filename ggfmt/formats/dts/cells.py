@@ -66,6 +66,9 @@ class Cells:
         return EncodedColumn([pc.if_else(valued, cells, state)], bad, encoded.cut)
 
 
+FLOATS = (Kind.FLOAT, Kind.DOUBLE)  # kinds that messages have as doubles
+
+
 def cells_of(type: SqlType, source_type: str) -> Cells:
     """Choose the encoding of a column type for a source."""
     kind = type.kind
@@ -80,7 +83,7 @@ def cells_of(type: SqlType, source_type: str) -> Cells:
         return Cells(_integers, "0")
     if kind in (Kind.DECIMAL, Kind.NUMBER):
         return Cells(_decimals(type), "0")
-    if kind in (Kind.FLOAT, Kind.DOUBLE):
+    if kind in FLOATS:
         return Cells(_floats(type), "0")
     if kind in (Kind.DATE, Kind.TIMESTAMP):
         digits = 9 if source_type == ORACLE else 6

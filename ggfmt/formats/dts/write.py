@@ -13,10 +13,10 @@ from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import TIME_CUT
-from ggfmt.formats.api.writing import Framing, RowErrors, WriteSupport
+from ggfmt.formats.api.writing import Framing, RowErrors, WriteSupport, floating
 from ggfmt.formats.avro.containers import ObjectContainer
 from ggfmt.formats.dts import BASE64, CONTAINER, KEYS_TAG, DtsOptions
-from ggfmt.formats.dts.cells import cells_of
+from ggfmt.formats.dts.cells import FLOATS, cells_of
 from ggfmt.formats.dts.ddl import statement
 from ggfmt.formats.dts.files import Base64Lines, LengthPrefixed
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, record_schema
@@ -41,6 +41,7 @@ class DtsFormatter(DialectFormatter):
         self.options = options
         source = options.source_type
         self._cells = [cells_of(column.type, source) for column in table.columns]
+        self.floats = floating("double" if column.type.kind in FLOATS else "" for column in table.columns)
         self._source = zigzag_varint(SOURCE_TYPES.index(source))
         self._name = VALUE + text_bytes(table.full_name)
         fields = (

@@ -36,6 +36,7 @@ from ggfmt.options.value_types import Bool
 NUMBER_TOKENS = ("xid", "xoffset", "server_id", "thread_id", "schema_id", "push_ts")
 TEXT_TOKENS = ("query", "gtid")
 COMMIT, SNAPSHOT = "commit", "snapshot"
+_WHOLE = "^(?:0|[1-9][0-9]{0,18})$"
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,13 @@ FORMATS = (
             losses.BEFORE_OVERLAID,
             losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE),
             losses.TIME_DIGITS.to(0),
-            losses.POSITION_NOT_SHOWN.saying(". If there is a token `gtid`, it is read as the position").when(
-                "outputPosition=false"
-            ),
-            losses.TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS, COMMIT, SNAPSHOT).saying(
-                ". Number tokens must contain numbers. `xoffset` is not shown next to `commit`"
-            ),
+            losses.POSITION_NOT_SHOWN.saying(". If there is a token `gtid`, it is read as the position")
+            .named("gtid")
+            .when("outputPosition=false"),
+            losses.TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS, COMMIT, SNAPSHOT)
+            .saying(". Number tokens must contain numbers. `xoffset` is not shown next to `commit`")
+            .matching(_WHOLE, *NUMBER_TOKENS)
+            .matching("^true$", COMMIT, SNAPSHOT),
             losses.KEYS_NOT_SHOWN.when("outputPrimaryKeyColumns=false"),
             losses.TYPES_BY_VALUE,
             losses.CATALOG_NOT_SHOWN,

@@ -83,9 +83,10 @@ _LOSSES = (
     losses.BEFORE_MISSING_AS_NULL,
     losses.BEFORE_NULL_AS_MISSING,
     losses.TIME_DIGITS.to(3),
-    losses.TOKENS_BY_NAME.named(CHANGE_SEQUENCE, *TOKENS, "snapshot").saying(
-        f". With `position={CHANGE_SEQUENCE}`, `{STREAM_POSITION}` replaces `{CHANGE_SEQUENCE}`"
-    ),
+    losses.TOKENS_BY_NAME.named(CHANGE_SEQUENCE, *TOKENS, "snapshot")
+    .saying(f". With `position={CHANGE_SEQUENCE}`, `{STREAM_POSITION}` replaces `{CHANGE_SEQUENCE}`")
+    .matching("^(?:0|[1-9][0-9]{0,17})$", "transactionEventCounter")
+    .matching("^(?:true|false)$", "transactionLastEvent"),
     losses.TYPES_NEAREST.has("Qlik Replicate"),
     losses.CATALOG_NOT_SHOWN,
     losses.TRUNCATE_REFUSED,

@@ -12,7 +12,7 @@ from ggfmt.columnar import avro
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.formats.api.format import Context, Projection
-from ggfmt.formats.api.writing import RowErrors, WriteSupport
+from ggfmt.formats.api.writing import RowErrors, WriteSupport, floating
 from ggfmt.formats.avro.containers import MessageStream
 from ggfmt.formats.qlik import LITTLE_ENDIAN, QlikAvroOptions
 from ggfmt.formats.qlik.masks import BYTES, mask_pieces
@@ -32,6 +32,7 @@ class QlikAvroFormatter(QlikFormatter):
     def __init__(self, table: TableDef, options: QlikAvroOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, options, context, clock, [quoted] * len(table.columns))
         types = [avro_type(column.type) for column in table.columns]
+        self.floats = floating(types)
         self._columns = avro.Columns(["string" if kind == "bytes" else kind for kind in types], flagged=False)
         self._head = envelope_head("DT", self.common.schema_id) + avro.NULL
 

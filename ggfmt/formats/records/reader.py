@@ -480,7 +480,7 @@ class DialectReader(ScanningReader[DialectTable]):
             return wrong
         scanned = self._dialect.decode_scanned(scanned)
         has_before, key_update = scanned.has_before, None
-        if self.dialect.empty_old_is_none:
+        if self.dialect.empty_old_is_none and not self.projection.row_only:
             has_before = nonempty_before_images(scanned.op, has_before, scanned.before)
         asked = self.projection
         if asked.row_only and asked.key_updates:
@@ -664,7 +664,7 @@ class DialectReader(ScanningReader[DialectTable]):
             new = nulls_of_changes(old, new, pc.and_(pc.equal(heads.op, "U"), heads.has_before))
         if old is None:
             columns = self._converted(table, new, delete, None, wrong)
-            before, after = Image(columns, delete), Image(columns, unless_all(heads.has_after))
+            before, after = Image(columns, heads.has_before), Image(columns, unless_all(heads.has_after))
         else:
             whole = delete if self._partial else None
             before_columns = self._converted(table, old, heads.has_before, whole, wrong)

@@ -23,7 +23,7 @@ from ggfmt.formats.api.reading import Spans
 from ggfmt.formats.records.problems import IMAGE_RULES
 from ggfmt.formats.records.roles import ANY, ENTER, LIST, NOTE, SKIP, SLOT, TOKENS, Grammar, Member, OpToken
 from ggfmt.kernels import REFUSALS, native
-from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import TableDef
 
 # The states of a column for one identity: which images have a value, or that no image has the column. LEFT_OUT stands
@@ -107,10 +107,8 @@ class ScannedBatch:
         key_update: pa.BooleanArray | None,
     ) -> ChangeBatch:
         """Make the reader's batch, of whole images or, if `row_only`, of rows."""
-        if row_only:
-            before = Image(self.after, pc.equal(self.op, OpType.DELETE.value))
-        else:
-            before = Image(self.before, unless_all(self.has_before))
+        columns = self.after if row_only else self.before
+        before = Image(columns, self.has_before if row_only else unless_all(self.has_before))
         after = Image(self.after, unless_all(self.has_after))
         tokens, ordinal = self.tokens, self.ordinal
         return ChangeBatch(definition, self.op, op_ts, position, before, after, ordinal, tokens, key_update)

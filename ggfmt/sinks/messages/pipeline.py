@@ -22,7 +22,7 @@ from ggfmt.config.refusals import mask_refusals, variables, with_charset
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, Span
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection
-from ggfmt.formats.api.losses import NESTED_AS_TEXT, active_losses
+from ggfmt.formats.api.losses import active_losses
 from ggfmt.formats.api.writing import Formatter, Framing, LossNote, RowErrors, SchemaFile, WriteSupport
 from ggfmt.location import Location
 from ggfmt.model.change import ChangeBatch, OpType
@@ -31,6 +31,7 @@ from ggfmt.options.spec import Options
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.splits import ReadJob
 from ggfmt.sinks.messages.layout import Layout
+from ggfmt.sinks.messages.lost_values import LossCounter
 
 # The job of a run: the settings that all of its tasks share.
 
@@ -174,8 +175,14 @@ class HandlerSettings:
     def projection(self) -> Projection:
         """The parts of operations that the reader has to decode for this handler."""
         own = self.write_support.projection(self.options)
-        tokens = own.tokens or self.context.include_tokens
+        tokens = own.tokens or self.context.include_tokens or self.losses.needs_tokens
         return replace(own, tokens=tokens, in_order=not self.partition_by_table)
+
+    @property
+    def losses(self) -> LossCounter:
+        """What counts the losses of values."""
+        active = active_losses(FORMATS[self.format].losses, self.options, self.context)
+        return LossCounter([loss for loss in active if loss.note], self.options)
 
     def formatter(self, table: TableDef, clock: Clock) -> Formatter:
         return self.write_support.formatter(table, self.options, self.context, clock)
@@ -263,8 +270,7 @@ class Pipeline:
     def __init__(self, settings: HandlerSettings, clock: Clock) -> None:
         self.settings = settings
         self.left_out = 0
-        losses = active_losses(FORMATS[settings.format].losses, settings.options, settings.context)
-        self._nested_are_texts = any(loss.id == NESTED_AS_TEXT.id for loss in losses)
+        self._losses = settings.losses
         self._clock = clock
         self._formatters: dict[str, Formatter] = {}
         self._name_problems: dict[str, Diagnostic | None] = {}  # of the definitions of the formatters
@@ -314,8 +320,7 @@ class Pipeline:
             try:
                 arranged, sources = formatter.arrange(part)
                 messages = formatter.format(arranged)
-                if self._nested_are_texts:
-                    _count_nested(formatter, part)
+                self._losses.count(formatter, arranged)
                 return refused, FormattedBatch(formatter, part, arranged, sources, messages, left)
             except RowErrors as errors:
                 bad = {left[sources[row]]: diagnostic for row, diagnostic in reversed(errors.rows)}
@@ -328,13 +333,3 @@ def _refused_truncate(batch: ChangeBatch, row: int) -> Diagnostic:
     place = Span(table=batch.table.full_name, position=batch.position[row].as_py())
     help = "write it with `ggfmt.truncates=write`, or leave it out with `ggfmt.truncates=leave-out`"
     return Diagnostic("GG408", "`ggfmt.truncates` rejects truncates", place, help)
-
-
-def _count_nested(formatter: Formatter, batch: ChangeBatch) -> None:
-    """Count the objects and arrays of JSON in the images of written operations."""
-    for image in (batch.before, batch.after):
-        for definition, column in zip(batch.table.columns, image.columns, strict=True):
-            if column.json is not None:
-                where = column.json if image.exists is None else pc.and_(column.json, image.exists)
-                nested = pc.or_(pc.starts_with(column.values, "{"), pc.starts_with(column.values, "["))
-                formatter.count(NESTED_AS_TEXT, definition.name, pc.and_(where, nested.fill_null(False)).true_count)

@@ -163,11 +163,23 @@ def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
     for code, count in sorted(handler.rejected.items()):
         yield f"    rejected: {count:,} [{code}] {CODES[code].title}"
     if handler.notes:
-        columns = {(note.table, note.field) for note in handler.notes}
-        values = counted(handler.notes.total(), "value")
-        yield f"    changed: {values} of {counted(len(columns), 'column')}"
+        columns = {(note.table, note.field) for note in handler.notes if note.field}
+        values = sum(count for note, count in handler.notes.items() if note.field)
+        if columns:
+            yield f"    changed: {counted(values, 'value')} of {counted(len(columns), 'column')}"
+        for note, count in sorted(_of_operations(handler).items()):
+            yield f"    changed: {counted(count, 'operation')} {note}"
     if handler.lost_characters:
         yield f"    lost: {counted(handler.lost_characters, 'character')}"
+
+
+def _of_operations(handler: HandlerTotals) -> Counter[str]:
+    """The losses of operations besides their columns, over all tables."""
+    found: Counter[str] = Counter()
+    for note, count in handler.notes.items():
+        if not note.field:
+            found[note.detail] += count
+    return found
 
 
 def _places(totals: Totals, roots: Sequence[Location]) -> _Section:

@@ -173,8 +173,8 @@ class HandlerWriter:
     def loss(self) -> Diagnostic | None:
         """The first values, of those written so far, that the messages do not show as they are."""
         for note, count in self._pipeline.notes.items():
-            reason = f"{counted(count, 'value')} {note.detail} (`{note.loss}`)"
-            return Diagnostic("GG407", reason, Span(table=note.table, field=note.field), _STRICT_HELP)
+            reason = f"{counted(count, note.unit)} {note.detail} (`{note.loss}`)"
+            return Diagnostic("GG407", reason, Span(table=note.table, field=note.field or None), _STRICT_HELP)
         lost = sum(series.lost for series in self._every_series())
         if lost:
             reason = f"the encoding does not have {counted(lost, 'character')} (`{CHARACTER_REPLACED.id}`)"

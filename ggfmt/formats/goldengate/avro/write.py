@@ -104,6 +104,7 @@ class AvroFormatter(writing.Formatter):
         self._values = MetaValues(table, op_keys(options), context, clock)
         self._shows_tokens = context.include_tokens or options.meta_columns_template is not None
         self._types = avro_types(table, options, context)
+        self.floats = writing.floating(type.schema for type in self._types)
         self._columns = Columns([column.encode for column in self._types], flagged=is_flagged(options, self.by_image))
         self._table = text_bytes(table.full_name)
         self._op_keys = OpKeys([text_bytes(key) for key in op_keys(options)], pa.binary())

@@ -21,7 +21,15 @@ from ggfmt.columnar.strings import by_value
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
-from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, TextFraming, WriteSupport
+from ggfmt.formats.api.writing import (
+    NOT_FINITE,
+    RIGHT_TYPE,
+    Formatter,
+    RowErrors,
+    TextFraming,
+    WriteSupport,
+    floating,
+)
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
 from ggfmt.formats.goldengate.kafkaconnect import OP, KafkaConnectOptions
@@ -187,6 +195,7 @@ class KafkaConnectFormatter(Formatter):
         self._options = options
         self._by_image = options.message_formatting == OP
         self._types = [column_type(column.type, options) for column in table.columns]
+        self.floats = floating(type.schema["type"] for type in self._types)
         self._metadata = MetadataFields(table, options, context, clock)
         self._required = [options.enable_nonnullable and not column.nullable for column in table.columns]
         columns = self._column_fields()

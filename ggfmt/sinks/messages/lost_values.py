@@ -1,0 +1,215 @@
+"""Counts what messages do not show of operations: each loss that a format declares and that happens to some values, by
+what the values are.
+
+Values are compared, not their texts: `1.50` equals `1.5`. Losses that are known only where messages are made are
+counted there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import as_strings, list_array, narrow, non_null_values
+from ggfmt.columnar.images import and_present
+from ggfmt.columnar.metadata import token
+from ggfmt.columnar.strings import TextPattern, all_match
+from ggfmt.formats.api import losses
+from ggfmt.formats.api.losses import Loss
+from ggfmt.formats.api.writing import Formatter
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.options.spec import Options
+
+_WHOLE_NUMBER = r"^(?:0|[1-9][0-9]{0,17})$"
+_SIGNED_NUMBER = r"^-?(?:0|[1-9][0-9]{0,17})$"
+_EXPONENT = "[eE]"
+_TIME_ZERO = r"^1970-01-01[ T]00:00:00(?:\.|Z|$)"
+
+
+class LossCounter:
+    """Counts losses for one handler, whose losses of values are `found`."""
+
+    def __init__(self, found: Sequence[Loss], options: Options) -> None:
+        self._options = options
+        ids = {loss.id for loss in found}
+        found = [loss for loss in found if _WHOLE_LOSSES.get(loss.id) not in ids]
+        self._of_operations = [loss for loss in found if loss.id in _OPERATIONS]
+        self._of_tokens = [loss for loss in found if loss.id in _TOKENS]
+        self._counts_nested = losses.NESTED_AS_TEXT.id in ids
+        self._shows_rows = losses.BEFORE_NOT_SHOWN.id in ids
+
+    @property
+    def needs_tokens(self) -> bool:
+        return bool(self._of_tokens)
+
+    def count(self, formatter: Formatter, batch: ChangeBatch) -> None:
+        """Count the losses of the messages that a formatter made of a batch."""
+        for loss in self._of_operations:
+            formatter.count(loss, "", _OPERATIONS[loss.id](loss, batch).true_count)
+        if batch.tokens is not None:
+            for loss in self._of_tokens:
+                formatter.count(loss, "", self._with_lost_token(loss, batch))
+        for image, shown in self._images(batch):
+            for index, type in formatter.floats.items():
+                column = image.columns[index]
+                lost = changed_digits(_shown_values(column, shown), type)
+                formatter.count(losses.DIGITS_OF_DOUBLE, formatter.table.columns[index].name, lost)
+            for definition, column in zip(formatter.table.columns, image.columns, strict=True):
+                if self._counts_nested and column.json is not None:
+                    where = column.json if shown is None else pc.and_(column.json, shown)
+                    nested = pc.or_(pc.starts_with(column.values, "{"), pc.starts_with(column.values, "["))
+                    lost = pc.and_(where, nested.fill_null(False)).true_count
+                    formatter.count(losses.NESTED_AS_TEXT, definition.name, lost)
+
+    def _images(self, batch: ChangeBatch) -> Iterator[tuple[Image, pa.BooleanArray | None]]:
+        """Yield the images that messages show, and where they do; None for all operations."""
+        before, after, rows = batch.before, batch.after, len(batch)
+        if before.columns is after.columns:
+            image = batch.row_image()
+            yield image, image.exists
+            return
+        yield after, after.exists
+        shown = before.exists
+        if self._shows_rows:
+            shown = pc.and_(before.exists_mask(rows), pc.equal(batch.op, OpType.DELETE.value))
+        if shown is None or shown.true_count:
+            yield before, shown
+
+    def _with_lost_token(self, loss: Loss, batch: ChangeBatch) -> int:
+        """Return the number of operations with a token that messages do not show."""
+        tokens = batch.tokens
+        assert tokens is not None
+        first, last = tokens.offsets[0].as_py(), tokens.offsets[-1].as_py()
+        if first == last:
+            return 0
+        if loss.id == losses.TOKENS_NOT_SHOWN.id and not loss.names:
+            return int(pc.not_equal(tokens.offsets[1:], tokens.offsets[:-1]).true_count)
+        names, texts = (as_strings(part).slice(first, last - first) for part in (tokens.keys, tokens.items))
+        lost = _TOKENS[loss.id](loss, names, texts, self._options)
+        if not lost.true_count:
+            return 0
+        rows = pc.list_parent_indices(list_array(pc.subtract(tokens.offsets, first), names))
+        return len(pc.unique(rows.filter(lost)))
+
+
+def _shown_values(column: ImageColumn, shown: pa.BooleanArray | None) -> pa.StringArray:
+    """Return the values of a column that messages show, and NULL for all others."""
+    if shown is None:
+        shown = column.present
+    if shown is None:
+        return column.values
+    there = and_present(shown, column)
+    return pc.if_else(there, column.values, pa.scalar(None, pa.string()))
+
+
+def changed_digits(values: pa.StringArray, type: pa.DataType) -> int:
+    """Return the number of texts of numbers whose value is not that of the shortest text of their number in a type."""
+    if type == pa.float64() and all_match(values, TextPattern.SHORT_DOUBLE):
+        return 0
+    sure = 15 if type == pa.float64() else 6  # so few digits are always kept
+    odd = narrow(pc.greater(pc.binary_length(values), sure).fill_null(False), pa.BooleanArray)
+    if pc.match_substring_regex(values.filter(pc.invert(odd)), _EXPONENT).true_count:
+        odd = pc.or_(odd, pc.match_substring_regex(values, _EXPONENT).fill_null(False))
+    texts = values.filter(odd)
+    if not len(texts):
+        return 0
+    try:
+        numbers = texts.cast(type)
+    except pa.ArrowInvalid:  # a notation of Java alone
+        numbers = pa.array(list(map(float, non_null_values(texts))), pa.float64()).cast(type)
+    shown = as_strings(numbers.cast(pa.string()))
+    odd = pc.and_(pc.not_equal(texts, shown), pc.is_finite(numbers))
+    pairs = zip(non_null_values(texts.filter(odd)), non_null_values(shown.filter(odd)), strict=True)
+    return sum(Decimal(text) != Decimal(other) for text, other in pairs)
+
+
+# Losses of a part, by id, with the loss of the whole that includes them.
+_WHOLE_LOSSES = {
+    losses.TIME_DIGITS.id: losses.TIME_NOT_SHOWN.id,
+    losses.TOKENS_RESERVED.id: losses.TOKENS_NOT_SHOWN.id,
+    losses.TOKEN_DELIMITERS.id: losses.TOKENS_NOT_SHOWN.id,
+}
+
+# Where operations lose something, by the id of the loss
+
+
+def _updates_with_before(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
+    return pc.and_(pc.equal(batch.op, OpType.UPDATE.value), batch.before.exists_mask(len(batch)))
+
+
+def _finer_times(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
+    return pc.match_substring_regex(batch.op_ts, rf"\.[0-9]{{{loss.digits}}}[0-9]*[1-9]")
+
+
+def _positions(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
+    """Positions that are not the token that readers take for one."""
+    there = batch.position.is_valid()
+    for name in loss.names:
+        same = pc.equal(batch.position, token(batch.tokens, name, len(batch)))
+        there = pc.and_not(there, same.fill_null(False))
+    return there
+
+
+def _positions_as_gtid(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
+    """Operations whose tokens readers take for the position."""
+    gtid, identity = (token(batch.tokens, name, len(batch)) for name in ("gtid", "id"))
+    named = pc.coalesce(gtid, pc.if_else(batch.position.is_valid(), batch.position, identity))
+    return pc.and_(named.is_valid(), pc.not_equal(named, batch.position).fill_null(True))
+
+
+def _other_positions(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
+    return pc.invert(pc.match_substring_regex(batch.position, _WHOLE_NUMBER))
+
+
+_OPERATIONS: dict[str, Callable[[Loss, ChangeBatch], pa.BooleanArray]] = {
+    losses.BEFORE_NOT_SHOWN.id: _updates_with_before,
+    losses.TIME_DIGITS.id: _finer_times,
+    losses.TIME_NOT_SHOWN.id: lambda loss, batch: batch.op_ts.is_valid(),
+    losses.NOTHING_FOR_ZERO.id: lambda loss, batch: pc.match_substring_regex(batch.op_ts, _TIME_ZERO),
+    losses.POSITION_NOT_SHOWN.id: _positions,
+    losses.POSITION_WHOLE_NUMBER.id: _other_positions,
+    losses.POSITION_BY_GTID.id: _positions_as_gtid,
+    losses.CATALOG_NOT_SHOWN.id: lambda loss, batch: pa.repeat(batch.table.catalog is not None, len(batch)),
+}
+
+
+# Which tokens are lost, by the id of the loss
+
+TokenRule = Callable[[Loss, pa.StringArray, pa.StringArray, Any], pa.BooleanArray]
+
+
+def _unnamed(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
+    """Tokens with other names, or with texts that the members for them cannot contain."""
+    lost = pc.invert(pc.is_in(names, pa.array(loss.names, pa.string())))
+    for name, pattern in loss.patterns:
+        named = pc.equal(names, name)
+        if named.true_count:
+            lost = pc.or_(lost, pc.and_not(named, pc.match_substring_regex(texts, pattern)))
+    return lost
+
+
+def _no_numbers(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
+    return pc.and_not(_unnamed(loss, names, texts, options), pc.match_substring_regex(texts, _SIGNED_NUMBER))
+
+
+def _reserved(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
+    return pc.is_in(names, pa.array(loss.names, pa.string()))
+
+
+def _divided(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
+    between, inside = options.key_value_pair_delimiter, options.key_value_delimiter
+    parts = (pc.match_substring(names, between), pc.match_substring(names, inside), pc.match_substring(texts, between))
+    return pc.or_(pc.or_(parts[0], parts[1]), parts[2])
+
+
+_TOKENS: dict[str, TokenRule] = {
+    losses.TOKENS_NOT_SHOWN.id: _unnamed,
+    losses.TOKENS_BY_NAME.id: _unnamed,
+    losses.TOKENS_WHOLE_NUMBERS.id: _no_numbers,
+    losses.TOKENS_RESERVED.id: _reserved,
+    losses.TOKEN_DELIMITERS.id: _divided,
+}
