@@ -184,7 +184,8 @@ class Dialect(ABC):
     partial_before  the before image of an update has only some columns; the other columns are missing
     keys_only  only the key columns of before images are meaningful; ggfmt makes the other columns missing
     empty_old_is_none  if the before image of an update has no columns, the update has no before image
-    shows_rows  images of whole rows have all columns, unless the source omits NULL; `absentMeans` is an option
+    shows_rows  images of whole rows have all columns, unless the source omits NULL, so that a column that only the
+               before image of an update has is NULL; the dialect is an overlay, and `absentMeans` is an option
     absent_is_null  images of whole rows omit NULL: if such an image lacks a column, the column is NULL
     keeps_json  kinds of columns in which ggfmt distinguishes a JSON number or boolean from a string with the same
                text. This applies only if no record describes the table.

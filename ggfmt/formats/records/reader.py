@@ -94,7 +94,7 @@ class ScanningReader(BatchingReader[Table]):
     """A reader with a native scanner. If `scanner` is None, the exact reader takes all records."""
 
     scanner: Scanner | None = None
-    overlay: ClassVar[bool] = False  # as in `Dialect`
+    shows_rows: ClassVar[bool] = False  # as in `Dialect`
     _pause = 0
 
     def use_scanner(self, grammar: Grammar | None) -> None:
@@ -108,7 +108,7 @@ class ScanningReader(BatchingReader[Table]):
         if native is not None and grammar is not None:
             try:
                 of_keys = asked.row_only and asked.key_updates
-                self.scanner = Scanner(grammar, asked.row_only, of_keys, self.reads_tokens, overlay=self.overlay)
+                self.scanner = Scanner(grammar, asked.row_only, of_keys, self.reads_tokens, shows_rows=self.shows_rows)
             except REFUSALS:
                 return
 
@@ -281,7 +281,7 @@ class DialectReader(ScanningReader[DialectTable]):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.transaction_tokens = cls.dialect.transaction_tokens
-        cls.overlay = cls.dialect.overlay
+        cls.shows_rows = cls.dialect.shows_rows
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -595,7 +595,7 @@ class DialectReader(ScanningReader[DialectTable]):
         if asked.row_only:
             of_updates = asked.key_updates
             befores = tuple(
-                b if o == "D" or (o == "U" and (of_updates or self.dialect.overlay)) else None
+                b if o == "D" or (o == "U" and (of_updates or self.dialect.shows_rows)) else None
                 for o, b in zip(ops, befores, strict=True)
             )
         decoded, wrong = rows.decode((*befores, *afters))
@@ -613,12 +613,12 @@ class DialectReader(ScanningReader[DialectTable]):
         key_update = None
         if asked.key_updates:
             absent = None if self._dialect.absent_is_null else MISSING
-            new_absent = None if self.dialect.overlay else absent
+            new_absent = None if self.dialect.shows_rows else absent
             key_update = key_updates(rows, old, new, MISSING if self._partial else absent, new_absent)
         images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
         chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
         columns = self._decoded(rows, images, chosen)
-        if self.dialect.overlay:
+        if self.dialect.shows_rows:
             columns = nulls_of_changes(rows.columns(old), columns, pc.and_(pc.equal(op, "U"), has_before))
         return self._batch(table, heads, None, columns, key_update)
 
@@ -660,7 +660,7 @@ class DialectReader(ScanningReader[DialectTable]):
         """
         wrong: Wrong = {}
         delete = pc.equal(heads.op, OpType.DELETE.value)
-        if self.dialect.overlay and old is not None:
+        if self.dialect.shows_rows and old is not None:
             new = nulls_of_changes(old, new, pc.and_(pc.equal(heads.op, "U"), heads.has_before))
         if old is None:
             columns = self._converted(table, new, delete, None, wrong)

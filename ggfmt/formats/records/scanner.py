@@ -153,16 +153,16 @@ class Scanner:
         key_updates: bool,
         with_tokens: bool,
         purpose: int = ROWS,
-        overlay: bool = False,
+        shows_rows: bool = False,
     ) -> None:
-        """`overlay`: before images of updates have only the changed columns. If `row_only`, an update without a column
-        that changed is odd.
+        """`shows_rows`: as in `Dialect`. If `row_only`, an update whose after image lacks a column that changed is
+        odd.
         """
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
         ops = {text.encode(): _op(meaning, with_tokens) for text, meaning in grammar.ops.items() if is_plain(text)}
         row_token = grammar.row_token.encode() if grammar.row_token is not None and with_tokens else None
         self._native = native.JsonScanner(
-            members, ops, image_rules(), row_only, key_updates, row_token, purpose, grammar.columns, overlay
+            members, ops, image_rules(), row_only, key_updates, row_token, purpose, grammar.columns, shows_rows
         )
         self._with_tokens = with_tokens
         self._numbers: dict[str, int] = {}

@@ -51,9 +51,9 @@ def test_old_has_what_changed_and_null_in_it_was_null() -> None:
     ]
 
 
-def test_a_column_that_both_lack_is_missing_and_one_in_old_alone_has_become_null() -> None:
+def test_a_column_that_both_lack_is_missing_and_one_in_old_alone_was_there() -> None:
     found = read("canal_json", lines(message("UPDATE", [{"id": "1"}], [{"price": "1.00"}])))
-    assert found.plain == [operation("U", {"id": "1", "price": "1.00"}, {"id": "1", "price": None})]
+    assert found.plain == [operation("U", {"id": "1", "price": "1.00"}, {"id": "1"})]
 
 
 def test_without_old_an_update_has_no_before_image() -> None:
