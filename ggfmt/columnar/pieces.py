@@ -167,7 +167,8 @@ class _ConnectEscapes(dict[int, str]):
     def __missing__(self, code: int) -> str:
         if code <= 0xFFFF:
             raise LookupError
-        return f"\\u{0xD7C0 + (code >> 10):04X}\\u{0xDC00 + (code & 0x3FF):04X}"
+        units = chr(code).encode("utf-16-be").hex().upper()
+        return f"\\u{units[:4]}\\u{units[4:]}"
 
 
 # An XML parser turns a bare tab or line end in an attribute into a blank, and a bare carriage return into a line feed.

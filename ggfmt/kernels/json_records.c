@@ -152,8 +152,9 @@ static Verdict whole_record(JsonScanner *s, const char **place, const char *end,
         return ODD;
     if (has_before && has_after && s->old_count != s->new_count)
         return ODD;
-    if (s->row_only && has_before && s->op == 'U' && s->before.kind == LITERAL && s->before.end - s->before.start == 2)
-        has_before = 0; /* the batch has no columns that would show that the image is empty */
+    int is_empty = s->before.kind == LITERAL && s->before.end - s->before.start == 2;
+    if (s->row_only && has_before && s->op == 'U' && is_empty)
+        return ODD; /* the batch has no columns that would show that the image is empty */
     int count = has_after ? s->new_count : has_before ? s->old_count : 1;
     for (int i = 0; i < count; i++) {
         verdict = put_row(s, (JsonTable *)s->base.table, i, count, has_before | has_after << 1, ordinal, end);

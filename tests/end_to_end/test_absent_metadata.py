@@ -38,7 +38,7 @@ EMPTY: dict[str, list[dict[str, Any]]] = {
     "json": [{"table": "S.T", "op_type": "I", "op_ts": "", "pos": "", "after": ROW}],
     "json_row": [{"table": "S.T", "op_type": "I", "op_ts": "", "pos": "", **ROW}],
     "goldengate_streams_json": [{"qual_table": "S.T", "op_type": "INSERT", "op_ts": "", "pos": "", "after": ROW}],
-    "kafkaconnect_json": [{"table": "S.T", "op_type": "I", "op_ts": "", "current_ts": "", "pos": "", "after": ROW}],
+    "kafkaconnect_json": [{"table": "S.T", "op_type": "I", "op_ts": "", "current_ts": "", "pos": "", **ROW}],
     "canal_json": [
         {"isDdl": False, "database": "d", "table": "t", "type": "INSERT", "es": "", "id": "", "gtid": "", "data": [ROW]}
     ],

@@ -209,7 +209,6 @@ OVERLOOKED: dict[str, dict[str, int]] = {
     "sinks/messages/rejects.py": {"call-arg": 1, "type-var": 1},
     "sinks/messages/preparation.py": {"attr-defined": 1},
     "formats/debezium/avro_write.py": {"arg-type": 1},
-    "formats/goldengate/kafkaconnect/write.py": {"func-returns-value": 1},
     "frames/write.py": {"override": 1},
     "spark/attached.py": {"arg-type": 2, "no-untyped-call": 1, "union-attr": 1},
 }

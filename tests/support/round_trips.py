@@ -138,6 +138,12 @@ def _missing_as_null(loss: Loss, item: Operation) -> Operation:
     return replace(item, before=before, after=filled(item.after))
 
 
+def _after_missing_as_null(loss: Loss, item: Operation) -> Operation:
+    if item.op != "U" or item.before is None or item.after is None:
+        return item
+    return replace(item, after={**dict.fromkeys(item.before), **item.after})
+
+
 def _null_as_missing(loss: Loss, item: Operation) -> Operation:
     def less(image: Row | None) -> Row | None:
         return None if image is None else {name: value for name, value in image.items() if value is not None}
@@ -264,6 +270,7 @@ _DONE: dict[str, Callable[[Loss, Operation], Operation]] = {
     "no_before_as_empty": _no_before_as_empty,
     "empty_before_as_none": lambda loss, item: replace(item, before=item.before or None),
     "before_overlaid": _of_update(lambda old, new: {**new, **old}),
+    "after_missing_as_null": _after_missing_as_null,
     "before_missing_as_null": _of_update(lambda old, new: {**dict.fromkeys(new), **old}),
     "before_null_as_missing": _of_update(
         lambda old, new: {name: value for name, value in old.items() if value is not None or name in new}

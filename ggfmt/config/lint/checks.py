@@ -34,6 +34,7 @@ from ggfmt.options.value_types import (
     Charset,
     Delimiter,
     MemberName,
+    OpKey,
     Representation,
     SchemaDirectory,
     Text,
@@ -98,7 +99,7 @@ def _texts(values: list[_Value]) -> Iterator[Diagnostic]:
         if misread is not None:
             yield misread
             continue
-        if type(kind) in (Text, MemberName, PathTemplate, FileNameTemplate):
+        if type(kind) in (Text, MemberName, OpKey, PathTemplate, FileNameTemplate):
             yield from check_quotes(item.entry)
         for problem in (lost_blanks(item.entry, kind, item.spec.default), odd_delimiter(item.entry, kind, item.value)):
             if problem is not None:

@@ -261,6 +261,13 @@ EMPTY_BEFORE_AS_NONE = Loss(
     "A before image without columns is read as no before image.",
     part=True,
 )
+AFTER_MISSING_AS_NULL = Loss(
+    "after_missing_as_null",
+    (Aspect.MISSING,),
+    "A column that is missing only from the after image of an update is read as NULL.",
+    part=True,
+    note="missing from the after image, which will be read back as NULL",
+)
 BEFORE_MISSING_AS_NULL = Loss(
     "before_missing_as_null",
     (Aspect.MISSING, Aspect.BEFORE),

@@ -65,9 +65,7 @@ FORMATS = (
             .saying(" in a whole row")
             .when("outputNulls=false", f"absentMeans={ABSENT_MISSING}"),
             losses.MISSING_AS_NULL.saying(" of a whole row").when(f"absentMeans={ABSENT_NULL}"),
-            losses.MISSING_AS_NULL.partly()
-            .saying(" that only the before image of an update has")
-            .when(f"absentMeans={ABSENT_MISSING}"),
+            losses.AFTER_MISSING_AS_NULL.when(f"absentMeans={ABSENT_MISSING}"),
             losses.UNCHANGED_BEFORE_AS_NONE,
             losses.BEFORE_OVERLAID,
             losses.NUMBER_SPELLING.of(Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind.DOUBLE),

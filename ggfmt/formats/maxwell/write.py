@@ -15,7 +15,7 @@ from ggfmt.columnar.images import and_present, any_present, count_missing, diffe
 from ggfmt.columnar.metadata import Clock, token
 from ggfmt.columnar.pieces import Piece, escape_json_text, join
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.losses import BEFORE_OVERLAID, UNCHANGED_BEFORE_AS_NONE
+from ggfmt.formats.api.losses import AFTER_MISSING_AS_NULL, BEFORE_OVERLAID, UNCHANGED_BEFORE_AS_NONE
 from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.maxwell import COMMIT, SNAPSHOT, MaxwellOptions
 from ggfmt.formats.records import formatter
@@ -109,6 +109,8 @@ class MaxwellFormatter(DialectFormatter):
         for column, (old, new) in zip(self.table.columns, pairs, strict=True):
             self.count(UNCHANGED_BEFORE_AS_NONE, column.name, and_present(unchanged, old).true_count)
             self.count(BEFORE_OVERLAID, column.name, count_missing(changed, old, new))
+            if self.options.absent_means != ABSENT_NULL:
+                self.count(AFTER_MISSING_AS_NULL, column.name, count_missing(updates, new, old))
         return Image(tuple(columns), updates)
 
     def _keys(self, batch: ChangeBatch) -> list[Piece] | None:

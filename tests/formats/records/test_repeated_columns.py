@@ -40,7 +40,7 @@ def test_operations_with_a_column_twice_are_counted_whatever_the_values(
     found = read("maxwell_json", b"".join(record(row, spaces) for row in rows), size=size)
     assert len(found.plain) == len(rows)
     twice = sum(len(dict(row)) < len(row) for row in rows)
-    assert sum(found.remarks.values()) == twice
+    assert sum(count for remark, count in found.remarks.items() if remark.code == "GG317") == twice
     for operation, row in zip(found.plain, rows, strict=True):
         assert operation.after is not None
         assert operation.after.keys() == dict(row).keys()
