@@ -311,7 +311,7 @@ class _ConsolidationRun:
         """Put the operations that the last run has set aside before those of the input."""
         previous = self.target.previous
         for name, entry in aside.items():
-            if previous is not None and name in staged.tables and self._settings.selection.selects(name):
+            if previous is not None and name in staged.tables:
                 found = self.aside[name] = previous.load_set_aside(staged.tables[name], self._output.root)
                 gone = ", ".join(sorted(found.columns - {*staged.tables[name].columns}))
                 if gone:

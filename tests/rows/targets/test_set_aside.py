@@ -156,6 +156,30 @@ def test_a_run_that_dies_is_ended_by_the_next(tmp_path: Path, monkeypatch: pytes
             assert manifest["set_aside"] == {}
 
 
+def test_the_next_run_with_files_takes_the_table_up(tmp_path: Path) -> None:
+    bad = definitions("ID", "N", "A B")
+    add_changes(tmp_path, "0", ROUNDS[0])
+    first = consolidate(tmp_path, "delta", definitions=bad, on_table_error="set-aside")
+    assert consolidate(tmp_path, "delta", definitions=bad)["set_aside"] == first["set_aside"]  # no new files
+    add_changes(tmp_path, "1", [ROUNDS[1][-1]])  # without operations of the table
+    assert consolidate(tmp_path, "delta", on_table_error="set-aside")["set_aside"][B]["kept"] == 2
+    add_changes(tmp_path, "2", [ROUNDS[2][-1]])
+    assert consolidate(tmp_path, "delta", definitions=definitions("ID", "N"))["set_aside"] == {}
+    assert READERS["delta"](tmp_path, B) == [{"ID": "1", "N": "x"}, {"ID": "2", "N": "y"}]
+
+
+def test_net_changes_are_those_of_all_rounds_set_aside(tmp_path: Path) -> None:
+    bad = definitions("ID", "N", "A B")
+    for number, lines in enumerate(ROUNDS[:2]):
+        add_changes(tmp_path, str(number), lines)
+        consolidate(tmp_path, "delta", definitions=bad, on_table_error="set-aside", changes=True)
+    add_changes(tmp_path, "2", [change("I", 8, B, after={"ID": "3", "N": "z"})])
+    consolidate(tmp_path, "delta", definitions=definitions("ID", "N"), changes=True)
+    found = {(row["_op"], row["ID"], row["N"], row["_round"]) for row in READERS["delta"](tmp_path, B)}
+    assert {("I", "1", "x2", 3), ("I", "3", "z", 3)} <= found
+    assert not any(key == "2" and op != "D" for op, key, _, _ in found)
+
+
 def test_a_late_file_is_refused_as_after_a_merge(tmp_path: Path) -> None:
     given: dict[str, Any] = {"on_table_error": "set-aside", "definitions": definitions("ID", "N", "A B")}
     add_changes(tmp_path, "1", ROUNDS[1])
@@ -173,7 +197,16 @@ def test_a_table_without_a_key_stops_the_run(tmp_path: Path) -> None:
 
 def test_the_exit_code_and_the_summary_say_so(tmp_path: Path) -> None:
     add_changes(tmp_path, "1", ROUNDS[0])
-    given = ["consolidate", tmp_path / "changes", "-o", tmp_path / "lake", "--to", "delta", "--key", "ID"]
+    given: list[str | Path] = [
+        "consolidate",
+        tmp_path / "changes",
+        "-o",
+        tmp_path / "lake",
+        "--to",
+        "delta",
+        "--key",
+        "ID",
+    ]
     given += ["--checkpoint", tmp_path / "seen", "--on-table-error"]
     assert call(*given, "stop").exit_code == 1
     ended = call(*given, "set-aside", "--log-level", "info")
