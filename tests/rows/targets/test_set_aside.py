@@ -160,6 +160,7 @@ def test_the_next_run_with_files_takes_the_table_up(tmp_path: Path) -> None:
     bad = definitions("ID", "N", "A B")
     add_changes(tmp_path, "0", ROUNDS[0])
     first = consolidate(tmp_path, "delta", definitions=bad, on_table_error="set-aside")
+    assert "GG.B set aside" in repr(first)
     assert consolidate(tmp_path, "delta", definitions=bad)["set_aside"] == first["set_aside"]  # no new files
     add_changes(tmp_path, "1", [ROUNDS[1][-1]])  # without operations of the table
     assert consolidate(tmp_path, "delta", on_table_error="set-aside")["set_aside"][B]["kept"] == 2
