@@ -172,7 +172,7 @@ def consolidate(request: ConsolidateRequest, progress: Annotated[bool | None, op
     shown = False if progress is None and there is not None and there.shows_progress else progress
     with gc_seldom(), progress_bar(shown) as progress_callback, interrupt_before_commit():
         manifest = run_consolidation(replace(request, progress=progress_callback))
-    if manifest.get("rejects"):
+    if manifest.get("rejects") or manifest.get("set_aside"):
         raise typer.Exit(4)
 
 

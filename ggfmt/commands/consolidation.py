@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]
 RowOrder = Literal["auto", "position", "input"]
 ForeignCommits = Literal["refuse", "accept"]
+TableErrors = Literal["stop", "set-aside"]
 OnUnfit = Literal["error", "null", "unresolved"]
 RowMode = Literal["error", "overwrite"]
 Moment = str | datetime | None
@@ -137,6 +138,11 @@ class ConsolidateRequest:
         Option(panel="Checks", help="What to do if another program has written to a table."),
         After("strict"),
     ] = "refuse"
+    on_table_error: Annotated[
+        TableErrors,
+        Option(panel="Checks", help="What to do if a table cannot go on: stop, or leave its changes to the next run."),
+        After("on_foreign_commit"),
+    ] = "stop"
     spark: Annotated[object | None, PythonOnly()] = None
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
 
@@ -207,6 +213,7 @@ def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
             arguments.check_choice("on_foreign_commit", request.on_foreign_commit, ForeignCommits),  # type: ignore[arg-type]
             request.drop_columns,
             arguments.pairs(request.table_options, "`--table-option`", "`delta.logRetentionDuration=interval 30 days`"),
+            arguments.check_choice("on_table_error", request.on_table_error, TableErrors),  # type: ignore[arg-type]
         ),
         input_format=input_format,
         source=source,

@@ -52,6 +52,7 @@ def rows_summary(manifest: Mapping[str, Any], directory: str) -> Summary:
         f"{counted(sum(table['rows'] for table in tables.values()), 'row')} of {counted(len(tables), 'table')}",
         f"{sum(table['unresolved'] for table in tables.values()):,} unresolved",
         f"{counted(sum(manifest.get('rejects', {}).values()), 'record')} rejected",
+        *(f"{name} set aside" for name in manifest.get("set_aside", {})),
         f"in {strip_credentials(directory)}",
     ]
     rows = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -106,21 +106,22 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
     tables = {}
     for name, entry in document["tables"].items():
         own = files.get(name, [])
-        types = {column: row_type_named(type) for column, type in entry["columns"].items()}
-        count = entry.get("buckets") or 0
-        tables[name] = BaseTable(
-            name,
-            _suffix_of(own, name),
-            tuple(own),
-            types,
-            tuple(entry["key"]),
-            count,
-            {file: buckets[file] for file in own if file in buckets},
-            defined=True,
+        tables[name] = replace(
+            described_table(name, entry),
+            suffix=_suffix_of(own, name),
+            files=tuple(own),
+            bucket_count=entry.get("buckets") or 0,
+            bucket_of={file: buckets[file] for file in own if file in buckets},
             complete=not entry["unresolved"],
-            numbers={column: NumberRange(*found) for column, found in entry.get("numbers", {}).items()},
         )
     return BaseSnapshot(root, tables, sum(entry["unresolved"] for entry in document["tables"].values()))
+
+
+def described_table(name: str, entry: Mapping[str, Any]) -> BaseTable:
+    """Return a table as a manifest describes it, without files."""
+    types = {column: row_type_named(type) for column, type in entry["columns"].items()}
+    numbers = {column: NumberRange(*found) for column, found in entry.get("numbers", {}).items()}
+    return BaseTable(name, SUFFIXES[0], (), types, tuple(entry["key"]), defined=True, numbers=numbers)
 
 
 def number_ranges(base: BaseTable | None) -> dict[str, NumberRange]:

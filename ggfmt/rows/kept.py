@@ -8,11 +8,14 @@ Rows alone do not say what later operations mean. A run that others may continue
 
 With them go all operations of the keys that they are connected with, and the rows that these keys had before. The next
 run takes the kept operations before its own, and leaves out the rows of the result at their keys.
+
+A table that cannot go on may be set aside. A file then has all its operations of a run, with truncates and without
+rows: the next run takes them as if it had read them first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -33,7 +36,7 @@ from ggfmt.rows.fold import Fold
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import KeyLinks, connected, same_moment
 from ggfmt.rows.numbers import canonical_numbers
-from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, any_of, concatenated, staged_schema
+from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, any_of, concatenated, staged_schema, truncate_operations
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import End, FreeKeys, Selection, TableQuery, check_bound
 from ggfmt.rows.tables import RowTable
@@ -239,8 +242,16 @@ class KeptOperations:
         return pc.unique(both.drop_null())
 
 
-def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering) -> KeptOperations:
-    """Return kept operations with places before all others. `ordering` was that of the run that kept them.
+def set_aside_batches(query: TableQuery, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield all operations of a table as a file has them, truncates first. Nothing says what connects them."""
+    for batch in chain([truncate_operations(query.truncates, staged_schema(query.table))], batches):
+        if len(batch):
+            yield as_kept(batch.append_column(_COMPONENT, nulls(len(batch), _LONG)), query)
+
+
+def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering, before: int = 0) -> KeptOperations:
+    """Return kept operations with places before all others. `ordering` was that of the run that kept them; `before`:
+    how many others with such places come later.
 
     Raises: UsageError GG551 if the table has another key now.
     """
@@ -264,7 +275,7 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
     order = ordering.sort(every.set_column(offset, "offset", numbers))["offset"]
     every = every.take(order)
     names = [files[number] for number in non_null_values(order)]
-    seqs = pc.if_else(pc.equal(every["seq"], BASE_SEQ), every["seq"], pc.subtract(numbers, len(every)))
+    seqs = pc.if_else(pc.equal(every["seq"], BASE_SEQ), every["seq"], pc.subtract(numbers, len(every) + before))
     return KeptOperations(every.set_column(0, "seq", seqs), tuple(names), links, frozenset(columns))
 
 
@@ -299,6 +310,8 @@ def keys_without_rows(before: pa.UInt64Array | None, found: Sequence[FreeKeys]) 
 
 def _links(batch: pa.RecordBatch, components: pa.Array[Any]) -> list[KeyLinks]:
     """Return links between the keys of each component."""
+    if components.null_count:
+        return []
     first: dict[int, int] = {}
     old, new = [], []
     columns = (non_null_values(components), *(batch[name].to_pylist() for name in ("hash", "old_hash")))

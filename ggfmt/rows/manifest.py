@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ggfmt.commit.names import counted, folded, safe_name, stamp
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT
-from ggfmt.diagnostics.diagnostic import Span, without_credentials
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
 from ggfmt.reading.files import InputFile
@@ -33,6 +33,18 @@ if TYPE_CHECKING:
     from ggfmt.rows.run import ConsolidationSettings
 
 
+SET_ASIDE_MEMBER = "set_aside"  # of a manifest: the tables that cannot go on; of a file: the number of its operations
+_OF_SET_ASIDE = ("key", "columns", "numbers", "operations", "order", "unfit", "last_position")
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """All operations of a table that cannot go on, for the next run."""
+
+    reason: Diagnostic
+    file: WrittenFile
+
+
 @dataclass
 class TableResult:
     """The rows of a table in staging.
@@ -44,6 +56,7 @@ class TableResult:
     kept        files of operations for later runs
     free        files of hashes of keys without a row, for later runs
     numbers     by column the range of numbers that were found in the data
+    aside       what the next run has to do, if the table cannot go on: there are no rows
     """
 
     query: TableQuery
@@ -57,6 +70,7 @@ class TableResult:
     kept: KeptFiles = field(default_factory=KeptFiles)
     free: list[WrittenFile] = field(default_factory=list)
     numbers: dict[str, NumberRange] = field(default_factory=dict)
+    aside: SetAside | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -70,8 +84,8 @@ class TableResult:
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """A file and its name in the output. `what`: `rows`, or the operations that are `unresolved` or `kept` for later
-    runs, or keys that are `free`; `bucket`: of its keys."""
+    """A file and its name in the output. `what`: `rows`, or the operations that are `unresolved`, or `kept` or
+    `set_aside` for later runs, or keys that are `free`; `bucket`: of its keys."""
 
     result: TableResult
     what: str
@@ -82,7 +96,7 @@ class PublishedFile:
 
 def is_of_rows(entry: Mapping[str, Any]) -> bool:
     """Return whether a file in a manifest has rows."""
-    return not {"unresolved", "kept", "free", "rejects"} & {*entry}
+    return not {"unresolved", "kept", "free", "rejects", SET_ASIDE_MEMBER} & {*entry}
 
 
 def table_directory(table: str) -> str:
@@ -124,7 +138,10 @@ def build_manifest(
         "rejects": dict(sorted(staged.rejected.items())),
         "other_records": dict(sorted(staged.others.items())),
         "skipped_records": dict(sorted(staged.skipped.items())),
-        "tables": {result.table.name: _table(result) for result in results},
+        "tables": {result.table.name: _table(result) for result in results if result.aside is None},
+        SET_ASIDE_MEMBER: {
+            result.table.name: _set_aside(result, result.aside) for result in results if result.aside is not None
+        },
         "seconds": round(seconds, 3),
         "warnings": list(map(str, staged.warnings)),
         "files": [_entry(item) for item in published],
@@ -161,6 +178,12 @@ def _table(result: TableResult) -> dict[str, Any]:
     }
 
 
+def _set_aside(result: TableResult, aside: SetAside) -> dict[str, Any]:
+    table = _table(result)
+    kept = {"reason": str(aside.reason), "kept": aside.file.rows}
+    return kept | {name: table[name] for name in _OF_SET_ASIDE}
+
+
 def _unset(counts: RowCounts) -> dict[str, dict[str, int]]:
     """Return by column how many values of current rows no operation set, by the cause."""
     causes = {"not_in_insert": counts.defaults, "added_later": counts.added}
@@ -189,6 +212,8 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
     if document["rejects"]:
         records = counted(sum(document["rejects"].values()), "record")
         yield f"set aside in `_rejects`: {records}; the rows may lack their changes"
+    for name, aside in document[SET_ASIDE_MEMBER].items():
+        yield f"{name}: {counted(aside['kept'], 'operation')} set aside for the next run; the rows lack them"
     for name, table in document["tables"].items():
         parts = [counted(table["rows"], "row")]
         if table["deleted"]:
@@ -230,13 +255,19 @@ class PreviousResult:
         return [entry["path"] for entry in self.document["files"] if is_of_rows(entry)]
 
     def last_position(self, table: str) -> str | None:
-        """Return the last position of a table whose operations were ordered by positions."""
-        found = self.document["tables"].get(table)
+        """Return the last position of a table whose operations were ordered by positions, with those set aside."""
+        found = self.set_aside.get(table) or self.document["tables"].get(table)
         return found["last_position"] if found is not None and found["order"].startswith("positions") else None
 
     def is_complete(self, table: str) -> bool:
         """Return whether a key of a table without a row is free."""
         return bool(self.document["tables"].get(table, {}).get("complete", False))
+
+    @property
+    def set_aside(self) -> Mapping[str, Any]:
+        """What is known of the operations that were set aside, by table."""
+        found: Mapping[str, Any] = self.document.get(SET_ASIDE_MEMBER, {})
+        return found
 
     def pending(self, table: str) -> list[str]:
         """Return the files of unresolved and of kept operations of a table that a run reads, and writes anew. An
@@ -246,18 +277,28 @@ class PreviousResult:
         entries = (entry for entry in self.document["files"] if entry["table"] == table)
         return [entry["path"] for entry in entries if not is_of_rows(entry)]
 
-    def kept(self, table: str, definition: RowTable, output: Location) -> KeptOperations | None:
-        """Return the operations of a table that earlier runs have kept; None if there are none."""
-        entries = [entry for entry in self.document["files"] if entry["table"] == table and "kept" in entry]
-        if not entries:
+    def paths(self, table: str, what: str) -> list[str]:
+        """Return the files of a table of one kind, as `PublishedFile` names it."""
+        return [entry["path"] for entry in self.document["files"] if entry["table"] == table and what in entry]
+
+    def kept(self, table: str, definition: RowTable, output: Location, before: int = 0) -> KeptOperations | None:
+        """Return the operations of a table that earlier runs have kept; None if there are none. `before`: as
+        `load_kept`."""
+        paths = self.paths(table, "kept")
+        if not paths:
             return None
         ordering = Ordering.named(self.document["tables"][table]["order"])
-        return load_kept([output.child(entry["path"]) for entry in entries], definition, ordering)
+        return load_kept(list(map(output.child, paths)), definition, ordering, before)
+
+    def load_set_aside(self, table: RowTable, output: Location) -> KeptOperations:
+        """Return the operations of a table that the last run has set aside, with truncates."""
+        ordering = Ordering.named(self.set_aside[table.name]["order"])
+        return load_kept(list(map(output.child, self.paths(table.name, SET_ASIDE_MEMBER))), table, ordering)
 
     def free_keys(self, table: str, output: Location) -> pa.UInt64Array | None:
         """Return the hashes of keys of a table at which no row is; None if they are not known."""
-        entries = [entry for entry in self.document["files"] if entry["table"] == table and "free" in entry]
-        return load_free_keys([output.child(entry["path"]) for entry in entries]) if entries else None
+        paths = self.paths(table, "free")
+        return load_free_keys(list(map(output.child, paths))) if paths else None
 
     def merged(
         self, document: dict[str, Any], results: Sequence[TableResult], gone: set[str], renamed: Mapping[str, str]

@@ -26,11 +26,20 @@ from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
 from ggfmt.reading.runner import InThreads, Runner, warn_without_kernels
 from ggfmt.reading.scan import Scan, ScanRequest, check_selection
-from ggfmt.rows.base import BaseSnapshot, BaseTable, number_ranges, read_base, tables_by_name, warn_unresolved
-from ggfmt.rows.kept import free_before, keys_without_rows
+from ggfmt.rows.base import (
+    BaseSnapshot,
+    BaseTable,
+    described_table,
+    number_ranges,
+    read_base,
+    tables_by_name,
+    warn_unresolved,
+)
+from ggfmt.rows.kept import KeptOperations, free_before, kept_schema, keys_without_rows, set_aside_batches
 from ggfmt.rows.manifest import (
     PreviousResult,
     PublishedFile,
+    SetAside,
     TableResult,
     build_manifest,
     summary_lines,
@@ -52,6 +61,7 @@ from ggfmt.rows.staging import (
     bucket_numbers,
     buckets_of,
     is_in_process,
+    load,
     split_by,
     stage_operations,
     unit_count,
@@ -146,6 +156,7 @@ class _ConsolidationRun:
         self._run = run_id(self._moment)
         self._output = RowsDirectory(Location.of(settings.output))
         self._base: BaseSnapshot | None = None
+        self.aside: dict[str, KeptOperations] = {}  # what the last run has set aside
         self.target = make_target(settings.to, self._output, settings.target)
         self.target.check(settings.query, settings.checkpoint is not None)
 
@@ -245,9 +256,14 @@ class _ConsolidationRun:
         buckets = bucket_count(scan.size, runner.parallelism, settings.target.file_size)
         if base is not None:
             buckets = max(buckets, *(table.bucket_count for table in base.tables.values()), 1)
+        # What is set aside has all columns that the table had.
+        aside = {} if self.target.previous is None else self.target.previous.set_aside
+        described = {name: described_table(name, entry) for name, entry in aside.items()}
+        keys = {**keys, **{name: table.key for name, table in described.items()}}
+        bases = {**bases, **described}
 
         def find(name: str) -> BaseTable | None:
-            return None if base is None else base.tables.get(name) or base.tables.get(table_directory(name))
+            return bases.get(name) or bases.get(table_directory(name))
 
         def amend(table: RowTable) -> RowTable:
             found = find(table.name)
@@ -288,7 +304,20 @@ class _ConsolidationRun:
         may_lack = settings.allow_empty or settings.checkpoint is not None
         check_selection(settings.selection, sorted({*staged.staged, *staged.skipped}), may_lack)
         self._warn_of_names(staged)
+        self._take_up(staged, aside)
         return staged
+
+    def _take_up(self, staged: StagedInput, aside: Mapping[str, Any]) -> None:
+        """Put the operations that the last run has set aside before those of the input."""
+        previous = self.target.previous
+        for name, entry in aside.items():
+            if previous is not None and name in staged.tables:
+                found = self.aside[name] = previous.load_set_aside(staged.tables[name], self._output.root)
+                gone = ", ".join(sorted(found.columns - {*staged.tables[name].columns}))
+                if gone:
+                    log.warning("%s: the table has lost columns of changes set aside: %s", visible(name), visible(gone))
+                staged.prepend(name, found.batch)
+                staged.staged[name].stats.unfit.update(entry["unfit"])
 
     def _warn_of_names(self, staged: StagedInput) -> None:
         """Warn of names in options that match nothing: a list of keys may have more tables than today's files."""
@@ -312,17 +341,18 @@ class _ConsolidationRun:
         prepared = self.target.prepare(names, bases)
         in_use = sum(table.size for table in staged.staged.values())
         memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if is_in_process(runner) else None
-        work = [
+        every = [
             _TableWork(self, staged, number, name, base, memory, runner)
             for number, (name, base) in enumerate(prepared.items())
         ]
+        work = [one for one in every if one.result.aside is None]
         _log_found_types(work)
         for step in (_TableWork.base_items, _TableWork.link_items, _TableWork.group_items, _TableWork.bucket_items):
             try:
                 _take_step(work, step, runner)
             except OSError as error:  # of a task in this process
                 raise Abend(write_error(Location.of(self._settings.output), error)) from None
-        return [one.finished() for one in work]
+        return [one.result if one.result.aside is not None else one.finished() for one in every]
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
         """Raises: Abend with `--strict`: GG570 if something is unresolved, GG566 if operations contradict rows."""
@@ -410,7 +440,8 @@ class _TableWork:
             if previous is not None:
                 _check_late(previous, staged, name, ordering.by)
         epoch = epoch_at(table, settings.query.as_of, stats.epoch_starts, ordering.by)
-        self._kept = kept = None if previous is None else previous.kept(name, table, run.output)
+        aside = run.aside.get(name, KeptOperations(pa.record_batch({"seq": pa.array([], pa.int64())})))
+        kept = None if previous is None else previous.kept(name, table, run.output, len(aside.batch))
         query = TableQuery(
             settings.query,
             table,
@@ -421,11 +452,20 @@ class _TableWork:
             settings.query.starts_empty
             or (base is not None and base.complete if previous is None else previous.is_complete(name)),
             settings.checkpoint is not None and settings.query.kind == "current",
-            () if kept is None else kept.files,
-            frozenset() if kept is None else kept.columns,
+            (*(() if kept is None else kept.files), *aside.files),
+            aside.columns if kept is None else kept.columns | aside.columns,
             None if previous is None else previous.last_position(name),
             None if previous is None else free_before(previous.free_keys(name, run.output), kept),
         )
+        self.result = TableResult(query, stats, numbers=numbers)
+        self.result.counts.unfit.update(stats.unfit)
+        try:
+            layout = run.target.layout(query, number)
+        except UsageError as error:
+            if not run.target.sets_aside(query):
+                raise
+            self._set_aside(query, run.staging.child("aside", f"{number:05d}"), error.diagnostics[0])
+            return
         linked = None
         if name in staged.staged and table.key:
             linked = (
@@ -435,7 +475,7 @@ class _TableWork:
             query,
             number,
             linked if linked is not None and len(linked) else None,
-            run.target.layout(query, number),
+            layout,
             run.staging,
             {} if base is None else base.types,
             memory,
@@ -462,8 +502,17 @@ class _TableWork:
         self._linked_parts: list[StagedPart] = []
         self._results: list[StagedPart] = []
         self._free: list[FreeKeys] = []
-        self.result = TableResult(query, stats, self._groups, numbers=numbers)
-        self.result.counts.unfit.update(stats.unfit)
+        self.result.buckets = self._groups
+
+    def _set_aside(self, query: TableQuery, target: Location, reason: Diagnostic) -> None:
+        """Leave all operations to the next run; there are no steps."""
+        rows = set_aside_batches(query, load(self._staged.parts))
+        try:
+            file = write_rows(target, "parquet", query.table.name, kept_schema(query.table), rows)
+        except OSError as error:
+            raise Abend(write_error(target, error)) from None
+        log.warning("%s: set aside for the next run: %s", visible(query.table.name), visible(str(reason)))
+        self.result.aside = SetAside(reason, file)
 
     def _is_aligned(self) -> bool:
         """Return whether the files of the base have the keys of buckets, so that only those that change are read."""

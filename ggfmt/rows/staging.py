@@ -82,6 +82,12 @@ class StagedTable:
     first: pa.RecordBatch | None = None
     last: pa.RecordBatch | None = None
 
+    def merge(self, later: StagedTable) -> None:
+        """Add operations that come later in the input, but not their ends."""
+        self.parts += later.parts
+        self.size += later.size
+        self.stats.merge(later.stats)
+
 
 @dataclass
 class StagedSplit(TaskOutcome):
@@ -115,12 +121,29 @@ class StagedInput:
     others: Counter[str] = field(default_factory=Counter)
     warnings: list[Diagnostic] = field(default_factory=list)
 
+    def prepend(self, name: str, batch: pa.RecordBatch) -> None:
+        """Put operations of an earlier run, in order and with truncates, before those of the input."""
+        table = self.tables[name]
+        whole = StagedTable()
+        whole.stats.add(batch, table)
+        batch = filtered(batch, pc.not_equal(batch["op"], TRUNCATE))
+        ends = self.ends.setdefault(name, [])
+        if len(batch):
+            buckets = buckets_of(table, self.buckets)
+            numbers = bucket_numbers(batch, buckets) if buckets > 1 else None
+            whole.parts = [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
+            whole.size = batch.nbytes
+            whole.stats.links += LinkFinder(batch.schema).add(batch)
+            ends.insert(0, (batch.slice(0, 1), batch.slice(len(batch) - 1)))
+        whole.merge(self.staged.get(name, StagedTable()))
+        self.staged[name] = whole
+
     def first_positions(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the file and the position of the first operation of a table in each split."""
         for first, _ in self.ends[name]:
-            position = first["position"][0].as_py()
-            if position is not None:
-                yield self.files[first["seq"][0].as_py() >> FILE_BITS], position
+            position, seq = (first[column][0].as_py() for column in ("position", "seq"))
+            if position is not None and seq >= 0:
+                yield self.files[seq >> FILE_BITS], position
 
     def last_position(self, name: str, kind: PositionKind) -> str | None:
         """Return the highest position at the end of a split."""
@@ -285,9 +308,7 @@ def merge_outcomes(
         warnings += outcome.warnings
         for name, part in outcome.tables.items():
             whole = staged.setdefault(name, StagedTable())
-            whole.parts += part.parts
-            whole.size += part.size
-            whole.stats.merge(part.stats)
+            whole.merge(part)
             if part.first is not None and part.last is not None:
                 ends.setdefault(name, []).append((part.first, part.last))
     for name in staged:

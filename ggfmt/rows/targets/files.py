@@ -38,6 +38,8 @@ class FileTarget(RowTarget):
 
         if self._options.partition_by:
             raise query_error("plain files have no partitions", "leave out `--partition-by`, or write Delta or Iceberg")
+        if self._options.on_table_error != "stop":
+            raise query_error("plain files set no table aside", "leave out `--on-table-error`, or write Delta")
 
     def open(self, run: str, mode: str) -> None:
         super().open(run, mode)

@@ -23,7 +23,7 @@ from ggfmt.location import Location
 from ggfmt.options.value_types import EVERY_TABLE, keys_of
 from ggfmt.rows.base import BaseSnapshot, BaseTable, location_of, result_snapshot
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult, is_of_rows
+from ggfmt.rows.manifest import SET_ASIDE_MEMBER, PreviousResult, PublishedFile, TableResult, is_of_rows
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
@@ -52,6 +52,7 @@ class LakeTarget(RowTarget):
         self._tables: dict[str, LakeTable] = {}
         self._layouts: dict[str, list[str]] = {}  # by table the columns of new files
         self._appends = False
+        self._refused: dict[str, UsageError] = {}  # tables that cannot go on
         self._round = (uuid.uuid4().hex, 1)  # the stream, and the number of this run in it
 
     def check(self, query: RowQuery, merges: bool) -> None:
@@ -61,6 +62,9 @@ class LakeTarget(RowTarget):
         if merges and (query.keep or query.as_of or query.since):
             message = "`--checkpoint` merges all new operations, and only into certain rows"
             raise query_error(message, "leave out `--as-of`, `--since` and `--keep`")
+        if self._options.on_table_error == "set-aside" and not merges:
+            message = "only a run with `--checkpoint` can leave a table to the next run"
+            raise query_error(message, "give `--checkpoint`, or leave out `--on-table-error`")
         self._appends = merges and query.kind == "changes"
 
     def recover(self) -> None:
@@ -76,7 +80,7 @@ class LakeTarget(RowTarget):
                 return
             tables = [self._open(name) for name in begun.tables]
             self._done = {table.name for table in tables if table.round(begun.stream) >= begun.number}
-            gone = begun.new_files(set(begun.tables) - self._done, self._before)
+            gone = begun.new_files(self._done, self._before)
             for path in gone:
                 _delete(location_of(store, path))
             if not self._done:
@@ -119,8 +123,15 @@ class LakeTarget(RowTarget):
     def prepare(self, names: Sequence[str], bases: Mapping[str, BaseTable]) -> dict[str, BaseTable | None]:
         found: dict[str, BaseTable | None] = {}
         for name in names:
-            if name not in self._done:
+            if name in self._done:
+                continue
+            found[name] = bases.get(name)
+            try:
                 found[name] = self._current(self._open(name), bases.get(name))
+            except UsageError as error:
+                if self._options.on_table_error == "stop":
+                    raise
+                self._refused[name] = error
         return found
 
     def _current(self, table: LakeTable, base: BaseTable | None) -> BaseTable | None:
@@ -156,14 +167,15 @@ class LakeTarget(RowTarget):
         if self.previous is not None:
             self._check_round(table, entry or {})
         log.warning("%s: continuing with version %s, which another program wrote", visible(name), table.version)
-        self._take_over(table)
         if self.previous is None or self._appends:
+            self._take_over(table)
             return base
         table.check_readable()
         if base is None or columns != set(table.columns):
             message = f"the table {what}, and its columns differ from the columns that this output knows"
             help = "give the table the columns of the manifest again, or consolidate into another output"
             raise UsageError(Diagnostic("GG553", message, Span(table=name), help))
+        self._take_over(table)
         types = {column: table.columns[column] for column in base.types}
         return replace(base, files=tuple(table.files), types=types, bucket_count=0, bucket_of={})
 
@@ -189,6 +201,8 @@ class LakeTarget(RowTarget):
             self.previous = PreviousResult(self._before)
 
     def layout(self, query: TableQuery, number: int) -> FileLayout:
+        if query.table.name in self._refused:
+            raise self._refused[query.table.name]
         table = self._open(query.table.name)
         schema = query.schema
         if self._appends:
@@ -207,6 +221,12 @@ class LakeTarget(RowTarget):
         options = self._options
         layout = table.layout(schema, self.run, self._mode)
         return replace(layout, constants=constants, sort_by=options.sort_by, partition_by=table.partition_by)
+
+    def sets_aside(self, query: TableQuery) -> bool:
+        # Equal rows of a table without a key count by file, and what is set aside has no files any more. A run that
+        # replaces a table would leave its old rows to the next run.
+        goes_on = self.previous is not None or query.table.name not in self._before.get("tables", {})
+        return self._options.on_table_error == "set-aside" and bool(query.table.key) and goes_on
 
     @property
     def _mode(self) -> WriteMode:
@@ -241,6 +261,7 @@ class LakeTarget(RowTarget):
                     published.append(PublishedFile(result, "rows", self._path(file.location), file, bucket))
             published += self.operation_files(result, parts)
         document = self._with_others(describe(published), results)
+        results = [result for result in results if result.aside is None]
         stream, number = self._round
         document[LAKE_MEMBER] = {"stream": stream, "round": number}
         for result in results:
@@ -274,11 +295,16 @@ class LakeTarget(RowTarget):
 
     def _with_others(self, document: dict[str, Any], results: Sequence[TableResult]) -> dict[str, Any]:
         """Return the manifest of the run with the tables that it has not written."""
+        names = {result.table.name for result in results}
+        aside = self._before.get(SET_ASIDE_MEMBER, {})
+        aside = {name: table for name, table in aside.items() if name not in names} | document[SET_ASIDE_MEMBER]
+        document = {**document, SET_ASIDE_MEMBER: dict(sorted(aside.items()))}
         if self.previous is not None:
-            again = {self._path(file.location) for result in results for file in result.replaced}
+            again = {name for table in names for name in self.previous.paths(table, SET_ASIDE_MEMBER)}
+            results = [result for result in results if result.aside is None]
+            again.update(self._path(file.location) for result in results for file in result.replaced)
             again.update(name for result in results for name in self.previous.pending(result.table.name))
             return self.previous.merged(document, results, again, {})
-        names = {result.table.name for result in results}
         tables = {name: table for name, table in self._before.get("tables", {}).items() if name not in names}
         files = [entry for entry in self._before.get("files", []) if entry["table"] not in names]
         tables = dict(sorted({**tables, **document["tables"]}.items()))

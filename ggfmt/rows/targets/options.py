@@ -8,6 +8,7 @@ from typing import Literal
 from ggfmt.options.value_types import Keys
 
 ForeignCommits = Literal["refuse", "accept"]
+TableErrors = Literal["stop", "set-aside"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class TargetOptions:
     catalog, catalog_options  of Iceberg: its name in the configuration of pyiceberg, and properties that win over it
     on_foreign_commit  what to do with a table that another program has written to
     drop_columns       whether a column that the source has dropped is dropped from the table, too; otherwise it is NULL
+    on_table_error     what to do if a table cannot go on: stop, or leave its operations to the next run
     table_options      properties of new tables, and new values of those of existing tables
     """
 
@@ -31,3 +33,4 @@ class TargetOptions:
     on_foreign_commit: ForeignCommits = "refuse"
     drop_columns: bool = False
     table_options: tuple[tuple[str, str], ...] = ()
+    on_table_error: TableErrors = "stop"

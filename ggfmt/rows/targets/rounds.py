@@ -22,6 +22,7 @@ from typing import Any
 from ggfmt.commit.commit import Participant
 from ggfmt.commit.journal import ROUND, damaged, read_document
 from ggfmt.rows.kept import KEPT_DIRECTORY
+from ggfmt.rows.manifest import SET_ASIDE_MEMBER
 
 _VERSION = 1
 _ROWS = re.compile(r"[0-9]{5}-of-[0-9]{5}-[0-9-]+\.parquet")
@@ -50,10 +51,11 @@ class OpenRound:
         draft = output.draft(ROUND)
         output.put(ROUND, json.dumps(document).encode(), lambda: output.store.sync_all([draft]))
 
-    def new_files(self, tables: Collection[str], before: Mapping[str, Any]) -> list[str]:
-        """Return the files of some tables that the round has written. `before`: the manifest before the round."""
+    def new_files(self, done: Collection[str], before: Mapping[str, Any]) -> list[str]:
+        """Return the files that the round has written, but those of tables that are `done`. `before`: the manifest
+        before the round."""
         known = {entry["path"] for entry in before.get("files", [])}
-        paths = [entry["path"] for entry in self.manifest["files"] if entry["table"] in tables]
+        paths = [entry["path"] for entry in self.manifest["files"] if entry["table"] not in done]
         return [path for path in paths if path not in known and self._has_written(path)]
 
     def _has_written(self, path: str) -> bool:
@@ -69,7 +71,8 @@ class OpenRound:
         tables |= {name: table for name, table in self.manifest["tables"].items() if name in done}
         files = [entry for entry in before.get("files", []) if entry["table"] not in done]
         files += [entry for entry in self.manifest["files"] if entry["table"] in done]
-        return {**self.manifest, **before, "tables": tables, "files": files}
+        aside = {name: table for name, table in before.get(SET_ASIDE_MEMBER, {}).items() if name not in done}
+        return {**self.manifest, **before, "tables": tables, "files": files, SET_ASIDE_MEMBER: aside}
 
 
 def read_round(output: Participant) -> OpenRound | None:

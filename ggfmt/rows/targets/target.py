@@ -14,7 +14,7 @@ from ggfmt.location import Location
 from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base
 from ggfmt.rows.kept import KEPT_DIRECTORY
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import PreviousResult, PublishedFile, TableResult
+from ggfmt.rows.manifest import SET_ASIDE_MEMBER, PreviousResult, PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
@@ -85,6 +85,10 @@ class RowTarget(ABC):
         Raises: UsageError for columns that the target cannot hold.
         """
 
+    def sets_aside(self, query: TableQuery) -> bool:
+        """Return whether the operations of a table that `layout` has refused are left to the next run."""
+        return False
+
     @abstractmethod
     def publish(
         self,
@@ -112,6 +116,7 @@ class RowTarget(ABC):
         `parts`: as `next_name`."""
         suffix = "json" if self.suffix in ("csv", "json") else "parquet"
         kept = result.kept.files(result.query.ordering)
+        aside = [] if result.aside is None else [result.aside.file]
         return [
             *(
                 PublishedFile(result, "unresolved", next_name("_unresolved", suffix, parts), file, None)
@@ -119,7 +124,7 @@ class RowTarget(ABC):
             ),
             *(
                 PublishedFile(result, what, next_name(KEPT_DIRECTORY, "parquet", parts), file, None)
-                for what, files in (("kept", kept), ("free", result.free))
+                for what, files in (("kept", kept), ("free", result.free), (SET_ASIDE_MEMBER, aside))
                 for file in files
             ),
         ]
