@@ -13,7 +13,7 @@ from dialects import read
 from scanners import without_kernels
 
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.records import reader
+from ggfmt.formats.records.dialect import examined_one
 from ggfmt.kernels import native
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
@@ -120,9 +120,10 @@ def test_rows_of_one_message_stay_together() -> None:
         return {"type": "INSERT", "isDdl": False, "database": "shop", "table": "t", "es": 1, "id": 1, "data": [*rows]}
 
     a, b = {"id": "1", "v": "a"}, {"v": "b"}
-    data = file(in_line, [({"id": "1"}, canal(a)), ({"id": "1"}, canal(a, b)), ({"id": "2"}, canal({"v": "c"}))])
+    one = [({"id": "1"}, canal(a))] * 2
+    data = file(in_line, [*one, ({"id": "1"}, canal(a, b)), ({"id": "2"}, canal({"v": "c"}))])
     found = read("canal_json", data)
-    after = [{"id": "1", "v": "a"}, {"id": "1", "v": "a"}, {"id": "1", "v": "b"}, {"id": "2", "v": "c"}]
+    after = [a, a, a, {"id": "1", "v": "b"}, {"id": "2", "v": "c"}]
     assert images(found) == [("I", None, image) for image in after]
     with without_kernels():
         assert read("canal_json", data) == found
@@ -130,9 +131,13 @@ def test_rows_of_one_message_stay_together() -> None:
 
 def test_values_with_their_key_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     full = [({"id": id}, event("c", None, {"id": id, "v": "a"})) for id in range(20)]
-    examined: list[int] = []
-    one = reader.examined_one
-    monkeypatch.setattr(reader, "examined_one", lambda *args: examined.append(1) or one(*args))
+    examined = []
+
+    def examine(*args: Any) -> Any:
+        examined.append(args)
+        return examined_one(*args)
+
+    monkeypatch.setattr("ggfmt.formats.records.reader.examined_one", examine)
     assert len(images(read(NAME, file(in_line, full)))) == 20
     assert native is None or len(examined) <= 2
 
