@@ -33,7 +33,7 @@ Wrong = dict[int, Diagnostic]  # problems by row of a batch
 
 
 @dataclass(eq=False)
-class BufferedChunk:
+class _BufferedChunk:
     """A chunk that the reader keeps.
 
     first   the ordinal of its first record
@@ -62,7 +62,7 @@ class PlacingReader(Reader):
         self.reads_tokens = projection.tokens or (projection.transactions and bool(self.transaction_tokens))
         self.ordinal = 0
         self.wrapped = False  # whether a record was in a Kafka message
-        self._chunks: list[BufferedChunk] = []
+        self._chunks: list[_BufferedChunk] = []
         # The bytes of these chunks. A sum for each chunk would take quadratic time if files are small.
         self._held_bytes = 0
 
@@ -75,7 +75,7 @@ class PlacingReader(Reader):
         """Return start and end of each record in the data of a chunk, in bytes."""
 
     def read(self, chunk: Chunk) -> Iterator[Event]:
-        self._chunks.append(BufferedChunk(self.ordinal, chunk))
+        self._chunks.append(_BufferedChunk(self.ordinal, chunk))
         self._held_bytes += len(chunk.data)
         self.wrapped |= chunk.wrapped is not None
         if chunk.problem is not None:
@@ -132,7 +132,7 @@ class PlacingReader(Reader):
         self._chunks[-1].chunk = cut
         self._held_bytes += len(cut.data) - len(chunk.data)
 
-    def spans_of(self, held: BufferedChunk) -> Spans:
+    def spans_of(self, held: _BufferedChunk) -> Spans:
         """Return the `spans` of a chunk from a cache, because it takes time to find them."""
         if held.spans is None:
             held.spans = held.chunk.spans if held.chunk.problem is not None else self.spans(held.chunk)
@@ -140,11 +140,16 @@ class PlacingReader(Reader):
         return held.spans
 
     def locate(self, ordinal: int) -> tuple[Chunk, int, int]:
-        held = self.held_chunk(ordinal)
+        held = self._held(ordinal)
         if held.chunk.wrapped is not None:
             chunk = held.chunk.wrapped.chunk
             assert chunk.spans is not None
             return (replace(chunk, input=held.chunk.input), *chunk.spans[ordinal - held.first])
+        return self.locate_value(ordinal)
+
+    def locate_value(self, ordinal: int) -> tuple[Chunk, int, int]:
+        """Return the place of a record as `locate` does, but without the Kafka message around it."""
+        held = self._held(ordinal)
         start, end = self.spans_of(held)[ordinal - held.first]
         return held.chunk, start, end
 
@@ -168,7 +173,7 @@ class PlacingReader(Reader):
             place, index = stop, index + 1
         return pa.concat_arrays(parts)
 
-    def _starts_of(self, held: BufferedChunk, count: int) -> pa.Int64Array:
+    def _starts_of(self, held: _BufferedChunk, count: int) -> pa.Int64Array:
         """Return the starts in the data of the first `count` records of a chunk: the records read so far."""
         if held.starts is None or len(held.starts) < count:
             wrapped = held.chunk.wrapped
@@ -185,17 +190,16 @@ class PlacingReader(Reader):
         """
         return None
 
-    def held_chunk(self, ordinal: int) -> BufferedChunk:
-        """Return the chunk with a record."""
+    def _held(self, ordinal: int) -> _BufferedChunk:
         return self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held.first) - 1]
 
     def message(self, ordinal: int) -> KafkaMessage | None:
         """Return the Kafka message that contained a record, or None if the record was not in a message."""
-        held = self.held_chunk(ordinal)
+        held = self._held(ordinal)
         return None if held.chunk.wrapped is None else held.chunk.wrapped.messages[ordinal - held.first]
 
     def reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
-        held = self.held_chunk(ordinal)
+        held = self._held(ordinal)
         if held.chunk.wrapped is not None:
             diagnostic = held.chunk.wrapped.problems.get(ordinal - held.first, diagnostic)
         chunk, start, end = self.locate(ordinal)

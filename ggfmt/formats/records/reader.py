@@ -544,9 +544,7 @@ class DialectReader(ScanningReader[DialectTable]):
             return scanned
         table.done = list(super().collect(table))  # what was exact before stays in its own batches
         for ordinal in sorted(lacking):
-            held = self.held_chunk(ordinal)
-            start, end = self.spans_of(held)[ordinal - held.first]
-            _, meaning = examined_one(self._dialect, held.chunk, start, end, self._key(ordinal))
+            _, meaning = examined_one(self._dialect, *self.locate_value(ordinal), self._key(ordinal))
             assert isinstance(meaning, list), "the exact reader refuses a record that the scanner took"
             table.operations += meaning
             table.ordinals.extend([ordinal] * len(meaning))
@@ -787,7 +785,7 @@ class DialectReader(ScanningReader[DialectTable]):
         members = self.source.facts.get(Unexplained(name, column.name))
         if members is not None and table.record_schema is None:
             problem = unexplained_object(name, column.name, members)
-        elif self.dialect.scalars_only:
+        elif self.dialect.scalars_only or (table.record_schema is None and name in self._dialect.flattened):
             rows, problem = avro_unions(values, rows), avro_json(Span(table=name, field=column.name))
         else:
             return {}
