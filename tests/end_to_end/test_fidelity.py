@@ -149,8 +149,8 @@ CONFIGURED = [
 ]
 CLAIMED_ELSEWHERE = {
     "catalog_not_shown", "character_replaced", "delimiter_inside", "key_in_table_order", "keys_not_shown",
-    "nested_as_text", "nothing_for_zero", "sizes_not_shown", "types_by_encoding", "types_by_value", "types_nearest",
-    "types_not_shown",
+    "nested_as_text", "nothing_for_zero", "sizes_not_shown", "tokens_added", "types_by_encoding", "types_by_value",
+    "types_nearest", "types_not_shown",
 }  # fmt: skip
 
 

@@ -145,6 +145,33 @@ def test_a_schema_explains_objects() -> None:
     assert reasons("debezium_json", lines(*records)) == []
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_declared_columns_of_flattened_rows_hold_no_values_with_their_avro_type(order: int) -> None:
+    trusted = {"t": TableDef("t", (Column("id", key=1), Column("v")))}
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "v": {"string": "x"}},
+        {"id": {"long": 2}, "v": None},
+        {"id": 3, "v": {"a": 1}},
+        {"id": 4, "v": "x"},
+    ]
+    data = lines(*({**row, "__op": "c", "__table": "t"} for row in rows[::order] * 9))
+    assert reasons("debezium_json", data, trusted) == [("GG321", "v"), ("GG321", "id")][::order] * 9
+    assert reasons("debezium_json", lines(*(debezium(row) for row in rows)), DECLARED) == []
+
+
+@pytest.mark.parametrize("name", ["json", "json_row", "kafkaconnect_json", "goldengate_streams_json"])
+@pytest.mark.parametrize("record", ["T", "columns"])
+@pytest.mark.parametrize("trusted", [None, ("ID", "N"), ("T",), ("columns",)])
+def test_images_of_avro_op_are_refused_without_a_dot_in_their_name(
+    name: str, record: str, trusted: tuple[str, ...] | None
+) -> None:
+    image = {"ID": {"long": 1}, "ID_isMissing": False, "N": None, "N_isMissing": False}
+    table = {} if trusted is None else {"s.t": TableDef("s.t", tuple(map(Column, trusted)))}
+    found = reasons(name, lines(*[RECORDS[name]({record: image})] * 3), table)
+    code = "GG322" if trusted is None else "GG321" if record in trusted else "GG204"
+    assert [reason for reason, _ in found] == [code] * 3
+
+
 def in_pair(record: Any) -> Any:
     return {"key": {"id": 1}, "value": record, "topic": "t", "partition": 0, "offset": 1}
 

@@ -251,8 +251,11 @@ def _position_whole_number(loss: Loss, item: Operation) -> Operation:
 
 
 def _position_by_gtid(loss: Loss, item: Operation) -> Operation:
-    tokens = {"gtid": item.pos, **item.tokens}
-    return replace(item, pos=tokens["gtid"], tokens={name: text for name, text in tokens.items() if text})
+    return replace(item, pos=item.tokens.get("gtid", item.pos))
+
+
+def _token_from_position(loss: Loss, item: Operation) -> Operation:
+    return replace(item, tokens={"gtid": item.pos, **item.tokens} if item.pos else item.tokens)
 
 
 def _same(loss: Loss, item: Operation) -> Operation:
@@ -295,10 +298,12 @@ _DONE: dict[str, Callable[[Loss, Operation], Operation]] = {
     ),
     "position_whole_number": _position_whole_number,
     "position_by_gtid": _position_by_gtid,
+    "token_from_position": _token_from_position,
     "nothing_for_zero": _same,
     "tokens_not_shown": _tokens(lambda loss, name, text: loss.part and name in OF_SOURCE_BLOCKS),
     "tokens_by_name": _tokens(lambda loss, name, text: name in loss.names),
     "tokens_whole_numbers": _tokens(lambda loss, name, text: name in loss.names or _is_whole(text)),
+    "tokens_added": _same,
     "tokens_reserved": _tokens(lambda loss, name, text: name not in loss.names),
     "token_delimiters": _token_delimiters,
     "keys_not_shown": _same,

@@ -440,6 +440,14 @@ TOKENS_RESERVED = Loss(
     part=True,
     note=_TOKENS_LOST,
 )
+TOKENS_ADDED = Loss("tokens_added", (Aspect.ABSENCE,), "A reader adds {detail}.", part=True)
+TOKEN_FROM_POSITION = Loss(
+    "token_from_position",
+    (Aspect.ABSENCE,),
+    "A position that is shown as `gtid` is also read as the token `gtid`.",
+    part=True,
+    note="with a position that will also be read back as the token `gtid`",
+)
 TOKEN_DELIMITERS = Loss(
     "token_delimiters",
     (Aspect.TOKENS,),

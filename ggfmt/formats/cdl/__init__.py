@@ -58,6 +58,7 @@ FORMATS = (
             losses.TIME_DIGITS.to(3),
             losses.POSITION_WHOLE_NUMBER,
             losses.TOKENS_WHOLE_NUMBERS.named("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type"),
+            losses.TOKENS_ADDED.saying("the token `DATA_STORE` to every operation if `dataStore` is set"),
             losses.TYPES_NEAREST.has("CDL").saying(
                 ". Integers become `int64`, and every column is optional. Dates, times of day and intervals are read "
                 "as texts, other numbers as decimals"

@@ -18,10 +18,10 @@ from ggfmt.columnar.pieces import Conditional, Text, join
 from ggfmt.columnar.strings import TextPattern, all_match, by_value
 from ggfmt.formats.api.writing import RIGHT_TYPE
 from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.connect.text import quoted
 from ggfmt.formats.connect.values import base64_of, encoded, unscaled
 from ggfmt.formats.debezium import CONNECT, DOUBLE, ISO_STRING, PRECISE, TEXT, DebeziumOptions, placeholder_bytes, types
 from ggfmt.formats.debezium.values import DIGITS, TimeUnit
-from ggfmt.formats.records.formatter import quoted
 from ggfmt.model.table import Kind, SqlType
 
 _STRING = pa.string()

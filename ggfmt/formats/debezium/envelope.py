@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
-from ggfmt.columnar.json_text import json_number, json_strings
+from ggfmt.columnar.json_text import json_number
 from ggfmt.columnar.metadata import token
-from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text, escape_json_text
+from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text
 from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.connect.text import connect_json, connect_strings, quote
 from ggfmt.formats.debezium import OWN, SOURCE_NUMBERS, SOURCE_TEXTS, TRANSACTION, DebeziumOptions
-from ggfmt.formats.json.values import compact_json
 from ggfmt.model.table import TableDef
 
 _MYSQL = pa.array(["mysql", "mariadb"], pa.string())
@@ -78,7 +78,7 @@ class TokenColumns:
             if name in self._placed:
                 there = pc.and_not(there, self._placed[name])
             anywhere.append(there)
-            members.append(Conditional(there, [COMMA, f"{escape_json_text(name)}:", json_strings(self.column(name))]))
+            members.append(Conditional(there, [COMMA, f"{quote(name)}:", connect_strings(self.column(name))]))
         return Conditional(reduce(pc.or_, anywhere), ["{", CommaJoined(members), "}"], ["null"])
 
 
@@ -109,7 +109,7 @@ class EventEnvelope:
     def __init__(self, table: TableDef, options: DebeziumOptions, row: Sequence[Mapping[str, Any]], all_tokens: bool):
         self._options = options
         self._all_tokens = all_tokens
-        self._name = escape_json_text(table.name)
+        self._name = quote(table.name)
         self._catalog, self._schema = table.catalog, table.schema
         named = re.sub(r"[^A-Za-z0-9_.]", "_", ".".join(filter(None, (options.topic_prefix, table.full_name))))
         self._schema_head, self._schema_tail = _schema_parts(named, row, all_tokens)
@@ -143,7 +143,7 @@ class EventEnvelope:
             ',"ts_us":', json_number(micros, Encoding.DIGITS), ',"ts_ns":', json_number(micros, Encoding.NANOS),
         ]  # fmt: skip
         members, fields = self._members(tokens, event.connector)
-        head += [*members, ',"position":', json_strings(position)]
+        head += [*members, ',"position":', connect_strings(position)]
         if self._all_tokens:
             head += [',"tokens":', tokens.others()]
         schemas = None
@@ -180,7 +180,7 @@ class EventEnvelope:
                 continue
             values = tokens.place(name, pc.is_valid)
             there = values.is_valid()
-            value: Piece = json_strings(values)
+            value: Piece = connect_strings(values)
             field: Piece = "," + _field(name, "string", True)
             if name in SOURCE_NUMBERS:
                 of_connector = pc.is_in(connector, pa.array(SOURCE_NUMBERS[name], pa.string()))
@@ -198,7 +198,7 @@ def _transaction(event: EventColumns) -> Piece:
     pieces: list[Piece] = []
     for (name, is_number), values in zip(TRANSACTION.items(), event.transaction.values(), strict=True):
         label = f'{"," if pieces else ""}"{name}":'
-        pieces += [label, Text(values, null="null") if is_number else json_strings(values)]
+        pieces += [label, Text(values, null="null") if is_number else connect_strings(values)]
     return Conditional(event.in_transaction, ["{", *pieces, "}"], ["null"])
 
 
@@ -208,17 +208,17 @@ def _whole(column: pa.StringArray) -> pa.BooleanArray:
 
 def _json(texts: pa.StringArray | str | None, otherwise: str | None = None) -> Piece:
     """Return JSON strings; for NULL another text, or `null`."""
-    null = "null" if otherwise is None else escape_json_text(otherwise)
+    null = "null" if otherwise is None else quote(otherwise)
     if texts is None or isinstance(texts, str):
-        return null if texts is None else escape_json_text(texts)
-    return json_strings(texts)._replace(null=null)
+        return null if texts is None else quote(texts)
+    return connect_strings(texts)._replace(null=null)
 
 
 # Schemas
 
 
 def _field(name: str, type: str, optional: bool) -> str:
-    return compact_json(connect.field(name, type, optional))
+    return connect_json(connect.field(name, type, optional))
 
 
 def _schema_parts(name: str, row: Sequence[Mapping[str, Any]], all_tokens: bool) -> tuple[str, str]:
@@ -227,13 +227,13 @@ def _schema_parts(name: str, row: Sequence[Mapping[str, Any]], all_tokens: bool)
     The fields of the source block that depend on operations come between them.
     """
     images = [
-        compact_json({"type": "struct", "fields": row, "optional": True, "name": f"{name}.Value", "field": image})
+        connect_json({"type": "struct", "fields": row, "optional": True, "name": f"{name}.Value", "field": image})
         for image in ("before", "after")
     ]
     fixed = ",".join(_field(*item) for item in FIXED)
     strings = {"type": "string", "optional": False}
     tokens = {"type": "map", "keys": strings, "values": strings, "optional": True, "field": "tokens"}
-    rest = f",{_field('position', 'string', True)}" + (f",{compact_json(tokens)}" if all_tokens else "")
+    rest = f",{_field('position', 'string', True)}" + (f",{connect_json(tokens)}" if all_tokens else "")
     transaction = [_field(part, "int64" if number else "string", True) for part, number in TRANSACTION.items()]
     envelope = (
         f'{{"type":"struct","fields":[{",".join(transaction)}],"optional":true,"name":"event.block","version":1,'

@@ -408,6 +408,8 @@ class Debezium(Dialect):
         reason = "a member that was added to the row has the wrong type"
         source = decoded(sources.decode, msgspec.json.encode(block), reason)
         table = sources.table_name(source, self.options)
+        if table in self.trusted:
+            self.flattened.add(table)
         deleted = bytes(added.get("deleted", ABSENT)) in _TRUE
         code = bytes(added.get("op", ABSENT))
         rules = connector_of(source.connector, source.origin)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.metadata import Clock
-from ggfmt.columnar.pieces import Conditional, Piece, join
+from ggfmt.columnar.pieces import CONNECT_ESCAPES, Conditional, Piece, join
 from ggfmt.columnar.strings import count_texts
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import Context
@@ -31,7 +31,8 @@ class DebeziumFormatter(DialectFormatter):
     def __init__(self, table: TableDef, options: DebeziumOptions, context: Context, clock: Clock) -> None:
         self.encodings = [encoding_of(column.type, options) for column in table.columns]
         keeps = [not options.schemas_enable and encoding.schema["type"] == "string" for encoding in self.encodings]
-        super().__init__(table, context, clock, [encoding.values for encoding in self.encodings], keeps)
+        values = [encoding.values for encoding in self.encodings]
+        super().__init__(table, context, clock, values, keeps, CONNECT_ESCAPES)
         self._options = options
         self._forms = placeholder_forms(options.unavailable_value_placeholder)
         self._form_texts = tuple(non_null_values(self._forms))

@@ -96,6 +96,9 @@ FORMATS = (
             losses.TOKENS_RESERVED.named("source.sourceType", KEYS_TAG).saying(
                 ", because the options and the key set them"
             ),
+            losses.TOKENS_ADDED.saying(
+                "the token `source.sourceType` to every operation, and `source.version` if `sourceVersion` is set"
+            ),
             losses.TYPES_NEAREST.has("the source").saying(
                 ". A boolean is 1 or 0 in MySQL and Oracle. Times and intervals are texts in Oracle, "
                 "and its dates have a time"

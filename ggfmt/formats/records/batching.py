@@ -145,6 +145,11 @@ class PlacingReader(Reader):
             chunk = held.chunk.wrapped.chunk
             assert chunk.spans is not None
             return (replace(chunk, input=held.chunk.input), *chunk.spans[ordinal - held.first])
+        return self.locate_value(ordinal)
+
+    def locate_value(self, ordinal: int) -> tuple[Chunk, int, int]:
+        """Return the place of a record as `locate` does, but without the Kafka message around it."""
+        held = self._held(ordinal)
         start, end = self.spans_of(held)[ordinal - held.first]
         return held.chunk, start, end
 

@@ -217,6 +217,7 @@ class Dialect(ABC):
     catalog    in a reader: the definitions in effect for the next record; in a discovery: None
     message_key  the key of the Kafka message with the record in hand; None if it is not in a message
     completed  the tables with images that lacked a column of the key of their message
+    flattened  the tables with a definition from the user whose records are their rows
     """
 
     record: Any
@@ -257,6 +258,7 @@ class Dialect(ABC):
         self.catalog: Catalog | None = None
         self.message_key: bytes | None = None
         self.completed: set[str] = set()
+        self.flattened: set[str] = set()
         self._record_schemas: dict[Hashable, RecordSchema] = {}
         self._latest_schemas: dict[str, tuple[Hashable, RecordSchema]] = {}
         self._grammars: dict[Hashable, roles.Grammar] = {}

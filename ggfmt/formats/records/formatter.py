@@ -21,7 +21,7 @@ from ggfmt.columnar.json_text import (
     quote_json,
 )
 from ggfmt.columnar.metadata import Clock, OpKeys
-from ggfmt.columnar.pieces import Piece, escape_json_text, join
+from ggfmt.columnar.pieces import JSON_ESCAPES, Piece, escape_json_text, join
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
@@ -96,6 +96,7 @@ class DialectFormatter(Formatter):
 
     values  one function per column that makes its JSON values, in table order
     keeps   whether JSON values of the source that are not strings stay as they are, per column
+    escapes  the escapes in the names of columns
     """
 
     def __init__(
@@ -105,9 +106,10 @@ class DialectFormatter(Formatter):
         clock: Clock,
         values: Sequence[Values],
         keeps: Sequence[bool] | None = None,
+        escapes: dict[int, str] = JSON_ESCAPES,
     ) -> None:
         super().__init__(table, context, clock)
-        self._objects = ImageObjects(table.column_names, values, COMPACT, keeps)
+        self._objects = ImageObjects(table.column_names, values, COMPACT, keeps, escapes=escapes)
 
     def objects(self, image: Image, rows: int, otherwise: str = "") -> pa.StringArray:
         """Return n JSON objects, and the text `otherwise` for a row without an image.

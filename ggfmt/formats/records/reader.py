@@ -67,7 +67,7 @@ from ggfmt.formats.records.rows import (
     keys_alone,
     may_have_objects,
 )
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner, pause_after, places_of
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner, absent_columns, pause_after, places_of
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.java.text import visible
 from ggfmt.kernels import REFUSALS, native
@@ -134,8 +134,9 @@ class ScanningReader(BatchingReader[Table]):
     def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
         """Return the position of a scanned operation that becomes a reject; None if it has no position."""
 
-    def took(self, scanned: ScannedBatch) -> None:
-        """Count the unknown members of scanned operations."""
+    def took(self, table: Table, scanned: ScannedBatch) -> ScannedBatch:
+        """Return scanned operations without those that the exact reader must read; count their unknown members."""
+        return scanned
 
     def know(self, identity: bytes) -> bool:
         """Bind a table to an identity without one of its records; return False if that is impossible."""
@@ -206,7 +207,7 @@ class ScanningReader(BatchingReader[Table]):
         name = table.definition.full_name
         scanned = None if self.scanner is None else self.scanner.take(name)
         if scanned is not None:
-            self.took(scanned)
+            scanned = self.took(table, scanned)
         while scanned is not None and len(scanned):
             batch = self.scanned_columns(table, scanned)
             if isinstance(batch, ChangeBatch):
@@ -438,8 +439,12 @@ class DialectReader(ScanningReader[DialectTable]):
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
         """Decode and classify the next record, at this place of the chunk that the scanner reads."""
-        message = None if chunk.wrapped is None or not self.dialect.takes_message_keys else self.message(self.ordinal)
-        return examined_one(self._dialect, chunk, start, end, message and message.key)
+        return examined_one(self._dialect, chunk, start, end, self._key(self.ordinal))
+
+    def _key(self, ordinal: int) -> bytes | None:
+        """Return the key of the message with a record; None if the dialect takes no columns from it."""
+        message = self.message(ordinal) if self.dialect.takes_message_keys else None
+        return message and message.key
 
     def _bind(self, identity: bytes, items: Sequence[Item], record: Any) -> None:
         """Bind an identity to a table if the scanner can take such records.
@@ -516,12 +521,34 @@ class DialectReader(ScanningReader[DialectTable]):
         yield from super().collect(table)
         self._placed = None, None
 
-    def took(self, scanned: ScannedBatch) -> None:
+    def took(self, table: DialectTable, scanned: ScannedBatch) -> ScannedBatch:
         assert self.scanner is not None
+        if self.wrapped and self.dialect.takes_message_keys:
+            scanned = self._with_message_keys(table, scanned)
         for place, name in self.scanner.notes:
             count = scanned.note(place)
             if count:
                 self.members[name] += count
+        return scanned
+
+    def _with_message_keys(self, table: DialectTable, scanned: ScannedBatch) -> ScannedBatch:
+        """Leave records whose images lack a column of the key of their message to the exact reader, which adds it."""
+        absent = absent_columns(scanned, table.definition.column_names, self.projection.row_only, self._partial)
+        lacking = set()
+        for row, names in absent.items():
+            ordinal = scanned.ordinal[row].as_py()
+            self._dialect.message_key = self._key(ordinal)
+            if not names.isdisjoint(self._dialect.key_columns()):
+                lacking.add(ordinal)
+        if not lacking:
+            return scanned
+        table.done = list(super().collect(table))  # what was exact before stays in its own batches
+        for ordinal in sorted(lacking):
+            _, meaning = examined_one(self._dialect, *self.locate_value(ordinal), self._key(ordinal))
+            assert isinstance(meaning, list), "the exact reader refuses a record that the scanner took"
+            table.operations += meaning
+            table.ordinals.extend([ordinal] * len(meaning))
+        return scanned.without({row for row, number in enumerate(scanned.ordinal.to_pylist()) if number in lacking})
 
     def reject(self, ordinal: int, diagnostic: Diagnostic) -> Reject:
         reject = super().reject(ordinal, diagnostic)
@@ -758,7 +785,7 @@ class DialectReader(ScanningReader[DialectTable]):
         members = self.source.facts.get(Unexplained(name, column.name))
         if members is not None and table.record_schema is None:
             problem = unexplained_object(name, column.name, members)
-        elif self.dialect.scalars_only:
+        elif self.dialect.scalars_only or (table.record_schema is None and name in self._dialect.flattened):
             rows, problem = avro_unions(values, rows), avro_json(Span(table=name, field=column.name))
         else:
             return {}

@@ -28,10 +28,11 @@ from ggfmt.formats.records.problems import unknown_column
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import TableDef
 
-# An object whose only member has the name of a type of Avro.
+# An object whose only member has the name of a type of Avro, or an image of `avro_op`.
 _AVRO_UNION = (
     rf'(?s)^\{{\s*"(?:{"|".join(AVRO_TYPES)})"\s*:\s*'
     r'(?:\{.*\}|\[.*\]|"(?:[^"\\]|\\.)*"|[^",{\[]*)\s*\}$'
+    r'|^\{.*_isMissing"\s*:\s*(?:true|false)\s*[,}]'
 )
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray
+from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar import columns
 from ggfmt.columnar.images import unless_all
 from ggfmt.formats.api.reading import Spans
@@ -324,6 +324,28 @@ def image_rules() -> dict[bytes, tuple[int, ...]]:
         )
         for letter, (surplus, lacking) in IMAGE_RULES.items()
     }
+
+
+def absent_columns(
+    scanned: ScannedBatch, names: Sequence[str], row_only: bool, partial_before: bool
+) -> dict[int, set[str]]:
+    """Return the columns that an image lacks, by row.
+
+    `partial_before`: before images of updates may lack columns.
+    """
+    has_before = scanned.has_before
+    if partial_before:
+        has_before = pc.and_(has_before, pc.not_equal(scanned.op, "U"))
+    images = [(has_before, scanned.before), (scanned.has_after, scanned.after)]
+    if row_only:
+        images = [(pc.or_(scanned.has_before, scanned.has_after), scanned.after)]
+    found: dict[int, set[str]] = {}
+    for exists, image in images:
+        for name, column in zip(names, image, strict=True):
+            if column.present is not None:
+                for row in non_null_values(pc.indices_nonzero(pc.and_not(exists, column.present))):
+                    found.setdefault(row, set()).add(name)
+    return found
 
 
 def key_updates(scanned: ScannedBatch, definition: TableDef) -> pa.BooleanArray | None:

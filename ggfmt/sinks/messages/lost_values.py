@@ -25,6 +25,7 @@ from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.options.spec import Options
 
 _WHOLE_NUMBER = r"^(?:0|[1-9][0-9]{0,17})$"
+_DIGITS = "^[0-9]{1,18}$"
 _SIGNED_NUMBER = r"^-?(?:0|[1-9][0-9]{0,17})$"
 _EXPONENT = "[eE]"
 _TIME_ZERO = r"^1970-01-01[ T]00:00:00(?:\.|Z|$)"
@@ -161,6 +162,13 @@ def _positions_as_gtid(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
     return pc.and_(named.is_valid(), pc.not_equal(named, batch.position).fill_null(True))
 
 
+def _positions_as_tokens(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
+    """Operations whose position readers also take for a token."""
+    gtid, identity = (token(batch.tokens, name, len(batch)) for name in ("gtid", "id"))
+    shown = pc.not_equal(batch.position, pc.if_else(pc.match_substring_regex(identity, _DIGITS), identity, None))
+    return pc.and_(pc.and_(gtid.is_null(), pc.not_equal(batch.position, "")), shown.fill_null(True))
+
+
 def _other_positions(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
     return pc.invert(pc.match_substring_regex(batch.position, _WHOLE_NUMBER))
 
@@ -173,6 +181,7 @@ _OPERATIONS: dict[str, Callable[[Loss, ChangeBatch], pa.BooleanArray]] = {
     losses.POSITION_NOT_SHOWN.id: _positions,
     losses.POSITION_WHOLE_NUMBER.id: _other_positions,
     losses.POSITION_BY_GTID.id: _positions_as_gtid,
+    losses.TOKEN_FROM_POSITION.id: _positions_as_tokens,
     losses.CATALOG_NOT_SHOWN.id: lambda loss, batch: pa.repeat(batch.table.catalog is not None, len(batch)),
 }
 

@@ -13,6 +13,7 @@ from dialects import EVERYTHING, NOW, Read, lines, read, written
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
+from scanners import without_kernels
 from strategies import Changes, examples, make_batch, plain_operations
 
 from ggfmt.arrow.arrays import non_null_values
@@ -54,6 +55,24 @@ def inserted(type: SqlType, text: str | None, **options: str) -> Any:
         return record["after"]["v"]
     (column,) = record["schema"]["fields"][1]["fields"]
     return record["payload"]["after"]["v"], {k: v for k, v in column.items() if k not in ("field", "optional")}
+
+
+@pytest.mark.parametrize("schemas", ["false", "true"])
+def test_characters_beyond_the_bmp_are_two_escapes_in_names_and_values(schemas: str) -> None:
+    face, name, value = "\U0001f600", "K\U00010000\x1f", "Zo\xeb \U0001f600\uffff\U0010ffff\x1f"
+    definition = TableDef(f"S.T{face}", (Column(name),))
+    tokens = {"gtid": face, f"t{face}": face, "transaction.id": face}
+    item = PlainOperation("I", None, face, None, {name: value}, tokens)
+    (text,) = write(item, definition=definition, schemasEnable=schemas, topicPrefix="p")
+    with without_kernels():
+        assert write(item, definition=definition, schemasEnable=schemas, topicPrefix="p") == [text]
+    assert not any(character > "\uffff" for character in text)
+    assert '"K\\uD800\\uDC00\\u001F":"Zo\xeb \\uD83D\\uDE00\uffff\\uDBFF\\uDFFF\\u001F"' in text
+    assert '"table":"T\\uD83D\\uDE00"' in text and '"t\\uD83D\\uDE00":"\\uD83D\\uDE00"' in text
+    assert ('"field":"K\\uD800\\uDC00\\u001F"' in text) == (schemas == "true")
+    (found,) = read(NAME, text.encode() + b"\n").plain
+    assert (found.after, found.pos) == ({name: value}, face)
+    assert {key: found.tokens[key] for key in tokens} == tokens
 
 
 def test_messages_are_envelopes() -> None:

@@ -12,6 +12,9 @@ from contract.maxwell import message
 from dialects import read
 from scanners import without_kernels
 
+from ggfmt.formats.api.format import Projection
+from ggfmt.formats.records.dialect import examined_one
+from ggfmt.kernels import native
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 NAME = "debezium_json"
@@ -83,6 +86,60 @@ def test_flattened_rows_and_other_formats_have_them_too() -> None:
     assert images(read("maxwell_json", data)) == [
         ("I", None, {"id": "7", "v": "a"}), ("U", {"id": "7", "v": "a"}, {"id": "7", "v": "b"}),
     ]  # fmt: skip
+
+
+BARE = [
+    (1, event("c", None, {"v": "a"})), (1, event("u", {"v": "a"}, {"v": "b"})),
+    (2, event("u", None, {"v": None})), (1, event("d", {"v": "b"})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key_first", [True, False])
+@pytest.mark.parametrize("row_only", [False, True])
+def test_values_with_and_without_the_key_alternate(key_first: bool, row_only: bool) -> None:
+    def row(id: int, image: Any) -> Any:
+        return image and {"id": id, **image}
+
+    full = [(id, {**each, "before": row(id, each["before"]), "after": row(id, each["after"])}) for id, each in BARE]
+    pairs = [*full, *BARE, *full[:1], *BARE[:1]] if key_first else [*BARE, *full, *BARE]
+    data = file(in_line, [({"id": id}, each) for id, each in pairs])
+    known = file(in_line, [({"id": id}, {**each, "before": row(id, each["before"]), "after": row(id, each["after"])})
+                           for id, each in pairs])  # fmt: skip
+    projection = Projection(tokens=True, row_only=row_only, key_updates=row_only)
+    expected = images(read(NAME, known, projection=projection))
+    found = read(NAME, data, projection=projection)
+    assert images(found) == expected and {table.column_names for table, _ in found.operations} == {("id", "v")}
+    for size in (200, 700):
+        assert images(read(NAME, data, size=size, projection=projection)) == expected
+    with without_kernels():
+        assert read(NAME, data, projection=projection) == found
+
+
+def test_rows_of_one_message_stay_together() -> None:
+    def canal(*rows: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "INSERT", "isDdl": False, "database": "shop", "table": "t", "es": 1, "id": 1, "data": [*rows]}
+
+    a, b = {"id": "1", "v": "a"}, {"v": "b"}
+    one = [({"id": "1"}, canal(a))] * 2
+    data = file(in_line, [*one, ({"id": "1"}, canal(a, b)), ({"id": "2"}, canal({"v": "c"}))])
+    found = read("canal_json", data)
+    after = [a, a, a, {"id": "1", "v": "b"}, {"id": "2", "v": "c"}]
+    assert images(found) == [("I", None, image) for image in after]
+    with without_kernels():
+        assert read("canal_json", data) == found
+
+
+def test_values_with_their_key_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = [({"id": id}, event("c", None, {"id": id, "v": "a"})) for id in range(20)]
+    examined = []
+
+    def examine(*args: Any) -> Any:
+        examined.append(args)
+        return examined_one(*args)
+
+    monkeypatch.setattr("ggfmt.formats.records.reader.examined_one", examine)
+    assert len(images(read(NAME, file(in_line, full)))) == 20
+    assert native is None or len(examined) <= 2
 
 
 def test_a_decimal_key_is_read_as_its_schema_says() -> None:

@@ -31,13 +31,13 @@ from ggfmt.formats.api.writing import (
     floating,
 )
 from ggfmt.formats.connect import schemas as connect
+from ggfmt.formats.connect.text import connect_json, connect_strings, quote, quoted
 from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
 from ggfmt.formats.goldengate.kafkaconnect import OP, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn, needs_tokens
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, row_projection
-from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.records.formatter import COMPACT, missing_from
 from ggfmt.java.numbers import double_text, float_text, single
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
@@ -131,11 +131,7 @@ def _whole_or_double(number: float) -> str:
     return str(int(number)) if number.is_integer() else double_text(number)
 
 
-def _texts(values: pa.StringArray) -> json_text.JsonValues:
-    return json_text.json_strings(values, Encoding.CONNECT), []
-
-
-_STRING = ColumnType({"type": "string"}, _texts)
+_STRING = ColumnType({"type": "string"}, quoted)
 _DOUBLE = ColumnType({"type": "double"}, by_number(double_text), "a number in the range of a double")
 _WHOLE_OR_DOUBLE = replace(_DOUBLE, values=by_number(_whole_or_double))
 
@@ -146,7 +142,7 @@ class MetadataFields:
     def __init__(self, table: TableDef, options: KafkaConnectOptions, context: Context, clock: Clock) -> None:
         self._columns = options.metadata(context)
         self._values = MetaValues(table, op_keys(options), context, clock)
-        self._key_columns = f"[{','.join(map(_quoted, table.primary_keys))}]"
+        self._key_columns = f"[{','.join(map(quote, table.primary_keys))}]"
         self.names = tuple(column.name for column in self._columns)
 
     @property
@@ -169,24 +165,11 @@ class MetadataFields:
         values = self._values.of(column, batch)
         if isinstance(values, pa.Scalar):
             values = str(values.as_py())
-        return _quoted(values) if isinstance(values, str) else json_text.quote_json(values, Encoding.CONNECT)
-
-
-def _quoted(text: str) -> str:
-    return escape_json_text(text, CONNECT_ESCAPES)
-
-
-def _schema_text(value: Any) -> str:
-    """Return a schema as JSON with the escapes of the converter."""
-    if isinstance(value, dict):
-        return f"{{{','.join(f'{_quoted(name)}:{_schema_text(item)}' for name, item in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{','.join(map(_schema_text, value))}]"
-    return _quoted(value) if isinstance(value, str) else compact_json(value)
+        return quote(values) if isinstance(values, str) else json_text.quote_json(values, Encoding.CONNECT)
 
 
 def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
-    return [json_text.json_strings(names, Encoding.CONNECT), ":", json_text.json_strings(values, Encoding.CONNECT)]
+    return [connect_strings(names), ":", connect_strings(values)]
 
 
 class KafkaConnectFormatter(Formatter):
@@ -206,7 +189,7 @@ class KafkaConnectFormatter(Formatter):
         fields = [{**schema, "field": name} for name, schema, _ in columns]
         self._head, self._tail = ("", "\n")
         if options.schemas_enable:
-            self._head = f'{{"schema":{_schema_text(self._schema(fields))},"payload":'
+            self._head = f'{{"schema":{connect_json(self._schema(fields))},"payload":'
             self._tail = "}\n"
         self.fields = (*self._metadata.names, *(("before", "after") if self._by_image else names))
 

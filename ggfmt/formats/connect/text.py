@@ -1,0 +1,34 @@
+"""JSON texts as Kafka's JSON converter writes them: compact, with Jackson's escapes in UTF-8."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from ggfmt.columnar.json_text import JsonValues, json_strings
+from ggfmt.columnar.pieces import CONNECT_ESCAPES, Encoding, Text, escape_json_text
+from ggfmt.formats.json.values import compact_json
+
+
+def connect_strings(values: pa.StringArray) -> Text:
+    """Return texts as JSON strings, and NULL as `null`."""
+    return json_strings(values, Encoding.CONNECT)
+
+
+def quoted(values: pa.StringArray) -> JsonValues:
+    """Return texts as JSON strings, and NULL as `null`; no row is illegal."""
+    return connect_strings(values), []
+
+
+def quote(text: str) -> str:
+    return escape_json_text(text, CONNECT_ESCAPES)
+
+
+def connect_json(value: Any) -> str:
+    """Return a value, such as a schema, as JSON."""
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{quote(name)}:{connect_json(item)}' for name, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(connect_json, value))}]"
+    return quote(value) if isinstance(value, str) else compact_json(value)
