@@ -55,14 +55,18 @@ def count_missing(where: pa.BooleanArray, column: ImageColumn, other: ImageColum
     return int(and_present(pc.and_not(where, column.present), other).true_count)
 
 
-def differ(values: pa.StringArray, others: pa.StringArray) -> pa.BooleanArray:
-    """Return where two columns have different values. NULL equals only NULL."""
+def differ(
+    values: pa.StringArray, others: pa.StringArray, rows: tuple[pa.Int64Array, pa.Int64Array] | None = None
+) -> pa.BooleanArray:
+    """Return where two columns, or some rows of each, have different values. NULL equals only NULL."""
     if kernels.native is not None:
         try:
-            bits = pa.py_buffer(kernels.native.differ(values, others))
-            return from_buffers(pa.bool_(), len(values), [None, bits])
+            bits = pa.py_buffer(kernels.native.differ(values, others, *(rows or ())))
+            return from_buffers(pa.bool_(), len(values if rows is None else rows[0]), [None, bits])
         except kernels.REFUSALS:
             pass
+    if rows is not None:
+        values, others = values.take(rows[0]), others.take(rows[1])
     both_null = pc.and_(values.is_null(), others.is_null())
     return pc.invert(pc.or_(pc.equal(values, others).fill_null(False), both_null))
 

@@ -99,40 +99,59 @@ PyObject *kernel_fits(PyObject *module, PyObject *args) {
     return PyBool_FromLong(fit);
 }
 
-static int same_value(const ArrowView *one, const ArrowView *other, int64_t row) {
+static int same_value(const ArrowView *one, int64_t row, const ArrowView *other, int64_t at) {
     int null = arrow_is_null(one, row);
-    if (null || arrow_is_null(other, row))
-        return null && arrow_is_null(other, row);
+    if (null || arrow_is_null(other, at))
+        return null && arrow_is_null(other, at);
     size_t length = (size_t)(one->ends[row + 1] - one->ends[row]);
-    return (size_t)(other->ends[row + 1] - other->ends[row]) == length &&
-           memcmp(one->data + one->ends[row], other->data + other->ends[row], length) == 0;
+    return (size_t)(other->ends[at + 1] - other->ends[at]) == length &&
+           memcmp(one->data + one->ends[row], other->data + other->ends[at], length) == 0;
 }
 
+/* Whether all numbers are rows of an array. */
+static int are_rows(const ArrowView *numbers, const ArrowView *of) {
+    const int64_t *rows = (const int64_t *)numbers->data;
+    if (numbers->kind != LONGS)
+        return 0;
+    for (int64_t place = 0; place < numbers->length; place++)
+        if (rows[place] < 0 || rows[place] >= of->length || arrow_is_null(numbers, place))
+            return 0;
+    return 1;
+}
+
+/* Of two arrays of texts, or of some rows of each. NULL equals NULL alone. */
 PyObject *kernel_differ(PyObject *module, PyObject *args) {
-    PyObject *first, *second, *result = NULL;
-    ArrowView one = {0}, other = {0};
+    PyObject *first, *second, *first_rows = NULL, *second_rows = NULL, *result = NULL;
+    ArrowView one = {0}, rows = {0}, other = {0}, others = {0};
     Bytes bits = {0};
     (void)module;
-    if (!PyArg_ParseTuple(args, "OO", &first, &second) || arrow_view(first, &one) < 0)
+    if (!PyArg_ParseTuple(args, "OO|OO", &first, &second, &first_rows, &second_rows))
         return NULL;
-    if (arrow_view(second, &other) == 0) {
-        size_t size = (size_t)(one.length + 7) / 8;
-        if (one.kind != TEXTS || other.kind != TEXTS || one.length != other.length) {
-            PyErr_SetString(PyExc_TypeError, "no two arrays of as many texts");
+    int chosen = second_rows != NULL;
+    if (arrow_view(first, &one) == 0 && arrow_view(second, &other) == 0 &&
+        (!chosen || (arrow_view(first_rows, &rows) == 0 && arrow_view(second_rows, &others) == 0))) {
+        int64_t length = chosen ? rows.length : one.length;
+        size_t size = (size_t)(length + 7) / 8;
+        if (one.kind != TEXTS || other.kind != TEXTS || (chosen ? others.length : other.length) != length ||
+            (chosen && (!are_rows(&rows, &one) || !are_rows(&others, &other)))) {
+            PyErr_SetString(PyExc_TypeError, "no two arrays of texts with as many rows");
         } else if (bytes_start(&bits, size + 1) < 0) {
             PyErr_NoMemory();
         } else {
             memset(bits.data, 0, size + 1);
             bits.size = size;
-            for (int64_t row = 0; row < one.length; row++)
-                if (!same_value(&one, &other, row))
-                    bits.data[row >> 3] = (char)(bits.data[row >> 3] | 1 << (row & 7));
+            const int64_t *own = (const int64_t *)rows.data, *at = (const int64_t *)others.data;
+            for (int64_t place = 0; place < length; place++)
+                if (!same_value(&one, chosen ? own[place] : place, &other, chosen ? at[place] : place))
+                    bits.data[place >> 3] = (char)(bits.data[place >> 3] | 1 << (place & 7));
             result = bytes_take(&bits);
         }
     }
     bytes_free(&bits);
     arrow_release(&one);
+    arrow_release(&rows);
     arrow_release(&other);
+    arrow_release(&others);
     return result;
 }
 

@@ -37,7 +37,7 @@ static PyObject *kernel_keep_memory(PyObject *module, PyObject *nothing) {
 static PyMethodDef functions[] = {
     {"join", kernel_join, METH_VARARGS, "join(pieces, rows, kinds) -> (rows, offsets, data) of messages; see join.c"},
     {"fits", kernel_fits, METH_VARARGS, "fits(texts, form) -> whether all values are of a form; see fits.c"},
-    {"differ", kernel_differ, METH_VARARGS, "differ(texts, others) -> bits of where they differ; NULL is like NULL alone"},
+    {"differ", kernel_differ, METH_VARARGS, "differ(texts, others, rows, other_rows) -> bits of where they differ; see fits.c"},
     {"count", kernel_count, METH_VARARGS, "count(texts, parts, wholes) -> how many values hold each part, and are each whole"},
     {"occurrences", kernel_occurrences, METH_VARARGS, "occurrences(data, text) -> how often a text stands in data"},
     {"envelopes", kernel_envelopes, METH_VARARGS, "envelopes(data, place, most) -> spans of envelopes of Qlik Replicate"},

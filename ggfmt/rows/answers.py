@@ -136,7 +136,7 @@ class _Unit:
             replaced = last_operations(fold.order, fold.groups.take(fold.order), ended)
             counts.timed += pc.and_not(fold.batch["tx"].is_null(), pc.less(fold.batch["seq"], 0)).true_count
         complete = pc.greater_equal(fold.epochs_in_order, 0 if self._query.complete else 1)
-        EvidenceFinder(self._query, fold.batch.column, fold.order, fold.rows_in_order).add_to(
+        EvidenceFinder(self._query, [fold.batch], fold.order, fold.rows_in_order).add_to(
             counts, complete, replaced
         )
 

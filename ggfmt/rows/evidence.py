@@ -10,7 +10,7 @@ A row is known by the operations before. An operation contradicts it if
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from ggfmt.arrow.arrays import narrow, non_null_values, numbered
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.typed import differ_typed, typed_values
 from ggfmt.diagnostics.diagnostic import Span
-from ggfmt.rows.operations import DELETE, INSERT, any_of
+from ggfmt.rows.operations import DELETE, INSERT, shows_values
 from ggfmt.rows.results import RowCounts, TableQuery
 
 BEFORE_IMAGE, EXISTING, ABSENT = "before image differs", "insert of a row that exists", "no such row"
@@ -32,17 +32,17 @@ _NO_LONG = pa.scalar(None, _LONG)
 class EvidenceFinder:
     """Looks at n operations by row, and of each row in order.
 
-    column  returns a column of staging, in any order of the operations
-    order   the places of the operations in it
-    rows    the number of the row of each, ascending
+    batches  of staging, in any order of the operations
+    order    the places of the operations in them
+    rows     the number of the row of each, ascending
     """
 
     def __init__(
-        self, query: TableQuery, column: Callable[[str], pa.Array[Any]], order: pa.Int64Array, rows: pa.Int64Array
+        self, query: TableQuery, batches: Sequence[pa.RecordBatch], order: pa.Int64Array, rows: pa.Int64Array
     ) -> None:
-        self._query, self._table, self._column, self._order = query, query.table, column, order
+        self._query, self._table, self._batches, self._order = query, query.table, batches, order
         count = max(len(order) - 1, 0)
-        self._ops = column("op").take(order)
+        self._ops = self._column("op").take(order)
         self._every = numbered(len(order))
         no = pa.array([False] * min(len(order), 1), pa.bool_())
         self._follows = pa.concat_arrays([no, pc.equal(rows.slice(min(len(rows), 1)), rows.slice(0, count))])
@@ -88,11 +88,13 @@ class EvidenceFinder:
         seq, offset, position = (self._column(name)[operation].as_py() for name in ("seq", "offset", "position"))
         return Span(file=self._query.file_of(seq), offset=offset, table=self._table.name, position=position)
 
+    def _column(self, name: str) -> pa.Array[Any]:
+        parts = [batch[name] for batch in self._batches]
+        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
     def _unlike(self, image: str, places: pa.Int64Array, before: pa.Int64Array) -> pa.Int64Array:
         """Return where an image shows another value than the row has after the operation before."""
         found: list[pa.Int64Array] = []
-        if image == "b" and len(places):
-            places, before = self._with_values(places, before)
         for i, name in enumerate(self._table.columns):
             if not len(places):
                 break
@@ -104,15 +106,18 @@ class EvidenceFinder:
                 continue
             latest = self._latest(i, before)
             shown = pc.and_(shown, latest.is_valid())
-            own, other = self._order.take(places.filter(shown)), self._order.take(latest.filter(shown))
-            values, known = self._column(f"{image}{i}").take(own), self._column(f"a{i}").take(other)
-            unlike = self._differ(name, narrow(values, pa.StringArray), narrow(known, pa.StringArray))
+            own, other = (self._order.take(each.filter(shown)) for each in (places, latest))
+            unlike = self._differ(name, self._column(f"{image}{i}"), own, self._column(f"a{i}"), other)
             if len(unlike):
                 at = pc.cast(pc.indices_nonzero(shown), _LONG).take(unlike)
                 found.append(places.take(at))
                 rest = pc.invert(pc.is_in(numbered(len(places)), value_set=at))
                 places, before = places.filter(rest), before.filter(rest)
-        return pa.concat_arrays([pa.array([], _LONG), *found])
+        unlike = pa.concat_arrays([pa.array([], _LONG), *found])
+        if image == "a" or not len(unlike):
+            return unlike
+        operations = self._order.take(unlike)
+        return unlike.filter(shows_values(lambda name: self._column(name).take(operations), self._table))
 
     def _at_other_positions(self, places: pa.Int64Array, before: pa.Int64Array) -> tuple[pa.Int64Array, pa.Int64Array]:
         """Return the places without those at the position of the operation before: a transaction may come again."""
@@ -130,29 +135,17 @@ class EvidenceFinder:
         latest = pc.fill_null_forward(pc.if_else(has, self._every, _NO_LONG)).take(places)
         return pc.if_else(pc.greater_equal(latest, self._begin.take(places)), latest, _NO_LONG)
 
-    def _with_values(self, places: pa.Int64Array, before: pa.Int64Array) -> tuple[pa.Int64Array, pa.Int64Array]:
-        """Return the places without deletes whose images have no value besides the key: Debezium writes NULL for
-        columns that it does not know."""
-        deletes = self._is_delete.take(places)
-        operations = self._order.take(places.filter(deletes))
-        shown = []
-        for i, name in enumerate(self._table.columns):
-            if name not in self._table.key:
-                has = self._column(f"hb{i}").take(operations)
-                shown.append(pc.and_(has, self._column(f"b{i}").take(operations).is_valid()))
-        empty = places.filter(deletes).filter(pc.invert(any_of(shown, len(operations))))
-        if not len(empty):
-            return places, before
-        rest = pc.invert(pc.is_in(places, value_set=empty))
-        return places.filter(rest), before.filter(rest)
-
-    def _differ(self, name: str, values: pa.StringArray, others: pa.StringArray) -> pa.Int64Array:
-        """Return where values differ by type; texts that are no values of the type do not count."""
-        unlike = _places(differ(values, others))
+    def _differ(
+        self, name: str, values: pa.Array[Any], own: pa.Int64Array, others: pa.Array[Any], other: pa.Int64Array
+    ) -> pa.Int64Array:
+        """Return where values of some operations differ from those of others by type; texts that are no values of the
+        type do not count."""
+        unlike = _places(differ(narrow(values, pa.StringArray), narrow(others, pa.StringArray), (own, other)))
         type = self._table.types[name]
         if not len(unlike) or pa.types.is_string(type):
             return unlike
-        pairs = [typed_values(narrow(texts.take(unlike), pa.StringArray), type) for texts in (values, others)]
+        texts = [values.take(own.take(unlike)), others.take(other.take(unlike))]
+        pairs = [typed_values(narrow(each, pa.StringArray), type) for each in texts]
         unfit = sorted({place for _, wrong in pairs for place in wrong})
         hits = differ_typed(pairs[0][0], pairs[1][0])
         hits = pc.and_not(hits, pc.is_in(numbered(len(unlike)), value_set=pa.array(unfit, _LONG)))

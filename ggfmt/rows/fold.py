@@ -16,7 +16,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import may_be_one_record
-from ggfmt.rows.operations import DELETE, INSERT, UPDATE, any_of
+from ggfmt.rows.operations import DELETE, INSERT, UPDATE, any_of, shows_values
 from ggfmt.rows.tables import RowTable
 
 COLLISION, NEVER_SEEN, OVERTAKEN, NO_KEY, UNAVAILABLE = "collision", "never seen", "overtaken", "no key", "unavailable"
@@ -176,12 +176,14 @@ class Fold:
         if not lacking.true_count:
             return None
         found = pc.if_else(pc.and_(self._no_delete, after), self._every, _NO_LONG)
+        unavailable = narrow(batch[f"u{i}"], pa.BooleanArray)
         by_before = pc.and_(pc.equal(batch["op"], UPDATE), pc.and_(before, lacking))
+        if pc.and_(by_before, unavailable).true_count:
+            by_before = pc.and_(by_before, pc.or_(self._shows_values, pc.invert(unavailable)))
         if by_before.true_count:
             found = pc.if_else(by_before, pc.add(self._every, self.count), found)
         moved = self._moved_inserts
         if moved is not None:
-            unavailable = narrow(batch[f"u{i}"], pa.BooleanArray)
             absent = pc.and_(moved.is_valid(), pc.and_not(lacking, unavailable))
             found = pc.if_else(absent, pa.scalar(_NULL, _LONG), found)
             shown = pc.and_(before, self._shows_values).take(moved)
@@ -196,15 +198,7 @@ class Fold:
 
     @cached_property
     def _shows_values(self) -> pa.BooleanArray:
-        """Which before images have a value besides the key: Debezium writes NULL for columns that it does not know."""
-        return any_of(
-            [
-                pc.and_(narrow(self.batch[f"hb{i}"], pa.BooleanArray), self.batch[f"b{i}"].is_valid())
-                for i, name in enumerate(self.table.columns)
-                if name not in self.table.key
-            ],
-            self.count,
-        )
+        return shows_values(self.batch.column, self.table)
 
     # States
 

@@ -74,7 +74,7 @@ class FramePlan:
 
     def units(self, batch: pa.RecordBatch) -> pa.Int32Array:
         """Return the unit in which each operation is worked on."""
-        units = bucket_numbers(batch, buckets_of(self.query.table, self.buckets))
+        units = bucket_numbers(batch["hash"], buckets_of(self.query.table, self.buckets))
         if self.linked is None:
             return units
         return pc.coalesce(pc.cast(pc.add(self.linked.group_of(batch["hash"]), self.buckets), pa.int32()), units)

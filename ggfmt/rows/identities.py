@@ -23,7 +23,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import int64_view, memory, non_null_values
 from ggfmt.columnar.hashes import row_codes
-from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE
+from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE, shows_values
 from ggfmt.rows.tables import RowTable
 
 _UNKNOWN, _NULL = -2, -1  # codes of values
@@ -88,6 +88,7 @@ class _Values:
             masks = [memory(batch[f"{name}{i}"].cast(pa.uint8()).buffers()[1]) for name in ("hb", "ha", "u")]
             self._columns.append((codes, *masks))
         self._count = count
+        self._shows_values = shows_values(batch.column, table).to_pylist()
         self._ops = batch["op"].to_pylist()
         self._seqs: list[int] = non_null_values(batch["seq"])
         self._starts = [epoch.start for epoch in table.epochs]
@@ -100,8 +101,8 @@ class _Values:
     def fit(self, row: _Row, before: int, halves: Mapping[int, int]) -> bool:
         """Return whether the before image of an operation may be of a row: no known value differs."""
         columns = range(len(self._columns))
-        if self._ops[before] == DELETE and not self.shows_values(before):
-            columns = range(0)  # Debezium writes NULL for columns that it does not know
+        if self._ops[before] == DELETE and not self._shows_values[before]:
+            columns = range(0)
         for i in columns:
             codes, has_before, _, _ = self._columns[i]
             if i not in self._keys and has_before[before]:
@@ -109,14 +110,6 @@ class _Values:
                 if value not in (_UNKNOWN, codes[before]):
                     return False
         return True
-
-    def shows_values(self, operation: int) -> bool:
-        """Return whether the before image has a value besides its key."""
-        return any(
-            masks[1][operation] and masks[0][operation] != _NULL
-            for i, masks in enumerate(self._columns)
-            if i not in self._keys
-        )
 
     def is_whole(self, operation: int) -> bool:
         """Return whether the before image has all columns that the table has at that place."""
@@ -147,11 +140,11 @@ class _Values:
             if half is not None:
                 if not unavailable[operation]:
                     return _NULL
-                if has_before[half] and self.shows_values(half):
+                if has_before[half] and self._shows_values[half]:
                     return int(codes[half])
             elif op == INSERT:
                 return _UNKNOWN if unavailable[operation] else _NULL
-            elif has_before[operation]:
+            elif has_before[operation] and (self._shows_values[operation] or not unavailable[operation]):
                 return int(codes[operation])
         return _UNKNOWN
 

@@ -367,8 +367,10 @@ def _key_values(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[A
     return values
 
 
-def without_kept(rows: pa.RecordBatch, hashes: pa.Array[pa.UInt64Scalar] | None) -> pa.RecordBatch:
+def without_kept(
+    table: RowTable, rows: pa.RecordBatch, hashes: pa.Array[pa.UInt64Scalar] | None
+) -> pa.RecordBatch:
     """Return rows of the result but those of the keys of kept operations, which bring them themselves."""
     if hashes is None or not len(hashes):
         return rows
-    return rows.filter(pc.invert(pc.is_in(rows["hash"], value_set=hashes)))
+    return rows.filter(pc.invert(pc.is_in(rows[table.key_hash], value_set=hashes)))

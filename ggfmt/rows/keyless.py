@@ -30,7 +30,6 @@ Answer = tuple[pa.RecordBatch, RowCounts, Unresolved, Selection | None]
 def keyless_rows(query: TableQuery, batch: pa.RecordBatch) -> Answer:
     """Return the rows, or the net changes, of operations in order; the operations that took rows away which no
     operation has shown, with the reason; and what later runs need."""
-    columns = query.columns
     lasting = _since_truncate(batch)
     counts = RowCounts()
     if query.query.kind == "changes":
@@ -54,13 +53,14 @@ def keyless_rows(query: TableQuery, batch: pa.RecordBatch) -> Answer:
     found = _result(query, weights, places, marks), counts
     if not len(missing):
         return *found, [], None
-    wanted = _is_of(query, lasting, missing, columns)
+    wanted = _is_of(query, lasting, missing)
     deletes = lasting.filter(pc.and_(wanted, pc.equal(lasting["op"], DELETE)))
     return *found, [(NEVER_SEEN, deletes)], select_keyless(lasting, wanted)
 
 
 def _result(query: TableQuery, weights: pa.RecordBatch, places: pa.Int64Array, marks: dict[str, Any]) -> pa.RecordBatch:
-    rows = [shown_key(query, name, weights[name].take(places)) for name in query.columns]
+    every = zip(query.columns, weights.columns[:-1], strict=True)
+    rows = [shown_key(query, name, values.take(places)) for name, values in every]
     arrays = [*rows, *(marks[name] for name in query.query.metadata_columns)]
     return pa.RecordBatch.from_arrays(arrays, schema=query.schema)
 
@@ -73,9 +73,9 @@ def _changed_weights(query: TableQuery, batch: pa.RecordBatch, lasting: pa.Recor
     if pc.equal(batch["op"], TRUNCATE).true_count > pc.equal(early["op"], TRUNCATE).true_count:
         before = before.filter(pc.greater(before[_WEIGHT], 0))  # rows that went without having come are over
     after = _weights(query, lasting)
-    taken = [*(before[name] for name in query.columns), pc.negate(before[_WEIGHT])]
+    taken = [*before.columns[:-1], pc.negate(before[_WEIGHT])]
     columns = [pa.concat_arrays(pair) for pair in zip(after.columns, taken, strict=True)]
-    return _summed(columns[:-1], columns[-1], query.columns)
+    return _summed(columns[:-1], columns[-1])
 
 
 def _since_truncate(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -99,15 +99,16 @@ def _columns(query: TableQuery, batch: pa.RecordBatch) -> list[pa.Array[Any]]:
 def _weights(query: TableQuery, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return each row once, with how often it came less how often it went, if that is not 0."""
     weight = pc.if_else(pc.equal(batch["op"], INSERT), 1, -1)
-    return _summed(_columns(query, batch), weight, query.columns)
+    return _summed(_columns(query, batch), weight)
 
 
-def _summed(columns: Sequence[pa.Array[Any]], weight: pa.Array[Any], names: Sequence[str]) -> pa.RecordBatch:
+def _summed(columns: Sequence[pa.Array[Any]], weight: pa.Array[Any]) -> pa.RecordBatch:
+    """Return each row once, by the places of its columns, with the sum of its weights if that is not 0."""
     by = [f"c{place}" for place in range(len(columns))]
     found = pa.table([*columns, weight], [*by, _WEIGHT]).group_by(by, use_threads=False).aggregate([(_WEIGHT, "sum")])
     found = found.filter(pc.not_equal(found[f"{_WEIGHT}_sum"], 0))
     arrays = [combined(found[name]) for name in (*by, f"{_WEIGHT}_sum")]
-    return pa.RecordBatch.from_arrays(arrays, [*names, _WEIGHT])
+    return pa.RecordBatch.from_arrays(arrays, [*by, _WEIGHT])
 
 
 def _repeated(weights: pa.RecordBatch) -> tuple[pa.Int64Array, pa.BooleanArray]:
@@ -119,8 +120,8 @@ def _repeated(weights: pa.RecordBatch) -> tuple[pa.Int64Array, pa.BooleanArray]:
     return places, pc.greater(weight, 0).take(places)
 
 
-def _is_of(query: TableQuery, batch: pa.RecordBatch, missing: pa.RecordBatch, names: Sequence[str]) -> pa.BooleanArray:
+def _is_of(query: TableQuery, batch: pa.RecordBatch, missing: pa.RecordBatch) -> pa.BooleanArray:
     """Return which operations are of rows that more operations took away than brought."""
-    pairs = zip(_columns(query, batch), (missing[name] for name in names), strict=True)
+    pairs = zip(_columns(query, batch), missing.columns[:-1], strict=True)
     codes = row_codes([pa.concat_arrays(pair) for pair in pairs])
     return pc.is_in(codes.slice(0, len(batch)), value_set=codes.slice(len(batch)))

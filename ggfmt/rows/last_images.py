@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -95,16 +94,12 @@ def _last_places(
         own, codes = order.filter(others), codes.filter(others)
     if len(own):
         places = narrow(every["place"].take(own), pa.Int64Array)
-        finder = EvidenceFinder(query, partial(_column, batches), places, codes)
+        finder = EvidenceFinder(query, batches, places, codes)
         finder.add_to(counts, pa.repeat(pa.scalar(query.complete), len(own)))
     deletes = pc.equal(every["op"].take(last), DELETE)
     gone = narrow(every["place"].take(last.filter(deletes)), pa.Int64Array)
     places = narrow(every["place"].take(last.filter(pc.invert(deletes))), pa.Int64Array)
     return places.take(pc.array_sort_indices(places)), gone
-
-
-def _column(batches: Sequence[pa.RecordBatch], name: str) -> pa.Array[Any]:
-    return pa.concat_arrays([batch[name] for batch in batches])
 
 
 class _Chosen:

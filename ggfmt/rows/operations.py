@@ -23,7 +23,7 @@ or all columns of a table without a key. In a table without a key, an update is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -51,6 +51,7 @@ _OPS = pa.array(OP_TYPES, TEXT)
 _BYTE, _LONG, _WORD, _BOOL = pa.int8(), pa.int64(), pa.uint64(), pa.bool_()
 _TRUE, _FALSE = pa.scalar(True), pa.scalar(False)
 _NO_TEXT = pa.scalar(None, TEXT)
+_NO_VALUE = r"^(?:-?[0.]+|false|AA==|\{\}|\[\]|1970-01-01T00:00:00[.0]*Z)?$"
 
 
 def staged_schema(table: RowTable) -> pa.Schema:
@@ -275,6 +276,19 @@ def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Rec
         return pa.RecordBatch.from_arrays([nulls(0, field.type) for field in schema], schema=schema)
     columns = [pa.concat_arrays([part.column(place) for part in parts]) for place in range(len(schema))]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def shows_values(column: Callable[[str], pa.Array[Any]], table: RowTable) -> pa.BooleanArray:
+    """Return which before images have a value besides the key. `column` returns a column of n operations.
+
+    Debezium writes NULL for columns that it does not know, and an empty text or a zero where the table allows no NULL.
+    """
+    shown = []
+    for i, name in enumerate(table.columns):
+        if name not in table.key:
+            is_value = pc.fill_null(pc.invert(pc.match_substring_regex(column(f"b{i}"), _NO_VALUE)), False)
+            shown.append(pc.and_(narrow(column(f"hb{i}"), pa.BooleanArray), is_value))
+    return any_of(shown, len(column("op")))
 
 
 def without_before_images(batches: Sequence[pa.RecordBatch], table: RowTable) -> Sequence[pa.RecordBatch]:

@@ -494,7 +494,7 @@ class _TableWork:
             self._groups = base.bucket_count
         self._kept_parts: list[StagedPart] = []
         if kept is not None and len(kept.batch):
-            places = bucket_numbers(kept.batch, self._groups) if self._groups > 1 else None
+            places = bucket_numbers(kept.batch["hash"], self._groups) if self._groups > 1 else None
             self._kept_parts = [
                 StagedPart(bucket, batch.nbytes, batch) for bucket, batch in split_by(kept.batch, places)
             ]

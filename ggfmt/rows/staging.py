@@ -419,7 +419,7 @@ class _StagingTask:
             staged.size += batch.nbytes
         else:
             buckets = buckets_of(table, self._stager.buckets)
-            self._files.write(name, batch, None if buckets == 1 else bucket_numbers(batch, buckets))
+            self._files.write(name, batch, None if buckets == 1 else bucket_numbers(batch["hash"], buckets))
 
 
 def _with_type_option(diagnostic: Diagnostic) -> Diagnostic:
@@ -437,9 +437,9 @@ def buckets_of(table: RowTable, buckets: int) -> int:
     return buckets if table.key or len(table.epochs) == 1 else 1
 
 
-def bucket_numbers(batch: pa.RecordBatch, buckets: int, divisor: int = 1) -> pa.Int32Array:
-    """Return the bucket of each row: the low bits of its column `hash`, divided by a power of two."""
-    hashes = pc.fill_null(batch["hash"], 0)
+def bucket_numbers(hashes: pa.Array[Any], buckets: int, divisor: int = 1) -> pa.Int32Array:
+    """Return the bucket of each row: the low bits of the hash of its key, divided by a power of two."""
+    hashes = pc.fill_null(hashes, 0)
     if divisor > 1:
         hashes = pc.shift_right(hashes, pa.scalar(divisor.bit_length() - 1, hashes.type))
     return pc.cast(pc.bit_wise_and(hashes, pa.scalar(buckets - 1, pa.uint64())), pa.int32())

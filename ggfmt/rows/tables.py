@@ -76,6 +76,14 @@ class RowTable:
         return self.key or self.columns
 
     @property
+    def key_hash(self) -> str:
+        """The name of the hash of the key beside the columns of rows."""
+        name = "hash"
+        while name in self.columns:
+            name += "_"
+        return name
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of all columns that the table ever has in the input."""
         return self.definition.column_names

@@ -54,7 +54,6 @@ from ggfmt.rows.writers import WrittenFile, write_rows
 
 UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
 MAX_PLACES = 3  # of unresolved operations, in an error
-_HASH = pa.field("hash", pa.uint64())
 MIN_SLICE_ROWS = 1000  # on average, to take parts of a batch as they are: a copy of so many rows costs as much
 _SHOWN = 40
 _OPS = pa.array(["I", "U", "D", "T"], TEXT)
@@ -164,7 +163,12 @@ def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType])
             key_values(rows[name], table, name) if name in names else nulls(len(rows), table.key_type(name))
             for name in table.identity
         ]
-        yield pa.RecordBatch.from_arrays([*rows.columns, row_hashes(identity)], schema=rows.schema.append(_HASH))
+        yield _with_hashes(table, rows, row_hashes(identity))
+
+
+def _with_hashes(table: RowTable, rows: pa.RecordBatch, hashes: pa.UInt64Array) -> pa.RecordBatch:
+    schema = rows.schema.append(pa.field(table.key_hash, pa.uint64()))
+    return pa.RecordBatch.from_arrays([*rows.columns, hashes], schema=schema)
 
 
 def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTable, file: BaseFile) -> pa.Array[Any]:
@@ -203,7 +207,8 @@ def stage_base(plan: TablePlan, task: BaseTask, attempt: int) -> UnitResult:
     files = plan.files("base", f"{attempt}")
     try:
         for rows in _rows_of(plan, task.file):
-            files.write(plan.table.name, rows, bucket_numbers(rows, task.buckets) if task.buckets > 1 else None)
+            hashes = rows[plan.table.key_hash]
+            files.write(plan.table.name, rows, bucket_numbers(hashes, task.buckets) if task.buckets > 1 else None)
     except UsageError as error:
         return UnitResult(error=error.diagnostics[0])
     finally:
@@ -232,7 +237,7 @@ class Bucket:
 
 def _rows_of(plan: TablePlan, file: BaseFile) -> Iterator[pa.RecordBatch]:
     for rows in base_rows(file, plan.table, plan.base_types):
-        yield without_kept(rows, plan.kept)
+        yield without_kept(plan.table, rows, plan.kept)
 
 
 def _base_of(plan: TablePlan, bucket: Bucket) -> Iterator[pa.RecordBatch]:
@@ -286,8 +291,8 @@ def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
     files = plan.files("results", f"{group.number}-{attempt}")
     rows = found.rows
     hashes = row_hashes([key_values(rows[name], plan.table, name) for name in plan.table.key])
-    tagged = pa.RecordBatch.from_arrays([*rows.columns, hashes], schema=rows.schema.append(_HASH))
-    files.write(plan.table.name, tagged, bucket_numbers(tagged, group.buckets) if group.buckets > 1 else None)
+    tagged = _with_hashes(plan.table, rows, hashes)
+    files.write(plan.table.name, tagged, bucket_numbers(hashes, group.buckets) if group.buckets > 1 else None)
     parts, _ = files.close().get(plan.table.name, ([], 0))
     result = UnitResult(rows=parts, counts=found.counts)
     _add_unresolved(plan, found, result, f"g{group.number}-{attempt}")
@@ -336,11 +341,12 @@ def _pieces(plan: TablePlan, bucket: Bucket, attempt: int) -> Iterator[Piece]:
         return
     stem = f"{bucket.number}-{attempt}"
     cut = []
-    for what, batches in (("pieces", load(bucket.parts)), ("base-pieces", _base_of(plan, bucket))):
+    rows = "base-pieces", _base_of(plan, bucket), table.key_hash
+    for what, batches, hashes in (("pieces", load(bucket.parts), "hash"), rows):
         files = plan.files(what, stem)
         try:
             for batch in batches:
-                files.write(table.name, batch, bucket_numbers(batch, pieces, bucket.of))
+                files.write(table.name, batch, bucket_numbers(batch[hashes], pieces, bucket.of))
         finally:
             written = files.close()
         by_piece: dict[int, list[StagedPart]] = {}
@@ -363,9 +369,9 @@ def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str)
         masks = _looked_up(operations, lambda hashes: pc.is_in(hashes, value_set=linked))
         operations = [batch.filter(pc.invert(mask)) for batch, mask in zip(operations, masks, strict=True)]
     changed = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in operations)])
-    for rows in (_unlinked(batch, plan.linked) for batch in base):
+    for rows in (_unlinked(plan, batch) for batch in base):
         if query.query.kind == "current" and not query.truncates and table.key:
-            is_changed = pc.is_in(rows["hash"], value_set=changed)
+            is_changed = pc.is_in(rows[table.key_hash], value_set=changed)
             for unchanged in _without(rows, is_changed):
                 yield _as_result(unchanged, query)
                 result.counts.add(_counts_of(unchanged, query))
@@ -409,11 +415,11 @@ def _without(rows: pa.RecordBatch, mask: pa.BooleanArray) -> Iterator[pa.RecordB
         start = stop + 1
 
 
-def _unlinked(batch: pa.RecordBatch, linked: LinkedKeys | None) -> pa.RecordBatch:
+def _unlinked(plan: TablePlan, batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows of keys that nothing connects to others."""
-    if linked is None:
+    if plan.linked is None:
         return batch
-    found = pc.is_in(batch["hash"], value_set=linked.hashes)
+    found = pc.is_in(batch[plan.table.key_hash], value_set=plan.linked.hashes)
     return batch.filter(pc.invert(found)) if found.true_count else batch
 
 

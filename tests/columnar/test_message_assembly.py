@@ -159,6 +159,11 @@ def test_where_columns_differ_is_the_same(data: st.DataObject, rows: int) -> Non
     values, others = (data.draw(arrays(rows, few, pa.string())) for _ in range(2))
     expected = [one != other for one, other in zip(values.to_pylist(), others.to_pylist(), strict=True)]
     assert [mask.to_pylist() for mask in both_ways(differ, values, others)] == [expected] * 2
+    places = st.lists(st.integers(0, rows - 1), min_size=4, max_size=4) if rows else st.just([])
+    own, other = (pa.array(data.draw(places), pa.int64()) for _ in range(2))
+    chosen = zip(values.take(own).to_pylist(), others.take(other).to_pylist(), strict=True)
+    expected = [one != another for one, another in chosen]
+    assert [mask.to_pylist() for mask in both_ways(differ, values, others, (own, other))] == [expected] * 2
 
 
 def test_lengths_that_a_block_of_sixteen_bytes_does_not_divide_are_escaped_to_the_end() -> None:

@@ -124,6 +124,15 @@ def test_pieces_nested_deeper_than_the_kernel_goes() -> None:
         kernels.native.join([piece, "."], -1, KINDS_OF_PIECES)
 
 
+@pytest.mark.parametrize("rows", [[3], [-1], [None], [0, 1]])
+def test_rows_that_an_array_does_not_have(rows: list[int | None]) -> None:
+    texts, one = pa.array(["a", "b", None]), pa.array([0], pa.int64())
+    others = pa.array(rows, pa.int64())
+    for places in ((others, one), (one, others)):
+        with pytest.raises(TypeError, match="as many rows"):
+            kernels.native.differ(texts, texts, *places)
+
+
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
 def test_texts_of_a_type_that_the_kernel_does_not_take(kind: pa.DataType) -> None:
     texts: Any = pa.array(["7", None, "a"], kind)  # a cast to views in Arrow 18 makes an array that crashes its export

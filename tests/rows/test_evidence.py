@@ -79,6 +79,17 @@ def test_a_row_that_cannot_exist_needs_to_know_the_start(tmp_path: Path) -> None
         assert document["tables"]["S.T"]["contradictions"] == found
 
 
+def test_each_run_with_a_checkpoint_counts_its_own(tmp_path: Path) -> None:
+    """They compare with the rows of the runs before."""
+    options: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "checkpoint"}
+    folder, changes = tmp_path / "in", [("I", None, A), ("U", B, C), ("U", C, B), ("U", A, C)]
+    folder.mkdir()
+    for number, found in enumerate(({}, {DIFFERS: 1}, {}, {DIFFERS: 1})):
+        write(folder / f"{number}.json", [changes[number]], pos=f"{number}")
+        document = ggfmt.consolidate(folder, tmp_path / "out", **options)
+        assert document["tables"]["S.T"]["contradictions"] == found
+
+
 def test_operations_that_come_again_do_not_contradict(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -86,6 +97,43 @@ def test_operations_that_come_again_do_not_contradict(tmp_path: Path) -> None:
         write(folder / f"{name}.json", [("I", None, A), ("U", A, B), ("D", B, None), ("I", None, C)])
     document = ggfmt.consolidate(folder, tmp_path / "out", master="none", strict=True)
     assert document["tables"]["S.T"]["contradictions"] == {}
+
+
+def test_names_of_columns_may_be_any(tmp_path: Path) -> None:
+    """Also those that columns beside the rows have: the hash of the key, and how often a row without a key is there."""
+    row = {"id": 1, "hash": "x", "hash_": "y", "weight": "z"}
+    moved = {**row, "id": 2}
+    changes: list[Change] = [("I", None, row), ("U", row, moved)]
+    path = write(tmp_path / "in.json", changes)
+    out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
+    for _ in range(2):
+        ggfmt.consolidate(path, out, master="none", checkpoint=checkpoint)
+        assert pq.read_table(out / "S.T").to_pylist() == [moved]
+        path = write(tmp_path / "later.json", [("U", moved, row), ("U", row, moved)], pos="9")
+    ggfmt.consolidate(write(tmp_path / "none.json", changes, primary_keys=None), tmp_path / "none", master="none")
+    assert pq.read_table(tmp_path / "none" / "S.T").to_pylist() == [moved]
+
+
+def test_a_before_image_of_the_key_alone_is_no_evidence(tmp_path: Path) -> None:
+    """Debezium fills it up with NULL, and with an empty text where the column cannot be NULL."""
+    whole, hidden = {"id": 1, "name": "x", "n": 5, "text": "long"}, "__debezium_unavailable_value"
+    known = {"id": 1, "name": "", "n": None, "text": None}
+    changes = [
+        ("c", 1, None, whole),
+        ("d", 2, known, None),
+        ("c", 2, None, {**whole, "id": 2, "text": hidden}),  # the key update
+        ("u", 3, {**known, "id": 2}, {**whole, "id": 2, "n": 6, "text": hidden}),
+        ("d", 4, {**known, "id": 3}, None),
+    ]
+    records = []
+    for op, position, before, after in changes:
+        source = {"connector": "postgresql", "schema": "s", "table": "t", "lsn": position, "txId": position}
+        records.append(json.dumps({"op": op, "before": before, "after": after, "ts_ms": 1, "source": source}))
+    path = tmp_path / "in.json"
+    path.write_text("\n".join(records) + "\n")
+    document = ggfmt.consolidate(path, tmp_path / "out", master="none", key="id")
+    assert document["tables"]["s.t"]["contradictions"] == {}
+    assert pq.read_table(tmp_path / "out" / "s.t").to_pylist() == [{**whole, "id": 2, "n": 6}]
 
 
 FIRST, SECOND = {"id": 3, "a": "first"}, {"id": 2, "a": "second"}
