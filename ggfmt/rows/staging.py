@@ -130,7 +130,7 @@ class StagedInput:
         ends = self.ends.setdefault(name, [])
         if len(batch):
             buckets = buckets_of(table, self.buckets)
-            numbers = bucket_numbers(batch, buckets) if buckets > 1 else None
+            numbers = bucket_numbers(batch["hash"], buckets) if buckets > 1 else None
             whole.parts = [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
             whole.size = batch.nbytes
             whole.stats.links += LinkFinder(batch.schema).add(batch)
