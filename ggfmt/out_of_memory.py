@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
-_TEXTS = re.compile("can't start new thread|failed to map segment|[Cc]annot allocate memory")
+# Of the last two, Python says that something failed before it could say that memory ran out.
+_TEXTS = re.compile(
+    "can't start new thread|failed to map segment|[Cc]annot allocate memory|error return without exception set"
+    "|without setting an exception"
+)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an exception means that memory ran out."""
-    own = isinstance(error, (RuntimeError, ImportError, OSError)) and _TEXTS.search(str(error)) is not None
+    own = isinstance(error, (RuntimeError, ImportError, OSError, SystemError)) and _TEXTS.search(str(error)) is not None
     return own or isinstance(error, MemoryError)

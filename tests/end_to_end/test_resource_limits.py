@@ -259,7 +259,9 @@ def test_what_no_reader_should_raise_is_told_with_its_place(
 
 
 @pytest.mark.parametrize("command", ["run", "consolidate"])
-@pytest.mark.parametrize("megabytes", [100, 150, 220, 350])
+@pytest.mark.parametrize(
+    "megabytes", [100, 150, *(pytest.param(size, marks=pytest.mark.long) for size in range(160, 560, 30))]
+)
 def test_little_memory_is_no_traceback(command: str, megabytes: int, tmp_path: Path) -> None:
     source = tmp_path / "in.json"
     record = '{"table":"S.T","op_type":"I","pos":"%020d","primary_keys":["ID"],"after":{"ID":%d,"A":"%s"}}\n'
