@@ -51,9 +51,7 @@ class GoldenGateProperty:
     doubtful: bool = False
 
     def given_as(self, name: str) -> str:
-        """Return the name that tells one given property from another: names that fit one pattern are several
-        properties.
-        """
+        """Return the name that identifies a given property: names that fit one pattern are several properties."""
         return name.lower() if "*" in self.name else self.name
 
 

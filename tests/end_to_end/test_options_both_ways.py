@@ -1,4 +1,4 @@
-"""Every option of a writer: what it wrote comes back to a reader that is told of it, or is refused."""
+"""Every option of a writer: what it wrote comes back to a reader with the same options, or is refused."""
 
 from __future__ import annotations
 

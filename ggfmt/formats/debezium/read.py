@@ -454,10 +454,10 @@ class Debezium(Dialect):
         effects = effects_of(change.ddl or "")
         head = Change("", "T", sources.op_micros(source), sources.position(source), None, None, {})
         # The names in `tableChanges` need no database, and have the case of the table.
-        told = [What.DROP, *(effect.what for effect in effects if names.get(effect.what))]
+        named = [What.DROP, *(effect.what for effect in effects if names.get(effect.what))]
         rest = [effect for effect in effects if not names.get(effect.what)]
         found = statement(word, rest, partial(self._resolve, change), head)
-        emptied = (head._replace(table=name) for what in dict.fromkeys(told) for name in names[what])
+        emptied = (head._replace(table=name) for what in dict.fromkeys(named) for name in names[what])
         return replace(found, emptied=(*emptied, *found.emptied))
 
     def _resolve(self, change: SchemaChangeRecord, effect: Effect, name: Name) -> str:

@@ -141,10 +141,10 @@ def shape_of(value: Any, json_columns: bool) -> ColumnShape:
 
 
 def merge_types(old: ColumnShape | None, new: ColumnShape) -> ColumnShape:
-    if old in (None, UNKNOWN, new):
+    if old is None or old in (UNKNOWN, new):
         return new
-    if old is None or new == UNKNOWN:
-        return old or new
+    if new == UNKNOWN:
+        return old
     objects = [shape for shape in (old, new) if isinstance(shape, tuple)]
     if NESTED in (old, new) or len(objects) == 2:
         return NESTED
