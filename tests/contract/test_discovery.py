@@ -8,6 +8,7 @@ import pytest
 from dialects import discover
 
 import ggfmt.formats.records.discovery as records_discovery
+import ggfmt.formats.records.scanner as records_scanner
 from contract import contract_of
 from contract.rules import source_of_records
 from ggfmt.formats import FORMATS
@@ -37,5 +38,5 @@ def test_definitions_do_not_depend_on_kernels(name: str, monkeypatch: pytest.Mon
         for size in (None, 300):
             found = discover(name, data, source, size)
             with monkeypatch.context() as patch:
-                patch.setattr(records_discovery, "native", None)
+                patch.setattr(records_scanner, "native", None)
                 assert discover(name, data, source, size) == found

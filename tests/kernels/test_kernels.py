@@ -7,8 +7,8 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hostile_json import PROJECTIONS, TABLES, assert_same, file
@@ -20,7 +20,7 @@ from strategies import examples
 
 from ggfmt import kernels
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.api.reading import Chunk, Event
+from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.goldengate.json.read import JsonReader
 from ggfmt.spark.workers import zip_package
 
@@ -57,13 +57,13 @@ def test_a_hostile_file_is_read_as_without_kernels_wherever_it_is_cut(
 def odd_records(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Those that the scanner leaves from here on."""
     odd = []
-    exactly = JsonReader.take_odd
+    exactly = JsonReader.examined_at
 
-    def noted(self: JsonReader, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
+    def noted(self: JsonReader, chunk: Chunk, start: int, end: int) -> tuple[Any, Any]:
         odd.append(chunk.data[start:end])
-        return exactly(self, chunk, start, end, identity)
+        return exactly(self, chunk, start, end)
 
-    monkeypatch.setattr(JsonReader, "take_odd", noted)
+    monkeypatch.setattr(JsonReader, "examined_at", noted)
     return odd
 
 

@@ -46,7 +46,7 @@ ASKING = (
     "ggfmt.formats.debezium.avro_read",
     "ggfmt.formats.qlik.avro_read",
     "ggfmt.formats.qlik.envelope",
-    "ggfmt.formats.records.reader",
+    "ggfmt.formats.records.scanner",
 )
 
 _TEXTS = ("", "I", "abc", "NULL", "Ünï ¢", "😀" * 3, "x" * 40, "a\0b", "17520.00", "2013-06-02 22:14:36.000000")

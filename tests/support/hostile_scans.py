@@ -25,7 +25,7 @@ from hostile_text import (
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.delimited import DelimitedOptions
-from ggfmt.formats.goldengate.delimited.read import regular_lines
+from ggfmt.formats.goldengate.delimited.read import line_scanner
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.kernels import native
 from ggfmt.model.table import Column, TableDef
@@ -85,13 +85,14 @@ def fuzz_delimited(draw: Random, counts: Counter[str]) -> None:
     options = FORMATS["delimitedtext_op" if op else "delimitedtext"].options.parse(properties(texts))
     assert isinstance(options, DelimitedOptions)
     table = TableDef("GG.T", tuple(map(Column, "ABC"[:columns])))
-    lines = regular_lines(options, context, True, lambda name: table if name in ("", "GG.T") else None)
+    lines = line_scanner(options, context, True, lambda name: table if name in ("", "GG.T") else None)
     assert lines is not None
     for data in (raw, cut(draw, raw), cut(draw, raw)):
         _, odd = lines.scan(data, 0, 0)
         assert all(0 <= line.start <= line.end <= len(data) for line in odd)
-        if lines.held("GG.T"):
-            counts["delimited lines"] += checked(lines.take("GG.T"))
+        taken = lines.take("GG.T")
+        if taken is not None:
+            counts["delimited lines"] += checked(taken)
 
 
 def fuzz_delimited_freely(draw: Random, counts: Counter[str]) -> None:

@@ -17,7 +17,6 @@ from dialects import EVERYTHING, Read, chunk_bytes, told
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
-from ggfmt.formats.goldengate.delimited import read as delimited_read
 from ggfmt.formats.goldengate.xml.write import attribute_text
 from ggfmt.formats.records import batching
 from ggfmt.model.change import ChangeBatch
@@ -52,8 +51,7 @@ def batches(
     """The tables and ordinals of each batch, which decide on what is beside what in files."""
     found = []
     with chunk_bytes(size), pytest.MonkeyPatch.context() as patch:
-        for module in (batching, delimited_read):
-            patch.setattr(module, "BATCH_ROWS", 3)
+        patch.setattr(batching, "BATCH_ROWS", 3)
         reader = FORMATS[name].read_support.by(source).reader(Catalog(dict(trusted)), projection, source)
         events = chain.from_iterable(map(reader.read, dialects.chunks_of(name, data, source)))
         for event in chain(events, reader.flush()):

@@ -387,18 +387,19 @@ class Spans(Sequence[tuple[int, int]]):
         self._places.frombytes(places)
 
     def follow(self, start: int, ends: array[int]) -> None:
-        """Add adjacent spans from a start on, by their ends relative to it."""
+        """Add adjacent spans from a start on, by their ends."""
         places = array("q", bytes(2 * ends.itemsize * len(ends)))
-        places[1::2] = array("q", [start + end for end in ends]) if start else ends
+        places[1::2] = ends
         places[::2] = array("q", [start]) + places[1:-1:2]
         self._places += places
+
+    def repeat(self, start: int, end: int, count: int) -> None:
+        """Add records that share one place."""
+        self._places += array("q", [start, end]) * count
 
     def places(self) -> array[int]:
         """Return starts and ends in turns. The caller must not change them."""
         return self._places
-
-    def drop_last(self) -> None:
-        del self._places[-2:]
 
     def starts(self, count: int) -> array[int]:
         """Return the starts of the first `count` records."""

@@ -1,7 +1,6 @@
 """Reader of DTS's Avro.
 
-`Dts` decodes records one by one. `DtsReader` uses the native kernel (`kernels/dts_scan.c`), which converts regular
-records into columns.
+`Dts` decodes records one by one. The scanner (`kernels/dts_scan.c`) converts regular records into columns.
 
 Values become the texts of the model. `millis`, the fraction of a second, has six digits, from Oracle nine. A time with
 negative parts is a negative time. Seconds since 1970 become UTC. A time with a zone has the zone after a space.
@@ -12,11 +11,9 @@ from __future__ import annotations
 import base64
 import math
 import time
-from array import array
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
 from typing import Any, BinaryIO
 
 import msgspec
@@ -39,9 +36,9 @@ from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, DialectTable
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import OddRecord, ScannedBatch, Scanner, Scanning, places_of, scanner_of
 from ggfmt.formats.records.statements import effects_of, statement
-from ggfmt.kernels import REFUSALS, native
+from ggfmt.kernels import native
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
@@ -491,93 +488,33 @@ def born_in(schema: Any) -> bool | None:
         return None
 
 
-class Scan:
-    """The kernel's state for a split: the operations that it took, by table."""
+class DtsScanner(Scanner):
+    """The scanner of records of DTS."""
 
-    def __init__(self, asked: Projection) -> None:
-        self._asked = asked
+    def __init__(self, row_only: bool, tokens: bool) -> None:
         ops = b"".join(_LETTERS.get(operation, _COUNTED) for operation in OPERATIONS)
         sources = tuple(source.encode() for source in SOURCE_TYPES)
         rules = scanner.image_rules()
-        self._native = native.DtsScanner(WORDS, sources, ops, *_charsets(), rules, asked.row_only, asked.tokens)
-        self._numbers: dict[str, int] = {}
+        super().__init__(native.DtsScanner(WORDS, sources, ops, *_charsets(), rules, row_only, tokens), tokens)
 
-    def bind(
-        self, identity: bytes, definition: TableDef, names: Sequence[str], kinds: Sequence[Kind], digits: int
-    ) -> None:
-        """Let the kernel take records of an identity, with these column names and kinds, as operations of a table.
+    def bind(self, identity: bytes, definition: TableDef, table: _Table, kinds: Sequence[Kind]) -> None:
+        """Take records of an identity as operations of a definition.
 
-        It must hold no operations of the table. Records that the kernel cannot take stay odd.
+        Columns have the names and digits of `table`, and these kinds.
         """
-        self.forget(definition.full_name)
         places = {name: place for place, name in enumerate(definition.column_names)}
-        if not places.keys() >= set(names):
+        if not places.keys() >= set(table.names):
+            self.forget(definition.full_name)
             return
         modes = bytes(
             _TO_BYTES if k is Kind.BINARY else _TO_BOOLEANS if k is Kind.BOOLEAN else _TO_TEXTS for k in kinds
         )
-        own = tuple(places[name] for name in names)
-        try:
-            self._numbers[definition.full_name] = self._native.bind(identity, own, modes, len(places), digits)
-        except REFUSALS:
-            return
-
-    def forget(self, table: str) -> None:
-        """Stop taking records of a table until it is bound again."""
-        number = self._numbers.pop(table, None)
-        if number is not None:
-            self._native.unbind(number)
-
-    def scan(self, block: bytes, place: int, most: int, born: bool, ordinal: int) -> tuple[int, int, bytes | None]:
-        """Take consecutive records.
-
-        Return their number, the place after them, and the identity of the record at that place if it is not bound to a
-        table.
-        """
-        taken, stop, _, _, identity = self._native.scan(block, place, most, ordinal, born)
-        return taken, stop, identity
-
-    def scan_spans(
-        self, data: bytes, spans: array[int], first: int, prefix: int, ordinal: int
-    ) -> tuple[int, bytes | None]:
-        """Take records in spans from the `first` on, each after a length of `prefix` bytes.
-
-        Return their number, and the identity as `scan` does.
-        """
-        taken, _, _, _, identity = self._native.scan_spans(data, spans, first, ordinal, prefix)
-        return taken, identity
+        own = tuple(places[name] for name in table.names)
+        self.bind_table(definition.full_name, identity, own, modes, len(places), table.digits)
 
     def counted(self) -> Iterator[tuple[str, int]]:
         """Yield the number of records that are not changes, by operation, since the last call."""
-        return ((name, n) for name, n in zip(OPERATIONS, self._native.counts(), strict=True) if n)
-
-    def rows(self, table: str) -> int:
-        """Return the number of operations held for a table."""
-        number = self._numbers.get(table)
-        return 0 if number is None else int(self._native.rows(number))
-
-    def drop(self, table: str) -> None:
-        """Release the operations held for a table."""
-        if self.rows(table):
-            self._native.take(self._numbers[table])
-
-    def batch(self, definition: TableDef) -> ChangeBatch:
-        """Return the operations held for a table as a batch; there must be at least one."""
-        scanned = ScannedBatch.of(self._native.take(self._numbers[definition.full_name]), self._asked.tokens)
-        asked, key_update = self._asked, None
-        if asked.row_only and asked.key_updates:
-            keys = tuple(scanned.before[place] for place in definition.key_indices)
-            key_update = scanner.key_updates(replace(scanned, before=keys), definition)
-        op_ts, position = (column.values for column in scanned.slots)
-        return scanned.batch(definition, op_ts, position, asked.row_only, key_update)
-
-
-def make_scan(asked: Projection) -> Scan | None:
-    """Return the kernel's state for a split; None if no kernel is available."""
-    try:
-        return None if native is None else Scan(asked)
-    except REFUSALS:
-        return None
+        return ((name, n) for name, n in zip(OPERATIONS, self.native.counts(), strict=True) if n)
 
 
 @cache
@@ -595,115 +532,93 @@ def _has_ascii(charset: str) -> bool:
         return False
 
 
-class OddRecords:
-    """Has the kernel take the records of chunks, and gives those that it does not take. Before the next record is asked
-    for, tables may be bound. `ordinal` is that of the next record.
-    """
+class DtsScanning(Scanning):
+    """A reader or a discovery that has the scanner take the records of blocks, lines or frames."""
 
-    def __init__(self, dialect: Dts, scan: Scan, ordinal: int) -> None:
-        self._dialect, self._scan, self.ordinal = dialect, scan, ordinal
+    scanner: Any  # a DtsScanner, or None
+    _dialect: Dts
 
-    def of(self, chunk: Chunk) -> Iterator[tuple[int, DtsRecord | Diagnostic, bytes | None]]:
-        """Yield the ordinal of each odd record, the record, and its identity if that is not bound to a table."""
-        odd = self._in_spans if chunk.layout.splittable or chunk.spans is not None else self._in_blocks
-        for record, identity in odd(chunk):
-            yield self.ordinal, record, identity
-            self.ordinal += 1
+    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Any]:
+        data = chunk.data[start:end]
+        record = self._dialect.line(data) if chunk.layout.splittable else self._dialect.prefixed(data)
+        return record, next(classify_records(self._dialect, [record]))
 
-    def _in_spans(self, chunk: Chunk) -> Iterator[tuple[DtsRecord | Diagnostic, bytes | None]]:
-        places = self._dialect.spans(chunk)
-        data, spans, prefix = chunk.data, places, dts_files.PREFIX_BYTES
-        if chunk.layout.splittable:
-            data, spans = dts_files.line_datums(data, places)
-            prefix = 0
-        flat = array("q", chain.from_iterable(spans))
-        place = 0
-        while place < len(places):
-            taken, identity = self._scan.scan_spans(data, flat, place, prefix, self.ordinal)
-            self.ordinal += taken
-            place += taken
-            if place < len(places):
-                start, end = places[place]
-                record = chunk.data[start:end]
-                lines = chunk.layout.splittable
-                yield self._dialect.line(record) if lines else self._dialect.prefixed(record), identity
-                place += 1
-
-    def _in_blocks(self, chunk: Chunk) -> Iterator[tuple[DtsRecord | Diagnostic, bytes | None]]:
+    def odd_records(self, chunk: Chunk) -> Iterator[OddRecord]:
+        assert self.scanner is not None
+        if chunk.layout.splittable or chunk.spans is not None:
+            yield from self._in_spans(chunk, self.scanner)
+            return
+        first = self.ordinal
         try:
-            header = read_header(chunk.data)
-            born = self._dialect.born(header)
-            for _, _, count, block in split_blocks(chunk.data, header, chunk.layout.max_record):
-                if isinstance(block, CorruptContainerError):
-                    raise block
-                yield from self._in_block(block, count, born)
+            for record, identity in self._in_blocks(chunk, self.scanner):
+                meaning = next(classify_records(self._dialect, [record]))
+                yield OddRecord(chunk, self.ordinal - first, None, record, meaning, identity)
         except (CorruptContainerError, MalformedRecordError) as error:
-            yield Diagnostic("GG313", str(error)), None
+            yield OddRecord(chunk, self.ordinal - first, None, None, Diagnostic("GG313", str(error)), None)
 
-    def _in_block(self, block: bytes, count: int, born: bool) -> Iterator[tuple[DtsRecord, bytes | None]]:
-        """Raises: CorruptContainerError or MalformedRecordError for damaged records."""
-        place = 0
-        while count:
-            taken, place, identity = self._scan.scan(block, place, count, born, self.ordinal)
+    def _in_spans(self, chunk: Chunk, scanner: DtsScanner) -> Iterator[OddRecord]:
+        first = self.ordinal
+        spans = self._dialect.spans(chunk)
+        data, places, prefix = chunk.data, spans, dts_files.PREFIX_BYTES
+        if chunk.layout.splittable:
+            data, places = dts_files.line_datums(data, spans)
+            prefix = 0
+        flat = places_of(places)
+        while (number := self.ordinal - first) < len(spans):
+            taken, _, _, _, identity = scanner.native.scan_spans(data, flat, number, self.ordinal, prefix)
             self.ordinal += taken
-            count -= taken
-            if count:
-                record, place = self._dialect.records.record(block, place, born)
-                yield record, identity
-                count -= 1
-        if place != len(block):
-            raise CorruptContainerError(TOO_LONG)
+            if number + taken < len(spans):
+                start, end = spans[number + taken]
+                record, meaning = self.examined_at(chunk, start, end)
+                yield OddRecord(chunk, number + taken, start, record, meaning, identity)
+
+    def _in_blocks(self, chunk: Chunk, scanner: DtsScanner) -> Iterator[tuple[DtsRecord, bytes | None]]:
+        """Raises: CorruptContainerError or MalformedRecordError for damaged records."""
+        header = read_header(chunk.data)
+        born = self._dialect.born(header)
+        for _, _, count, block in split_blocks(chunk.data, header, chunk.layout.max_record):
+            if isinstance(block, CorruptContainerError):
+                raise block
+            place, end = 0, self.ordinal + count
+            while self.ordinal < end:
+                taken, place, _, _, identity = scanner.native.scan(block, place, end - self.ordinal, self.ordinal, born)
+                self.ordinal += taken
+                if self.ordinal < end:
+                    record, place = self._dialect.records.record(block, place, born)
+                    yield record, identity
+            if place != len(block):
+                raise CorruptContainerError(TOO_LONG)
 
 
-class DtsReader(DialectReader):
-    """Reader that passes regular records to the kernel, if there is one."""
-
+class DtsReader(DtsScanning, DialectReader):
     dialect = Dts
     _dialect: Dts
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._scan = make_scan(replace(projection, tokens=self.reads_tokens))
+        self.scanner = scanner_of(lambda: DtsScanner(projection.row_only, self.reads_tokens))
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        if self._scan is None:
-            yield from super().decode_chunk(chunk)
-            return
-        odd = OddRecords(self._dialect, self._scan, self.ordinal)
-        for self.ordinal, record, identity in odd.of(chunk):
-            yield from self._take_odd(record, identity)
-        self.ordinal = odd.ordinal
-        for operation, count in self._scan.counted():
+        yield from super().decode_chunk(chunk)
+        for operation, count in () if self.scanner is None else self.scanner.counted():
             self.others[other(operation)] += count
 
-    def _take_odd(self, record: DtsRecord | Diagnostic, identity: bytes | None) -> Iterator[Event]:
-        """Yield the events of a record that the kernel did not take, and bind its identity for the next ones."""
-        meaning = next(classify_records(self._dialect, [record]))
-        yield from self.take_in_one(meaning)
-        if self._scan is None or identity is None or not isinstance(meaning, list):
-            return
-        for item in meaning:
-            if not isinstance(item, Change):
+    def learn(self, odd: OddRecord) -> None:
+        for item in odd.meaning:
+            held = self.tables.get(item.table) if isinstance(item, Change) else None
+            if held is None or held.record_schema is None or held.record_schema is not item.record_schema:
                 continue
-            held = self.tables.get(item.table)
-            if held is not None and held.record_schema is not None and held.record_schema is item.record_schema:
+            if self.scanner is not None and odd.identity is not None:
                 table = self._dialect.table_of(held.record_schema)
-                self._scan.bind(identity, held.definition, table.names, table.kinds, table.digits)
+                self.scanner.bind(odd.identity, held.definition, table, table.kinds)
 
-    def _prepare(self, item: Change | RecordSchema, ordinal: int) -> Generator[Event, None, bool]:
-        refused = yield from super()._prepare(item, ordinal)
-        if not refused and self._scan is not None:
-            self._scan.forget(item.table if isinstance(item, Change) else item.table.full_name)
-        return refused
-
-    def held(self, table: DialectTable) -> int:
-        taken = 0 if self._scan is None else self._scan.rows(table.definition.full_name)
-        return super().held(table) + taken
-
-    def collect(self, table: DialectTable) -> Iterator[ChangeBatch]:
-        if self._scan is not None and self._scan.rows(table.definition.full_name):
-            yield self._scan.batch(table.definition)
-        yield from super().collect(table)
+    def scanned_columns(self, table: DialectTable, scanned: ScannedBatch) -> ChangeBatch:
+        asked, key_update = self.projection, None
+        if asked.row_only and asked.key_updates:
+            keys = tuple(scanned.before[place] for place in table.definition.key_indices)
+            key_update = scanner.key_updates(replace(scanned, before=keys), table.definition)
+        op_ts, position = (column.values for column in scanned.slots)
+        return scanned.batch(table.definition, op_ts, position, asked.row_only, key_update)
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
@@ -728,46 +643,42 @@ class DtsReader(DialectReader):
         return "it starts with the length of a DTS record, and the record"
 
 
-class DtsDiscovery(DialectDiscovery):
-    """Discovery that has the kernel pass over records which show nothing new."""
-
+class DtsDiscovery(DtsScanning, DialectDiscovery):
     dialect = Dts
     _dialect: Dts
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, every_shape, source)
-        self._kernel = make_scan(Projection(row_only=True))
+        self.scanner = scanner_of(lambda: DtsScanner(True, False))
         self._bound: dict[str, tuple[RecordSchema, tuple[Kind, ...]]] = {}  # by table
 
     def read(self, chunk: Chunk) -> None:
-        if self._kernel is None:
-            super().read(chunk)
-            return
-        undescribed: dict[str, list[Any]] = {}
-        for index, record, identity in OddRecords(self._dialect, self._kernel, 0).of(chunk):
-            meaning = next(classify_records(self._dialect, [record]))
-            for item in meaning if isinstance(meaning, list) else ():
-                self._take_in(chunk, index, item, undescribed)
-                if isinstance(item, Change) and item.record_schema is not None:
-                    self._pass_over(identity, item.table, item.record_schema)
-        self._look_at_all(undescribed)
-        for table in self._bound:
-            self._kernel.drop(table)
+        super().read(chunk)
+        for name in self._bound:
+            self._drop(name)
 
-    def _pass_over(self, identity: bytes | None, name: str, record_schema: RecordSchema) -> None:
+    def learn(self, odd: OddRecord) -> None:
         """Pass over later records with this identity, if they have the latest definition of the table, and their values
         cannot show more.
         """
-        assert self._kernel is not None
-        table = self._dialect.table_of(record_schema)
-        kinds = table.kinds_of_values()
-        self._kernel.drop(name)
-        if self._is_new(record_schema.table) or kinds is None or identity is None:
-            self._kernel.forget(name)
-            self._bound.pop(name, None)
-        elif self._bound.get(name) != (record_schema, kinds):
-            self._bound[name] = record_schema, kinds
-            self._kernel.bind(identity, record_schema.table, table.names, kinds, table.digits)
+        for item in odd.meaning:
+            if not isinstance(item, Change) or item.record_schema is None or self.scanner is None:
+                continue
+            name, record_schema = item.table, item.record_schema
+            table = self._dialect.table_of(record_schema)
+            kinds = table.kinds_of_values()
+            self._drop(name)
+            if self._is_new(record_schema.table) or kinds is None or odd.identity is None:
+                self.scanner.forget(name)
+                self._bound.pop(name, None)
+            elif self._bound.get(name) != (record_schema, kinds):
+                self._bound[name] = record_schema, kinds
+                self.scanner.bind(odd.identity, record_schema.table, table, kinds)
+
+    def _drop(self, table: str) -> None:
+        """Release the operations held for a table: only their definitions matter."""
+        if self.scanner is not None:
+            self.scanner.take(table)
 
 
 READ_SIDES = {"dts_avro": ReadSupport(DtsReader, DtsDiscovery)}

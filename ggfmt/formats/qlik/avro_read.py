@@ -223,7 +223,7 @@ class JsonOfChanges:
                 if taken:
                     ends = borders[1 : 2 * taken : 2]
                     made.append(text[: ends[-1]])
-                    spans.follow(size, ends)
+                    spans.follow(size, array("q", [size + end for end in ends]))
                     size += ends[-1]
             if not taken:
                 taken = 1

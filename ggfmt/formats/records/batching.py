@@ -22,6 +22,7 @@ from ggfmt.columnar.metadata import first_token
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, KafkaMessage, Reader, Reject, SchemaChange, starts_of
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner
 from ggfmt.model.change import ChangeBatch, merge_in_order
 from ggfmt.model.table import Catalog, TableDef
 
@@ -227,18 +228,27 @@ Table = TypeVar("Table", bound=HeldTable)
 
 
 class BatchingReader(PlacingReader, Generic[Table]):
-    """A reader that buffers operations in `tables`, by full name, until it has enough for a batch."""
+    """A reader that buffers operations in `tables`, by full name, until it has enough for a batch.
+
+    scanner  takes regular records; the reader itself reads the others exactly. None: the reader reads all exactly
+    """
+
+    scanner: Scanner | None = None
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self.tables: dict[str, Table] = {}
 
-    @abstractmethod
     def columns(self, table: Table) -> ChangeBatch | Wrong:
         """Convert the buffered operations of a table to a batch; there is at least one operation.
 
-        If some operations have problems, return the problems by row instead.
+        If some operations have problems, return the problems by row instead. Only for readers that buffer operations.
         """
+        raise NotImplementedError
+
+    def scanned_columns(self, table: Table, scanned: ScannedBatch) -> ChangeBatch | Wrong:
+        """Convert scanned operations to a batch, as `columns` does for exact ones. Only for readers with a scanner."""
+        raise NotImplementedError
 
     @staticmethod
     def position(operation: Any) -> str | None:
@@ -246,17 +256,29 @@ class BatchingReader(PlacingReader, Generic[Table]):
         position: str | None = operation.position
         return position
 
+    def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
+        """Return the position of a scanned operation that becomes a reject; None if it has no position."""
+        return None
+
+    def took(self, table: Table, scanned: ScannedBatch) -> ScannedBatch:
+        """Return scanned operations without those that the exact reader must read; count their unknown members."""
+        return scanned
+
     @property
     def holds(self) -> bool:
         return any(map(self.held, self.tables.values()))
 
     def held(self, table: Table) -> int:
         """Count the buffered operations of a table, rejects included."""
-        return len(table.operations) + sum(map(len, table.done)) + len(table.refused)
+        taken = 0 if self.scanner is None else self.scanner.rows(table.definition.full_name)
+        return taken + _held(table)
 
     def drain(self, everything: bool) -> Iterator[Event]:
+        least = 1 if everything or self.projection.in_order else BATCH_ROWS * self.projection.batch_growth
+        if self.scanner is not None and self.scanner.largest() < least and not any(map(_held, self.tables.values())):
+            return
         for table in self.tables.values():
-            if everything or self.projection.in_order or self.held(table) >= BATCH_ROWS * self.projection.batch_growth:
+            if self.held(table) >= least:
                 yield from self.batch(table)
 
     def batch(self, table: Table) -> Iterator[Event]:
@@ -281,6 +303,7 @@ class BatchingReader(PlacingReader, Generic[Table]):
 
         Operations with problems become rejects in `table.refused` instead.
         """
+        yield from self._collect_scanned(table)
         yield from table.done
         table.done = []
         while table.operations:
@@ -295,6 +318,21 @@ class BatchingReader(PlacingReader, Generic[Table]):
                 table.refused.append(self.reject(ordinals[row], batch[row].at(**place)))
             table.operations = [operation for row, operation in enumerate(operations) if row not in batch]
             table.ordinals = array("q", (ordinal for row, ordinal in enumerate(ordinals) if row not in batch))
+
+    def _collect_scanned(self, table: Table) -> Iterator[ChangeBatch]:
+        name = table.definition.full_name
+        scanned = None if self.scanner is None else self.scanner.take(name)
+        if scanned is not None:
+            scanned = self.took(table, scanned)
+        while scanned is not None and len(scanned):
+            batch = self.scanned_columns(table, scanned)
+            if isinstance(batch, ChangeBatch):
+                yield batch
+                return
+            for row in sorted(batch):
+                place = {"table": name, "position": self.scanned_position(scanned, row)}
+                table.refused.append(self.reject(scanned.ordinal[row].as_py(), batch[row].at(**place)))
+            scanned = scanned.without(batch)
 
     def _with_messages(self, batch: ChangeBatch) -> ChangeBatch:
         """Return a batch with the topic, partition and offset of the Kafka messages of its operations.
@@ -320,6 +358,11 @@ class BatchingReader(PlacingReader, Generic[Table]):
         self.catalog = self.catalog.with_tables([definition])
         chunk, start, _ = self.locate(ordinal)
         yield SchemaChange.met(definition, chunk, start)
+
+
+def _held(table: HeldTable) -> int:
+    """Count the operations that a table buffers itself."""
+    return len(table.operations) + sum(map(len, table.done)) + len(table.refused)
 
 
 def _place(message: KafkaMessage) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,7 +10,6 @@ import msgspec
 
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Discovery, DiscoveryResult, SchemaChange
-from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.json.shapes import (
     MIXED,
     NESTED,
@@ -43,8 +41,7 @@ from ggfmt.formats.records.dialect import (
 )
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
-from ggfmt.formats.records.scanner import DEFINITIONS, Scanner, pause_after, places_of
-from ggfmt.kernels import REFUSALS, native
+from ggfmt.formats.records.scanner import DEFINITIONS, JsonScanner, OddRecord, Scanning, scanner_of
 from ggfmt.model.table import STRING as TEXT
 from ggfmt.model.table import Catalog, Column, TableDef
 
@@ -81,11 +78,12 @@ class DialectFindings:
     all_images: bool
 
 
-class DialectDiscovery(Discovery):
+class DialectDiscovery(Scanning, Discovery):
     """`reads_text`: the records are JSON, which the scanner can pass over."""
 
     dialect: ClassVar[type[Dialect]]
     reads_text: ClassVar[bool] = True
+    scanner: Any = None  # a JsonScanner, unless a format has its own
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         self._dialect = self.dialect(source, with_tokens=False)
@@ -97,10 +95,8 @@ class DialectDiscovery(Discovery):
         self._declared: dict[str, TableDef] = {}
         self._decoders: dict[str, Any] = {}
         self._findings: list[Finding] = []
-        self._scanner: Scanner | None = None
         self._grammar: Grammar | None = None
         self._grammars_left = _MAX_GRAMMARS
-        self._pause = 0
         if self.dialect.scanned and self.reads_text:
             self._use_scanner(self._dialect.first_grammar() or NO_RECORDS)
 
@@ -110,74 +106,49 @@ class DialectDiscovery(Discovery):
 
     def read(self, chunk: Chunk) -> None:
         has_keys = self.dialect.takes_message_keys and (chunk.wrapped is not None or bool(chunk.layout.keys))
-        if self._scanner is None or self._pause or has_keys:
-            self._pause = max(0, self._pause - 1)
+        if self.pauses() or has_keys:
             self._read_exactly(chunk)
-        else:
-            self._scan(chunk)
+            return
+        self.ordinal = 0
+        for odd in self.odd_records(chunk):
+            self.ordinal += 1
+            undescribed: dict[str, list[Any]] = {}
+            for item in odd.meaning if isinstance(odd.meaning, list) else ():
+                self._take_in(odd.chunk, odd.number, item, undescribed, odd.start)
+            self._look_at_all(undescribed)
+            if isinstance(odd.meaning, list) and odd.meaning and isinstance(odd.meaning[0], Change):
+                self.learn(odd)
+
+    def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
+        return self.dialect.spans(chunk)
+
+    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Any]:
+        return examined_one(self._dialect, chunk, start, end)
 
     # The scanner passes over all records that are known to show nothing new.
 
-    def _use_scanner(self, grammar: Grammar | None) -> None:
+    def _use_scanner(self, grammar: Grammar) -> None:
         self._take_pairs()
         self._grammar = grammar
-        self._scanner = None
-        if native is not None and grammar is not None and self._grammars_left:
+        self.scanner = None
+        if self._grammars_left:
             self._grammars_left -= 1
-            with suppress(*REFUSALS):
-                self._scanner = Scanner(grammar, False, False, False, DEFINITIONS)
+            self.scanner = scanner_of(lambda: JsonScanner(grammar, False, False, False, DEFINITIONS))
 
     def _take_pairs(self, *tables: str) -> None:
         """Take the pairs of columns of tables, by default of all, from the scanner."""
-        if self._scanner is not None:
-            for name in tables or self._scanner.tables:
+        if isinstance(self.scanner, JsonScanner):
+            for name in tables or self.scanner.tables:
                 if name in self._known:
-                    self._known[name].pairs.update(dict.fromkeys(self._scanner.take_pairs(name)))
+                    self._known[name].pairs.update(dict.fromkeys(self.scanner.take_pairs(name)))
 
-    def _scan(self, chunk: Chunk) -> None:
-        """Process the records of a chunk that the scanner does not pass over."""
-        places = None if chunk.spans is None else places_of(chunk.spans)
-        place = records = odd = 0
-        while self._scanner is not None:
-            if places is None:
-                found = self._scanner.scan(chunk.data, place, 0)
-            else:
-                found = self._scanner.scan_spans(chunk.data, places, records, 0)
-            records += found.taken
-            if found.start == len(chunk.data):
-                self._pause = pause_after(odd, records)
-                return
-            if places is None and not is_value(chunk.data, found.start, found.end):
-                chunk = chunk.settled()
-                places = places_of(self.dialect.spans(chunk))
-                continue
-            self._examine_odd(chunk, records, found.start, found.end, found.identity)
-            place = found.end
-            records += 1
-            odd += found.identity is None  # the first record of a table is always odd
-        chunk = chunk.settled()
-        for index, (start, end) in enumerate(self.dialect.spans(chunk)):
-            if index >= records:
-                self._examine_odd(chunk, index, start, end, None)
-
-    def _examine_odd(self, chunk: Chunk, index: int, start: int, end: int, identity: bytes | None) -> None:
-        """Process the record at `index` of a chunk, from `start` to `end` in its data.
-
-        If `identity` is not None, no table is bound to it yet. Bind the table of the record if possible.
-        """
-        undescribed: dict[str, list[Any]] = {}
-        record, meaning = examined_one(self._dialect, chunk, start, end)
-        items = meaning if isinstance(meaning, list) else []
-        for item in items:
-            self._take_in(chunk, index, item, undescribed, start)
-        self._look_at_all(undescribed)
-        if not items or not isinstance(items[0], Change):
-            return
-        grammar = self._dialect.grammar(record)
+    def learn(self, odd: OddRecord) -> None:
+        """Let the scanner pass over records like this one, which became operations, from now on if it can."""
+        grammar = self._dialect.grammar(odd.record)
         if grammar is not None and grammar != self._grammar:
             self._use_scanner(grammar)
-        elif grammar is not None and identity is not None:
-            self._bind(identity, items[0])
+        elif grammar is not None and odd.identity is not None:
+            self._bind(odd.identity, odd.meaning[0])
 
     def _bind(self, identity: bytes, change: Change) -> None:
         """Pass over later records of an identity, if their images show nothing new of the table. Images of records that
@@ -185,25 +156,25 @@ class DialectDiscovery(Discovery):
         """
         name = change.table
         known = self._known.get(name)
-        if self._scanner is None:
+        if self.scanner is None:
             return
         if change.record_schema is not None or (known is not None and known.declared):
-            if not self._scanner.bind_alias(identity, _described(name)):
-                self._scanner.bind(identity, TableDef(_described(name), ()))
-        elif known is None or self._scanner.bind_alias(identity, name):
+            if not self.scanner.bind_alias(identity, _described(name)):
+                self.scanner.bind(identity, TableDef(_described(name), ()))
+        elif known is None or self.scanner.bind_alias(identity, name):
             return
         else:
             definition = TableDef(name, tuple(Column(column, TEXT) for column in known.types))
             if self._dialect.scannable(definition):
-                self._scanner.bind(identity, definition, [_takes(shape) for shape in known.types.values()])
+                self.scanner.bind(identity, definition, [_takes(shape) for shape in known.types.values()])
 
     def _forget(self, name: str) -> None:
         """Forget how images of a table are checked, since something new is known of it."""
         self._decoders.pop(name, None)
-        if self._scanner is not None:
+        if self.scanner is not None:
             self._take_pairs(name)
-            self._scanner.forget(name)
-            self._scanner.forget(_described(name))
+            self.scanner.forget(name)
+            self.scanner.forget(_described(name))
 
     def _read_exactly(self, chunk: Chunk) -> None:
         undescribed: dict[str, list[Any]] = {}

@@ -6,8 +6,6 @@ until it has enough for a batch, or until a definition changes.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -32,10 +30,9 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Drop, Event, Layout, ReadSupport, Reject, Remark, UnknownTable
 from ggfmt.formats.json import files as json_files
-from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.json.shapes import Undescribed, Unexplained, follow, wider
 from ggfmt.formats.json.values import json_members
-from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans, Table, Wrong
+from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans, Wrong
 from ggfmt.formats.records.dialect import (
     Change,
     Convert,
@@ -67,10 +64,9 @@ from ggfmt.formats.records.rows import (
     keys_alone,
     may_have_objects,
 )
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner, absent_columns, pause_after, places_of
+from ggfmt.formats.records.scanner import JsonScanner, OddRecord, ScannedBatch, Scanning, absent_columns, scanner_of
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.java.text import visible
-from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, Kind, TableDef
 
@@ -84,141 +80,6 @@ _TAKES = {
 _OF_ODD_SHAPES = ("GG204", "GG304", "GG305", "GG308")  # problems that a record of another encoding may have
 _ABSENT = "without a column of the table, which stays as it was; if the source omits NULL, set `absentMeans=null`"
 _TWICE = "with a column twice in an image; ggfmt uses the last value"
-
-# Readers of JSON records with a native scanner. The scanner takes regular records, and the exact reader takes odd ones.
-# The reader buffers the operations of both, and merges them into one batch in the order of the records.
-# Without kernels, or while many records are odd, the exact reader takes all records.
-
-
-class ScanningReader(BatchingReader[Table]):
-    """A reader with a native scanner. If `scanner` is None, the exact reader takes all records."""
-
-    scanner: Scanner | None = None
-    shows_rows: ClassVar[bool] = False  # as in `Dialect`
-    _pause = 0
-
-    def use_scanner(self, grammar: Grammar | None) -> None:
-        """Use a scanner with this grammar from now on; None turns the scanner off.
-
-        The previous scanner must not hold operations. If there are no kernels, or they refuse the grammar, the reader
-        has no scanner.
-        """
-        asked = self.projection
-        self.scanner = None
-        if native is not None and grammar is not None:
-            try:
-                of_keys = asked.row_only and asked.key_updates
-                self.scanner = Scanner(grammar, asked.row_only, of_keys, self.reads_tokens, shows_rows=self.shows_rows)
-            except REFUSALS:
-                return
-
-    @abstractmethod
-    def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
-        """Decode a chunk as `decode_chunk` does, without the scanner."""
-
-    @abstractmethod
-    def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
-        """Decode one record of a chunk exactly, from `start` to `end` in its data.
-
-        If `identity` is not None, no table is bound to it yet, and the reader may bind one.
-        """
-
-    @abstractmethod
-    def scanned_columns(self, table: Table, scanned: ScannedBatch) -> ChangeBatch | Wrong:
-        """Convert scanned operations to a batch, as `columns` does for exact ones.
-
-        If some operations have problems, return the problems by row instead.
-        """
-
-    @abstractmethod
-    def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
-        """Return the position of a scanned operation that becomes a reject; None if it has no position."""
-
-    def took(self, table: Table, scanned: ScannedBatch) -> ScannedBatch:
-        """Return scanned operations without those that the exact reader must read; count their unknown members."""
-        return scanned
-
-    def know(self, identity: bytes) -> bool:
-        """Bind a table to an identity without one of its records; return False if that is impossible."""
-        return False
-
-    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        # If definitions are provisional, never decode whole chunks exactly: that does not find records that contradict
-        # the definitions.
-        if (self.scanner is None or self._pause) and not self.catalog.provisional:
-            self._pause = max(0, self._pause - 1)
-            yield from self.take_in_exactly(chunk)
-            return
-        first = self.ordinal
-        odd = 0
-        starts: list[pa.Int64Array] = []
-        places = None if chunk.spans is None else places_of(chunk.spans)
-        place = 0
-        while self.scanner is not None:
-            if places is None:
-                found = self.scanner.scan(chunk.data, place, self.ordinal)
-            else:
-                found = self.scanner.scan_spans(chunk.data, places, self.ordinal - first, self.ordinal)
-            self.ordinal += found.taken
-            starts.append(found.starts)
-            if found.start == len(chunk.data):
-                if places is None:
-                    self.know_starts(pa.concat_arrays(starts))
-                break
-            if found.identity is not None and self.know(found.identity):
-                place = found.start
-                continue
-            if places is None and not is_value(chunk.data, found.start, found.end):
-                chunk = self.settled(chunk)
-                places = places_of(self.spans(chunk))
-                continue
-            odd += found.identity is None  # the first record of a table is always odd
-            starts.append(int64s(array("q", [found.start])))
-            yield from self.take_odd(chunk, found.start, found.end, found.identity)
-            place = found.end
-        else:
-            yield from self._rest(chunk, places, place, first)
-        self._pause = self._pause or pause_after(odd, self.ordinal - first)
-
-    def _rest(self, chunk: Chunk, places: array[int] | None, place: int, first: int) -> Iterator[Event]:
-        """Decode the rest of a chunk exactly, after a record turned off the scanner."""
-        if places is None:
-            chunk = self.settled(chunk)
-            places = places_of(self.spans(chunk))
-        for index in range(2 * (self.ordinal - first), len(places), 2):
-            yield from self.take_odd(chunk, places[index], places[index + 1], None)
-
-    # Operations that the scanner took
-
-    @property
-    def holds(self) -> bool:
-        return super().holds or (self.scanner is not None and self.scanner.largest() > 0)
-
-    def held(self, table: Table) -> int:
-        taken = 0 if self.scanner is None else self.scanner.rows(table.definition.full_name)
-        return super().held(table) + taken
-
-    def drain(self, everything: bool) -> Iterator[Event]:
-        full = self.scanner is None or self.scanner.largest() >= BATCH_ROWS * self.projection.batch_growth
-        if full or everything or self.projection.in_order or any(map(super().held, self.tables.values())):
-            yield from super().drain(everything)
-
-    def collect(self, table: Table) -> Iterator[ChangeBatch]:
-        name = table.definition.full_name
-        scanned = None if self.scanner is None else self.scanner.take(name)
-        if scanned is not None:
-            scanned = self.took(table, scanned)
-        while scanned is not None and len(scanned):
-            batch = self.scanned_columns(table, scanned)
-            if isinstance(batch, ChangeBatch):
-                yield batch
-                break
-            for row in sorted(batch):
-                place = {"table": name, "position": self.scanned_position(scanned, row)}
-                table.refused.append(self.reject(scanned.ordinal[row].as_py(), batch[row].at(**place)))
-            scanned = scanned.without(batch)
-        yield from super().collect(table)
-
 
 # The parts of operations besides the values in their images: types, times, positions, tokens, existing images.
 
@@ -274,15 +135,19 @@ class DialectTable(HeldTable):
     row_class: type[Any] | None = None
 
 
-class DialectReader(ScanningReader[DialectTable]):
-    """The reader of the records of `dialect`."""
+class DialectReader(BatchingReader[DialectTable], Scanning):
+    """The reader of the records of `dialect`.
+
+    The scanner takes regular records, and the exact reader takes odd ones. The reader buffers the operations of both,
+    and merges them into one batch in the order of the records. While many records are odd, the exact reader takes all.
+    """
 
     dialect: ClassVar[type[Dialect]]
+    scanner: Any = None  # a JsonScanner, unless a format has its own
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.transaction_tokens = cls.dialect.transaction_tokens
-        cls.shows_rows = cls.dialect.shows_rows
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -296,7 +161,14 @@ class DialectReader(ScanningReader[DialectTable]):
         self._grammars_left = _MAX_GRAMMARS
         self._placed: tuple[ScannedBatch | None, Any] = None, None
         if self.dialect.scanned:
-            self.use_scanner(self._grammar or NO_RECORDS)
+            self.scanner = self._make_scanner(self._grammar or NO_RECORDS)
+
+    def _make_scanner(self, grammar: Grammar) -> JsonScanner | None:
+        asked = self.projection
+        of_keys, shows_rows = asked.row_only and asked.key_updates, self.dialect.shows_rows
+        return scanner_of(
+            lambda: JsonScanner(grammar, asked.row_only, of_keys, self.reads_tokens, shows_rows=shows_rows)
+        )
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
@@ -317,9 +189,17 @@ class DialectReader(ScanningReader[DialectTable]):
         return json_files.starts_of_lines(chunk, count) if self.dialect.spans is Dialect.spans else None
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        return super().decode_chunk(chunk) if self.dialect.scanned else self.take_in_exactly(chunk)
+        # If definitions are provisional, never decode whole chunks exactly: that does not find records that contradict
+        # the definitions.
+        if self.pauses() and not (self.dialect.scanned and self.catalog.provisional):
+            yield from self._take_in_exactly(chunk)
+        else:
+            for odd in self.odd_records(chunk):
+                yield from self.take_in_one(odd.meaning)
+                if isinstance(odd.meaning, list) and odd.meaning and isinstance(odd.meaning[0], Change):
+                    self.learn(odd)
 
-    def take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
+    def _take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         cut, records = decode_records(self._dialect, chunk)
         self.hold_instead(chunk, cut)
         keys = message_keys(self._dialect, cut)
@@ -412,21 +292,17 @@ class DialectReader(ScanningReader[DialectTable]):
 
     # The scanner
 
-    def take_odd(self, chunk: Chunk, start: int, end: int, identity: bytes | None) -> Iterator[Event]:
-        record, meaning = self.examined_at(chunk, start, end)
-        yield from self.take_in_one(meaning)
-        if isinstance(meaning, list) and meaning and isinstance(meaning[0], Change):
-            grammar = self._dialect.grammar(record)
-            if grammar is None:
-                return
-            if grammar == self._grammar:
-                if identity is not None:
-                    self._bind(identity, meaning, record)
-            elif self._grammars_left:
-                self.set_aside()
-                self._grammar = grammar
-                self._grammars_left -= 1
-                self.use_scanner(grammar)
+    def learn(self, odd: OddRecord) -> None:
+        """Let the scanner take records like this one, which became operations, from now on if it can."""
+        grammar = self._dialect.grammar(odd.record)
+        if grammar is not None and grammar == self._grammar:
+            if odd.identity is not None:
+                self._bind(odd.identity, odd.meaning, odd.record)
+        elif grammar is not None and self._grammars_left:
+            self.set_aside()
+            self._grammar = grammar
+            self._grammars_left -= 1
+            self.scanner = self._make_scanner(grammar)
 
     def know(self, identity: bytes) -> bool:
         definition = self._dialect.identified(identity)
@@ -438,7 +314,6 @@ class DialectReader(ScanningReader[DialectTable]):
         return self._bind_table(identity, definition, None)
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
-        """Decode and classify the next record, at this place of the chunk that the scanner reads."""
         return examined_one(self._dialect, chunk, start, end, self._key(self.ordinal))
 
     def _key(self, ordinal: int) -> bytes | None:
@@ -470,13 +345,13 @@ class DialectReader(ScanningReader[DialectTable]):
 
     def _bind_table(self, identity: bytes, definition: TableDef, states: bytes | None) -> bool:
         """Bind an identity to a table in the scanner; return False if the scanner cannot take its records."""
-        assert self.scanner is not None
-        if self.scanner.binds(definition.full_name):
-            return self.scanner.bind_alias(identity, definition.full_name, states)
+        scanner: JsonScanner = self.scanner
+        if scanner.binds(definition.full_name):
+            return scanner.bind_alias(identity, definition.full_name, states)
         takes = None
         if self.catalog.provisional:
             takes = [_TAKES[column.type.kind] for column in definition.columns]
-        return self.scanner.bind(identity, definition, takes, states)
+        return scanner.bind(identity, definition, takes, states)
 
     def scanned_columns(self, table: DialectTable, scanned: ScannedBatch) -> ChangeBatch | Wrong:
         self._twice.clear()
@@ -522,7 +397,6 @@ class DialectReader(ScanningReader[DialectTable]):
         self._placed = None, None
 
     def took(self, table: DialectTable, scanned: ScannedBatch) -> ScannedBatch:
-        assert self.scanner is not None
         if self.wrapped and self.dialect.takes_message_keys:
             scanned = self._with_message_keys(table, scanned)
         for place, name in self.scanner.notes:

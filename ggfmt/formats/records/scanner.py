@@ -1,17 +1,18 @@
-"""The native scanner of JSON records, and the operations that it takes.
+"""Native scanners, and the operations that they take.
 
-The scanner gets a grammar (`records.roles`). The identity of a record consists of the bytes of some members. It
+The scanner of JSON gets a grammar (`records.roles`). The identity of a record consists of the bytes of some members. It
 determines the table and the encoding of the values. A reader binds each new identity to a definition.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -19,7 +20,8 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar import columns
 from ggfmt.columnar.images import unless_all
-from ggfmt.formats.api.reading import Spans
+from ggfmt.formats.api.reading import Chunk, Spans
+from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.records.problems import IMAGE_RULES
 from ggfmt.formats.records.roles import ANY, ENTER, LIST, NOTE, SKIP, SLOT, TOKENS, Grammar, Member, OpToken
 from ggfmt.kernels import REFUSALS, native
@@ -144,7 +146,64 @@ class ScanResult(NamedTuple):
 
 
 class Scanner:
-    """A native scanner and its tables, by full name."""
+    """A native scanner of a format, and the tables whose records it takes, by full name.
+
+    places  the places of the slots in `ScannedBatch.slots`, by name
+    notes   the places of notes there, and the names of the members that they count
+    """
+
+    notes: Sequence[tuple[int, str]] = ()
+
+    def __init__(self, native_scanner: Any, with_tokens: bool, places: Mapping[str, int] | None = None) -> None:
+        self.native = native_scanner
+        self._with_tokens = with_tokens
+        self._places = places or {}
+        self._numbers: dict[str, int] = {}
+
+    def bind_table(self, table: str, *description: Any) -> bool:
+        """Take the records that `description` says, by the arguments of the kernel's `bind`, as operations of a table.
+
+        This replaces what was bound to the table. Return False if the kernel refuses: the records are odd then. It must
+        not hold operations of the table.
+        """
+        self.forget(table)
+        with suppress(*REFUSALS):
+            self._numbers[table] = self.native.bind(*description)
+        return table in self._numbers
+
+    def binds(self, table: str) -> bool:
+        """Return whether records of a table are bound."""
+        return table in self._numbers
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The tables with bound records."""
+        return [*self._numbers]
+
+    def forget(self, table: str) -> None:
+        """Leave the records of a table to the exact reader, until the table is bound again."""
+        number = self._numbers.pop(table, None)
+        if number is not None:
+            self.native.unbind(number)
+
+    def rows(self, table: str) -> int:
+        """Count the operations that the scanner holds of a table."""
+        number = self._numbers.get(table)
+        return 0 if number is None else int(self.native.rows(number))
+
+    def largest(self) -> int:
+        """Count the operations that the scanner holds of the table with the most."""
+        return int(self.native.largest())
+
+    def take(self, table: str) -> ScannedBatch | None:
+        """Return the operations of a table and release them; None if the scanner holds no operations of the table."""
+        if not self.rows(table):
+            return None
+        return ScannedBatch.of(self.native.take(self._numbers[table]), self._with_tokens, self._places)
+
+
+class JsonScanner(Scanner):
+    """The scanner of JSON records."""
 
     def __init__(
         self,
@@ -161,16 +220,17 @@ class Scanner:
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
         ops = {text.encode(): _op(meaning, with_tokens) for text, meaning in grammar.ops.items() if is_plain(text)}
         row_token = grammar.row_token.encode() if grammar.row_token is not None and with_tokens else None
-        self._native = native.JsonScanner(
-            members, ops, image_rules(), row_only, key_updates, row_token, purpose, grammar.columns, shows_rows
+        slots = list(_slots(grammar.members))
+        super().__init__(
+            native.JsonScanner(
+                members, ops, image_rules(), row_only, key_updates, row_token, purpose, grammar.columns, shows_rows
+            ),
+            with_tokens,
+            {name: place for place, (name, full_name) in enumerate(slots) if full_name is None},
         )
-        self._with_tokens = with_tokens
-        self._numbers: dict[str, int] = {}
+        self.notes = [(place, full_name) for place, (_, full_name) in enumerate(slots) if full_name is not None]
         self._columns: dict[str, tuple[str, ...]] = {}
         self._room = MAX_IDENTITIES
-        slots = list(_slots(grammar.members))
-        self._places = {name: place for place, (name, full_name) in enumerate(slots) if full_name is None}
-        self.notes = [(place, full_name) for place, (_, full_name) in enumerate(slots) if full_name is not None]
 
     def bind(
         self,
@@ -188,18 +248,13 @@ class Scanner:
         states  one byte per column, of `IN_AFTER`, `IN_BEFORE` and `NOT_NAMED`: only these images have a value; or of
                 `LEFT_OUT` and 0
         """
-        if len(identity) > self._room:
+        if len(identity) > self._room or not all(map(is_plain, definition.column_names)):
             return False
-        if not all(map(is_plain, definition.column_names)):
-            return False
-        self.forget(definition.full_name)
         self._room -= len(identity)
+        self._columns[definition.full_name] = definition.column_names
         names = tuple(name.encode("utf-8", "surrogatepass") for name in definition.column_names)
         keys, kinds = definition.key_indices, None if takes is None else bytes(takes)
-        with suppress(*REFUSALS):
-            self._numbers[definition.full_name] = self._native.bind(identity, names, keys, kinds, states)
-            self._columns[definition.full_name] = definition.column_names
-        return definition.full_name in self._numbers
+        return self.bind_table(definition.full_name, identity, names, keys, kinds, states)
 
     def bind_alias(self, identity: bytes, table: str, states: bytes | None = None) -> bool:
         """Take records of one more identity, with its own `states`, as operations of a table.
@@ -210,62 +265,137 @@ class Scanner:
             return False
         self._room -= len(identity)
         with suppress(*REFUSALS):
-            self._native.bind_alias(identity, self._numbers[table], states)
+            self.native.bind_alias(identity, self._numbers[table], states)
             return True
         return False
-
-    def binds(self, table: str) -> bool:
-        """Return whether an identity is bound to a table."""
-        return table in self._numbers
-
-    @property
-    def tables(self) -> Sequence[str]:
-        """The tables that identities are bound to."""
-        return [*self._numbers]
 
     def take_pairs(self, table: str) -> Iterator[tuple[str, str]]:
         """Yield the columns that came next to each other in images of a table, in the order of their first appearance,
         since the last call. Only for DEFINITIONS.
         """
         if table in self._numbers:
-            places = array("i", bytes(self._native.take_pairs(self._numbers[table])))
+            places = array("i", bytes(self.native.take_pairs(self._numbers[table])))
             names = self._columns[table]
             for first, second in zip(places[::2], places[1::2], strict=True):
                 yield names[first], names[second]
 
-    def forget(self, table: str) -> None:
-        """Leave the records of a table to the exact reader, until an identity is bound to the table again."""
-        number = self._numbers.pop(table, None)
-        if number is not None:
-            self._native.unbind(number)
-
     def scan(self, data: bytes, place: int, ordinal: int) -> ScanResult:
         """Take consecutive records from a place on, up to an odd one; `ordinal` belongs to the first record."""
-        taken, start, _, notes, identity = self._native.scan(data, place, -1, ordinal)
+        taken, start, _, notes, identity = self.native.scan(data, place, -1, ordinal)
         ends = int.from_bytes(memoryview(notes)[taken * _LONG_BYTES :], "little") or len(data)
         return ScanResult(taken, start, ends, identity, columns.scanned_int64s(notes, taken))
 
     def scan_spans(self, data: bytes, spans: array[int], first: int, ordinal: int) -> ScanResult:
         """Take records from the record `first` on, up to an odd one; in `spans`, starts and ends alternate."""
-        taken, start, _, _, identity = self._native.scan_spans(data, spans, first, ordinal)
+        taken, start, _, _, identity = self.native.scan_spans(data, spans, first, ordinal)
         place = 2 * (first + taken)
         end = spans[place + 1] if place < len(spans) else len(data)
         return ScanResult(taken, start, end, identity, columns.int64s(array("q")))
 
-    def rows(self, table: str) -> int:
-        """Count the operations that the scanner holds of a table."""
-        number = self._numbers.get(table)
-        return 0 if number is None else int(self._native.rows(number))
 
-    def largest(self) -> int:
-        """Count the operations that the scanner holds of the table with the most."""
-        return int(self._native.largest())
+AnyScanner = TypeVar("AnyScanner", bound=Scanner)
 
-    def take(self, table: str) -> ScannedBatch | None:
-        """Return the operations of a table and release them; None if the scanner holds no operations of the table."""
-        if not self.rows(table):
-            return None
-        return ScannedBatch.of(self._native.take(self._numbers[table]), self._with_tokens, self._places)
+
+class OddRecord(NamedTuple):
+    """A record that a scanner did not take, decoded and classified.
+
+    chunk     the chunk with the record, cut into records if that was necessary
+    number    of records before it in the chunk
+    start     of the record in the data of the chunk; None if only `spans` finds it
+    identity  if no table is bound to it
+    """
+
+    chunk: Chunk
+    number: int
+    start: int | None
+    record: Any
+    meaning: Any
+    identity: bytes | None
+
+
+class Scanning(ABC):
+    """A reader or a discovery of records, most of which a scanner takes.
+
+    ordinal  of the next record
+    """
+
+    scanner: Any = None  # a Scanner, or None
+    ordinal: int
+    _pause = 0  # for so many chunks, it is faster to decode whole chunks
+
+    @abstractmethod
+    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Any]:
+        """Decode and classify the next record, at this place of the chunk that the scanner reads."""
+
+    @abstractmethod
+    def spans(self, chunk: Chunk) -> Sequence[tuple[int, int]]:
+        """Return start and end of each record in the data of a chunk, in bytes."""
+
+    def settled(self, chunk: Chunk) -> Chunk:
+        """Return a chunk, cut into records."""
+        return chunk.settled()
+
+    def know(self, identity: bytes) -> bool:
+        """Bind a table to an identity without one of its records; return False if that is impossible."""
+        return False
+
+    def know_starts(self, starts: pa.Int64Array) -> None:  # noqa: B027 - only a reader needs them
+        """Store the starts of the records of a chunk."""
+
+    def pauses(self) -> bool:
+        """Return whether to decode the next chunk as a whole."""
+        paused, self._pause = self._pause, max(0, self._pause - 1)
+        return self.scanner is None or bool(paused)
+
+    def odd_records(self, chunk: Chunk) -> Iterator[OddRecord]:
+        """Have the scanner take the records of a chunk of JSON, and yield those that it does not take.
+
+        Before asking for the next record, the caller counts this one in `ordinal`, and may bind tables or replace the
+        scanner. Without a scanner, all records left are odd.
+        """
+        first, place, odd = self.ordinal, 0, 0
+        starts: list[pa.Int64Array] = []
+        places = None if chunk.spans is None else places_of(chunk.spans)
+        while self.scanner is not None:
+            if places is None:
+                found = self.scanner.scan(chunk.data, place, self.ordinal)
+            else:
+                found = self.scanner.scan_spans(chunk.data, places, self.ordinal - first, self.ordinal)
+            self.ordinal += found.taken
+            starts.append(found.starts)
+            if found.start == len(chunk.data):
+                if places is None:
+                    self.know_starts(pa.concat_arrays(starts))
+                break
+            if found.identity is not None and self.know(found.identity):
+                place = found.start
+                continue
+            if places is None and not is_value(chunk.data, found.start, found.end):
+                chunk = self.settled(chunk)
+                places = places_of(self.spans(chunk))
+                continue
+            odd += found.identity is None  # the first record of a table is always odd
+            starts.append(columns.int64s(array("q", [found.start])))
+            yield self._odd(chunk, first, found.start, found.end, found.identity)
+            place = found.end
+        else:
+            if places is None:
+                chunk = self.settled(chunk)
+                places = places_of(self.spans(chunk))
+            for index in range(2 * (self.ordinal - first), len(places), 2):
+                yield self._odd(chunk, first, places[index], places[index + 1], None)
+        self._pause = self._pause or pause_after(odd, self.ordinal - first)
+
+    def _odd(self, chunk: Chunk, first: int, start: int, end: int, identity: bytes | None) -> OddRecord:
+        record, meaning = self.examined_at(chunk, start, end)
+        return OddRecord(chunk, self.ordinal - first, start, record, meaning, identity)
+
+
+def scanner_of(make: Callable[[], AnyScanner]) -> AnyScanner | None:
+    """Return the scanner that a call makes; None if there are no kernels, or they refuse."""
+    with suppress(*REFUSALS):
+        return None if native is None else make()
+    return None
 
 
 def _op(meaning: str | OpToken, with_tokens: bool) -> tuple[bytes, bytes | None, bytes | None, int]:

@@ -13,8 +13,9 @@ from reading import chunk_size
 from strategies import examples
 
 from ggfmt.formats.records import discovery as records_discovery
+from ggfmt.formats.records import scanner as records_scanner
 from ggfmt.formats.records.dialect import examined_one
-from ggfmt.formats.records.scanner import Scanner
+from ggfmt.formats.records.scanner import JsonScanner
 from ggfmt.kernels import native
 from ggfmt.model.table import STRING, Kind, SqlType
 
@@ -25,7 +26,7 @@ WHOLE = ((0, None),)
 @pytest.fixture(params=["scanner", "plain"])
 def scanned(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     if request.param == "plain":
-        monkeypatch.setattr(records_discovery, "native", None)
+        monkeypatch.setattr(records_scanner, "native", None)
     elif native is None:
         pytest.skip("no native kernels")
     return bool(request.param == "scanner")
@@ -114,7 +115,7 @@ def test_orders_of_columns_count_in_all_images(scanned: bool) -> None:
 
 
 def test_a_pass_that_has_not_looked_at_all_images_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records_discovery, "native", None)
+    monkeypatch.setattr(records_scanner, "native", None)
     first = data_of(*[{"K": 1, "C": 1}, {"K": 1, "B": 1}] * 10)
     data = first + data_of(*[{"B": 1, "C": 1}] * 20)
     with chunk_size(len(first)):
@@ -158,14 +159,14 @@ def test_unknown_members_that_alternate_change_nothing() -> None:
 @pytest.mark.skipif(native is None, reason="no native kernels")
 def test_many_odd_records_pause_the_scanner(monkeypatch: pytest.MonkeyPatch) -> None:
     scans = 0
-    original = Scanner.scan
+    original = JsonScanner.scan
 
     def counted(*place: Any) -> Any:
         nonlocal scans
         scans += 1
         return original(*place)
 
-    monkeypatch.setattr(Scanner, "scan", counted)
+    monkeypatch.setattr(JsonScanner, "scan", counted)
     data = data_of(*[{"A": 1}] * 200).replace(b'"A"', b'"\\u0041"')
     with chunk_size(len(data) // 10):
         assert list(found(data)[0]) == ["A"]

@@ -20,7 +20,7 @@ from strategies import examples
 
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Projection, WriterSettings
-from ggfmt.formats.records import reader as records_reader
+from ggfmt.formats.records import scanner as records_scanner
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.scanner import Scanner
 from ggfmt.kernels import native
@@ -53,7 +53,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="there are no kernels to 
 @contextmanager
 def without_kernels() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records_reader, "native", None)
+        patch.setattr(records_scanner, "native", None)
         yield
 
 

@@ -15,7 +15,7 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, ClassVar, overload
+from typing import Any, BinaryIO, ClassVar
 
 import fastavro
 from fastavro.types import Schema as FastSchema
@@ -28,13 +28,14 @@ from ggfmt.formats.avro import containers
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate.avro import avro_names
 from ggfmt.formats.goldengate.avro.plan import Plan, Template, is_by_image, metadata_of, starts_with_texts, table_of
-from ggfmt.formats.goldengate.avro.scan import Scan, container_scan, stream_scan
+from ggfmt.formats.goldengate.avro.scan import MessageScanner, container_scanner, scanned_batch, stream_scanner
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
+from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef, name_of_fields
 
@@ -44,46 +45,6 @@ DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.e
 @dataclass
 class _Table(HeldTable):
     plan: Plan
-    scan: Scan | None
-
-
-class _Places(Sequence[tuple[int, int]]):
-    """The places of the records of a chunk."""
-
-    def __init__(self) -> None:
-        self._starts, self._ends = array("q"), array("q")
-
-    def append(self, start: int, end: int) -> None:
-        self._starts.append(start)
-        self._ends.append(end)
-
-    def repeat(self, start: int, end: int, count: int) -> None:
-        """Add records that share one place."""
-        self._starts.extend(array("q", [start]) * count)
-        self._ends.extend(array("q", [end]) * count)
-
-    def follow(self, start: int, ends: Any) -> None:
-        """Add adjacent records. `ends` has 64-bit numbers."""
-        stops = array("q")
-        stops.frombytes(ends)
-        if stops:
-            self._starts.append(start)
-            self._starts.extend(stops[:-1])
-            self._ends.extend(stops)
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[int, int]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[int, int]]: ...
-
-    def __getitem__(self, index: int | slice) -> tuple[int, int] | Sequence[tuple[int, int]]:
-        if isinstance(index, int):
-            return self._starts[index], self._ends[index]
-        return list(zip(self._starts[index], self._ends[index], strict=True))
 
 
 class AvroReader(BatchingReader[_Table]):
@@ -93,20 +54,20 @@ class AvroReader(BatchingReader[_Table]):
     """
 
     max_rows: ClassVar[int] = 0
+    scanner: MessageScanner | None = None
     transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self._keys = op_keys(source.options)
-        self._spans = _Places()
-        self.scan: Scan | None = None  # of the present plans
+        self._spans = reading.Spans()
 
     @abstractmethod
     def messages(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         """Buffer the messages of a chunk."""
 
     def decode_chunk(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
-        self._spans = _Places()
+        self._spans = reading.Spans()
         self.know_spans(self._spans)
         yield from self.messages(chunk)
         yield from self.drain(True)
@@ -117,19 +78,14 @@ class AvroReader(BatchingReader[_Table]):
     def columns(self, table: _Table) -> ChangeBatch:
         return table.plan.batch(table.operations, table.ordinals, self.reads_tokens)
 
-    def held(self, table: _Table) -> int:
-        return super().held(table) + (0 if table.scan is None else table.scan.count(table.plan))
-
-    def collect(self, table: _Table) -> Iterator[ChangeBatch]:
-        if table.scan is not None and table.scan.count(table.plan):
-            yield table.scan.batch(table.plan)
-        yield from super().collect(table)
+    def scanned_columns(self, table: _Table, scanned: ScannedBatch) -> ChangeBatch:
+        return scanned_batch(table.plan, scanned, self.reads_tokens)
 
     def hold_table(self, plan: Plan) -> _Table:
         """Return the buffer for operations of a plan, some of which the kernel may take."""
         table = self.tables.get(plan.table.full_name)
         if table is None or table.plan is not plan:
-            table = self.tables[plan.table.full_name] = _Table(plan.table, plan, self.scan)
+            table = self.tables[plan.table.full_name] = _Table(plan.table, plan)
         return table
 
     def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[reading.Event]:
@@ -144,19 +100,9 @@ class AvroReader(BatchingReader[_Table]):
         if self.held(table) == self.max_rows:
             yield from self.batch(table)
 
-    def note_block(self, start: int, end: int, count: int) -> None:
-        """Count operations that the kernel took, all of them at one place of the current chunk."""
-        self._spans.repeat(start, end, count)
-        self.ordinal += count
-
-    def note_records(self, start: int, ends: Any, count: int) -> None:
-        """Count operations that the kernel took, adjacent to each other."""
-        self._spans.follow(start, ends)
-        self.ordinal += count
-
     def _next(self, start: int, end: int) -> int:
         """Return the ordinal of a record in the current chunk."""
-        self._spans.append(start, end)
+        self._spans.add(start, end)
         self.ordinal += 1
         return self.ordinal - 1
 
@@ -265,7 +211,7 @@ class AvroContainerReader(AvroReader):
             assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
             table = self.catalog.settle(_table_in(header, chunk.data, metadata))
             self._plan = Plan(header.schema, table, self._keys, metadata)
-            self.scan = container_scan(self._plan, self.reads_tokens)
+            self.scanner = container_scanner(self._plan, self.reads_tokens)
             self.hold_table(self._plan)
             if table != self.catalog.get(table.full_name):
                 self.catalog = self.catalog.with_tables([table])
@@ -279,9 +225,10 @@ class AvroContainerReader(AvroReader):
     def _block(self, plan: Plan, start: int, end: int, count: int, data: bytes) -> Iterator[reading.Event]:
         stream = io.BytesIO(data)
         while count:
-            if self.scan is not None:
-                taken, place, *_ = self.scan.scanner.scan(data, stream.tell(), count, self.ordinal)
-                self.note_block(start, end, taken)
+            if self.scanner is not None:
+                taken, place, *_ = self.scanner.native.scan(data, stream.tell(), count, self.ordinal)
+                self._spans.repeat(start, end, taken)
+                self.ordinal += taken
                 count -= taken
                 stream.seek(place)
             if not count:
@@ -377,7 +324,7 @@ class AvroStreamReader(AvroReader):
         if outer is not None:
             self._wrapper = fastavro.parse_schema(dict(outer.document))
         keys = self._keys
-        self.scan = stream_scan(
+        self.scanner = stream_scanner(
             self.by_image, keys, self.reads_tokens, self._metadata, outer is not None, self._delimiter
         )
 
@@ -418,33 +365,36 @@ class AvroStreamReader(AvroReader):
                 plan, decoded = message
                 yield from self._hold(plan, decoded, start, stream.tell())
                 held = self.tables.get(plan.table.full_name)
-                if self.scan is not None and held is not None:  # a table without operations has no order among others
+                if (
+                    self.scanner is not None and held is not None
+                ):  # a table without operations has no order among others
                     if name is not None:
-                        self.scan.bind(name, plan)
-                    self._limit(plan, held)
+                        self.scanner.bind(name, plan)
+                    self._limit(held)
 
     def _scanned(self, stream: io.BytesIO, data: bytes) -> Generator[reading.Event, None, bytes | None]:
         """Advance the stream past the messages that the kernel takes. Return the name of the next message's table if
         the kernel does not know it."""
-        if self.scan is None:
+        if self.scanner is None:
             return None
         while True:
             start = stream.tell()
-            taken, place, full, ends, name = self.scan.scanner.scan(data, start, -1, self.ordinal)
-            self.note_records(start, ends, taken)
+            taken, place, full, ends, name = self.scanner.native.scan(data, start, -1, self.ordinal)
+            if taken:
+                self._spans.follow(start, array("q", memoryview(ends).cast("q")))
+            self.ordinal += taken
             stream.seek(place)
             if full < 0:
                 following: bytes | None = name
                 return following
-            plan = self.scan.plan(full)
-            held = self.tables[plan.table.full_name]
+            held = self.tables[self.scanner.table(full)]
             yield from self.batch(held)
-            self._limit(plan, held)
+            self._limit(held)
 
-    def _limit(self, plan: Plan, held: HeldTable) -> None:
+    def _limit(self, held: HeldTable) -> None:
         """Make the kernel stop when there are enough operations for a batch."""
-        assert self.scan is not None
-        self.scan.limit(plan, self.max_rows - len(held.operations))
+        assert self.scanner is not None
+        self.scanner.limit(held.definition.full_name, self.max_rows - len(held.operations))
 
     def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
         try:

@@ -16,15 +16,15 @@ from ggfmt.formats.avro.schemas import is_decimal, is_timestamp
 from ggfmt.formats.goldengate.avro.plan import Plan, kinds_of
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner, scanner_of
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, OpType
 
 _TIME, _POSITION, _SLOTS = 0, 1, 2
 
 
-class Scan:
-    """The operations that the kernel took from a stream or a container file, by table."""
+class MessageScanner(Scanner):
+    """The scanner of the messages of a stream or a container file."""
 
     def __init__(
         self,
@@ -39,81 +39,72 @@ class Scan:
         these parts. `end` follows each message."""
         self._tokens = tokens
         letters = {key.encode("utf-8", "surrogatepass"): kind.encode() for key, kind in keys.items()}
-        self.scanner = native.AvroScanner(*head, wrapped, letters, not by_image, end)
-        self._numbers: dict[Plan, int] = {}
-        self._refused: set[Plan] = set()
-        self._plans: list[Plan] = []
+        super().__init__(native.AvroScanner(*head, wrapped, letters, not by_image, end), tokens)
+        self._asked: set[str] = set()
+        self._tables: list[str] = []  # by the numbers of the kernel
 
     def bind(self, identity: bytes, plan: Plan) -> bool:
-        """Make the kernel take messages of tables with this name according to the plan; false if it cannot."""
-        if plan in self._numbers or plan in self._refused:  # bound under another spelling of its name, or before
+        """Take messages of tables with this name according to the plan. Return False if that is impossible, or if this
+        is not the first call for the table: the kernel refused its plan, or binds another spelling of its name."""
+        table = plan.table.full_name
+        if table in self._asked:
             return False
+        self._asked.add(table)
         try:
             made = programs.program(plan.decode, _uses(plan, self._tokens))
-            number = self.scanner.bind(identity, made, len(plan.table.columns), _SLOTS)
         except REFUSALS:  # the exact reader reads this schema
-            self._refused.add(plan)
             return False
-        self._numbers[plan] = number
-        self._plans.append(plan)
-        return True
+        if self.bind_table(table, identity, made, len(plan.table.columns), _SLOTS):
+            self._tables.append(table)
+        return self.binds(table)
 
-    def plan(self, number: int) -> Plan:
-        """Return the plan of a table by the kernel's number for it."""
-        return self._plans[number]
+    def table(self, number: int) -> str:
+        """Return a table by the kernel's number for it."""
+        return self._tables[number]
 
-    def limit(self, plan: Plan, rows: int) -> None:
-        """Make a scan end when it has this many operations of a plan."""
-        if plan in self._numbers:
-            self.scanner.limit(self._numbers[plan], rows)
+    def limit(self, table: str, rows: int) -> None:
+        """Make a scan end when it has this many operations of a table."""
+        if self.binds(table):
+            self.native.limit(self._numbers[table], rows)
 
-    def count(self, plan: Plan) -> int:
-        """Return the number of buffered operations of a plan."""
-        number = self._numbers.get(plan)
-        return 0 if number is None else int(self.scanner.rows(number))
 
-    def batch(self, plan: Plan) -> ChangeBatch:
-        """Return the buffered operations of a plan, and empty the buffer."""
-        roles = plan.roles
-        with_tokens = self._tokens and (roles.tokens is not None or bool(roles.single))
-        taken = ScannedBatch.of(self.scanner.take(self._numbers[plan]), with_tokens)
+def scanned_batch(plan: Plan, taken: ScannedBatch, tokens: bool) -> ChangeBatch:
+    """Convert scanned messages of a plan to a batch; `tokens`: the reader needs them."""
+    roles = plan.roles
+    key_update = None
+    if plan.by_image:
+        before, after = Image(taken.before, taken.has_before), Image(taken.after, taken.has_after)
+    else:
         op = taken.op
-        key_update = None
-        if plan.by_image:
-            before, after = Image(taken.before, taken.has_before), Image(taken.after, taken.has_after)
-        else:
-            columns = taken.after
-            delete = pc.equal(op, OpType.DELETE.value)
-            before = Image(columns, delete)
-            after = Image(columns, pc.or_(pc.equal(op, OpType.INSERT.value), pc.equal(op, OpType.UPDATE.value)))
-            key_update = pa.repeat(pa.scalar(False), len(taken))
-        times = taken.slots[_TIME].values
-        if roles.op_ts is None and roles.micros is not None:
-            times = times_of_micros(times)
-        return ChangeBatch(
-            plan.table,
-            op,
-            times,
-            taken.slots[_POSITION].values,
-            before,
-            after,
-            taken.ordinal,
-            taken.tokens,
-            key_update,
-        )
+        before = Image(taken.after, pc.equal(op, OpType.DELETE.value))
+        after = Image(taken.after, pc.or_(pc.equal(op, OpType.INSERT.value), pc.equal(op, OpType.UPDATE.value)))
+        key_update = pa.repeat(pa.scalar(False), len(taken))
+    times = taken.slots[_TIME].values
+    if roles.op_ts is None and roles.micros is not None:
+        times = times_of_micros(times)
+    return ChangeBatch(
+        plan.table,
+        taken.op,
+        times,
+        taken.slots[_POSITION].values,
+        before,
+        after,
+        taken.ordinal,
+        taken.tokens if tokens and (roles.tokens is not None or roles.single) else None,
+        key_update,
+    )
 
 
-def stream_scan(
+def stream_scanner(
     by_image: bool, keys: Sequence[str], tokens: bool, metadata: Sequence[MetaColumn], wrapped: bool, end: bytes
-) -> Scan | None:
-    """Return the scan for the messages of a stream; None if the kernel can take none of them."""
-    if native is None:
-        return None
-    try:
+) -> MessageScanner | None:
+    """Return the scanner for the messages of a stream; None if the kernel can take none of them."""
+
+    def make() -> MessageScanner:
         head = (programs.record(()), 1) if wrapped else _name_head(metadata, Roles.of(metadata).name)
-        return Scan(by_image, kinds_of(keys), tokens, head, wrapped, end)
-    except REFUSALS:
-        return None
+        return MessageScanner(by_image, kinds_of(keys), tokens, head, wrapped, end)
+
+    return scanner_of(make)
 
 
 def _name_head(metadata: Sequence[MetaColumn], name: Sequence[int]) -> tuple[Program, int]:
@@ -125,15 +116,12 @@ def _name_head(metadata: Sequence[MetaColumn], name: Sequence[int]) -> tuple[Pro
     return programs.program(schema, uses), len(name)
 
 
-def container_scan(plan: Plan, tokens: bool) -> Scan | None:
-    """Return the scan for the messages of a container file; None if the kernel can take none of them."""
-    if native is None:
-        return None
-    try:
-        scan = Scan(plan.by_image, plan.kinds, tokens, (programs.record(()), 0), False, b"")
-    except REFUSALS:
-        return None
-    return scan if scan.bind(b"", plan) else None
+def container_scanner(plan: Plan, tokens: bool) -> MessageScanner | None:
+    """Return the scanner for the messages of a container file; None if the kernel can take none of them."""
+    scanner = scanner_of(
+        lambda: MessageScanner(plan.by_image, plan.kinds, tokens, (programs.record(()), 0), False, b"")
+    )
+    return scanner if scanner is not None and scanner.bind(b"", plan) else None
 
 
 def _uses(plan: Plan, tokens: bool) -> dict[programs.Path, Use]:

@@ -27,12 +27,12 @@ from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Source
 from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, Roles
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.records.batching import BATCH_ROWS, PlacingReader, Spans
+from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner, scanner_of
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
-from ggfmt.kernels import REFUSALS, native
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType, merge_in_order
+from ggfmt.kernels import native
+from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import NATIVE
 
@@ -214,15 +214,18 @@ def metadata_places(roles: Roles, tokens: bool) -> list[int]:
     return sorted({place for place in wanted if place is not None})
 
 
-def regular_lines(
+def line_scanner(
     options: DelimitedOptions, context: Context, tokens: bool, define: Callable[[str], TableDef | None]
-) -> RegularLines | None:
-    """Return the scanner of lines by the writer's options; None if no kernel can read them."""
+) -> LineScanner | None:
+    """Return the scanner of lines by the writer's options; None if no kernel can read them.
+
+    `define` returns the definition of a table by its name in lines, or None.
+    """
     metadata = options.metadata(context)
     step = 1 + options.include_meta_column_names
     roles = Roles.of(metadata)
     delimiters = options.field_delimiter and options.line_delimiter
-    if native is None or not delimiters or roles.op is None or len(metadata) * step > _MAX_METADATA:
+    if not delimiters or roles.op is None or len(metadata) * step > _MAX_METADATA:
         return None
 
     def fields(places: Iterable[int]) -> tuple[int, ...]:
@@ -232,7 +235,8 @@ def regular_lines(
     (op,) = fields([roles.op])
     # If several types share a word, the first one counts.
     letters = reversed([*zip(op_keys(options), OP_TYPES, strict=True)])
-    try:
+
+    def make() -> LineScanner:
         scanner = native.DelimitedScanner(
             between=options.field_delimiter.encode(),
             behind=options.line_delimiter.encode(),
@@ -245,27 +249,23 @@ def regular_lines(
             slots=fields(metadata_places(roles, tokens)),
             kinds={word.encode(): letter.encode() for word, letter in letters},
         )
-    except REFUSALS:
-        return None
-    return RegularLines(scanner, options.cells, define)
+        return LineScanner(scanner, options.cells, define)
+
+    return scanner_of(make)
 
 
-class RegularLines:
-    """Operations that the native scanner takes; it leaves irregular lines to the reader, which knows what is wrong with
-    them.
+class LineScanner(Scanner):
+    """The scanner of lines; it leaves irregular ones to the reader, which knows what is wrong with them.
 
-    `cells` returns the cells of a table with so many columns, `define` the definition of a table by its name in lines,
-    or None.
+    `cells` returns the cells of a table with so many columns. Formats with a single image have it in `after`.
     """
 
     def __init__(
         self, scanner: Any, cells: Callable[[int], tuple[Cell, ...]], define: Callable[[str], TableDef | None]
     ) -> None:
-        self._scanner = scanner
+        super().__init__(scanner, False)
         self._cells = cells
         self._define = define
-        self.tables: dict[str, TableDef] = {}
-        self._numbers: dict[str, int] = {}
         self._columns = 0
 
     def scan(self, data: bytes, place: int, first: int) -> tuple[int, Sequence[OddLine]]:
@@ -274,45 +274,33 @@ class RegularLines:
         odd = array("q")
         ordinal = first
         while True:
-            lines, place, _, noted, unknown = self._scanner.scan(data, place, -1, ordinal)
+            lines, place, _, noted, unknown = self.native.scan(data, place, -1, ordinal)
             ordinal += lines
             odd.frombytes(noted)
             if unknown is None:
                 return ordinal, [OddLine(*odd[at : at + 3]) for at in range(0, len(odd), 3)]
-            self._meet(unknown)
+            self._bind(unknown)
 
-    def _meet(self, name: bytes) -> None:
+    def _bind(self, name: bytes) -> None:
         table = self._define(name.decode())
         cells = () if table is None else self._cells(len(table.columns))
         self._columns += len(cells)
-        if table is None or not cells or self._columns > _MAX_COLUMNS:
-            self._scanner.refuse(name)
-            return
         fields = tuple((_PARTS.index(cell.part), cell.column) for cell in cells)
         both = any(cell.part is Part.BEFORE for cell in cells)
-        try:
-            number = self._scanner.bind(name, fields, len(table.columns), both)
-        except REFUSALS:
-            self._scanner.refuse(name)
-            return
-        self.tables[table.full_name] = table
-        self._numbers[table.full_name] = number
-
-    def held(self, table: str) -> int:
-        """Return the number of buffered operations of a table."""
-        number = self._numbers.get(table)
-        return 0 if number is None else int(self._scanner.rows(number))
-
-    def take(self, table: str) -> ScannedBatch:
-        """Return the buffered operations of a table, of which there are some, and empty the buffer. Formats with a
-        single image have it in `after`."""
-        return ScannedBatch.of(self._scanner.take(self._numbers[table]), False)
+        if (
+            table is None
+            or not cells
+            or self._columns > _MAX_COLUMNS
+            or not self.bind_table(table.full_name, name, fields, len(table.columns), both)
+        ):
+            self.native.refuse(name)
 
 
-class DelimitedTextReader(PlacingReader):
+class DelimitedTextReader(BatchingReader[HeldTable]):
     """Reads delimited text. `source.options` is a `DelimitedTextOptions`."""
 
     transaction_tokens = TRANSACTION_TOKENS
+    scanner: LineScanner | None = None
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
@@ -323,8 +311,7 @@ class DelimitedTextReader(PlacingReader):
         self._roles = Roles.of(self._metadata)
         self._step: int = 1 + options.include_meta_column_names
         self._head = len(self._metadata) * self._step
-        self._regular = regular_lines(options, source.context, self.reads_tokens, self._defined)
-        self._batches: dict[str, list[ChangeBatch]] = {}  # from lines that no kernel took, by table
+        self.scanner = line_scanner(options, source.context, self.reads_tokens, self._defined)
 
     @staticmethod
     def sniff(head: bytes) -> str | None:
@@ -385,10 +372,10 @@ class DelimitedTextReader(PlacingReader):
         return spans[_has_header(self.source) and not _by_bytes(chunk) :]
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        data = None if self._regular is None else self._as_utf8(chunk)
+        data = None if self.scanner is None else self._as_utf8(chunk)
         for event in self._take_in_exactly(chunk) if data is None else self._take_in_regular(chunk, data):
             if isinstance(event, ChangeBatch):
-                self._batches.setdefault(event.table.full_name, []).append(event)
+                self._hold_table(event.table).done.append(event)
             else:
                 yield event
 
@@ -404,46 +391,26 @@ class DelimitedTextReader(PlacingReader):
             return None
 
     def _take_in_regular(self, chunk: Chunk, data: bytes) -> Iterator[Event]:
-        assert self._regular is not None
+        assert self.scanner is not None
         start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
         if (start and chunk.offset) or self.source.options.line_delimiter.encode() + BOM_UTF8 in data:
             yield from self._take_in_exactly(chunk)
             return
-        self.ordinal, odd = self._regular.scan(data, start, self.ordinal)
+        self.ordinal, odd = self.scanner.scan(data, start, self.ordinal)
         if not odd:
             return
         lines = [(line.ordinal, data[line.start if line.start > start else 0 : line.end]) for line in odd]
         yield from self._encoded_lines(lines, "utf-8")
 
-    @property
-    def holds(self) -> bool:
-        return bool(self._waiting())
+    def _hold_table(self, table: TableDef) -> HeldTable:
+        return self.tables.setdefault(table.full_name, HeldTable(table))
 
-    def _waiting(self) -> dict[str, int]:
-        """Return the number of buffered operations of each table that has any."""
-        held = {name: sum(map(len, batches)) for name, batches in self._batches.items()}
-        if self._regular is not None:
-            for name in self._regular.tables:
-                rows = held.get(name, 0) + self._regular.held(name)
-                if rows:
-                    held[name] = rows
-        return held
-
-    def drain(self, everything: bool) -> Iterator[Event]:
-        least = 1 if everything or self.projection.in_order else BATCH_ROWS * self.projection.batch_growth
-        for name, rows in sorted(self._waiting().items()):
-            if rows >= least:
-                batches = self._batches.pop(name, [])
-                if self._regular is not None and self._regular.held(name):
-                    batches.append(self._taken(self._regular.tables[name], self._regular.take(name)))
-                yield merge_in_order(batches)
-
-    def _taken(self, table: TableDef, scanned: ScannedBatch) -> ChangeBatch:
+    def scanned_columns(self, table: HeldTable, scanned: ScannedBatch) -> ChangeBatch:
         wanted = metadata_places(self._roles, self.reads_tokens)
         metadata = {place: column.values for place, column in zip(wanted, scanned.slots, strict=True)}
         both = {Part.BEFORE: scanned.before, Part.AFTER: scanned.after}
         images = both if scanned.before else {Part.VALUE: scanned.after}
-        return self._batch(table, scanned.op, metadata, images, scanned.ordinal)
+        return self._batch(table.definition, scanned.op, metadata, images, scanned.ordinal)
 
     def _take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         try:
@@ -559,7 +526,7 @@ class DelimitedTextReader(PlacingReader):
         else:
             before = Image(images.get(Part.BEFORE, ()), has_before)
             after = Image(images.get(Part.AFTER, ()), has_after)
-        batch = ChangeBatch(
+        return ChangeBatch(
             table,
             op,
             self._times(metadata, len(op)),
@@ -570,7 +537,6 @@ class DelimitedTextReader(PlacingReader):
             self._tokens(metadata) if self.reads_tokens else None,
             pa.repeat(pa.scalar(False), len(op)) if before.columns is after.columns else None,
         )
-        return self.with_transactions(batch)
 
     def _times(self, metadata: Mapping[int, pa.StringArray], rows: int) -> pa.StringArray:
         if self._roles.op_ts is None and self._roles.micros is not None:
@@ -590,9 +556,9 @@ class DelimitedTextReader(PlacingReader):
         )
 
     def _defined(self, name: str) -> TableDef | None:
-        """Return the definition of a table by its name in lines, if they name it."""
+        """Return the definition of a table by its name in lines, if they name it, and prepare its buffer."""
         definition = self._definition(name if self._roles.name else None)
-        return None if isinstance(definition, Diagnostic) else definition
+        return None if isinstance(definition, Diagnostic) else self._hold_table(definition).definition
 
     def _definition(self, name: str | None) -> TableDef | Diagnostic:
         tables = self.catalog.tables()

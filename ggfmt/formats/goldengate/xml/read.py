@@ -10,7 +10,6 @@ absent, and an absent time stamp or position is an empty text.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, BinaryIO
@@ -28,9 +27,9 @@ from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
 from ggfmt.formats.records.batching import BatchingReader, HeldTable
 from ggfmt.formats.records.problems import legal_values, name_problem, unknown_column
-from ggfmt.formats.records.scanner import ScannedBatch
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner, scanner_of
 from ggfmt.java.charsets import native_charset
-from ggfmt.kernels import REFUSALS, native
+from ggfmt.kernels import native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, TableDef
 from ggfmt.options.value_types import NATIVE
@@ -175,11 +174,8 @@ def _malformed(reason: str, place: Span) -> Diagnostic:
     return Diagnostic("GG312", reason, place)
 
 
-class RegularOperations:
-    """Operations that the native kernel takes from consecutive chunks.
-
-    The kernel takes operations that are written as GoldenGate writes them. It leaves the others, in their order, to the
-    general reader. Without a kernel, all are left.
+class XmlScanner(Scanner):
+    """The scanner of operations that are written as GoldenGate writes them.
 
     kinds   meanings of the words for operation types
     keep    operations are kept; else the kernel only checks that they have the columns to which they are bound
@@ -187,82 +183,46 @@ class RegularOperations:
     """
 
     def __init__(self, kinds: Mapping[str, str], keep: bool, tokens: bool) -> None:
-        self._scanner = _make_scanner(kinds, keep, tokens)
-        self._tokens = tokens
-        self._numbers: dict[str, int] = {}
-        self._bound: dict[str, Sequence[str]] = {}
+        words = {word.encode(): kind.encode() for word, kind in kinds.items()}
+        super().__init__(native.XmlScanner(words, keep, tokens), tokens)
+        self._columns: dict[str, int] = {}
         self._left = _MAX_COLUMNS
-        self._in_hand = False  # the caller has a record that the kernel left
-        self.again = False  # the kernel tries that record again; the caller must do nothing else with it
-
-    def odd_records(self, chunk: reading.Chunk, first: int, spans: reading.Spans) -> Iterator[XmlRecord]:
-        """Yield the records of a chunk that the kernel does not take. `first` is the ordinal of the first record of the
-        chunk.
-
-        The places of all records up to the yielded one are in `spans`. If the caller calls `bind` for that record, the
-        kernel tries it again; if it still does not take it, the record is yielded again.
-        """
-        prolog = None if self._scanner is None else plain_prolog(chunk)
-        place = odd = 0
-        while prolog is not None and odd < _IN_A_ROW:
-            assert self._scanner is not None
-            _, place, _, taken, _ = self._scanner.scan(chunk.data, place, -1, first + len(spans), prolog)
-            if len(memoryview(taken)):
-                spans.add_all(taken)
-                odd = 0
-            if place == len(chunk.data):
-                return
-            record = record_at(chunk, place)
-            spans.add(record.start, record.end)
-            self._in_hand, self.again = True, False
-            yield record
-            self._in_hand = False
-            if self.again:
-                self.again = False
-                spans.drop_last()
-            else:
-                place = record.end
-                odd += 1
-        for record in records(chunk, place):
-            spans.add(record.start, record.end)
-            yield record
 
     def bind(self, table: str, columns: Sequence[str]) -> None:
-        """Take operations of a table that list exactly these columns. The table must have no buffered operations."""
-        if self._scanner is None:
-            return
-        self.again = False
-        self._left += len(self._bound.pop(table, ()))
-        if table in self._numbers:
-            self._scanner.unbind(self._numbers.pop(table))
-        if len(columns) > self._left:
-            return
-        with suppress(*REFUSALS):
-            self._numbers[table] = self._scanner.bind(table.encode(), tuple(column.encode() for column in columns))
+        """Take operations of a table that list exactly these columns."""
+        self.forget(table)
+        self._left += self._columns.pop(table, 0)
+        if len(columns) <= self._left and self.bind_table(
+            table, table.encode(), tuple(column.encode() for column in columns)
+        ):
+            self._columns[table] = len(columns)
             self._left -= len(columns)
-            self._bound[table] = columns
-            self.again = self._in_hand
-
-    def held(self, table: str) -> int:
-        """Return the number of buffered operations of a table."""
-        number = self._numbers.get(table)
-        return 0 if number is None or self._scanner is None else int(self._scanner.rows(number))
-
-    def take(self, table: str) -> ScannedBatch | None:
-        """Return the buffered operations of a table, and empty the buffer; None if there are none."""
-        if not self.held(table):
-            return None
-        assert self._scanner is not None
-        return ScannedBatch.of(self._scanner.take(self._numbers[table]), self._tokens)
 
 
-def _make_scanner(kinds: Mapping[str, str], keep: bool, tokens: bool) -> Any:
-    """Return the kernel's scanner; None if there is no kernel, or it does not support these words."""
-    try:
-        words = {word.encode(): kind.encode() for word, kind in kinds.items()}
-        return None if native is None else native.XmlScanner(words, keep, tokens)
-    except REFUSALS:
-        return None
+def odd_records(
+    scanner: XmlScanner | None, chunk: reading.Chunk, first: int, spans: reading.Spans
+) -> Iterator[XmlRecord]:
+    """Have the scanner take the records of a chunk, and yield those that it does not take.
+
+    `first` is the ordinal of the first record. `spans` gets the places of all records up to the yielded one.
+    """
+    prolog = None if scanner is None else plain_prolog(chunk)
+    place = odd = 0
+    while scanner is not None and prolog is not None and odd < _IN_A_ROW:
+        _, place, _, taken, _ = scanner.native.scan(chunk.data, place, -1, first + len(spans), prolog)
+        if len(memoryview(taken)):
+            spans.add_all(taken)
+            odd = 0
+        if place == len(chunk.data):
+            return
+        record = record_at(chunk, place)
+        spans.add(record.start, record.end)
+        yield record
+        place = record.end
+        odd += 1
+    for record in records(chunk, place):
+        spans.add(record.start, record.end)
+        yield record
 
 
 @dataclass
@@ -278,12 +238,13 @@ class XmlReader(BatchingReader[_Table]):
     """Reads GoldenGate XML. `source.options`, if given, is an `XmlOptions`."""
 
     sniff = staticmethod(xml_records.sniff)
+    scanner: XmlScanner | None = None
     transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self._kinds = _kinds(source)
-        self._regular = RegularOperations(self._kinds, True, self.reads_tokens)
+        self.scanner = scanner_of(lambda: XmlScanner(self._kinds, True, self.reads_tokens))
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> reading.Layout:
@@ -302,7 +263,7 @@ class XmlReader(BatchingReader[_Table]):
     def decode_chunk(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         first, spans = self.ordinal, reading.Spans()
         self.know_spans(spans)
-        for record in self._regular.odd_records(chunk, first, spans):
+        for record in odd_records(self.scanner, chunk, first, spans):
             self.ordinal = first + len(spans) - 1
             operation = examine(record.content, self.reads_tokens)
             problem = operation if isinstance(operation, Diagnostic) else (yield from self._hold(operation))
@@ -315,7 +276,7 @@ class XmlReader(BatchingReader[_Table]):
         table = self.tables.get(operation.table)
         if table is None or table.listed != operation.columns:
             problem = yield from self._meet(operation)
-            if problem is not None or self._regular.again:
+            if problem is not None:
                 return problem
         kind = None if operation.type is None else self._kinds.get(operation.type)
         problem = misfit(operation, kind, self._kinds)
@@ -350,27 +311,22 @@ class XmlReader(BatchingReader[_Table]):
         place_of = {column: place for place, column in enumerate(operation.columns)}
         places = tuple(place_of.get(column) for column in definition.column_names)
         self.tables[name] = _Table(definition, operation.columns, places)
-        self._regular.bind(name, operation.columns)
+        if self.scanner is not None:
+            self.scanner.bind(name, operation.columns)
         return None
 
-    def held(self, table: _Table) -> int:
-        return super().held(table) + self._regular.held(table.definition.full_name)
-
-    def collect(self, table: _Table) -> Iterator[ChangeBatch]:
-        scanned = self._regular.take(table.definition.full_name)
-        if scanned is not None:
-            op_ts, position = scanned.slots
-            yield ChangeBatch(
-                table.definition,
-                scanned.op,
-                op_ts.values,
-                position.values,
-                Image(_in_table_order(table.places, scanned.before, len(scanned)), unless_all(scanned.has_before)),
-                Image(_in_table_order(table.places, scanned.after, len(scanned)), unless_all(scanned.has_after)),
-                scanned.ordinal,
-                scanned.tokens,
-            )
-        yield from super().collect(table)
+    def scanned_columns(self, table: _Table, scanned: ScannedBatch) -> ChangeBatch:
+        op_ts, position = scanned.slots
+        return ChangeBatch(
+            table.definition,
+            scanned.op,
+            op_ts.values,
+            position.values,
+            Image(_in_table_order(table.places, scanned.before, len(scanned)), unless_all(scanned.has_before)),
+            Image(_in_table_order(table.places, scanned.after, len(scanned)), unless_all(scanned.has_after)),
+            scanned.ordinal,
+            scanned.tokens,
+        )
 
     def columns(self, table: _Table) -> ChangeBatch:
         operations: list[XmlOperation] = table.operations
@@ -418,14 +374,15 @@ class XmlDiscovery(reading.Discovery):
         self._trusted = catalog.trusted
         self._last: dict[str, tuple[str, ...]] = {}
         self._findings: list[reading.SchemaChange] = []
-        self._regular = RegularOperations({}, False, False)
+        self._scanner = scanner_of(lambda: XmlScanner({}, False, False))
 
     def read(self, chunk: reading.Chunk) -> None:
-        for record in self._regular.odd_records(chunk, 0, reading.Spans()):
+        for record in odd_records(self._scanner, chunk, 0, reading.Spans()):
             operation = examine(record.content, False)
             if isinstance(operation, XmlOperation) and self._last.get(operation.table) != operation.columns:
                 self._last[operation.table] = operation.columns
-                self._regular.bind(operation.table, operation.columns)
+                if self._scanner is not None:
+                    self._scanner.bind(operation.table, operation.columns)
                 if operation.table not in self._trusted:
                     table = _definition(operation.table, operation.columns)
                     self._findings.append(reading.SchemaChange.met(table, chunk, record.start))
