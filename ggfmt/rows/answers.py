@@ -48,8 +48,8 @@ from ggfmt.rows.results import (
     Selection,
     TableQuery,
     UnitAnswer,
-    check_bound,
     last_of,
+    last_positions,
     places_of,
     typed_columns,
 )
@@ -95,7 +95,7 @@ class _Unit:
         every = query.ordering.sort(concatenated([*batches, truncates], self._schema))
         if linked and len(every) >= MIN_LARGE:  # what follows takes much; what was read left some
             pa.default_memory_pool().release_unused()
-        check_bound(query, every)
+        self._last_positions = last_positions(query, every)
         self._every = without_repeated(every, query.ordering, bool(self._table.key))
         self._unresolved: list[tuple[str, pa.RecordBatch]] = []
         self._collisions = 0
@@ -110,6 +110,7 @@ class _Unit:
             batch = batch.filter(self._query.ordering.up_to(batch, query.as_of))
         if not self._table.key:
             rows, counts, unresolved, kept = keyless_rows(self._query, batch)
+            counts.last_positions = self._last_positions
             self._unresolved += unresolved
             return UnitAnswer(rows, counts, self._listed(), kept if self._query.keeps else None)
         state = self._state(batch)
@@ -122,6 +123,7 @@ class _Unit:
         if query.kind != "current":
             self._current_states(state)
         counts.unfit.update(self._unfit)
+        counts.last_positions = self._last_positions
         self._add_evidence(counts, state)
         kept = self._kept(state) if self._query.keeps else None
         return UnitAnswer(rows, counts, self._listed(), kept, self._free_keys(state))

@@ -38,7 +38,7 @@ from ggfmt.rows.key_updates import KeyLinks, connected, same_moment
 from ggfmt.rows.numbers import canonical_numbers
 from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, any_of, concatenated, staged_schema, truncate_operations
 from ggfmt.rows.ordering import Ordering
-from ggfmt.rows.results import End, FreeKeys, Selection, TableQuery, check_bound
+from ggfmt.rows.results import End, FreeKeys, RowCounts, Selection, TableQuery, last_positions
 from ggfmt.rows.tables import RowTable
 
 KEPT_DIRECTORY = "_kept"
@@ -106,14 +106,10 @@ def end_of(last: pa.RecordBatch) -> End:
 
 
 def select_whole(query: TableQuery, batches: Sequence[pa.RecordBatch]) -> Selection | None:
-    """Return what to keep of operations with whole images, which nothing connects. They leave nothing unresolved.
-
-    Raises: UsageError GG551 as `check_bound`.
-    """
+    """Return what to keep of operations with whole images, which nothing connects. They leave nothing unresolved."""
     staged = staged_schema(query.table)
     schema = pa.schema([staged.field(name) for name in ("seq", "position", "op", "tx", "ts", "hash")])
     every = query.ordering.sort(concatenated([batch.select(schema.names) for batch in batches], schema))
-    check_bound(query, every)
     if not len(every) or every["seq"][len(every) - 1].as_py() == BASE_SEQ:
         return None
     last = every.slice(len(every) - 1)
@@ -242,10 +238,16 @@ class KeptOperations:
         return pc.unique(both.drop_null())
 
 
-def set_aside_batches(query: TableQuery, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield all operations of a table as a file has them, truncates first. Nothing says what connects them."""
+def set_aside_batches(
+    query: TableQuery, batches: Iterable[pa.RecordBatch], counts: RowCounts
+) -> Iterator[pa.RecordBatch]:
+    """Yield all operations of a table as a file has them, truncates first. Nothing says what connects them.
+
+    Raises: UsageError GG551 as `last_positions`.
+    """
     for batch in chain([truncate_operations(query.truncates, staged_schema(query.table))], batches):
         if len(batch):
+            counts.last_positions += last_positions(query, query.ordering.sort(batch))
             yield as_kept(batch.append_column(_COMPONENT, nulls(len(batch), _LONG)), query)
 
 

@@ -23,7 +23,7 @@ from ggfmt.columnar.typed import typed_values
 from ggfmt.rows.evidence import EvidenceFinder
 from ggfmt.rows.operations import DELETE, concatenated, have_whole_images, staged_schema
 from ggfmt.rows.query import CURRENT
-from ggfmt.rows.results import FreeKeys, RowCounts, TableQuery, misfit, shown_key
+from ggfmt.rows.results import FreeKeys, RowCounts, TableQuery, last_positions, misfit, shown_key
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,16 @@ def _last_places(
     query: TableQuery, batches: Sequence[pa.RecordBatch], counts: RowCounts, apart: pa.UInt64Array
 ) -> tuple[pa.Int64Array, pa.Int64Array] | None:
     """Return the places of the last operations of keys, in ascending order, and apart from them those of deletes; None
-    if an operation may come again. Count what contradicts the rows."""
+    if an operation may come again. Count what contradicts the rows.
+
+    Raises: UsageError GG551 as `last_positions`.
+    """
     keys = [f"k{j}" for j in range(len(query.table.key))]
     staged = staged_schema(query.table)
     schema = pa.schema([staged.field(name) for name in ("seq", "position", "op", "hash", *keys)])
     every = concatenated([batch.select(schema.names) for batch in batches], schema)
     every = query.ordering.sort(every.append_column("place", numbered(len(every))))
+    counts.last_positions += last_positions(query, every)
     if query.ordering.repeats(every).true_count:
         return None
     codes = row_codes([every[name] for name in keys])

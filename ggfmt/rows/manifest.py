@@ -78,6 +78,16 @@ class TableResult:
         return self.query.complete or bool(self.stats.truncates)
 
     @property
+    def last_position(self) -> str | None:
+        """The highest position so far; the last one in the input if positions do not order the operations."""
+        by, known = self.query.ordering.by, list(self.counts.last_positions)
+        if by is None or not known:
+            return self.stats.last_position
+        if self.query.bound is not None:
+            known.append(self.query.bound)
+        return max(known, key=lambda position: by.value(position) or ())
+
+    @property
     def table(self) -> RowTable:
         return self.query.table
 
@@ -174,7 +184,7 @@ def _table(result: TableResult) -> dict[str, Any]:
         "first_time": _time(stats.first_time),
         "last_time": _time(stats.last_time),
         "first_position": stats.first_position,
-        "last_position": stats.last_position,
+        "last_position": result.last_position,
     }
 
 

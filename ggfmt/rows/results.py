@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings
+from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.frames.batches import FILE_BITS
@@ -153,6 +153,7 @@ class RowCounts:
 
     contradictions  counts of operations that contradict their rows, by what is wrong; `contradicting` has some places
     timed           number of operations whose transaction is known by their time alone, where this matters
+    last_positions  of some of the operations each, if positions order them
     """
 
     states: Counter[str] = field(default_factory=Counter)
@@ -162,6 +163,7 @@ class RowCounts:
     contradictions: Counter[str] = field(default_factory=Counter)
     contradicting: list[tuple[str, Span]] = field(default_factory=list)
     timed: int = 0
+    last_positions: list[str] = field(default_factory=list)
 
     def add(self, other: RowCounts) -> None:
         self.states.update(other.states)
@@ -171,6 +173,7 @@ class RowCounts:
         self.contradictions.update(other.contradictions)
         self.contradicting += other.contradicting
         self.timed += other.timed
+        self.last_positions += other.last_positions
 
 
 @dataclass(frozen=True)
@@ -210,28 +213,31 @@ def check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Se
         raise UsageError(Diagnostic("GG552", message, replace(place, file=files[seq >> FILE_BITS]), help))
 
 
-def check_bound(query: TableQuery, batch: pa.RecordBatch) -> None:
-    """Raises: UsageError GG551 for operations, in order, before those that earlier runs have merged: the result does
-    not keep what is needed to find their place. In a table without a key, also for one at the same position: it may be
-    one that comes again."""
+def last_positions(query: TableQuery, batch: pa.RecordBatch) -> list[str]:
+    """Return the position of the last of some operations, in order; none if that is a row of a base snapshot.
+
+    Raises: UsageError GG551 for operations before those that earlier runs have merged: the result does not keep what is
+    needed to find their place. In a table without a key, also for one at the same position: it may be one that comes
+    again.
+    """
     kind = query.ordering.by
-    bound = None if kind is None or query.bound is None else kind.value(query.bound)
+    if kind is None:
+        return []
+    bound = None if query.bound is None else kind.value(query.bound)
     new = batch.filter(pc.greater_equal(batch["seq"], 0)) if bound is not None else batch.slice(0, 0)
-    if kind is None or bound is None or not len(new):
-        return
-    position = new["position"][0].as_py()
-    place = kind.value(position)
-    if place is None or place > bound or (place == bound and query.table.key):
-        return
-    raise late_error(query.table.name, query.file_of(new["seq"][0].as_py()), position, query.bound)
+    if bound is not None and len(new):
+        position = new["position"][0].as_py()
+        place = kind.value(position)
+        if place is not None and (place < bound or (place == bound and not query.table.key)):
+            raise _late_error(query, query.file_of(new["seq"][0].as_py()), position)
+    return non_null_values(batch["position"].slice(max(len(batch) - 1, 0)).drop_null())
 
 
-def late_error(table: str, file: str | None, position: str, bound: str | None) -> UsageError:
-    """Return GG551 for operations that come too late."""
-    where = "at" if position == bound else f"at position {position}, before"
-    message = f"the file has operations {where} position {bound}, up to which an earlier run has merged the table"
+def _late_error(query: TableQuery, file: str | None, position: str) -> UsageError:
+    where = "at" if position == query.bound else f"at position {position}, before"
+    message = f"the file has operations {where} position {query.bound}, up to which an earlier run has merged the table"
     help = "consolidate all files into another output; or give `--order input` if later files are newer"
-    return UsageError(Diagnostic("GG551", message, Span(file=file, table=table, position=position), help))
+    return UsageError(Diagnostic("GG551", message, Span(file=file, table=query.table.name, position=position), help))
 
 
 @dataclass(frozen=True)

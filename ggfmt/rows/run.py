@@ -37,7 +37,6 @@ from ggfmt.rows.base import (
 )
 from ggfmt.rows.kept import KeptOperations, free_before, kept_schema, keys_without_rows, set_aside_batches
 from ggfmt.rows.manifest import (
-    PreviousResult,
     PublishedFile,
     SetAside,
     TableResult,
@@ -47,9 +46,8 @@ from ggfmt.rows.manifest import (
 )
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
-from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import UNRESOLVED, RowQuery
-from ggfmt.rows.results import FreeKeys, TableQuery, check_keyless, late_error
+from ggfmt.rows.results import FreeKeys, TableQuery, check_keyless
 from ggfmt.rows.staging import (
     MAX_MEMORY_BYTES,
     MemoryBudget,
@@ -435,10 +433,6 @@ class _TableWork:
         check_keyless(settings.query, table, stats, staged.files)
         ordering = choose_ordering(settings.query, stats)
         previous = run.target.previous
-        if ordering.by is not None and name in staged.staged:
-            stats.last_position = staged.last_position(name, ordering.by) or stats.last_position
-            if previous is not None:
-                _check_late(previous, staged, name, ordering.by)
         epoch = epoch_at(table, settings.query.as_of, stats.epoch_starts, ordering.by)
         aside = run.aside.get(name, KeptOperations(pa.record_batch({"seq": pa.array([], pa.int64())})))
         kept = None if previous is None else previous.kept(name, table, run.output, len(aside.batch))
@@ -506,7 +500,7 @@ class _TableWork:
 
     def _set_aside(self, query: TableQuery, target: Location, reason: Diagnostic) -> None:
         """Leave all operations to the next run; there are no steps."""
-        rows = set_aside_batches(query, load(self._staged.parts))
+        rows = set_aside_batches(query, load(self._staged.parts), self.result.counts)
         try:
             file = write_rows(target, "parquet", query.table.name, kept_schema(query.table), rows)
         except OSError as error:
@@ -612,15 +606,9 @@ class _TableWork:
 
     def finished(self) -> TableResult:
         """Return the result, once all tasks are done."""
-        result, ordering = self.result, self.plan.query.ordering
         if self.plan.query.finds_free_keys:
             self._write_free_keys()
-        if ordering.by is not None:
-            by = ordering.by
-            known = [result.stats.last_position, self.plan.query.bound, *(end.position for end in result.kept.ends)]
-            valued = [(by.value(text), text) for text in known if text is not None and by.value(text) is not None]
-            result.stats.last_position = max(valued)[1] if valued else result.stats.last_position
-        return result
+        return self.result
 
     def _write_free_keys(self) -> None:
         """Leave the keys at which no row is for later runs."""
@@ -669,16 +657,3 @@ def _take_step(
         if result.error is not None:
             raise UsageError(result.error)
         one.take(item, result)
-
-
-def _check_late(previous: PreviousResult, staged: StagedInput, name: str, kind: PositionKind) -> None:
-    """Raises: UsageError GG551 for a file with operations before those that an earlier run has merged: the result does
-    not keep what a later merge needs to find their place."""
-    last = previous.last_position(name)
-    bound = None if last is None else kind.value(last)
-    if last is None or bound is None:
-        return
-    for file, position in staged.first_positions(name):
-        place = kind.value(position)
-        if place is not None and place < bound:
-            raise late_error(name, file, position, last)

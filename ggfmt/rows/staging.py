@@ -24,7 +24,7 @@ from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.formats.api.reading import Reject
-from ggfmt.frames.batches import FILE_BITS, DiscoveryRequiredError, FrameBoundaryError, located_batches
+from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, located_batches
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.options.value_types import Keys
@@ -36,7 +36,6 @@ from ggfmt.reading.splits import ReadJob, Split
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys, pair_links
 from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
-from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import OnUnfit
 from ggfmt.rows.results import unfit_help
 from ggfmt.rows.table_stats import TableStats
@@ -137,19 +136,6 @@ class StagedInput:
             ends.insert(0, (batch.slice(0, 1), batch.slice(len(batch) - 1)))
         whole.merge(self.staged.get(name, StagedTable()))
         self.staged[name] = whole
-
-    def first_positions(self, name: str) -> Iterator[tuple[str, str]]:
-        """Yield the file and the position of the first operation of a table in each split."""
-        for first, _ in self.ends[name]:
-            position, seq = (first[column][0].as_py() for column in ("position", "seq"))
-            if position is not None and seq >= 0:
-                yield self.files[seq >> FILE_BITS], position
-
-    def last_position(self, name: str, kind: PositionKind) -> str | None:
-        """Return the highest position at the end of a split."""
-        lasts = [last["position"][0].as_py() for _, last in self.ends[name]]
-        known = [position for position in lasts if position is not None and kind.value(position) is not None]
-        return max(known, key=lambda position: kind.value(position) or (), default=None)
 
     def links(
         self,

@@ -273,6 +273,19 @@ def test_the_last_position_is_the_highest_one(tmp_path: Path) -> None:
         ggfmt.consolidate(inputs, tmp_path / "out", **settings)
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_truncate_is_as_late_as_its_position(tmp_path: Path, place: int) -> None:
+    inputs, lines = tmp_path / "in", [change(1, "I", None, row(1, "a")), change(2, "U", None, row(1, "b"))]
+    settings: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "seen", "key": "ID"}
+    inputs.mkdir()
+    write_lines(inputs / "0.json", [*lines[:place], change(9, "T"), *lines[place:]])
+    found = ggfmt.consolidate(inputs, tmp_path / "out", **settings)["tables"]["S.T"]
+    assert (found["rows"], found["last_position"]) == (0, f"{9:020d}")
+    write_lines(inputs / "1.json", [change(8, "U", None, row(1, "c"))])
+    with pytest.raises(UsageError, match="before position 00000000000000000009"):
+        ggfmt.consolidate(inputs, tmp_path / "out", **settings)
+
+
 def test_an_operation_that_comes_again_in_a_table_without_a_key_is_refused(tmp_path: Path) -> None:
     inputs = tmp_path / "in"
     settings: dict[str, Any] = {"master": "none", "checkpoint": tmp_path / "seen"}

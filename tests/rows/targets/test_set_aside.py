@@ -190,6 +190,32 @@ def test_a_late_file_is_refused_as_after_a_merge(tmp_path: Path) -> None:
         consolidate(tmp_path, "delta", **given)
 
 
+def of_one_row(position: int, name: str) -> Row:
+    return change("U", position, B, before={"ID": "1"}, after={"ID": "1", "N": name})
+
+
+@pytest.mark.parametrize("late", [[of_one_row(17, "late"), ROUNDS[1][2]], [ROUNDS[2][1], of_one_row(7, "late")]])
+def test_an_operation_is_late_wherever_it_is_in_its_file(tmp_path: Path, late: list[Row]) -> None:
+    """A table that is set aside refuses it, too: the next run would take it for a newer one."""
+    add_changes(tmp_path, "0", [change("I", 1, B, after={"ID": "1", "N": "a"}), of_one_row(8, "b")])
+    consolidate(tmp_path, "delta", definitions=definitions("ID", "N"))
+    add_changes(tmp_path, "1", late)
+    with pytest.raises(UsageError, match=r"GG551.*before position 0*8,"):
+        consolidate(tmp_path, "delta", definitions=definitions("ID", "N", "A B"), on_table_error="set-aside")
+
+
+@pytest.mark.parametrize(
+    "highest", [change("I", 9, B, after={"ID": "2"}), change("T", 9, B)], ids=["insert", "truncate"]
+)
+def test_a_file_is_late_after_the_highest_position_set_aside(tmp_path: Path, highest: Row) -> None:
+    add_changes(tmp_path, "0", [change("I", 1, B, after={"ID": "1", "N": "a"}), highest, of_one_row(7, "b")])
+    aside = consolidate(tmp_path, "delta", definitions=definitions("ID", "N", "A B"), on_table_error="set-aside")
+    assert aside["set_aside"][B]["last_position"] == f"{9:020d}"
+    add_changes(tmp_path, "1", [of_one_row(8, "late")])
+    with pytest.raises(UsageError, match=r"GG551.*before position 0*9,"):
+        consolidate(tmp_path, "delta", definitions=definitions("ID", "N"))
+
+
 def test_a_table_without_a_key_stops_the_run(tmp_path: Path) -> None:
     add_changes(tmp_path, "1", [change("I", 1, B, after={"A B": "1"}), ROUNDS[0][0]])
     with pytest.raises(UsageError, match="GG554"):
