@@ -41,6 +41,7 @@ class EvidenceFinder:
         self, query: TableQuery, batches: Sequence[pa.RecordBatch], order: pa.Int64Array, rows: pa.Int64Array
     ) -> None:
         self._query, self._table, self._batches, self._order = query, query.table, batches, order
+        self._columns: dict[str, pa.Array[Any]] = {}
         count = max(len(order) - 1, 0)
         self._ops = self._column("op").take(order)
         self._every = numbered(len(order))
@@ -89,8 +90,14 @@ class EvidenceFinder:
         return Span(file=self._query.file_of(seq), offset=offset, table=self._table.name, position=position)
 
     def _column(self, name: str) -> pa.Array[Any]:
-        parts = [batch[name] for batch in self._batches]
-        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+        """Return a column of all batches. Images do not stay: together they need as much memory as the batches."""
+        found = self._columns.get(name)
+        if found is None:
+            parts = [batch[name] for batch in self._batches]
+            found = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+            if not name.startswith(("a", "b")):
+                self._columns[name] = found
+        return found
 
     def _unlike(self, image: str, places: pa.Int64Array, before: pa.Int64Array) -> pa.Int64Array:
         """Return where an image shows another value than the row has after the operation before."""
@@ -107,7 +114,8 @@ class EvidenceFinder:
             latest = self._latest(i, before)
             shown = pc.and_(shown, latest.is_valid())
             own, other = (self._order.take(each.filter(shown)) for each in (places, latest))
-            unlike = self._differ(name, self._column(f"{image}{i}"), own, self._column(f"a{i}"), other)
+            after = self._column(f"a{i}")
+            unlike = self._differ(name, after if image == "a" else self._column(f"b{i}"), own, after, other)
             if len(unlike):
                 at = pc.cast(pc.indices_nonzero(shown), _LONG).take(unlike)
                 found.append(places.take(at))
