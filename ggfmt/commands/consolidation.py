@@ -12,6 +12,7 @@ from ggfmt.commands.arguments import Path, Paths, Properties
 from ggfmt.commands.conversion import OnReject
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import choose_runner
+from ggfmt.options.value_types import ForeignCommits, OnUnfit, RowOrder, TableErrors
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from ggfmt.summary import Summary
 
 RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]
-RowOrder = Literal["auto", "position", "input"]
-ForeignCommits = Literal["refuse", "accept"]
-TableErrors = Literal["stop", "set-aside"]
-OnUnfit = Literal["error", "null", "unresolved"]
 RowMode = Literal["error", "overwrite"]
 Moment = str | datetime | None
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
 from ggfmt.diagnostics.diagnostic import did_you_mean, suggestion
 from ggfmt.java.charsets import canonical_name, charset_names, refusal
@@ -404,6 +404,12 @@ class Charset(ValueType[str]):
 Keys = tuple[tuple[str, tuple[str, ...]], ...]
 
 EVERY_TABLE = "*"  # names the key of all other tables
+
+# Choices for rows.
+RowOrder = Literal["auto", "position", "input"]
+OnUnfit = Literal["error", "null", "unresolved"]
+ForeignCommits = Literal["refuse", "accept"]
+TableErrors = Literal["stop", "set-aside"]
 
 
 class TableKeys(ValueType[Keys]):

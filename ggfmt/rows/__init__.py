@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ggfmt.options.property_values import PropertyValue
-    from ggfmt.rows.query import ExtraRows, Kind, OnUnfit, Order, RowQuery
+    from ggfmt.options.value_types import OnUnfit, RowOrder
+    from ggfmt.rows.query import ExtraRows, Kind, RowQuery
 
     Path = str | PathLike[str]
     Moment = str | datetime
@@ -34,7 +35,7 @@ def current(
     types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
     as_of: Moment | None = None,
-    order: Order = "auto",
+    order: RowOrder = "auto",
     keep: Collection[ExtraRows] = (),
     strict: bool = False,
     on_unfit: OnUnfit = "error",
@@ -95,7 +96,7 @@ def history(
     types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
     as_of: Moment | None = None,
-    order: Order = "auto",
+    order: RowOrder = "auto",
     keep: Collection[ExtraRows] = (),
     strict: bool = False,
     on_unfit: OnUnfit = "error",
@@ -140,7 +141,7 @@ def changes(
     types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
     as_of: Moment | None = None,
-    order: Order = "auto",
+    order: RowOrder = "auto",
     keep: Collection[ExtraRows] = (),
     strict: bool = False,
     on_unfit: OnUnfit = "error",
@@ -177,7 +178,7 @@ def _query(
     kind: Kind,
     as_of: Moment | None,
     since: Moment | None,
-    order: Order,
+    order: RowOrder,
     keep: Collection[ExtraRows],
     on_unfit: OnUnfit,
     starts_empty: bool,

@@ -25,6 +25,7 @@ from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
 from ggfmt.frames.shapes import ddl, ddl_type
 from ggfmt.frames.spark_schemas import arrow_schema
+from ggfmt.options.value_types import OnUnfit
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.scan import DefinitionsNeeded
 from ggfmt.reading.splits import ReadJob, Split
@@ -33,7 +34,7 @@ from ggfmt.rows.key_updates import LinkedKeys, may_meet_an_insert
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.operations import TRUNCATE, base_operations, staged_operations, staged_schema, without_before_images
 from ggfmt.rows.ordering import choose_ordering
-from ggfmt.rows.query import OnUnfit, RowQuery, query_error
+from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery, check_keyless
 from ggfmt.rows.staging import (
     SplitStager,
@@ -82,6 +83,11 @@ class FramePlan:
     def is_linked(self, unit: int) -> bool:
         """Return whether a unit is a group of connected keys."""
         return unit >= self.buckets
+
+    def needs_before_images(self, unit: int) -> bool:
+        """Return whether operations with whole after images need their before images."""
+        asked = self.query.query
+        return self.is_linked(unit) or asked.kind != "current" or bool(asked.keep) or not self.query.table.key
 
 
 def rows_frame(
@@ -293,13 +299,13 @@ class _Waiting:
 
     def _by_unit(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield the operations of each unit, without before images if their rows do not depend on these."""
-        query = self._plan.query
+        plan = self._plan
         doubtful = may_meet_an_insert(batch)
         for mask in (doubtful, pc.invert(doubtful)) if doubtful.true_count else (None,):
             part = batch if mask is None else batch.filter(mask)
-            for unit, operations in split_by(part, self._plan.units(part)):
-                if mask is not doubtful and not query.needs_before_images(self._plan.is_linked(unit)):
-                    (operations,) = without_before_images([operations], query.table)
+            for unit, operations in split_by(part, plan.units(part)):
+                if mask is not doubtful and not plan.needs_before_images(unit):
+                    operations = without_before_images(operations, plan.query.table)
                 yield unit, operations
 
 

@@ -291,12 +291,19 @@ def shows_values(column: Callable[[str], pa.Array[Any]], table: RowTable) -> pa.
     return any_of(shown, len(column("op")))
 
 
-def without_before_images(batches: Sequence[pa.RecordBatch], table: RowTable) -> Sequence[pa.RecordBatch]:
+def without_before_images(batch: pa.RecordBatch, table: RowTable) -> pa.RecordBatch:
     """Return operations without before images, if all of them have whole after images: then current rows do not need
     them. Otherwise return the operations as they are."""
-    if not have_whole_images(batches, table):
-        return batches
-    return [_with_nothing_before(batch) for batch in batches]
+    if not _is_whole(batch, table):
+        return batch
+    nothing: dict[pa.DataType, pa.Array[Any]] = {
+        TEXT: pa.nulls(len(batch), TEXT),
+        _BOOL: pa.repeat(_FALSE, len(batch)),
+    }
+    arrays = [
+        nothing[field.type] if field.name.startswith(("b", "hb")) else batch[field.name] for field in batch.schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
 
 
 def have_whole_images(batches: Sequence[pa.RecordBatch], table: RowTable) -> bool:
@@ -311,17 +318,6 @@ def _is_whole(batch: pa.RecordBatch, table: RowTable) -> bool:
     deletes = pc.equal(batch["op"], DELETE)
     whole = (pc.or_(deletes, narrow(batch[f"ha{i}"], pa.BooleanArray)) for i in range(len(table.columns)))
     return all(mask.true_count == len(batch) for mask in whole)
-
-
-def _with_nothing_before(batch: pa.RecordBatch) -> pa.RecordBatch:
-    nothing: dict[pa.DataType, pa.Array[Any]] = {
-        TEXT: pa.nulls(len(batch), TEXT),
-        _BOOL: pa.repeat(_FALSE, len(batch)),
-    }
-    arrays = [
-        nothing[field.type] if field.name.startswith(("b", "hb")) else batch[field.name] for field in batch.schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
 
 
 def any_of(masks: Sequence[pa.BooleanArray], count: int) -> pa.BooleanArray:

@@ -9,11 +9,10 @@ from datetime import datetime, timezone
 from typing import Literal, get_args
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
+from ggfmt.options.value_types import OnUnfit, RowOrder
 
 Kind = Literal["current", "history", "changes"]
-Order = Literal["auto", "position", "input"]
 ExtraRows = Literal["deleted", "unresolved"]
-OnUnfit = Literal["error", "null", "unresolved"]
 
 CURRENT, DELETED, UNRESOLVED = "current", "deleted", "unresolved"
 
@@ -43,13 +42,13 @@ class RowQuery:
     kind: Kind = "current"
     as_of: str | None = None
     since: str | None = None
-    order: Order = "auto"
+    order: RowOrder = "auto"
     keep: frozenset[str] = frozenset()
     on_unfit: OnUnfit = "error"
     starts_empty: bool = False
 
     def __post_init__(self) -> None:
-        _check("order", [self.order], get_args(Order))
+        _check("order", [self.order], get_args(RowOrder))
         _check("keep", self.keep, get_args(ExtraRows))
         _check("on_unfit", [self.on_unfit], get_args(OnUnfit))
         if self.since is not None and self.kind != "changes":

@@ -130,12 +130,6 @@ class TableQuery:
             return self.table.columns
         return self.table.epochs[self.epoch].columns
 
-    def needs_before_images(self, linked: bool) -> bool:
-        """Return whether operations with whole after images need their before images. `linked`: they change keys."""
-        if linked or self.query.kind != "current" or self.query.keep or not self.table.key:
-            return True
-        return self.keeps and bool(self.truncates)
-
     @property
     def schema(self) -> pa.Schema:
         """The columns of the result."""

@@ -27,7 +27,7 @@ from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.batches import DiscoveryRequiredError, FrameBoundaryError, located_batches
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.options.value_types import Keys
+from ggfmt.options.value_types import Keys, OnUnfit
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import ProgressTracker
 from ggfmt.reading.runner import InProcess, Runner, warn_of_missing_kernels
@@ -36,7 +36,6 @@ from ggfmt.reading.splits import ReadJob, Split
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys, pair_links
 from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
-from ggfmt.rows.query import OnUnfit
 from ggfmt.rows.results import unfit_help
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable, Types, tables_of

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from ggfmt.options.value_types import Keys
-
-ForeignCommits = Literal["refuse", "accept"]
-TableErrors = Literal["stop", "set-aside"]
+from ggfmt.options.value_types import ForeignCommits, Keys, TableErrors
 
 
 @dataclass(frozen=True)
