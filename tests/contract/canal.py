@@ -62,7 +62,7 @@ CONTRACTS = {
     "canal_json": Contract(
         cases(),
         shown,
-        transactions=("gtid",),
+        transactions=("gtid", "commitTs"),
         told=names_and_keys,
         records=lines(
             message("INSERT", [ROW]),

@@ -177,6 +177,31 @@ def test_an_insert_over_a_living_row_is_unresolved_if_a_delete_may_mean_both(tmp
     assert document["tables"]["S.T"]["timed"] == 3
 
 
+SQL_SERVER = [{"commit_lsn": f"00000027:00000ac0:000{number}", "event_serial_no": 1} for number in range(3)]
+POSTGRESQL = [{"sequence": f'["{number + 10}","20"]', "lsn": 20} for number in range(3)]
+TICDC = [{"commit_ts": 450 + number, "file": "", "pos": 0, "row": 0} for number in range(3)]
+
+
+@pytest.mark.parametrize("commits", [SQL_SERVER, POSTGRESQL, TICDC], ids=["sqlserver", "postgresql", "ticdc"])
+@pytest.mark.parametrize("others", [[], [{"id": 2, "a": "first"}]], ids=["free", "taken"])
+def test_the_commit_of_a_position_ends_a_transaction(
+    commits: list[dict[str, Any]], others: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    """All of one time: rows come, the first one goes to a key, and the row at this key is deleted."""
+    moved = {**FIRST, "id": 2}
+    inserts = [("c", None, row, commits[0]) for row in [FIRST, *others]]
+    changes = [*inserts, ("u", FIRST, moved, commits[1]), ("d", moved, None, commits[2])]
+    records = [
+        {"op": op, "before": before, "after": after, "source": {"db": "S", "table": "T", "ts_ms": 5, **commit}}
+        for op, before, after, commit in changes
+    ]
+    path = tmp_path / "in.json"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    document = ggfmt.consolidate(path, tmp_path / "out", master="none", key="S.T=id")
+    assert rows(tmp_path / "out") == []
+    assert document["tables"]["S.T"]["timed"] == 0
+
+
 @pytest.mark.parametrize("name", ["keys", "full"])
 def test_the_recorded_cases(name: str, tmp_path: Path) -> None:
     case = Path(__file__).resolve().parents[3] / "shared" / "data" / "cases" / "rows" / f"delete-insert-{name}.json"

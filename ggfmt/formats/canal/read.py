@@ -42,7 +42,7 @@ _BY_KIND = {Kind.BINARY: converting(by_value(_base64)), Kind.BOOLEAN: converting
 class Tidb(msgspec.Struct, gc=False):
     """The member that TiCDC adds to a message."""
 
-    commitTs: Annotated[int | str | None, roles.Token(3, unless="")] = None
+    commitTs: Annotated[int | str | None, roles.transaction(), roles.Token(3, unless="")] = None
     watermarkTs: Annotated[int | str | None, roles.skip(roles.NULL)] = None
     onlyHandleKey: Annotated[bool | None, roles.same(b"false")] = None
     claimCheckLocation: Annotated[str | None, roles.skip(roles.NULL)] = None
@@ -74,7 +74,7 @@ class Canal(Dialect):
     scanned = True
     ops: ClassVar[roles.Ops] = {**_OPS, "INIT": roles.OpToken("I", "snapshot", "true", rank=2)}
     row_token = "row"
-    transaction_members = ("gtid",)
+    transaction_members = ("gtid", "commitTs")
     overlay = True
     ordered = False
     by_kind = _BY_KIND
@@ -166,7 +166,10 @@ class Canal(Dialect):
                 tokens["snapshot"] = "true"
             if record.tidb is not None:
                 tokens |= roles.tokens_of(Tidb, record.tidb)
-        return op_ts, record.gtid or identity, tokens, record.gtid if self.with_transactions else None
+        transaction = record.gtid or None
+        if not transaction and record.tidb is not None and record.tidb.commitTs is not None:
+            transaction = str(record.tidb.commitTs)
+        return op_ts, record.gtid or identity, tokens, transaction if self.with_transactions else None
 
     @staticmethod
     def _change(

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Raw
 
+from ggfmt.arrow import compute as pc
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema, name_of
 from ggfmt.formats.debezium import INSERT, KEYS, REFUSE, TEXT, DebeziumOptions, cloud_events
@@ -296,6 +297,10 @@ class Debezium(Dialect):
 
     def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
         return sources.micros(scanned), sources.positions(scanned)
+
+    def transactions(self, scanned: ScannedBatch) -> pa.StringArray | None:
+        ids = super().transactions(scanned)
+        return ids if ids is None or not ids.null_count else pc.coalesce(ids, sources.commits(scanned))
 
     # Changes
 

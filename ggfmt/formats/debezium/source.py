@@ -23,6 +23,7 @@ import pyarrow as pa
 from msgspec import UNSET, Raw, UnsetType
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import narrow
 from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
 from ggfmt.formats.debezium.connectors import connector_of
@@ -101,8 +102,9 @@ class ScannedTransaction(msgspec.Struct, gc=False):
 
 # The members of a source block, and of `transaction`, with the id of the transaction, in their order of precedence. The
 # PostgreSQL connector writes `transaction.id` with the position of each change in it, so that changes of a transaction
-# have different ids: `txId` comes first.
-TRANSACTION_MEMBERS = ("txId", "id", "gtid", "server_transaction_id")
+# have different ids: `txId` comes first. A source without ids has the commit in its positions, which stands for one.
+TRANSACTION_MEMBERS = ("txId", "id", "gtid", "server_transaction_id", "commit_scn", "commit_lsn", "commit_ts")
+_COMMIT = r'^\["(?P<commit>[^"]+)"'  # in `sequence`: the last commit before the transaction
 _IN_TRANSACTION = "id"
 _NO_ID = "the id of the transaction is not a valid string"
 
@@ -252,10 +254,14 @@ def transaction_tokens(transaction: Raw) -> dict[str, str]:
 def transaction_id(source: Mapping[str, Raw], own: Raw) -> str | None:
     """Return the transaction id of a change. `own`: the `id` in its `transaction`, `ABSENT` if there is none."""
     members = {name: source.get(name, ABSENT) for name in TRANSACTION_MEMBERS} | {_IN_TRANSACTION: own}
-    texts = (
-        decoded(partial(raw_text, name=name), value, _NO_ID) for name, value in members.items() if value is not ABSENT
-    )
-    return next(filter(None, texts), None)
+    members["sequence"] = source.get("sequence", ABSENT)
+    texts = {
+        name: decoded(partial(raw_text, name=name), value, _NO_ID)
+        for name, value in members.items()
+        if value is not ABSENT
+    }
+    commit = re.match(_COMMIT, texts.pop("sequence", None) or "")
+    return next(filter(None, texts.values()), commit and commit["commit"])
 
 
 def id_in(transaction: Raw) -> Raw:
@@ -307,6 +313,11 @@ def positions(scanned: ScannedBatch) -> pa.StringArray:
             if filled.true_count == rows:
                 break
     return _first_of(cases, pa.nulls(rows, pa.string()))
+
+
+def commits(scanned: ScannedBatch) -> pa.StringArray:
+    """Return what stands for the transactions of scanned changes that have no id."""
+    return narrow(pc.extract_regex(scanned.values("sequence"), _COMMIT).flatten()[0], pa.StringArray)
 
 
 def _first_of(cases: Sequence[tuple[pa.BooleanArray, pa.StringArray]], otherwise: pa.StringArray) -> pa.StringArray:

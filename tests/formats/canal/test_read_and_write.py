@@ -290,6 +290,12 @@ def test_of_ticdc_the_commit_is_a_token_and_watermarks_are_counted() -> None:
     assert (found.others, found.members) == ({"watermark": 1}, {})
 
 
+def test_of_ticdc_the_commit_tells_transactions_apart() -> None:
+    blocks = [{"commitTs": 435}, {"commitTs": "436"}, {"commitTs": ""}, None]
+    data = lines(*(message("INSERT", [ROW], _tidb=block) for block in blocks))
+    assert transactions_of("canal_json", data) == ["435", "436", None, None]
+
+
 @pytest.mark.parametrize(
     ("tidb", "reason", "help"),
     [

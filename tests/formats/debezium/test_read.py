@@ -320,11 +320,37 @@ def test_the_transaction_is_known_by_the_first_member_with_its_id(make: Callable
     blocks: list[tuple[dict[str, Any], Any]] = [
         ({**source, "txId": 5, **gtid}, own), ({**source, "txId": "5.6.641"}, None), ({**source, "txId": None}, own),
         ({**source, **gtid}, own), ({**source, **gtid}, None), ({**source, **gtid, "gtid": ""}, {"total_order": 1}),
-        (source, None),
+        ({**source, "sequence": None}, None),
     ]  # fmt: skip
     events = [event("c", None, ROW, source=block, transaction=transaction) for block, transaction in blocks]
     expected = ["5", "5.6.641", "5:11", "5:11", "a:1", "s", None]
     assert transactions_of(NAME, lines(*make(events))) == expected
+
+
+@pytest.mark.parametrize("make", [list, lambda events: list(map(wrapped, events))], ids=["plain", "with a schema"])
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ({"commit_lsn": "00000027:00000ac0:0002", "change_lsn": "00000027:00000ac0:0001"}, "00000027:00000ac0:0002"),
+        ({"commit_scn": "2122185", "scn": "2122184", "rs_id": "0x1", "ssn": 0}, "2122185"),
+        ({"commit_scn": "2122185", "txId": "5.6.641"}, "5.6.641"),
+        ({"commit_scn": None, "scn": "2122184"}, None),
+        ({"commit_ts": 450, "file": "", "pos": 0, "row": 0}, "450"),
+        ({"sequence": '["23341168","23341200"]', "lsn": 23341200}, "23341168"),
+        ({"sequence": '["23341168","23341200"]', "txId": 7}, "7"),
+        ({"sequence": '[null,"23341200"]', "lsn": 23341200}, None),
+        ({"file": "b.000003", "pos": 1547, "row": 2}, None),
+    ],
+)
+def test_a_commit_in_the_position_tells_transactions_apart(
+    members: dict[str, Any], expected: str | None, make: Callable[[list[Any]], list[Any]]
+) -> None:
+    block = {"db": "d", "schema": "s", "table": "t", "ts_ms": 5, **members}
+    of_commits = [block, {**block, "commit_lsn": "00000028:00000ac0:0002", "txId": "8"}, block]
+    data = lines(*make([event("c", None, ROW, source=each) for each in of_commits]))
+    assert transactions_of(NAME, data) == [expected, "8", expected]
+    added = {f"__source_{name}": value for name, value in block.items()}
+    assert transactions_of(NAME, lines({**ROW, **added, "__op": "c"})) == [expected]
 
 
 def test_transactions_of_flattened_rows() -> None:
