@@ -17,7 +17,7 @@ from ggfmt.rows.evidence import EvidenceFinder, last_operations
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, UNFIT, Fold, RowStates
 from ggfmt.rows.identities import Identities, assign_identities
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
-from ggfmt.rows.key_updates import NO_KEYS, keys_of_two_rows, pairs_in
+from ggfmt.rows.key_updates import NO_KEYS, FollowedKeys, followed_keys, keys_of_two_rows, pairs_in
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
@@ -57,6 +57,7 @@ from ggfmt.rows.results import (
 _LONG = pa.int64()
 _NO_LONG = pa.scalar(None, _LONG)
 _OPS = pa.array(["I", "U", "D", "T"], TEXT)
+ALL_KEYS = FollowedKeys(NO_KEYS)
 MIN_LARGE = 100_000  # operations for which memory is worth the time to give it back
 
 
@@ -69,18 +70,23 @@ def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool =
 
     Raises: Abend GG530 for a value of a result that does not fit its type.
     """
-    if linked:
-        yield _Unit(query, batches, True).answer()
-        return
     every = list(batches)
-    crowded = keys_of_two_rows(every, query.ordering) if query.table.key else NO_KEYS
-    if len(crowded):
-        yield _Unit(query, [batch.filter(pc.is_in(batch["hash"], value_set=crowded)) for batch in every], True).answer()
-    rows = last_images(query, every, crowded)
-    if len(crowded) and (rows is None or query.keeps):
-        every = [batch.filter(pc.invert(pc.is_in(batch["hash"], value_set=crowded))) for batch in every]
+    if linked and (query.keeps or not every):  # a later run may show that a key had two rows
+        yield _Unit(query, every, ALL_KEYS).answer()
+        return
+    if linked:
+        followed = followed_keys(every, query.table, query.ordering)
+    else:
+        followed = FollowedKeys(keys_of_two_rows(every, query.ordering) if query.table.key else NO_KEYS)
+    apart = followed.hashes
+    if len(apart):
+        some = [batch.filter(pc.is_in(batch["hash"], value_set=apart)) for batch in every]
+        yield _Unit(query, some, followed).answer()
+    rows = last_images(query, every, apart)
+    if len(apart) and (rows is None or query.keeps):
+        every = [batch.filter(pc.invert(pc.is_in(batch["hash"], value_set=apart))) for batch in every]
     if rows is None:
-        yield _Unit(query, every, False).answer()
+        yield _Unit(query, every, None).answer()
     else:
         nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
         kept = select_whole(query, every) if query.keeps else None
@@ -88,12 +94,16 @@ def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool =
 
 
 class _Unit:
-    def __init__(self, query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool) -> None:
-        self._query, self._table, self._linked = query, query.table, linked
+    """Operations of some rows. `followed`: how their rows are followed; None: each row has one key."""
+
+    def __init__(
+        self, query: TableQuery, batches: Iterable[pa.RecordBatch], followed: FollowedKeys | None
+    ) -> None:
+        self._query, self._table, self._followed = query, query.table, followed
         self._schema = staged_schema(self._table)
         truncates = truncate_operations(query.truncates, self._schema)
         every = query.ordering.sort(concatenated([*batches, truncates], self._schema))
-        if linked and len(every) >= MIN_LARGE:  # what follows takes much; what was read left some
+        if followed is not None and len(every) >= MIN_LARGE:  # what follows takes much; what was read left some
             pa.default_memory_pool().release_unused()
         self._last_positions = last_positions(query, every)
         self._every = without_repeated(every, query.ordering, bool(self._table.key))
@@ -148,7 +158,7 @@ class _Unit:
         if not self._query.finds_free_keys:
             return None
         now = self._freed
-        if not self._linked:
+        if self._followed is None:
             gone = places_of(pc.and_(fold.lasts, fold.is_delete))
             now = narrow(fold.batch["hash"].take(fold.order.take(gone)), pa.UInt64Array)
         return self._query.free_keys(now, [fold.batch["hash"], fold.batch["old_hash"]])
@@ -157,7 +167,7 @@ class _Unit:
         """Return the operations that later runs need."""
         fold = state.fold
         lasting = pc.equal(fold.epochs, state.last_epoch)
-        codes = self._codes(fold.batch) if self._linked else None
+        codes = self._codes(fold.batch) if self._followed is not None else None
         found = select_kept(self._query, fold, lasting, self._doubted, state.identities, codes)
         if state.lost is None:
             return found
@@ -180,12 +190,15 @@ class _Unit:
             batch, truncates, epochs = batch.filter(keyed), truncates.filter(keyed), epochs.filter(keyed)
         cuts = batch.filter(truncates)
         identities: Identities | None = None
-        if not self._linked:
+        if self._followed is None:
             batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))
             groups = row_codes([batch[f"k{j}"] for j in range(len(self._table.key))])
         else:
             new, old = self._codes(batch)
-            halves = {place + 1: place for place in non_null_values(pairs_in(batch))}
+            pairs, halves_of = pairs_in(batch), self._followed.halves
+            if halves_of is not None:
+                pairs = pairs.filter(pc.is_in(batch["seq"].take(pc.add(pairs, 1)), value_set=halves_of))
+            halves = {place + 1: place for place in non_null_values(pairs)}
             keys = int64_view(old), int64_view(new)
             free = self._free_codes(batch, new, old)
             identities = assign_identities(

@@ -17,8 +17,9 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.hashes import row_hashes
-from ggfmt.rows.operations import DELETE, INSERT, concatenated
+from ggfmt.rows.operations import DELETE, INSERT, are_whole, concatenated
 from ggfmt.rows.positions import OFFSETS
+from ggfmt.rows.tables import RowTable
 
 if TYPE_CHECKING:
     from ggfmt.rows.ordering import Ordering
@@ -135,6 +136,58 @@ def keys_of_two_rows(batches: Sequence[pa.RecordBatch], ordering: Ordering) -> p
     return narrow(pc.unique(middle["hash"].filter(same_moment(middle, last))), pa.UInt64Array)
 
 
+@dataclass(frozen=True)
+class FollowedKeys:
+    """Keys whose rows have to be followed by their images.
+
+    hashes  of the keys
+    halves  the `seq` of inserts that are one key update with the delete before them; None: all that may be
+    """
+
+    hashes: pa.UInt64Array
+    halves: pa.Int64Array | None = None
+
+
+def followed_keys(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: Ordering) -> FollowedKeys:
+    """Return which of the connected keys of some operations have to be followed.
+
+    These are keys that updates change, keys of two rows, and both keys of a delete and an insert if the key of the
+    insert may have another row, or if the insert lacks values. Other pairs give the same rows if nothing joins them.
+    """
+    names = [*_HEADS, "keyed", "moves", "old_hash"]
+    schema = pa.schema([*(batches[0].schema.field(name) for name in names), pa.field("whole", pa.bool_())])
+    parts = (
+        pa.RecordBatch.from_arrays([*batch.select(names).columns, are_whole(batch, table)], schema=schema)
+        for batch in batches
+    )
+    every = ordering.sort(concatenated(parts, schema))
+    moves = narrow(every["moves"], pa.BooleanArray)
+    sure = [every["hash"].filter(moves), every["old_hash"].filter(moves), keys_of_two_rows([every], ordering)]
+    hashes = pa.concat_arrays(sure)
+    first = pairs_in(every)
+    second = pc.add(first, 1)
+    old, new = every["hash"].take(first), every["hash"].take(second)
+    joined = pc.invert(narrow(every["whole"], pa.BooleanArray).take(second))
+    for condition in (hashes, old), (hashes, new), (_at_a_row(every, new), second):
+        joined = pc.or_(joined, pc.is_in(condition[1], value_set=condition[0]))
+    hashes = pa.concat_arrays([hashes, old.filter(joined), new.filter(joined)])
+    return FollowedKeys(narrow(pc.unique(hashes), pa.UInt64Array), every["seq"].take(second.filter(joined)))
+
+
+def _at_a_row(every: pa.RecordBatch, hashes: pa.Array[Any]) -> pa.Int64Array:
+    """Return the places of operations, among those of some keys, that follow an operation of their key that is not a
+    delete, or that another one follows in the same moment."""
+    order = pc.cast(pc.indices_nonzero(pc.is_in(every["hash"], value_set=hashes)), _LONG)
+    order = order.take(pc.array_sort_indices(every["hash"].take(order)))  # a stable sort
+    count = max(len(order) - 1, 0)
+    one, other = order.slice(0, count), order.slice(min(len(order), 1))
+    heads = every.select(["hash", "op", "tx", "ts"])
+    before, after = heads.take(one), heads.take(other)
+    of_one = pc.equal(before["hash"], after["hash"])
+    occupied = pc.and_(of_one, pc.not_equal(before["op"], DELETE))
+    return pa.concat_arrays([other.filter(occupied), one.filter(pc.and_(of_one, same_moment(before, after)))])
+
+
 def may_meet_an_insert(batch: pa.RecordBatch) -> pa.BooleanArray:
     """Return which operations of a batch, in input order, may be of a key at which a transaction inserts another row:
     an insert of their key is of the same moment, or their moment may go on in the next batch."""
@@ -193,10 +246,13 @@ def linked_keys(links: Iterable[KeyLinks], max_group_keys: int = MAX_GROUP_KEYS)
     old = pa.concat_arrays([pa.array([], _WORD), *(each.old for each in every)])
     new = pa.concat_arrays([pa.array([], _WORD), *(each.new for each in every)])
     codes = pa.concat_arrays([old, new]).dictionary_encode()
-    places = non_null_values(pc.cast(codes.indices, _LONG))
     count = len(codes.dictionary)
-    roots = connected(count, zip(places[: len(old)], places[len(old) :], strict=True))
-    numbers = _packed(roots, max_group_keys)
+    if count <= max_group_keys:
+        numbers = [0] * count
+    else:
+        places = non_null_values(pc.cast(codes.indices, _LONG))
+        roots = connected(count, zip(places[: len(old)], places[len(old) :], strict=True))
+        numbers = _packed(roots, max_group_keys)
     return LinkedKeys(narrow(codes.dictionary, pa.UInt64Array), pa.array(numbers, pa.int32()))
 
 

@@ -287,16 +287,17 @@ class Group:
 def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
     """Find the rows of connected keys, and leave them by bucket."""
     assert plan.linked is not None
-    (found,) = answers(plan.query, load(_taken_from(group.parts)), linked=True)
     files = plan.files("results", f"{group.number}-{attempt}")
-    rows = found.rows
-    hashes = row_hashes([key_values(rows[name], plan.table, name) for name in plan.table.key])
-    tagged = _with_hashes(plan.table, rows, hashes)
-    files.write(plan.table.name, tagged, bucket_numbers(hashes, group.buckets) if group.buckets > 1 else None)
-    parts, _ = files.close().get(plan.table.name, ([], 0))
-    result = UnitResult(rows=parts, counts=found.counts)
-    _add_unresolved(plan, found, result, f"g{group.number}-{attempt}")
-    _add_kept(plan, found, result, f"g{group.number}-{attempt}")
+    result = UnitResult()
+    for number, found in enumerate(answers(plan.query, load(_taken_from(group.parts)), linked=True)):
+        rows = found.rows
+        hashes = row_hashes([key_values(rows[name], plan.table, name) for name in plan.table.key])
+        tagged = _with_hashes(plan.table, rows, hashes)
+        files.write(plan.table.name, tagged, bucket_numbers(hashes, group.buckets) if group.buckets > 1 else None)
+        result.counts.add(found.counts)
+        _add_unresolved(plan, found, result, f"g{group.number}-{number}-{attempt}")
+        _add_kept(plan, found, result, f"g{group.number}-{number}-{attempt}")
+    result.rows, _ = files.close().get(plan.table.name, ([], 0))
     return result
 
 
