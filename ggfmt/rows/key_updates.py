@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ggfmt.rows.ordering import Ordering
 
 MAX_GROUP_KEYS = 200_000  # that a task works on, unless more of them are connected
+_MAX_STEPS = 30  # from key to key by pairs, before all of them count as connected
 
 _LONG, _WORD = pa.int64(), pa.uint64()
 _HEADS = ["seq", "position", "op", "tx", "ts", "hash"]
@@ -152,7 +153,8 @@ def followed_keys(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: 
     """Return which of the connected keys of some operations have to be followed.
 
     These are keys that updates change, keys of two rows, and both keys of a delete and an insert if the key of the
-    insert may have another row, or if the insert lacks values. Other pairs give the same rows if nothing joins them.
+    insert may have another row, or if the insert lacks values; and keys that pairs connect with these. Other pairs give
+    the same rows if nothing joins them.
     """
     names = [*_HEADS, "keyed", "moves", "old_hash"]
     schema = pa.schema([*(batches[0].schema.field(name) for name in names), pa.field("whole", pa.bool_())])
@@ -167,11 +169,15 @@ def followed_keys(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: 
     first = pairs_in(every)
     second = pc.add(first, 1)
     old, new = every["hash"].take(first), every["hash"].take(second)
-    joined = pc.invert(narrow(every["whole"], pa.BooleanArray).take(second))
-    for condition in (hashes, old), (hashes, new), (_at_a_row(every, new), second):
-        joined = pc.or_(joined, pc.is_in(condition[1], value_set=condition[0]))
-    hashes = pa.concat_arrays([hashes, old.filter(joined), new.filter(joined)])
-    return FollowedKeys(narrow(pc.unique(hashes), pa.UInt64Array), every["seq"].take(second.filter(joined)))
+    lacking = pc.invert(narrow(every["whole"], pa.BooleanArray).take(second))
+    joined = pc.or_(lacking, pc.is_in(second, value_set=_at_a_row(every, new)))
+    for _ in range(_MAX_STEPS):
+        count = joined.true_count
+        found = pc.unique(pa.concat_arrays([hashes, old.filter(joined), new.filter(joined)]))
+        joined = pc.or_(pc.is_in(old, value_set=found), pc.is_in(new, value_set=found))
+        if joined.true_count == count:
+            return FollowedKeys(narrow(found, pa.UInt64Array), every["seq"].take(second.filter(joined)))
+    return FollowedKeys(narrow(pc.unique(pa.concat_arrays([hashes, old, new])), pa.UInt64Array))
 
 
 def _at_a_row(every: pa.RecordBatch, hashes: pa.Array[Any]) -> pa.Int64Array:
