@@ -96,9 +96,7 @@ def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool =
 class _Unit:
     """Operations of some rows. `followed`: how their rows are followed; None: each row has one key."""
 
-    def __init__(
-        self, query: TableQuery, batches: Iterable[pa.RecordBatch], followed: FollowedKeys | None
-    ) -> None:
+    def __init__(self, query: TableQuery, batches: Iterable[pa.RecordBatch], followed: FollowedKeys | None) -> None:
         self._query, self._table, self._followed = query, query.table, followed
         self._schema = staged_schema(self._table)
         truncates = truncate_operations(query.truncates, self._schema)
@@ -148,9 +146,7 @@ class _Unit:
             replaced = last_operations(fold.order, fold.groups.take(fold.order), ended)
             counts.timed += pc.and_not(fold.batch["tx"].is_null(), pc.less(fold.batch["seq"], 0)).true_count
         complete = pc.greater_equal(fold.epochs_in_order, 0 if self._query.complete else 1)
-        EvidenceFinder(self._query, [fold.batch], fold.order, fold.rows_in_order).add_to(
-            counts, complete, replaced
-        )
+        EvidenceFinder(self._query, [fold.batch], fold.order, fold.rows_in_order).add_to(counts, complete, replaced)
 
     def _free_keys(self, state: _State) -> FreeKeys | None:
         """Return the keys at which no row is, if later runs need them."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values
 from ggfmt.columnar.hashes import row_hashes
-from ggfmt.rows.operations import DELETE, INSERT, are_whole, concatenated
+from ggfmt.rows.operations import DELETE, INSERT, concatenated
 from ggfmt.rows.positions import OFFSETS
 from ggfmt.rows.tables import RowTable
 
@@ -159,7 +160,7 @@ def followed_keys(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: 
     names = [*_HEADS, "keyed", "moves", "old_hash"]
     schema = pa.schema([*(batches[0].schema.field(name) for name in names), pa.field("whole", pa.bool_())])
     parts = (
-        pa.RecordBatch.from_arrays([*batch.select(names).columns, are_whole(batch, table)], schema=schema)
+        pa.RecordBatch.from_arrays([*batch.select(names).columns, _are_whole(batch, table, "a")], schema=schema)
         for batch in batches
     )
     every = ordering.sort(concatenated(parts, schema))
@@ -169,29 +170,52 @@ def followed_keys(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: 
     first = pairs_in(every)
     second = pc.add(first, 1)
     old, new = every["hash"].take(first), every["hash"].take(second)
+    doubt = _keys_in_doubt(every, new)
+    if len(doubt):  # images are looked at only where they matter
+        some = [batch.filter(pc.is_in(batch["hash"], value_set=doubt)) for batch in batches]
+        with_images = [_with_images(batch, table) for batch in some if len(batch)]
+        doubt = _keys_in_doubt(ordering.sort(concatenated(with_images, with_images[0].schema)), doubt)
     lacking = pc.invert(narrow(every["whole"], pa.BooleanArray).take(second))
-    joined = pc.or_(lacking, pc.is_in(second, value_set=_at_a_row(every, new)))
+    joined = pc.or_(lacking, pc.is_in(new, value_set=doubt))
     for _ in range(_MAX_STEPS):
         count = joined.true_count
         found = pc.unique(pa.concat_arrays([hashes, old.filter(joined), new.filter(joined)]))
         joined = pc.or_(pc.is_in(old, value_set=found), pc.is_in(new, value_set=found))
         if joined.true_count == count:
-            return FollowedKeys(narrow(found, pa.UInt64Array), every["seq"].take(second.filter(joined)))
+            return FollowedKeys(
+                narrow(found, pa.UInt64Array), narrow(every["seq"].take(second.filter(joined)), pa.Int64Array)
+            )
     return FollowedKeys(narrow(pc.unique(pa.concat_arrays([hashes, old, new])), pa.UInt64Array))
 
 
-def _at_a_row(every: pa.RecordBatch, hashes: pa.Array[Any]) -> pa.Int64Array:
-    """Return the places of operations, among those of some keys, that follow an operation of their key that is not a
-    delete, or that another one follows in the same moment."""
-    order = pc.cast(pc.indices_nonzero(pc.is_in(every["hash"], value_set=hashes)), _LONG)
+def _are_whole(batch: pa.RecordBatch, table: RowTable, image: str) -> pa.BooleanArray:
+    return reduce(pc.and_, (narrow(batch[f"h{image}{i}"], pa.BooleanArray) for i in range(len(table.columns))))
+
+
+def _with_images(batch: pa.RecordBatch, table: RowTable) -> pa.RecordBatch:
+    """Return the heads of operations with a hash of each image; null where it lacks a column."""
+    found = batch.select(_HEADS)
+    for image in "ba":
+        hashes = row_hashes([batch[f"{image}{i}"] for i in range(len(table.columns))])
+        hashes = pc.if_else(_are_whole(batch, table, image), hashes, pa.scalar(None, _WORD))
+        found = found.append_column(image, hashes)
+    return found
+
+
+def _keys_in_doubt(every: pa.RecordBatch, hashes: pa.Array[Any]) -> pa.Array[Any]:
+    """Return those of some keys where an operation may find another row than the operation before left: an insert at a
+    row, or in the same moment an operation whose before image, if it is there, is not the whole row."""
+    order = pc.indices_nonzero(pc.is_in(every["hash"], value_set=hashes))
     order = order.take(pc.array_sort_indices(every["hash"].take(order)))  # a stable sort
-    count = max(len(order) - 1, 0)
-    one, other = order.slice(0, count), order.slice(min(len(order), 1))
-    heads = every.select(["hash", "op", "tx", "ts"])
-    before, after = heads.take(one), heads.take(other)
-    of_one = pc.equal(before["hash"], after["hash"])
-    occupied = pc.and_(of_one, pc.not_equal(before["op"], DELETE))
-    return pa.concat_arrays([other.filter(occupied), one.filter(pc.and_(of_one, same_moment(before, after)))])
+    heads = every.take(order)
+    before, after = heads.slice(0, max(len(heads) - 1, 0)), heads.slice(min(len(heads), 1))
+    was_deleted, inserts = pc.equal(before["op"], DELETE), pc.equal(after["op"], INSERT)
+    others = pc.and_(pc.invert(inserts), same_moment(before, after))
+    if "a" in every.schema.names:
+        fits = pc.fill_null(pc.and_not(pc.equal(before["a"], after["b"]), was_deleted), False)
+        others = pc.and_not(others, fits)
+    hits = pc.or_(pc.and_not(inserts, was_deleted), others)
+    return after["hash"].filter(pc.and_(hits, pc.equal(before["hash"], after["hash"])))
 
 
 def may_meet_an_insert(batch: pa.RecordBatch) -> pa.BooleanArray:

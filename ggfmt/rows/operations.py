@@ -308,13 +308,16 @@ def without_before_images(batch: pa.RecordBatch, table: RowTable) -> pa.RecordBa
 
 def have_whole_images(batches: Sequence[pa.RecordBatch], table: RowTable) -> bool:
     """Return whether all operations have a key, and all columns in their after images unless they are deletes."""
-    return all(are_whole(batch, table).true_count == len(batch) for batch in batches)
+    return all(_is_whole(batch, table) for batch in batches)
 
 
-def are_whole(batch: pa.RecordBatch, table: RowTable) -> pa.BooleanArray:
-    """Return which operations have a key, and all columns in their after images unless they are deletes."""
-    has_all = reduce(pc.and_, (narrow(batch[f"ha{i}"], pa.BooleanArray) for i in range(len(table.columns))))
-    return pc.and_(narrow(batch["keyed"], pa.BooleanArray), pc.or_(pc.equal(batch["op"], DELETE), has_all))
+def _is_whole(batch: pa.RecordBatch, table: RowTable) -> bool:
+    """Return whether each operation has a key, and all columns in its after image unless it is a delete."""
+    if narrow(batch["keyed"], pa.BooleanArray).true_count < len(batch):
+        return False
+    deletes = pc.equal(batch["op"], DELETE)
+    whole = (pc.or_(deletes, narrow(batch[f"ha{i}"], pa.BooleanArray)) for i in range(len(table.columns)))
+    return all(mask.true_count == len(batch) for mask in whole)
 
 
 def any_of(masks: Sequence[pa.BooleanArray], count: int) -> pa.BooleanArray:
