@@ -1,10 +1,10 @@
-"""Text as Java treats it: blanks, trimming and escapes, and a time limit for regular expressions."""
+"""Text as Java treats it: blanks, trimming, hash codes and escapes, and a time limit for regular expressions."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,23 @@ class InvalidValueError(ValueError):
 
 def trim(text: str) -> str:
     return text.strip(JAVA_BLANKS)
+
+
+def string_hash(text: str) -> int:
+    """Return Java's `String.hashCode()`: over UTF-16 units, a signed number of 32 bits."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    return _hash(0, (units[at] << 8 | units[at + 1] for at in range(0, len(units), 2)))
+
+
+def objects_hash(*hashes: int) -> int:
+    """Return Java's `Objects.hash()` of objects with these hash codes; that of null is 0."""
+    return _hash(1, hashes)
+
+
+def _hash(result: int, numbers: Iterable[int]) -> int:
+    for number in numbers:
+        result = (31 * result + number) & 0xFFFFFFFF
+    return result - (result >> 31 << 32)
 
 
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}

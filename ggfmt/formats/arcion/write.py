@@ -1,7 +1,8 @@
 """Arcion's JSON, written.
 
 A table name of three parts is catalog, schema and name. Of two parts the first is the schema, or the catalog where the
-option `schemaFiller` says what then stands as the schema. The hashes of names are left out.
+option `schemaFiller` says what then stands as the schema. The hashes of a name and of its namespace are Java's
+`Objects.hash()` of their members, as in Arcion's own messages.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.json_text import ImageObjects, quote_json
 from ggfmt.columnar.metadata import Clock
-from ggfmt.columnar.pieces import escape_json_text, join
+from ggfmt.columnar.pieces import join
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import TEXT_AS_STATE
@@ -19,7 +20,9 @@ from ggfmt.formats.api.writing import RowErrors
 from ggfmt.formats.arcion import ArcionJsonOptions
 from ggfmt.formats.arcion.changes import states, values_of
 from ggfmt.formats.arcion.cursor import count_texts, cursor_texts
+from ggfmt.formats.json.values import compact_json
 from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, json_object, json_words, quoted, text_output
+from ggfmt.java.text import objects_hash, string_hash
 from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import TableDef
 
@@ -34,10 +37,7 @@ class ArcionFormatter(DialectFormatter):
         catalog, schema, filler = table.catalog, table.schema, options.schema_filler
         if filler and catalog is None:
             catalog, schema = schema, filler
-        names = (escape_json_text(part) if part else "null" for part in (catalog, schema))
-        self._name = '{{"namespace":{{"catalog":{},"schema":{}}},"name":{}}}'.format(
-            *names, escape_json_text(table.name)
-        )
+        self._name = _table_name(catalog, schema, table.name)
         self._named_as_filler = bool(filler) and table.catalog is not None and table.schema == filler
         self.fields = ("tableName", "opType", "cursor", "before", "after", "exists", "operationcount")
 
@@ -75,6 +75,13 @@ class ArcionFormatter(DialectFormatter):
             self.count(TEXT_AS_STATE, column.name, equal, state="a NULL")
             columns.append(ImageColumn(pc.fill_null(values, null)))
         return self.objects(Image(tuple(columns)), rows)
+
+
+def _table_name(catalog: str | None, schema: str | None, name: str) -> str:
+    """Return the member `tableName` as JSON."""
+    of_namespace = objects_hash(*(string_hash(part or "") for part in (catalog, schema)))
+    namespace = {"catalog": catalog, "schema": schema, "hash": of_namespace}
+    return compact_json({"namespace": namespace, "name": name, "hash": objects_hash(of_namespace, string_hash(name))})
 
 
 WRITE_SIDES = {"arcion_json": text_output(ArcionFormatter)}

@@ -188,12 +188,13 @@ BARE = PlainOperation("D", None, None, {"n": "NULL"}, None, {})
 
 
 def test_messages_are_written_as_arcion_writes_them() -> None:
+    name = '{"namespace":{"catalog":"A","schema":"S","hash":3059},"name":"T","hash":95874}'
     assert written("arcion_json", story(UPDATE, BARE)).decode() == (
-        '{"tableName":{"namespace":{"catalog":"A","schema":"S"},"name":"T"},"opType":"U",'
+        f'{{"tableName":{name},"opType":"U",'
         '"cursor":"{\\"timestamp\\":1657516903123,\\"log\\":\\"log.1\\",\\"position\\":17,\\"k\\":7}",'
         '"before":{"id":"1","n":"null"},"after":{"id":"null","n":"a\\"b"},"exists":{"id":"3","n":"1"},'
         '"operationcount":"{\\"insertCount\\":3}"}\n'
-        '{"tableName":{"namespace":{"catalog":"A","schema":"S"},"name":"T"},"opType":"D",'
+        f'{{"tableName":{name},"opType":"D",'
         '"cursor":"{\\"timestamp\\":null,\\"position\\":null}","before":{"id":"null","n":"NULL"},'
         '"after":{"id":"null","n":"null"},"exists":{"id":"0","n":"2"},"operationcount":"{}"}\n'
     )
@@ -222,9 +223,25 @@ def test_rows_are_written_as_arcion_writes_them() -> None:
 )
 def test_the_parts_of_a_name_are_catalog_and_schema(table: str, filler: str, namespace: Any) -> None:
     data = written("arcion_json", story(BARE, table=table), schemaFiller=filler)
-    assert json.loads(data)["tableName"] == {"namespace": namespace, "name": "T"}
+    shown = json.loads(data)["tableName"]
+    hashes = shown.pop("hash"), shown["namespace"].pop("hash")
+    assert all(-(1 << 31) <= number < 1 << 31 for number in hashes)
+    assert shown == {"namespace": namespace, "name": "T"}
     ((found, _),) = read("arcion_json", data, told("arcion_json", schemaFiller=filler)).operations
     assert found.full_name == table
+
+
+@pytest.mark.parametrize(
+    ("catalog", "schema", "table", "hashes"),
+    [
+        ("tpch_scale_0_01", "default_schema", "nation", (-27122659, -1893420405)),
+        (None, "io_blitzz", "region", (696406511, -821029210)),
+    ],
+)
+def test_a_name_has_the_hashes_of_arcion(catalog: str | None, schema: str, table: str, hashes: tuple[int, int]) -> None:
+    full_name = ".".join(filter(None, (catalog, schema, table)))
+    shown = json.loads(written("arcion_json", story(BARE, table=full_name)))["tableName"]
+    assert (shown["namespace"]["hash"], shown["hash"]) == hashes
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from ggfmt.formats.goldengate.avro import IMAGE, PRIMITIVES
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.values import compact_json
+from ggfmt.java.text import string_hash
 from ggfmt.model.table import TableDef
 
 Schema = Any  # a JSON value: an Avro schema or a part of one
@@ -43,7 +44,7 @@ class AvroSchema:
 
     @cached_property
     def hash(self) -> int:
-        return java_hash(self.text)
+        return string_hash(self.text)
 
     @cached_property
     def fingerprint(self) -> int:
@@ -155,15 +156,6 @@ def canonical_form(schema: Schema, namespace: str = "") -> str:
         for field in schema["fields"]
     )
     return f'{{"name":{_quoted(name)},"type":"record","fields":[{fields}]}}'
-
-
-def java_hash(text: str) -> int:
-    """Return Java's `String.hashCode()`: over UTF-16 units, a signed number of 32 bits."""
-    result = 0
-    units = text.encode("utf-16-be")
-    for at in range(0, len(units), 2):
-        result = (31 * result + (units[at] << 8 | units[at + 1])) & 0xFFFFFFFF
-    return result - (result >> 31 << 32)
 
 
 _EMPTY_CRC = 0xC15D213AA4D7A795
