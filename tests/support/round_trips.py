@@ -258,6 +258,10 @@ def _token_from_position(loss: Loss, item: Operation) -> Operation:
     return replace(item, tokens={"gtid": item.pos, **item.tokens} if item.pos else item.tokens)
 
 
+def _tokens_added(loss: Loss, item: Operation) -> Operation:
+    return replace(item, tokens={**item.tokens, "source.sourceType": "MySQL"}) if "sourceType" in loss.detail else item
+
+
 def _same(loss: Loss, item: Operation) -> Operation:
     """What concerns tables, or values that the story has not: `test_fidelity` shows these."""
     return item
@@ -303,7 +307,7 @@ _DONE: dict[str, Callable[[Loss, Operation], Operation]] = {
     "tokens_not_shown": _tokens(lambda loss, name, text: loss.part and name in OF_SOURCE_BLOCKS),
     "tokens_by_name": _tokens(lambda loss, name, text: name in loss.names),
     "tokens_whole_numbers": _tokens(lambda loss, name, text: name in loss.names or _is_whole(text)),
-    "tokens_added": _same,
+    "tokens_added": _tokens_added,
     "tokens_reserved": _tokens(lambda loss, name, text: name not in loss.names),
     "token_delimiters": _token_delimiters,
     "keys_not_shown": _same,

@@ -440,7 +440,13 @@ TOKENS_RESERVED = Loss(
     part=True,
     note=_TOKENS_LOST,
 )
-TOKENS_ADDED = Loss("tokens_added", (Aspect.ABSENCE,), "A reader adds {detail}.", part=True)
+TOKENS_ADDED = Loss(
+    "tokens_added",
+    (Aspect.ABSENCE,),
+    "A reader adds {detail}.",
+    part=True,
+    note="that will be read back with a token from the options",
+)
 TOKEN_FROM_POSITION = Loss(
     "token_from_position",
     (Aspect.ABSENCE,),

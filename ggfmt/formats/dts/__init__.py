@@ -93,11 +93,10 @@ FORMATS = (
             *(loss.to(9).when(f"sourceType={ORACLE}") for loss in (losses.TIME_CUT, losses.TIME_FILLED)),
             losses.TIME_DIGITS.to(0),
             losses.NOTHING_FOR_ZERO,
-            losses.TOKENS_RESERVED.named("source.sourceType", KEYS_TAG).saying(
-                ", because the options and the key set them"
-            ),
+            losses.TOKENS_RESERVED.named(KEYS_TAG).saying(", because the key uses the name"),
             losses.TOKENS_ADDED.saying(
-                "the token `source.sourceType` to every operation, and `source.version` if `sourceVersion` is set"
+                "the token `source.sourceType` with the option `sourceType`, also where it had another text, and "
+                "`source.version` where it is absent and `sourceVersion` is set"
             ),
             losses.TYPES_NEAREST.has("the source").saying(
                 ". A boolean is 1 or 0 in MySQL and Oracle. Times and intervals are texts in Oracle, "

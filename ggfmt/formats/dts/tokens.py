@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, list_array
+from ggfmt.arrow.arrays import as_strings, list_array, narrow
 from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings
 from ggfmt.columnar.metadata import token
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
@@ -24,7 +24,7 @@ from ggfmt.model.change import ChangeBatch, OpType
 
 SNAPSHOT, TRUE, FALSE = "snapshot", "true", "false"
 _TAGS = "tags."
-_SOURCE_TYPE, SOURCE_VERSION, PROCESS = "source.sourceType", "source.version", "processTimestamps"
+SOURCE_TYPE, SOURCE_VERSION, PROCESS = "source.sourceType", "source.version", "processTimestamps"
 VERSION, ID, BORN = "version", "id", "bornTimestamp"
 SAFE_POSITION, TRANSACTION = "safeSourcePosition", "sourceTxid"
 
@@ -36,16 +36,16 @@ _TEXTS = (SAFE_POSITION, TRANSACTION, SOURCE_VERSION)
 WORDS = tuple(
     word.encode()
     for word in (
-        _SOURCE_TYPE, VERSION, ID, BORN, SAFE_POSITION, TRANSACTION, SOURCE_VERSION, PROCESS, SNAPSHOT, TRUE, KEYS_TAG,
+        SOURCE_TYPE, VERSION, ID, BORN, SAFE_POSITION, TRANSACTION, SOURCE_VERSION, PROCESS, SNAPSHOT, TRUE, KEYS_TAG,
         _TAGS,
     )
 )  # fmt: skip
-_NOT_SHOWN = pa.array([_SOURCE_TYPE, KEYS_TAG], pa.string())
+_NOT_SHOWN = pa.array([SOURCE_TYPE, KEYS_TAG], pa.string())
 
 
 def tokens_of(record: DtsRecord) -> dict[str, str]:
     """Return the tokens of a record."""
-    tokens = {_SOURCE_TYPE: record.source_type}
+    tokens = {SOURCE_TYPE: record.source_type}
     for name, number in ((VERSION, record.version), (ID, record.id), (BORN, record.born)):
         if number:
             tokens[name] = str(number)
@@ -101,6 +101,14 @@ class TokenMembers:
             return [NULL]
         marked = zip(texts.to_pylist(), fits.to_pylist(), strict=True)
         return [pa.array([_list(text) if text is not None and fit else NULL for text, fit in marked])]
+
+    def from_options(self, source_type: str, source_version: str) -> pa.BooleanArray:
+        """Return which operations a reader gives a token of the options."""
+        added = pc.not_equal(token(self._tokens, SOURCE_TYPE, self._rows), source_type).fill_null(True)
+        if source_version:
+            versions = token(self._tokens, SOURCE_VERSION, self._rows)
+            added = pc.or_(added, pc.equal(versions, "").fill_null(True))
+        return narrow(added, pa.BooleanArray)
 
     def snapshots(self) -> pa.BooleanArray:
         """Return which inserts are rows of an initial load."""

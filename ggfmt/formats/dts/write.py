@@ -12,7 +12,7 @@ from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
-from ggfmt.formats.api.losses import TIME_CUT
+from ggfmt.formats.api.losses import TIME_CUT, TOKENS_ADDED
 from ggfmt.formats.api.writing import Framing, RowErrors, WriteSupport, floating
 from ggfmt.formats.avro.containers import ObjectContainer
 from ggfmt.formats.dts import BASE64, CONTAINER, KEYS_TAG, DtsOptions
@@ -74,6 +74,8 @@ class DtsFormatter(DialectFormatter):
             fields = pc.if_else(truncate, _NO_IMAGE, fields)
             after = [pc.if_else(truncate, self._statement, join_binary(after, rows))]
         tokens = TokenMembers(batch, self.options.born_timestamp)
+        added = tokens.from_options(self.options.source_type, self.options.source_version)
+        self.count(TOKENS_ADDED, "", added.true_count)
         operation = pc.if_else(tokens.snapshots(), _INIT, _WORDS.of(batch.op))
         return join_binary(
             [

@@ -835,12 +835,36 @@ def test_a_value_that_is_not_of_its_type_is_refused(kind: str, text: str) -> Non
 def test_a_finer_time_is_cut_off_and_counted() -> None:
     table = PlainTable("a.b", (PlainColumn("x", "timestamp"),))
     items = [f"2020-01-02 03:04:05.{digits}" for digits in ("1234567", "123456000", "1")]
-    changes = Changes(table, [PlainOperation("I", AT, None, None, {"x": item}, {}) for item in items], False)
+    tokens = {"source.sourceType": "MySQL"}
+    changes = Changes(table, [PlainOperation("I", AT, None, None, {"x": item}, tokens) for item in items], False)
     formatter = formatter_of(changes)
     formatter.format(make_batch(changes))
     assert {(note.field, note.detail): count for note, count in formatter.notes.items()} == {
         ("x", "with a finer time than DTS supports, which was cut off"): 1
     }
+
+
+@pytest.mark.parametrize(
+    ("tokens", "options", "added"),
+    [
+        ({}, {}, 1),
+        ({"source.sourceType": "MySQL"}, {}, 0),
+        ({"source.sourceType": "Oracle"}, {}, 1),
+        ({"source.sourceType": "Oracle"}, {"sourceType": "Oracle"}, 0),
+        ({"source.sourceType": "MySQL"}, {"sourceVersion": "8"}, 1),
+        ({"source.sourceType": "MySQL", "source.version": ""}, {"sourceVersion": "8"}, 1),
+        ({"source.sourceType": "MySQL", "source.version": "5"}, {"sourceVersion": "8"}, 0),
+    ],
+)
+def test_a_token_that_a_reader_gets_from_the_options_is_counted(
+    tokens: dict[str, str], options: dict[str, str], added: int
+) -> None:
+    changes = Changes(PLAIN, [PlainOperation("I", AT, None, None, {"id": "1"}, tokens)], False)
+    formatter = formatter_of(changes, **options)
+    formatter.format(make_batch(changes))
+    assert {note.loss: count for note, count in formatter.notes.items()} == ({"tokens_added": 1} if added else {})
+    (back,) = read("dts_avro", written("dts_avro", changes, None, **options)).plain
+    assert (back.tokens == tokens) == (not added)
 
 
 def formatter_of(changes: Changes, **options: str) -> Formatter:
@@ -902,6 +926,16 @@ def test_damaged_files_never_raise(data: st.DataObject, framing: str) -> None:
 
 
 # A run
+
+
+def test_what_is_read_and_written_loses_nothing(tmp_path: Path) -> None:
+    from runs import content, run_ggfmt
+
+    (tmp_path / "in.dts").write_bytes(file(record("INSERT", None, ROW), record("DELETE", ROW)))
+    settings = "gg.handler.h.format=dts_avro"
+    run_ggfmt([tmp_path / "in.dts"], tmp_path / "one", settings, strict=True)
+    run_ggfmt([tmp_path / "one" / "h"], tmp_path / "two", settings, strict=True)
+    assert content(tmp_path / "one", "h") == content(tmp_path / "two", "h")
 
 
 def test_a_run_reads_and_writes_dts(tmp_path: Path) -> None:
