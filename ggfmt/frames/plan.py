@@ -232,6 +232,8 @@ def _common(one: SqlType, other: SqlType) -> SqlType:
     """Return a type for the values of both."""
     if one.unseen or other.unseen:
         return other if one.unseen else one
+    if one.bits != other.bits:
+        one, other = replace(one, bits=None), replace(other, bits=None)
     if one == other:
         return replace(one, timed=one.timed or other.timed)
     if one.kind is other.kind is Kind.DECIMAL and None not in (one.precision, other.precision):

@@ -36,6 +36,7 @@ class SqlType:
     zoned  times are instants: their texts have a zone, or are in UTC
     base64  the texts of bytes are known to be Base64; others may be hexadecimal digits, which can look the same
     unseen  the data have nothing but NULL, so that the type is not known
+    bits   of an integer, if the source has a type with fewer than 64 bits for it
     item   the type of the items if the source has an array, whose text is a JSON array; the kind is STRING
     """
 
@@ -48,6 +49,7 @@ class SqlType:
     unseen: bool = field(default=False, repr=False, compare=False)
     zoned: bool = field(default=False, repr=False)
     base64: bool = field(default=False, repr=False)
+    bits: int | None = field(default=None, repr=False)
     item: SqlType | None = field(default=None, repr=False)
 
     def __str__(self) -> str:

@@ -84,6 +84,18 @@ def test_a_schema_chooses_columns_and_types(story: Path) -> None:
     assert by_arrow.read_all() == by_text.read_all()
 
 
+def test_integers_of_different_sizes_are_numbers_of_64_bits(tmp_path: Path) -> None:
+    """The definitions of one table need not agree on the size."""
+    events = []
+    for size, number in (("int32", 1), ("int64", 1 << 40)):
+        fields = [{"type": "struct", "field": "after", "fields": [{"type": size, "field": "ID"}]}]
+        payload = {"before": None, "after": {"ID": number}, "source": {"table": "T"}, "op": "c"}
+        events.append({"schema": {"type": "struct", "fields": fields}, "payload": payload})
+    batches = ggfmt.scan(write_lines(tmp_path / "in.json", events), "T")
+    assert batches.schema.field("after").type == pa.struct([("ID", pa.int64())])
+    assert batches.read_all().column("after").to_pylist() == [{"ID": 1}, {"ID": 1 << 40}]
+
+
 def test_ddl_is_read_as_it_is_written() -> None:
     for schema in (GENERIC, typed(TABLES["GG.ORDERS"]), pa.schema([("a ` b", pa.list_(pa.decimal128(12, 2)))])):
         assert from_ddl(ddl(schema)) == schema

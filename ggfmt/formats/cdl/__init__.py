@@ -57,11 +57,14 @@ FORMATS = (
             losses.TIME_FILLED.to(6).except_when(f"timestamps={TEXT}"),
             losses.TIME_DIGITS.to(3),
             losses.POSITION_WHOLE_NUMBER,
-            losses.TOKENS_WHOLE_NUMBERS.named("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type"),
-            losses.TOKENS_ADDED.saying("the token `DATA_STORE` to every operation if `dataStore` is set"),
+            losses.TOKENS_WHOLE_NUMBERS.named(
+                "DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_type"
+            ).matching("(?s).", "DATA_STORE"),
+            losses.TOKENS_RESERVED.named("lsn").saying(", because the position uses the name"),
+            losses.TOKENS_ADDED.saying("the token `DATA_STORE` where it is absent and `dataStore` is set"),
             losses.TYPES_NEAREST.has("CDL").saying(
-                ". Integers become `int64`, and every column is optional. Dates, times of day and intervals are read "
-                "as texts, other numbers as decimals"
+                ". Dates, times of day and intervals are read as texts, other numbers as decimals. "
+                "A message that lacks the value of a column that cannot be NULL says that all columns can be NULL"
             ),
             losses.SIZES_NOT_SHOWN,
             losses.CATALOG_NOT_SHOWN,

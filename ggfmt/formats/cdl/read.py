@@ -233,7 +233,7 @@ def _parsed(data: bytes, version: str) -> _Schema:
             if field.field:
                 fields.setdefault(field.field, field)
     types = {name: column_of(field) for name, field in fields.items()}
-    columns = tuple(Column(name, type) for name, (type, _) in types.items())
+    columns = tuple(Column(name, type, bool(fields[name].optional)) for name, (type, _) in types.items())
     keys = tuple(dict.fromkeys(field.field for field in images.get("unique", ()) if field.field))
     return _Schema(columns, tuple(convert for _, convert in types.values()), keys)
 

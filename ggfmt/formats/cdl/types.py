@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from ggfmt.columnar.json_text import json_booleans, json_numbers
+from ggfmt.columnar.json_text import Values, json_booleans, json_numbers
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.formats.connect.values import read_as, whole
+from ggfmt.formats.connect.values import millis, read_as, whole, within
 from ggfmt.formats.records.dialect import Convert, converting
-from ggfmt.model.table import Kind, SqlType
+from ggfmt.formats.records.formatter import quoted
+from ggfmt.model.table import Column, Kind, SqlType
 
 DECIMAL, STAMP = "com.xxx.cdc.data.Decimal", "com.xxx.cdc.data.timestamp"
 
@@ -24,6 +25,7 @@ class PayloadField(msgspec.Struct, gc=False):
     type: str | None = None
     name: str | None = None
     field: str | None = None
+    optional: bool | None = None
     fields: list[PayloadField] | None = None
     parameters: dict[str, Any] | None = None
 
@@ -40,27 +42,35 @@ def column_of(field: PayloadField) -> tuple[SqlType, Convert | None]:
 # Writing
 
 
-def field_of(kind: Kind, name: str, optional: bool, as_text: bool) -> dict[str, Any]:
+def field_of(column: Column, as_text: bool) -> dict[str, Any]:
     """The field of a column; `as_text`: time stamps are texts."""
+    kind = column.type.kind
     type_name, logical = _WRITTEN.get(kind, ("string", None))
-    if kind is Kind.TIMESTAMP:
+    if kind is Kind.INTEGER:
+        type_name = connect.integer_type(column.type)
+    elif kind is Kind.TIMESTAMP:
         type_name, logical = ("string", STAMP) if as_text else ("int64", connect.TIMESTAMP)
-    field: dict[str, Any] = {"type": type_name, "optional": optional}
+    field: dict[str, Any] = {"type": type_name, "optional": column.nullable}
     if logical is not None:
         field["name"] = logical
         if logical.startswith(connect.LOGICAL):
             field["version"] = 1
-    return {**field, "field": name}
+    return {**field, "field": column.name}
 
 
-VALUES = {
-    Kind.INTEGER: whole,
+def values_of(type: SqlType, as_text: bool) -> Values:
+    """What makes JSON of the values of a column."""
+    if type.kind is Kind.INTEGER:
+        return within(whole, type.bits)
+    return millis if type.kind is Kind.TIMESTAMP and not as_text else _VALUES.get(type.kind, quoted)
+
+
+_VALUES: dict[Kind, Values] = {
     Kind.FLOAT: json_numbers,
     Kind.DOUBLE: json_numbers,
     Kind.BOOLEAN: json_booleans,
 }
 _WRITTEN: dict[Kind, tuple[str, str | None]] = {
-    Kind.INTEGER: ("int64", None),
     Kind.FLOAT: ("float", None),
     Kind.DOUBLE: ("double", None),
     Kind.BOOLEAN: ("boolean", None),

@@ -1,12 +1,14 @@
 """Huawei's CDL JSON, written, in version 1.0.
 
-A message has its schema. All columns may be null by it, since what is missing is written as null. `unique` has the key
-columns as they are after the change; where that is unknown, as they were before.
+A message has its schema. What is missing is written as null: all columns may be null by the schema of a message that
+lacks the value of a column that cannot be NULL. `unique` has the key columns as they are after the change; where that
+is unknown, as they were before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,13 +21,13 @@ from ggfmt.columnar.metadata import Clock, token, token_texts
 from ggfmt.columnar.pieces import Conditional, Piece, escape_json_text, join
 from ggfmt.columnar.timestamps import floor_millis, has_zone
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.losses import TIME_CUT, ZONE_CUT
+from ggfmt.formats.api.losses import TIME_CUT, TOKENS_ADDED, ZONE_CUT
 from ggfmt.formats.cdl import TEXT, CdlOptions
-from ggfmt.formats.cdl.types import VALUES, field_of
+from ggfmt.formats.cdl.types import field_of, values_of
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.formats.connect.values import millis, too_fine
+from ggfmt.formats.connect.values import too_fine
 from ggfmt.formats.json.values import compact_json
-from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, json_object, json_words, quoted, text_output
+from ggfmt.formats.records.formatter import COMPACT, DialectFormatter, json_object, json_words, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
@@ -36,13 +38,16 @@ _OWN_TOKENS = ("DATA_STORE", "LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "message_typ
 class CdlFormatter(DialectFormatter):
     def __init__(self, table: TableDef, options: CdlOptions, context: Context, clock: Clock) -> None:
         as_text = options.timestamps == TEXT
-        kinds = dict(VALUES) if as_text else {**VALUES, Kind.TIMESTAMP: millis}
-        values = [kinds.get(column.type.kind, quoted) for column in table.columns]
+        values = [values_of(column.type, as_text) for column in table.columns]
         super().__init__(table, context, clock, values)
         self.options = options
         self._keys = _key_places(table)
         self._unique = ImageObjects(table.primary_keys, [values[place] for place in self._keys], COMPACT)
+        self._required = [place for place, column in enumerate(table.columns) if not column.nullable]
         self._schema = _schema(table, as_text)
+        self._schema_of_gaps = _schema(
+            TableDef(table.full_name, tuple(replace(column, nullable=True) for column in table.columns)), as_text
+        )
         self._stamps = [] if as_text else [i for i, c in enumerate(table.columns) if c.type.kind is Kind.TIMESTAMP]
         self.fields = ("schema", "payload")
 
@@ -59,9 +64,15 @@ class CdlFormatter(DialectFormatter):
         def text(name: str) -> pa.StringArray:
             return token(batch.tokens, name, rows)
 
+        stores = text("DATA_STORE")
+        if self.options.data_store:
+            self.count(TOKENS_ADDED, "", stores.null_count)
         head, tail = self._schema
+        end: Piece = tail
+        if self._required:
+            end = pc.if_else(self._gaps(batch), self._schema_of_gaps[1], tail)
         payload = {
-            "DATA_STORE": quote_json(pc.fill_null(text("DATA_STORE"), self.options.data_store)),
+            "DATA_STORE": quote_json(pc.fill_null(stores, self.options.data_store)),
             "SEG_OWNER": escape_json_text(self.table.schema or ""),
             "TABLE_NAME": escape_json_text(self.table.name),
             "TIMESTAMP": stamps.cast(pa.string()).fill_null("null"),
@@ -75,13 +86,23 @@ class CdlFormatter(DialectFormatter):
             "message_type": quote_json(pc.fill_null(text("message_type"), "0")),
             "HEARTBEAT_IDENTIFIER": quote_json(text("HEARTBEAT_IDENTIFIER")),
         }
-        schema = [head, pc.if_else(stamps.is_null(), "true", "false"), tail]
+        schema = [head, pc.if_else(stamps.is_null(), "true", "false"), end]
         return join([*json_object({"schema": schema, "payload": json_object(payload)}), "\n"])
 
     def _object(self, image: Image, rows: int) -> pa.StringArray:
         """The image with NULL for what is missing, or `null`."""
         columns = tuple(ImageColumn(with_nulls(column)) for column in image.columns)
         return self.objects(Image(columns, image.exists), rows, "null")
+
+    def _gaps(self, batch: ChangeBatch) -> pa.BooleanArray:
+        """Return which messages lack a value that cannot be NULL, so that their schema must allow it."""
+        rows = len(batch)
+        exist = [image.exists_mask(rows) for image in (batch.before, batch.after)]
+        gaps = pc.invert(pc.or_(*exist))
+        for image, exists in zip((batch.before, batch.after), exist, strict=True):
+            for place in self._required:
+                gaps = pc.or_(gaps, pc.and_(exists, with_nulls(image.columns[place]).is_null()))
+        return gaps
 
     def _key_columns(self, batch: ChangeBatch) -> tuple[ImageColumn, ...]:
         rows = len(batch)
@@ -128,7 +149,7 @@ def _schema(table: TableDef, as_text: bool) -> tuple[str, str]:
     """The schema before and after the word that says whether the time of the operation may be null."""
 
     def image(name: str, columns: Sequence[Column]) -> dict[str, Any]:
-        fields = [field_of(column.type.kind, column.name, True, as_text) for column in columns]
+        fields = [field_of(column, as_text) for column in columns]
         return {"type": "struct", "fields": fields, "optional": True, "name": name, "field": name}
 
     text = partial(connect.field, type="string")

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ggfmt.model.table import Kind
+from ggfmt.model.table import Kind, SqlType
 
 LOGICAL = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (f"{LOGICAL}{name}" for name in ("Decimal", "Date", "Time", "Timestamp"))
@@ -16,13 +16,19 @@ PRECISION = "connect.decimal.precision"  # a parameter of a decimal, beside its 
 MAX_SCALE = 20000  # PostgreSQL's goes up to 16383
 
 # What the values of a type are, where they are no texts; floating-point numbers have the names of Avro too.
-KINDS = {
-    **dict.fromkeys(("int8", "int16", "int32", "int64"), Kind.INTEGER),
-    **dict.fromkeys(("float", "float32"), Kind.FLOAT),
-    **dict.fromkeys(("double", "float64"), Kind.DOUBLE),
-    "boolean": Kind.BOOLEAN,
-    "bytes": Kind.BINARY,
+TYPES = {
+    **{f"int{bits}": SqlType(Kind.INTEGER, bits=bits) for bits in (8, 16, 32)},
+    "int64": SqlType(Kind.INTEGER),
+    **dict.fromkeys(("float", "float32"), SqlType(Kind.FLOAT)),
+    **dict.fromkeys(("double", "float64"), SqlType(Kind.DOUBLE)),
+    "boolean": SqlType(Kind.BOOLEAN),
+    "bytes": SqlType(Kind.BINARY),
 }
+
+
+def integer_type(type: SqlType) -> str:
+    """The type of the values of an integer column."""
+    return f"int{type.bits or 64}"
 
 
 class SchemaField(msgspec.Struct, gc=False):

@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
-from ggfmt.columnar.json_text import json_numbers
+from ggfmt.columnar.json_text import JsonValues, Values, json_numbers
 from ggfmt.columnar.pieces import join
 from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, reject_all
 from ggfmt.columnar.timestamps import floor_millis, instant_micros, micros_text
 from ggfmt.formats.connect import schemas as connect
-from ggfmt.model.table import Kind, SqlType
+from ggfmt.model.table import STRING, Kind, SqlType
 
 _FARTHEST = 1 << 62
 _DAY = 86400_000000
@@ -102,7 +102,7 @@ def read_as(type: str, name: str, parameters: Mapping[str, Any] | None) -> tuple
         scale, precision = (_int((parameters or {}).get(size)) for size in ("scale", connect.PRECISION))
         kernel = reject_all if scale is None or abs(scale) > _MAX_DIGITS else decimals(scale)
         return SqlType(Kind.DECIMAL, precision=precision, scale=scale), kernel
-    return _TIMES.get(name) or (SqlType(connect.KINDS.get(type, Kind.STRING)), None)
+    return _TIMES.get(name) or (connect.TYPES.get(type, STRING), None)
 
 
 def _int(value: Any) -> int | None:
@@ -178,3 +178,21 @@ def whole(values: pa.StringArray) -> Converted:
         else:
             numbers[row] = str(int(number))
     return pa.array(numbers, pa.string()), bad
+
+
+def within(values: Values, bits: int | None) -> Values:
+    """What makes JSON of whole numbers of 64 bits, for numbers of fewer bits."""
+    if bits is None:
+        return values
+    end = 1 << (bits - 1)
+
+    def checked(texts: pa.StringArray) -> JsonValues:
+        json, bad = values(texts)
+        if not all_match(texts, TextPattern.SHORT_INTEGER):
+            texts = join([json])
+            texts = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, pa.string()), texts)
+        numbers = pc.cast(texts, pa.float64())  # which has all numbers of fewer bits
+        beyond = pc.or_(pc.less(numbers, float(-end)), pc.greater_equal(numbers, float(end)))
+        return json, sorted({*bad, *non_null_values(pc.indices_nonzero(beyond))}) if beyond.true_count else bad
+
+    return checked

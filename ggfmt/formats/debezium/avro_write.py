@@ -73,7 +73,7 @@ def encoder(kind: Kind, encoding: Encoding) -> avro.AvroEncoder:
         return avro.optional_floats
     if type == "float64":
         return avro.optional_doubles
-    if type in ("int32", "int64"):
+    if type.startswith("int"):
         return _of_json(encoding.values, avro.optional_longs, lambda text: text)
     if type == "bytes" and kind is Kind.BINARY:
         return _by_value(_decoded)

@@ -19,7 +19,7 @@ from ggfmt.columnar.strings import TextPattern, all_match, by_value
 from ggfmt.formats.api.writing import RIGHT_TYPE
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.text import quoted
-from ggfmt.formats.connect.values import base64_of, encoded, unscaled
+from ggfmt.formats.connect.values import base64_of, encoded, unscaled, within
 from ggfmt.formats.debezium import CONNECT, DOUBLE, ISO_STRING, PRECISE, TEXT, DebeziumOptions, placeholder_bytes, types
 from ggfmt.formats.debezium.values import DIGITS, TimeUnit
 from ggfmt.model.table import Kind, SqlType
@@ -80,7 +80,8 @@ def encoding_of(type: SqlType, options: DebeziumOptions) -> Encoding:
     if kind is Kind.BOOLEAN:
         return Encoding(json_text.json_booleans, {"type": "boolean"})
     if kind is Kind.INTEGER:
-        return Encoding(_longs if options.schemas_enable else json_text.json_numbers, {"type": "int64"})
+        longs = within(_longs, type.bits) if options.schemas_enable else json_text.json_numbers
+        return Encoding(longs, {"type": connect.integer_type(type)})
     if kind in (Kind.FLOAT, Kind.DOUBLE):
         return Encoding(_floats, {"type": "float32" if kind is Kind.FLOAT else "float64"})
     if kind in (Kind.DECIMAL, Kind.NUMBER):

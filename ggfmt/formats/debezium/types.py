@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 import msgspec
@@ -107,20 +108,22 @@ class Types:
             return SqlType(Kind.STRING, length=length), self._reading(values.bits(length))
         if field.type == "array" and field.items is not None:
             item, of_items = self._of_schema(field.items)
+            item = replace(item, bits=None)  # an array is written as a text
             if of_items is None or of_items is self._text:
                 return SqlType(Kind.STRING, item=item), self._text
             return SqlType(Kind.STRING, item=item), self._reading(values.json_items(of_items))
         return self._of_type(field)
 
     def _of_type(self, field: SchemaField) -> tuple[SqlType, ValueDecoding | None]:
-        kind = connect.KINDS.get(field.type, Kind.STRING)
+        of_connect = connect.TYPES.get(field.type, STRING)
+        kind = of_connect.kind
         source = str((field.parameters or {}).get(SOURCE_TYPE, "")).upper()
         length, scale = field.number(SOURCE_LENGTH), field.number(SOURCE_SCALE)
         if kind is Kind.INTEGER:
             wraps = field.type == "int64" and source.endswith("UNSIGNED") and source.startswith("BIGINT")
             if wraps:
                 return SqlType(kind, precision=20), self._reading(values.unsigned_longs)
-            return SqlType(kind), None
+            return of_connect, None
         if kind is Kind.BOOLEAN:
             return SqlType(kind), None
         word = re.split(r"[ (]", source, maxsplit=1)[0]

@@ -23,6 +23,7 @@ from ggfmt.columnar.metadata import Clock
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import RowErrors
+from ggfmt.sinks.messages.lost_values import LossCounter
 
 AT = "2024-02-04 11:59:56.013000"
 CONNECT = "org.apache.kafka.connect.data."
@@ -401,6 +402,61 @@ def test_recorded_messages(version: str, name: str, item: PlainOperation) -> Non
 
 
 # Runs
+
+
+def _sized(*required: str) -> list[Any]:
+    """Columns of integers of all sizes; those that are named cannot be NULL."""
+    columns = [field(type, type) for type in ("int8", "int16", "int32", "int64")]
+    return [{**column, "optional": column["field"] not in required} for column in columns]
+
+
+def _columns_of(line: bytes, image: str = "data") -> Any:
+    images = {item["field"]: item["fields"] for item in json.loads(line)["schema"]["fields"] if "fields" in item}
+    return images[image]
+
+
+def test_integers_keep_their_sizes_and_columns_that_cannot_be_null_stay_so(tmp_path: Path) -> None:
+    row = {"int8": -128, "int16": 32767, "int32": -2147483648, "int64": 9223372036854775807}
+    columns = _sized("int8", "int64")
+    messages = [message("INSERT", row, None, columns, unique={"int8": -128}), message("DELETE", None, row, columns)]
+    (tmp_path / "in.json").write_bytes(lines(*messages))
+    run_ggfmt([tmp_path / "in.json"], tmp_path / "out", "gg.handler.h.format=cdl_json", strict=True)
+    made = content(tmp_path / "out", "h").splitlines()
+    assert [_columns_of(line, image) for line in made for image in ("data", "before")] == [columns] * 4
+    assert {table.columns for table, _ in read("cdl_json", lines(*messages)).operations} == {
+        table.columns for table, _ in read("cdl_json", b"\n".join(made)).operations
+    }
+
+
+def test_a_message_without_a_value_says_that_columns_can_be_null(tmp_path: Path) -> None:
+    row = {"int8": 1, "int16": None, "int32": 1, "int64": 1}
+    gap = {**row, "int64": None}
+    columns = _sized("int64")
+    messages = [message("UPDATE", after, before, columns) for after, before in ((row, row), (gap, row), (row, gap))]
+    (tmp_path / "in.json").write_bytes(lines(*messages))
+    run_ggfmt([tmp_path / "in.json"], tmp_path / "out", "gg.handler.h.format=cdl_json")
+    made = content(tmp_path / "out", "h").splitlines()
+    assert [_columns_of(line) for line in made] == [columns, _sized(), _sized()]
+
+
+def test_a_number_that_the_type_of_the_source_does_not_have_is_a_reject(tmp_path: Path) -> None:
+    messages = [message("INSERT", {"int8": value}, None, _sized()) for value in (127, 128, -128, -129, 1.0, 1.5, 1e30)]
+    (tmp_path / "in.json").write_bytes(lines(*messages))
+    run_ggfmt([tmp_path / "in.json"], tmp_path / "out", "gg.handler.h.format=cdl_json", quarantine=True)
+    found = [json.loads(line)["payload"]["data"]["int8"] for line in content(tmp_path / "out", "h").splitlines()]
+    assert found == [127, -128, 1]
+
+
+def test_tokens_that_are_not_read_back_are_counted() -> None:
+    tokens: tuple[dict[str, str], ...] = ({"DATA_STORE": ""}, {"lsn": "5"}, {"DATA_STORE": "ORACLE"}, {})
+    batch = make_batch(story(*(replace(UPDATE, tokens=item) for item in tokens)))
+    format = FORMATS["cdl_json"]
+    options = format.options.parse({"dataStore": "MYSQL"})
+    made = format.write_support.formatter(batch.table, options, Context(include_tokens=True), Clock())
+    made.format(batch)
+    LossCounter(format.losses, options).count(made, batch)
+    counts = {note.loss: count for note, count in made.notes.items() if "token" in note.loss}
+    assert counts == {"tokens_whole_numbers": 1, "tokens_reserved": 1, "tokens_added": 2}
 
 
 def test_a_run_converts_both_ways(tmp_path: Path) -> None:

@@ -50,6 +50,16 @@ def own_schema(**options: str) -> Any:
     return json.loads(file.content)
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, None])
+def test_integers_keep_their_sizes(bits: int | None) -> None:
+    table = TableDef("S.T", (Column("ID", SqlType(Kind.INTEGER, bits=bits)),))
+    number = str(-1 << (bits or 64) - 1)
+    insert = PlainOperation("I", None, None, None, {"ID": number}, {})
+    data = written(NAME, Changes(PlainTable("S.T", (PlainColumn("ID", "integer"),)), [insert], False), table)
+    ((read_as, item),) = read(NAME, data).operations
+    assert (read_as.columns[0].type, item.after) == (table.columns[0].type, {"ID": number})
+
+
 def registry(folder: Path, **schemas: Any) -> str:
     for number, schema in schemas.items():
         (folder / f"{number.removeprefix('n')}.avsc").write_text(json.dumps(schema), "utf-8")

@@ -130,6 +130,8 @@ def test_a_message_may_bring_its_schema() -> None:
     ("type", "text", "options", "value", "semantic"),
     [
         (SqlType(Kind.INTEGER), "007", {}, 7, None),
+        *((SqlType(Kind.INTEGER, bits=bits), str(-1 << bits - 1), {}, -1 << bits - 1, None) for bits in (8, 16, 32)),
+        (SqlType(Kind.INTEGER, bits=8), "+127", {}, 127, None),
         (SqlType(Kind.DECIMAL, scale=2), "1.370", {}, "1.370", None),
         (SqlType(Kind.DECIMAL, scale=2), "1.370", {"decimalHandlingMode": "double"}, "1.370", None),
         (SqlType(Kind.DECIMAL, scale=2), "1.370", {"decimalHandlingMode": "precise"}, "AIk=", "Decimal"),
@@ -231,6 +233,7 @@ def test_values_by_the_types_of_columns(
     found = read(NAME, lines({"schema": {"type": "struct", "fields": fields}, "payload": payload}))
     assert found.reasons == []
     read_back = found.operations[0][0].columns[0].type
+    assert read_back.bits == type.bits
     assert read_back.kind in (type.kind, Kind.NUMBER if type.kind is Kind.DECIMAL else type.kind)
 
 
@@ -248,6 +251,11 @@ def test_values_by_the_types_of_columns(
             str(1 << 63),
             {"schemasEnable": "true"},
             "correct the type of the column with `--definitions`",
+        ),
+        *(
+            (SqlType(Kind.INTEGER, bits=bits), text, {"schemasEnable": "true"}, "correct the type of the column")
+            for bits in (8, 16, 32)
+            for text in (str(1 << bits - 1), f"+{1 << bits - 1}", str((-1 << bits - 1) - 1), "1.5")
         ),
         (SqlType(Kind.BOOLEAN), "yes", {}, "correct the type of the column with `--definitions`"),
         (SqlType(Kind.DECIMAL, scale=2), "1.375", {"decimalHandlingMode": "precise"}, "decimalHandlingMode=string"),
