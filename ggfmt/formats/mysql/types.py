@@ -22,7 +22,9 @@ _KINDS = {
     **dict.fromkeys(("datetime", "timestamp"), Kind.TIMESTAMP),
     **dict.fromkeys(("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"), Kind.BINARY),
 }
+_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 32, "int": 32, "integer": 32}
 _LONGS, _UNSIGNED = ("bigint", "serial"), re.compile(r"\bunsigned\b|^\s*serial\b", re.IGNORECASE)
+_UNSIGNED_DIGITS = 20  # of a number of 64 bits
 # Kind: the type that is written for it without sizes, and its number in java.sql.Types.
 _NAMES = {
     Kind.STRING: ("text", -1),
@@ -38,6 +40,7 @@ _NAMES = {
     Kind.INTERVAL: ("varchar", 12),
     Kind.BINARY: ("longblob", 2004),
 }
+_SMALLER = {8: ("tinyint", -6), 16: ("smallint", 5), 32: ("int", 4)}  # integers of fewer bits
 
 
 @lru_cache(maxsize=4096)
@@ -54,7 +57,9 @@ def sql_type(text: str) -> SqlType:
         return SqlType(kind, precision=first, scale=second if second is not None else (0 if first else None))
     if kind is Kind.INTEGER:
         # The number is a width of display.
-        return SqlType(kind, precision=20 if name in _LONGS and _UNSIGNED.search(text) else None)
+        if _UNSIGNED.search(text):
+            return SqlType(kind, precision=_UNSIGNED_DIGITS if name in _LONGS else None)
+        return SqlType(kind, bits=_BITS.get(name))
     if kind in (Kind.TIME, Kind.TIMESTAMP):
         return SqlType(kind, scale=first)
     if kind is Kind.BINARY:  # the readers of these types make Base64, or it is in the file
@@ -66,7 +71,9 @@ def sql_type(text: str) -> SqlType:
 
 def type_text(type: SqlType) -> tuple[str, int]:
     """A MySQL type for an SQL type, and its number in java.sql.Types; `sql_type` reads it back where MySQL has it."""
-    name, number = _NAMES[type.kind]
+    name, number = _SMALLER.get(type.bits or 64) or _NAMES[type.kind]
+    if type.kind is Kind.INTEGER and type.precision == _UNSIGNED_DIGITS:
+        return f"{name} unsigned", number
     if type.kind in (Kind.STRING, Kind.INTERVAL) and type.length is not None:
         return f"varchar({type.length})", 12
     if type.kind is Kind.INTERVAL:

@@ -22,6 +22,7 @@ _KINDS = {
     **dict.fromkeys(("BYTES", "BLOB"), Kind.BINARY),
 }
 _UINT8_DIGITS = 20
+_BITS = {"INT1": 8, "INT2": 16, "INT4": 32}
 
 _NAMES = {
     Kind.STRING: "STRING",
@@ -81,7 +82,7 @@ def sql_type(word: str, length: int = 0, precision: int = 0, scale: int = 0) -> 
     sized = length or None if word.upper() in ("STRING", "WSTRING", "BYTES") else None
     if kind in (Kind.STRING, Kind.BINARY):
         return SqlType(kind, length=sized, base64=kind is Kind.BINARY)
-    return SqlType(kind)
+    return SqlType(kind, bits=_BITS.get(word.upper()))
 
 
 def type_word(type: SqlType) -> tuple[str, int, int, int]:
@@ -90,7 +91,7 @@ def type_word(type: SqlType) -> tuple[str, int, int, int]:
     numeric = type.kind in (Kind.DECIMAL, Kind.NUMBER)
     scaled = type.kind in (Kind.TIME, Kind.TIMESTAMP) or (numeric and type.precision)
     return (
-        _NAMES[type.kind],
+        f"INT{type.bits // 8}" if type.bits else _NAMES[type.kind],
         type.length or 0 if sized else 0,
         type.precision or 0 if numeric else 0,
         type.scale or 0 if scaled else 0,

@@ -243,6 +243,8 @@ def _one_row(op_ts: str) -> tuple[Any, list[PlainOperation], bool]:
     ("text", "type"),
     [
         ("bigint(20) unsigned", SqlType(Kind.INTEGER, precision=20)),
+        ("int(10) unsigned", SqlType(Kind.INTEGER)),
+        ("mediumint(9)", SqlType(Kind.INTEGER, bits=32)),
         ("DECIMAL(10,2)", SqlType(Kind.DECIMAL, precision=10, scale=2)),
         ("numeric(8)", SqlType(Kind.DECIMAL, precision=8, scale=0)),
         ("double precision", SqlType(Kind.DOUBLE)),
@@ -255,6 +257,11 @@ def _one_row(op_ts: str) -> tuple[Any, list[PlainOperation], bool]:
 )
 def test_mysql_types(text: str, type: SqlType) -> None:
     assert sql_type(text) == type
+
+
+@pytest.mark.parametrize("text", ["tinyint", "smallint", "int", "bigint", "bigint unsigned"])
+def test_an_integer_keeps_its_size(text: str) -> None:
+    assert type_text(sql_type(text))[0] == text
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in (Kind.NUMBER, Kind.INTERVAL)])

@@ -366,7 +366,10 @@ def test_a_recorded_message_in_avro_with_its_own_schemas() -> None:
     row = {"emp_no": "14472", "salary": "49592", "from_date": "1993-11-25", "to_date": "1994-11-25"}
     assert [(item.op, item.op_ts, item.after) for item in found.plain] == [("I", None, row)]
     assert found.operations[0][0].full_name == "employees.salaries"
-    assert {column.type for column in found.operations[0][0].columns} == {SqlType(Kind.INTEGER), SqlType(Kind.DATE)}
+    assert {column.type for column in found.operations[0][0].columns} == {
+        SqlType(Kind.INTEGER, bits=32),
+        SqlType(Kind.DATE),
+    }
 
 
 def test_the_tables_of_both_encodings_are_the_same() -> None:

@@ -313,7 +313,10 @@ def test_values_are_converted_by_the_type_of_their_column() -> None:
 @pytest.mark.parametrize(
     ("words", "type"),
     [
-        (("INT4", 10), SqlType(Kind.INTEGER)),
+        (("INT1",), SqlType(Kind.INTEGER, bits=8)),
+        (("int2",), SqlType(Kind.INTEGER, bits=16)),
+        (("INT4", 10), SqlType(Kind.INTEGER, bits=32)),
+        (("INT8",), SqlType(Kind.INTEGER)),
         (("uint2",), SqlType(Kind.INTEGER)),
         (("UINT8",), SqlType(Kind.DECIMAL, precision=20, scale=0)),
         (("NUMERIC", 0, 12, 3), SqlType(Kind.DECIMAL, precision=12, scale=3)),
@@ -337,6 +340,7 @@ def test_a_type_that_qlik_has_comes_back(kind: Kind) -> None:
     sized = {
         Kind.DECIMAL: SqlType(kind, precision=10, scale=2),
         Kind.STRING: SqlType(kind, length=5),
+        Kind.INTEGER: SqlType(kind, bits=16),
     }
     for type in (plain, sized.get(kind, plain)):
         assert sql_type(*type_word(type)) == type
