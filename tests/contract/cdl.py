@@ -52,7 +52,7 @@ GOOD = [
 _SHOWN_TOKENS = ("LOB_COLUMNS", "HEARTBEAT_IDENTIFIER", "DATA_STORE")
 _TOKENS = st.dictionaries(
     st.one_of(st.sampled_from([*_SHOWN_TOKENS, "txId", "lsn"]), texts),
-    st.one_of(st.sampled_from(["7", "-3", "007", ""]), texts),
+    st.one_of(st.sampled_from(["7", "-3", "-0", "007", ""]), texts),
     max_size=3,
 )
 _READ_AS = {Kind.DATE: Kind.STRING, Kind.TIME: Kind.STRING, Kind.INTERVAL: Kind.STRING, Kind.NUMBER: Kind.DECIMAL}

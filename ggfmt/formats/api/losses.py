@@ -48,6 +48,12 @@ class Aspect(str, Enum):
 MATRIX = tuple(Aspect)[:10]
 INCLUDE_TOKENS = "includeTokens"  # the only setting that belongs to the handler and not to a format
 
+# Texts that a member for numbers can show: what writers write, and what counts as lost.
+DIGITS = "^[0-9]{1,18}$"
+WHOLE_NUMBER = "^(?:0|[1-9][0-9]{0,17})$"
+LONG_WHOLE_NUMBER = "^(?:0|[1-9][0-9]{0,18})$"
+INTEGER = "^(?:0|-?[1-9][0-9]{0,17})$"
+
 
 @dataclass(frozen=True)
 class Setting:

@@ -19,6 +19,7 @@ from ggfmt.columnar.json_text import json_strings, quote_json
 from ggfmt.columnar.metadata import token_texts
 from ggfmt.columnar.pieces import Conditional, Piece, join
 from ggfmt.columnar.timestamps import floor_millis
+from ggfmt.formats.api.losses import INTEGER
 from ggfmt.formats.json.values import json_texts
 from ggfmt.formats.records.problems import RecordError, decoded
 
@@ -88,7 +89,7 @@ def count_texts(tokens: StringMapArray | None, rows: int) -> pa.StringArray:
 
 def _scalars(texts: pa.StringArray) -> pa.StringArray:
     """Texts as JSON: whole numbers as such, so that they are read back as the same texts, all others as strings."""
-    number = pc.match_substring_regex(texts, _WHOLE).fill_null(False)
+    number = pc.match_substring_regex(texts, INTEGER).fill_null(False)
     return pc.if_else(number, pc.fill_null(texts, ""), quote_json(texts))
 
 
@@ -103,5 +104,4 @@ def _members_of(names: Sequence[str], within: bool = True) -> Callable[[pa.Strin
     return pair
 
 
-_WHOLE = r"^-?(?:0|[1-9][0-9]{0,17})$"
 _LOG_AND_POSITION = r"(?s)^(?P<log>.+):(?P<position>0|[1-9][0-9]{0,17})$"

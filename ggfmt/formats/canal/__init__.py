@@ -55,7 +55,7 @@ FORMATS = (
             losses.TIME_DIGITS.to(3),
             losses.POSITION_BY_GTID,
             losses.TOKEN_FROM_POSITION,
-            losses.TOKENS_BY_NAME.named("id", "gtid").matching("^[0-9]{1,18}$", "id"),
+            losses.TOKENS_BY_NAME.named("id", "gtid").matching(losses.DIGITS, "id"),
             losses.TYPES_NEAREST.has("MySQL"),
             losses.CATALOG_NOT_SHOWN,
         ),

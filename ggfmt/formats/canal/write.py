@@ -22,7 +22,7 @@ from ggfmt.columnar.metadata import Clock, token
 from ggfmt.columnar.pieces import Conditional, Encoding, Equals, Piece, Repeated, escape_json_text, join
 from ggfmt.columnar.strings import by_value
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.losses import BEFORE_OVERLAID
+from ggfmt.formats.api.losses import BEFORE_OVERLAID, DIGITS
 from ggfmt.formats.canal import DELETE_IN_OLD, CanalOptions
 from ggfmt.formats.mysql.types import type_text
 from ggfmt.formats.records.formatter import DialectFormatter, json_object, json_words, quoted, text_output
@@ -68,7 +68,7 @@ class CanalFormatter(DialectFormatter):
         identity = token(batch.tokens, "id", rows)
         own = batch.position
         if identity.null_count < rows:
-            identity = pc.if_else(pc.match_substring_regex(identity, _NUMBER), identity, _NOTHING)
+            identity = pc.if_else(pc.match_substring_regex(identity, DIGITS), identity, _NOTHING)
             own = pc.if_else(pc.equal(batch.position, identity).fill_null(False), None, batch.position)
         gtid = token(batch.tokens, "gtid", rows)
         gtid = quote_json(pc.coalesce(gtid, own))
@@ -144,7 +144,6 @@ def _latin_1(text: str) -> str:
     return base64.b64decode(text, validate=True).decode("latin-1")
 
 
-_NUMBER = "^[0-9]{1,18}$"
 _NOTHING = pa.scalar(None, pa.string())
 _VALUES = {
     Kind.BINARY: json_texts(by_value(_latin_1)),

@@ -21,7 +21,7 @@ from ggfmt.columnar.metadata import Clock, token, token_texts
 from ggfmt.columnar.pieces import Conditional, Piece, escape_json_text, join
 from ggfmt.columnar.timestamps import floor_millis, has_zone
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.losses import TIME_CUT, TOKENS_ADDED, ZONE_CUT
+from ggfmt.formats.api.losses import DIGITS, INTEGER, TIME_CUT, TOKENS_ADDED, ZONE_CUT
 from ggfmt.formats.cdl import TEXT, CdlOptions
 from ggfmt.formats.cdl.types import field_of, values_of
 from ggfmt.formats.connect import schemas as connect
@@ -134,14 +134,14 @@ def _key_places(table: TableDef) -> list[int]:
 def _properties(batch: ChangeBatch) -> pa.StringArray:
     """What is in the transaction: the position, and tokens, where they are whole numbers."""
     position = pc.replace_substring_regex(batch.position, "^0+([0-9])", r"\1")
-    fits = pc.match_substring_regex(position, "^[0-9]{1,18}$").fill_null(False)
+    fits = pc.match_substring_regex(position, DIGITS).fill_null(False)
     lsn = pc.if_else(fits, join([',{"name":"lsn","value":', position.fill_null(""), "}"]), "")
     others = token_texts(batch.tokens, _property, "")
     return pc.replace_substring_regex(join([lsn, others]), "^,", "")
 
 
 def _property(keys: pa.StringArray, items: pa.StringArray) -> list[Piece]:
-    wanted = pc.and_not(pc.match_substring_regex(items, "^-?(?:0|[1-9][0-9]{0,17})$"), pc.is_in(keys, _OWN))
+    wanted = pc.and_not(pc.match_substring_regex(items, INTEGER), pc.is_in(keys, _OWN))
     return [Conditional(wanted, [',{"name":', json_strings(keys), ',"value":', items, "}"])]
 
 

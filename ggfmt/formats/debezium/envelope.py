@@ -20,13 +20,13 @@ from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar.json_text import json_number
 from ggfmt.columnar.metadata import token
 from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Encoding, Piece, Text
+from ggfmt.formats.api.losses import INTEGER
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.text import connect_json, connect_strings, quote
 from ggfmt.formats.debezium import OWN, SOURCE_NUMBERS, SOURCE_TEXTS, TRANSACTION, DebeziumOptions
 from ggfmt.model.table import TableDef
 
 _MYSQL = pa.array(["mysql", "mariadb"], pa.string())
-_INTEGER = "^(?:0|-?[1-9][0-9]{0,17})$"
 
 FIXED = (
     ("version", "string", False), ("connector", "string", False), ("name", "string", False), ("ts_ms", "int64", True),
@@ -203,7 +203,7 @@ def _transaction(event: EventColumns) -> Piece:
 
 
 def _whole(column: pa.StringArray) -> pa.BooleanArray:
-    return pc.match_substring_regex(column, _INTEGER)
+    return pc.match_substring_regex(column, INTEGER)
 
 
 def _json(texts: pa.StringArray | str | None, otherwise: str | None = None) -> Piece:

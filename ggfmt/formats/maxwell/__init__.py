@@ -36,7 +36,6 @@ from ggfmt.options.value_types import Bool
 NUMBER_TOKENS = ("xid", "xoffset", "server_id", "thread_id", "schema_id", "push_ts")
 TEXT_TOKENS = ("query", "gtid")
 COMMIT, SNAPSHOT = "commit", "snapshot"
-_WHOLE = "^(?:0|[1-9][0-9]{0,18})$"
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ FORMATS = (
             .when("outputPosition=false"),
             losses.TOKENS_BY_NAME.named(*NUMBER_TOKENS, *TEXT_TOKENS, COMMIT, SNAPSHOT)
             .saying(". Number tokens must contain numbers. `xoffset` is not shown next to `commit`")
-            .matching(_WHOLE, *NUMBER_TOKENS)
+            .matching(losses.LONG_WHOLE_NUMBER, *NUMBER_TOKENS)
             .matching("^true$", COMMIT, SNAPSHOT),
             losses.KEYS_NOT_SHOWN.when("outputPrimaryKeyColumns=false"),
             losses.TYPES_BY_VALUE,

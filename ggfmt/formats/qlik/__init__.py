@@ -85,7 +85,7 @@ _LOSSES = (
     losses.TIME_DIGITS.to(3),
     losses.TOKENS_BY_NAME.named(CHANGE_SEQUENCE, *TOKENS, "snapshot")
     .saying(f". With `position={CHANGE_SEQUENCE}`, `{STREAM_POSITION}` replaces `{CHANGE_SEQUENCE}`")
-    .matching("^(?:0|[1-9][0-9]{0,17})$", "transactionEventCounter")
+    .matching(losses.WHOLE_NUMBER, "transactionEventCounter")
     .matching("^(?:true|false)$", "transactionLastEvent"),
     losses.TYPES_NEAREST.has("Qlik Replicate"),
     losses.CATALOG_NOT_SHOWN,

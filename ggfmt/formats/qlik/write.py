@@ -22,7 +22,7 @@ from ggfmt.columnar.metadata import Clock, token
 from ggfmt.columnar.pieces import join
 from ggfmt.columnar.timestamps import micros_text
 from ggfmt.formats.api.format import Context
-from ggfmt.formats.api.losses import BEFORE_MISSING_AS_NULL, BEFORE_NULL_AS_MISSING
+from ggfmt.formats.api.losses import BEFORE_MISSING_AS_NULL, BEFORE_NULL_AS_MISSING, WHOLE_NUMBER
 from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions
 from ggfmt.formats.qlik.masks import HEX_DIGITS, mask_pieces
 from ggfmt.formats.qlik.messages import MAGIC
@@ -36,7 +36,6 @@ _STRING = pa.string()
 _NO_TEXT = pa.scalar(None, _STRING)
 _OPS = pa.array(["I", "U", "D"], _STRING)
 _REFRESH = OPERATIONS.index("REFRESH")
-_COUNTER = "^(?:0|[1-9][0-9]{0,17})$"
 _BOOLEANS = pa.array(["true", "false"], _STRING)
 _TIME_CHARACTERS = len("2013-06-02T22:14:36.000")
 Bits = list[pa.BooleanArray | bool]
@@ -109,7 +108,7 @@ class QlikFormatter(DialectFormatter):
             self._changed(batch, updates),
             pc.or_(pc.invert(snapshot), incomplete),
             present,
-            pc.if_else(pc.match_substring_regex(counter, _COUNTER), counter, _NO_TEXT),
+            pc.if_else(pc.match_substring_regex(counter, WHOLE_NUMBER), counter, _NO_TEXT),
             pc.if_else(pc.is_in(last, _BOOLEANS), last, _NO_TEXT),
             token(batch.tokens, "externalSchemaId", rows),
         )

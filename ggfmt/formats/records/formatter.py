@@ -25,7 +25,7 @@ from ggfmt.columnar.pieces import JSON_ESCAPES, Piece, escape_json_text, join
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
-from ggfmt.formats.api.losses import MISSING_AS_NULL, NULL_AS_MISSING
+from ggfmt.formats.api.losses import LONG_WHOLE_NUMBER, MISSING_AS_NULL, NULL_AS_MISSING
 from ggfmt.formats.api.writing import NOT_FINITE, RIGHT_TYPE, Formatter, RowErrors, TextFraming, WriteSupport
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Kind, TableDef
@@ -83,12 +83,9 @@ def member(name: str, values: pa.StringArray) -> pa.StringArray:
     return pc.if_else(values.is_valid(), members, "") if values.null_count else members
 
 
-_WHOLE_NUMBER = "^(?:0|[1-9][0-9]{0,18})$"
-
-
 def whole_numbers(values: pa.StringArray) -> pa.StringArray:
     """Return the texts that are whole numbers of at most 19 digits, and NULL for all others."""
-    return pc.if_else(pc.match_substring_regex(values, _WHOLE_NUMBER), values, pa.scalar(None, pa.string()))
+    return pc.if_else(pc.match_substring_regex(values, LONG_WHOLE_NUMBER), values, pa.scalar(None, pa.string()))
 
 
 class DialectFormatter(Formatter):

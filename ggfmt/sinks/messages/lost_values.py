@@ -24,9 +24,6 @@ from ggfmt.formats.api.writing import Formatter
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.options.spec import Options
 
-_WHOLE_NUMBER = r"^(?:0|[1-9][0-9]{0,17})$"
-_DIGITS = "^[0-9]{1,18}$"
-_SIGNED_NUMBER = r"^-?(?:0|[1-9][0-9]{0,17})$"
 _EXPONENT = "[eE]"
 _TIME_ZERO = r"^1970-01-01[ T]00:00:00(?:\.|Z|$)"
 
@@ -165,12 +162,12 @@ def _positions_as_gtid(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
 def _positions_as_tokens(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
     """Operations whose position readers also take for a token."""
     gtid, identity = (token(batch.tokens, name, len(batch)) for name in ("gtid", "id"))
-    shown = pc.not_equal(batch.position, pc.if_else(pc.match_substring_regex(identity, _DIGITS), identity, None))
+    shown = pc.not_equal(batch.position, pc.if_else(pc.match_substring_regex(identity, losses.DIGITS), identity, None))
     return pc.and_(pc.and_(gtid.is_null(), pc.not_equal(batch.position, "")), shown.fill_null(True))
 
 
 def _other_positions(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
-    return pc.invert(pc.match_substring_regex(batch.position, _WHOLE_NUMBER))
+    return pc.invert(pc.match_substring_regex(batch.position, losses.WHOLE_NUMBER))
 
 
 _OPERATIONS: dict[str, Callable[[Loss, ChangeBatch], pa.BooleanArray]] = {
@@ -202,7 +199,7 @@ def _unnamed(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: 
 
 
 def _no_numbers(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
-    return pc.and_not(_unnamed(loss, names, texts, options), pc.match_substring_regex(texts, _SIGNED_NUMBER))
+    return pc.and_not(_unnamed(loss, names, texts, options), pc.match_substring_regex(texts, losses.INTEGER))
 
 
 def _reserved(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
