@@ -3,7 +3,7 @@
 * A change has the old and the new value of every column, and a number from 0 to 3 per column. Bit 0 (value 1) means
   that the change contains the new value, and bit 1 (value 2) the old value. Other values are written like NULL.
 * All values are texts. Messages contain neither types nor keys.
-* The table name and its namespace each have a `hash`. It follows from the name, so ggfmt ignores it and writes it anew.
+* The table name and its namespace each have a `hash`. ggfmt computes it from the name when it writes.
 * `cursor` is a JSON object in a text, with the time of the change in milliseconds since 1970 and the place in the log.
   `operationcount` is another one, with running counts.
 * A CSV row has, for each column, the new value, the old value and the number. Then follow the operation type, the

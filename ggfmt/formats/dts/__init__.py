@@ -95,8 +95,8 @@ FORMATS = (
             losses.NOTHING_FOR_ZERO,
             losses.TOKENS_RESERVED.named(KEYS_TAG).saying(", because the key uses the name"),
             losses.TOKENS_ADDED.saying(
-                "the token `source.sourceType` with the option `sourceType`, also where it had another text, and "
-                "`source.version` where it is absent and `sourceVersion` is set"
+                "the token `source.sourceType` from the option `sourceType`, even if it had another text. "
+                "If `sourceVersion` is set, it also adds an absent `source.version`"
             ),
             losses.TYPES_NEAREST.has("the source").saying(
                 ". A boolean is 1 or 0 in MySQL and Oracle. Times and intervals are texts in Oracle, "
