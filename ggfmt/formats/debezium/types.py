@@ -227,6 +227,7 @@ _JDBC_KINDS = {
     **dict.fromkeys((93, 2014), Kind.TIMESTAMP),
     **dict.fromkeys((-2, -3, -4, 2004), Kind.BINARY),
 }
+_JDBC_BITS = {-6: 16, 5: 16, 4: 32}  # as the schemas of messages have them
 _ZONED_TIMES = (2013, 2014)
 _BIT = -7
 
@@ -266,7 +267,7 @@ def _table_type(jdbc: int, text: str, length: int | None, scale: int | None) -> 
         return SqlType(kind, scale=scale, zoned=jdbc in _ZONED_TIMES or _is_zoned(text.upper()))
     if kind in (Kind.STRING, Kind.BINARY):
         return SqlType(kind, length=length if length and length > 0 else None)
-    return SqlType(kind)
+    return SqlType(kind, bits=None if "UNSIGNED" in text.upper() else _JDBC_BITS.get(jdbc))
 
 
 def _is_zoned(name: str) -> bool:

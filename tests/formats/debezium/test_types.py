@@ -545,3 +545,11 @@ def test_what_nobody_tells_is_a_reject_that_names_who_could(
 )
 def test_types_of_schema_changes(column: TableColumn, type: SqlType) -> None:
     assert of_table_column(column) == type
+
+
+@pytest.mark.parametrize(
+    ("jdbc", "text", "bits"),
+    [(-6, "TINYINT", 16), (5, "smallint", 16), (4, "INT", 32), (4, "INT UNSIGNED", None), (-5, "BIGINT", None)],
+)
+def test_integers_of_schema_changes_have_the_sizes_of_messages(jdbc: int, text: str, bits: int | None) -> None:
+    assert of_table_column(TableColumn("x", jdbc, text)) == SqlType(Kind.INTEGER, bits=bits)
