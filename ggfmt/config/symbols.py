@@ -63,14 +63,6 @@ KEYS = (
 
 
 @dataclass(frozen=True)
-class CodeSymbol:
-    """A code of diagnostics."""
-
-    name: str
-    code: Code
-
-
-@dataclass(frozen=True)
 class FormatSymbol:
     """The id of a format."""
 
@@ -115,14 +107,14 @@ class GoldenGateSymbol:
     reason: str
 
 
-Symbol = CodeSymbol | FormatSymbol | PropertySymbol | GoldenGateSymbol
+Symbol = Code | FormatSymbol | PropertySymbol | GoldenGateSymbol
 
 
 def find_symbol(word: str) -> Symbol | None:
     """Return the meaning of a word, with or without `=` and a value after it; None if the word is unknown."""
     key = word.partition("=")[0].strip()
     if key.upper() in CODES:
-        return CodeSymbol(key.upper(), CODES[key.upper()])
+        return CODES[key.upper()]
     symbol = _property(key)
     if symbol is not None:
         return symbol

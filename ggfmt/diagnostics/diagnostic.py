@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ggfmt.diagnostics.codes import CODES, Severity
-from ggfmt.diagnostics.pages import page_of
 
 # The exit codes of all commands, by number; the documents generate their table from here.
 
@@ -130,7 +129,7 @@ class Diagnostic:
     @property
     def page(self) -> str:
         """The topic of the page that leads on from it."""
-        return self.topic or page_of(self.code)
+        return self.topic or CODES[self.code].page
 
     def at(self, **place: object) -> Diagnostic:
         """Return the same finding with more of its place (keyword arguments of `Span`)."""

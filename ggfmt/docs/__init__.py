@@ -1,9 +1,9 @@
 """The documents: pages in Markdown beside this module, by topic, and the words that name a part of one.
 
 A page is of one kind, and its folder is that kind: a tutorial, a how-to guide, a reference, an explanation, or a page
-for contributors. A topic is the name of a page without `.md`. A heading that starts with a code, or with a word in
-backticks, makes that a topic too. It names the section below it; on a page of formats, whose sections depend on each
-other, it names the page.
+for contributors. A topic is the name of a page without `.md`. Each code of diagnostics has a page, which the table of
+contents leaves out. A heading that starts with a word in backticks makes that a topic too. It names the section below
+it; on a page of formats, whose sections depend on each other, it names the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 _COMMENT = re.compile(r"^<!-- .*? -->\n+", re.MULTILINE)
 _FENCE = re.compile(r"^```")
 _HEADING = re.compile(r"(#+) (.+)")
-_NAMED = re.compile(r"#+ (?:(GG[0-9]{3})\b|`([\w-]+)`)")
+_NAMED = re.compile(r"#+ `([\w-]+)`")
 _FORMATS = re.compile(r"`([\w-]+)`")  # in the titles of their pages
 _SENTENCE_END = re.compile(r"(?<=[.?]) ")
 
@@ -164,6 +164,13 @@ def pages() -> dict[str, Page]:
     return {topic: _page(found[topic], root) for topic in (*listed, *of_formats)}
 
 
+@cache
+def code_pages() -> dict[str, Page]:
+    """Return the pages of codes, by the codes."""
+    root = Path(__file__).parent
+    return {file.stem: _page(file, root) for file in sorted(root.glob("reference/codes/*.md"))}
+
+
 def listed() -> dict[str, list[tuple[str, str]]]:
     """Return the topics of each section with the questions that their pages answer; those of formats last."""
     found = {title: [(topic, pages()[topic].summary) for topic in topics] for title, topics in SECTIONS.items()}
@@ -183,17 +190,18 @@ def aliases() -> dict[str, tuple[Page, str]]:
         for heading, text in page.sections():
             match = _NAMED.match(heading)
             if match:
-                named[match[1] or match[2]] = (page, text)
+                named[match[1]] = (page, text)
         if page.is_of_formats:
             named |= dict.fromkeys(_FORMATS.findall(page.title), (page, page.text))
+    named |= {code: (page, page.text) for code, page in code_pages().items()}
     for former, topic in _FORMER.items():
         named[former] = (pages()[topic], pages()[topic].text)
     return named
 
 
-def address(topic: str, anchor: str) -> str | None:
-    """Return the web address of a place in a page, below the documentation address of the package (`[project.urls]` in
-    pyproject.toml).
+def address(code: str) -> str | None:
+    """Return the web address of the page of a code, below the documentation address of the package (`[project.urls]`
+    in pyproject.toml).
 
     None if the package has no such address.
     """
@@ -205,7 +213,7 @@ def address(topic: str, anchor: str) -> str | None:
     except PackageNotFoundError:
         named = []
     root = dict(line.split(", ", 1) for line in named).get("Documentation")
-    return None if root is None else f"{root.rstrip('/')}/{pages()[topic].path}#{anchor}"
+    return None if root is None else f"{root.rstrip('/')}/{code_pages()[code].path}"
 
 
 def find(word: str) -> str | None:

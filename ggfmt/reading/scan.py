@@ -16,8 +16,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
+from ggfmt.diagnostics.codes import BAD_RECORDS
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError, suggestion
-from ggfmt.diagnostics.pages import BAD_RECORDS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.java.text import visible

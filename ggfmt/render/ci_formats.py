@@ -14,7 +14,6 @@ from ggfmt import docs
 from ggfmt.config.lint.files import relative_name
 from ggfmt.diagnostics.codes import CODES, Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.diagnostics.pages import page_of
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics import diagnostics_text, escape_surrogates, finding_names
 from ggfmt.version import VERSION
@@ -110,7 +109,7 @@ def _diagnostic(finding: Diagnostic) -> dict[str, Any]:
     text = visible(finding.message)
     if finding.help:
         text += f"\nhelp: {visible(finding.help)}"
-    page = docs.address("codes", finding.code.lower())
+    page = docs.address(finding.code)
     code = {"value": finding.code, **({} if page is None else {"url": page})}
     diagnostic: dict[str, Any] = {"message": text, "severity": _RDJSON_SEVERITIES[finding.severity], "code": code}
     span = finding.span
@@ -164,8 +163,8 @@ def diagnostics_sarif(diagnostics: Iterable[Diagnostic]) -> str:
 def _rule(name: str) -> dict[str, Any]:
     code = CODES[name]
     words = [word for word in code.title.split() if word not in ("a", "an")]
-    page = docs.address("codes", name.lower())
-    more = f"`ggfmt docs {name}` shows an example, `ggfmt docs {page_of(name)}` what to do."
+    page = docs.address(name)
+    more = f"`ggfmt docs {name}` shows an example, `ggfmt docs {code.page}` what to do."
     return {
         "id": name,
         "name": "".join(word[:1].upper() + word[1:] for word in words if word.isalnum()),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ggfmt.config import symbols
-from ggfmt.diagnostics.pages import page_of
+from ggfmt.diagnostics.codes import Code
 from ggfmt.formats import FORMATS
 from ggfmt.options.reference import as_dict, default_words, releases, table_cells
 from ggfmt.options.releases import RELEASES
@@ -69,12 +69,10 @@ def print_topics(sections: Mapping[str, Sequence[tuple[str, str]]], stream: Text
 
 def _command(link: re.Match[str]) -> str:
     """Return a link to another page as the command that shows it; a link within a page, or to a file, as its text."""
-    page, _, anchor = link[2].partition("#")
+    page = link[2].partition("#")[0]
     if not page.endswith(".md"):
         return link[1]
     topic = posixpath.basename(page).removesuffix(".md")
-    if re.fullmatch("gg[0-9]{3}", anchor):
-        topic = anchor.upper()
     # The text of a link to a code is the code.
     return f"`ggfmt docs {topic}`" if topic == link[1] else f"{link[1]} (`ggfmt docs {topic}`)"
 
@@ -148,7 +146,7 @@ class Explanation:
 
 def explain(word: symbols.Symbol, given: str) -> Explanation:
     """Return the explanation of a symbol, which the user called `given`."""
-    if isinstance(word, symbols.CodeSymbol):
+    if isinstance(word, Code):
         return _code(word)
     if isinstance(word, symbols.FormatSymbol):
         return _format(word)
@@ -235,24 +233,23 @@ def _broken_fact(line: str, margin: int, columns: int | None) -> str:
     return f"\n{'':{margin + indent}}".join(wrap_words(line, columns - margin, columns - margin - indent))
 
 
-def _code(word: symbols.CodeSymbol) -> Explanation:
-    code = word.code
+def _code(code: Code) -> Explanation:
     before, after = code.before.splitlines(), code.after.splitlines()
     data = {
         "kind": "code",
-        "code": word.name,
+        "code": code.name,
         "severity": code.severity.value,
         "title": code.title,
         "explanation": code.explanation,
         "before": before,
         "after": after,
-        "page": page_of(word.name),
+        "page": code.page,
     }
     samples = (Sample("Before", tuple(before), "without"), Sample("After", tuple(after), "with"))
     return Explanation(
-        f"{word.name}: {code.title}",
+        f"{code.name}: {code.title}",
         (code.explanation,),
-        (("severity", (code.severity.value,)), ("page", (f"`ggfmt docs {page_of(word.name)}`",))),
+        (("severity", (code.severity.value,)), ("page", (f"`ggfmt docs {code.page}`",))),
         tuple(sample for sample in samples if sample.lines),
         data,
     )

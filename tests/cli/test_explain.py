@@ -19,7 +19,6 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.config.properties import parse_properties
 from ggfmt.config.replacements import TRANSFORM_SPECS
 from ggfmt.config.symbols import (
-    CodeSymbol,
     FormatSymbol,
     GoldenGateSymbol,
     PropertySymbol,
@@ -99,7 +98,7 @@ def shown(word: str) -> str:
 
 @pytest.mark.parametrize("word", ["GG103", "gg103", "Gg103", " GG103 "])
 def test_a_code_is_found_in_any_case(word: str) -> None:
-    assert find_symbol(word) == CodeSymbol("GG103", CODES["GG103"])
+    assert find_symbol(word) == CODES["GG103"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""The example of every code is true: what it shows gives the code, and what is mended does not."""
+"""Every code has a page, and its example is true: what it shows gives the code, and what is mended does not.
+
+A test of one form of example tries all of them, and lists those that are false.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -21,14 +25,14 @@ from places import ROOT, TESTS
 from runs import content, run_ggfmt, write_lines
 from typer.testing import CliRunner
 
+from ggfmt import docs
 from ggfmt.cli import app
 from ggfmt.commands.defaults import Default, default_master
 from ggfmt.config.handlers import read_configuration
 from ggfmt.config.lint.fix import apply_fixes
 from ggfmt.config.lint.reading import lint
 from ggfmt.definitions import load_definitions
-from ggfmt.diagnostics.code_examples import EXAMPLES
-from ggfmt.diagnostics.codes import CODES, Severity
+from ggfmt.diagnostics.codes import CODES, Code, Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, GgfmtError, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Context, Projection, WriterSettings
@@ -40,6 +44,7 @@ from ggfmt.sinks.messages.pipeline import HandlerSettings
 from ggfmt.sinks.schema import schemas
 from ggfmt.spark.installations import find_java
 
+EXAMPLES = {name: (code.before, code.after) for name, code in CODES.items()}
 TABLE = TableDef(
     "GG.TCUSTORD",
     (
@@ -71,12 +76,18 @@ def tried_by(code: str) -> str:
     return "test_records"
 
 
+@pytest.fixture
+def examples(request: pytest.FixtureRequest) -> dict[str, tuple[str, str]]:
+    """The examples of the form that a test tries, by their codes."""
+    return {code: EXAMPLES[code] for code in CODES if tried_by(code) == request.node.name and code not in marked()}
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`code` is one that the test is marked with, or else one whose example has the form that the test tries."""
+    """`code` is one that the test is marked with."""
     if "code" in metafunc.fixturenames:
         mark = metafunc.definition.get_closest_marker("example")
-        by_form = [code for code in EXAMPLES if tried_by(code) == metafunc.function.__name__]
-        metafunc.parametrize("code", mark.args if mark else [code for code in by_form if code not in marked()])
+        assert mark is not None
+        metafunc.parametrize("code", mark.args)
 
 
 @pytest.mark.example("GG216")
@@ -87,25 +98,78 @@ def test_the_example_of_times_without_a_mask() -> None:
     assert HandlerSettings.of(after.handlers[0], after.run).context.timestamp_mask == "yyyy-MM-dd HH:mm:ss"
 
 
-def test_every_code_has_an_example() -> None:
+def faults(code: Code) -> Iterator[str]:
+    """What is wrong with the page of a code."""
+    try:
+        texts = code.title, code.explanation, code.before, code.after
+    except (OSError, ValueError) as error:
+        yield str(error)
+        return
+    title, explanation, before, after = texts
+    page = docs.code_pages()[code.name].text
+    severity = rf"{code.severity.value.capitalize()}\. What to do: \["
+    if not re.fullmatch(rf"# {code.name}: .+\n\n(?:.+\n)+\n```diff\n(?:[-+ ].*\n)+```\n\n{severity}.+\.\n\n", page):
+        yield "another form: `# CODE: title`, an explanation in one paragraph, an example"
+    if title.endswith(".") or title != title.strip() or title.startswith(("A ", "An ", "The ")):
+        yield "the title is a noun phrase in lower case"
+    if not explanation.endswith("."):
+        yield "the explanation is no sentence"
+    if before == after or not before or not after:
+        yield "the example is the same before and after"
+    if not all(line.isprintable() and len(line) <= 140 for line in f"{before}\n{after}".split("\n")):
+        yield "a line of the example is long, or has a character that does not print"
+    if code.page not in docs.pages():
+        yield f"no page `{code.page}`"
+
+
+def test_every_code_has_a_page() -> None:
     """An example of an unusual form is tried, or its code produced, by a test that says so:
     `@pytest.mark.example("GG000")`."""
-    assert sorted(CODES) == sorted(EXAMPLES)
+    assert docs.code_pages().keys() == CODES.keys()
     assert marked() <= set(CODES)
-    for code in CODES.values():
-        assert code.before and code.after
-        assert code.before != code.after
-        assert not code.before.endswith("\n") and not code.after.endswith("\n")
-        assert all(line.isprintable() and len(line) <= 140 for line in (code.before + "\n" + code.after).split("\n"))
+    assert list(CODES) == sorted(CODES)
+    assert {name: found for name, code in CODES.items() if (found := list(faults(code)))} == {}
 
 
-def test_lines_of_a_handler_file(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# GG103: an illegal value\n", "# GG103\n"),
+        ("# GG103: an illegal value\n", "# GG104: an illegal value\n"),
+        ("an illegal value\n", "An illegal value.\n"),
+        (r"values\.\n", "values\n"),
+        ("\n\n```diff", "\n\nMore.\n\n```diff"),
+        ("```diff", "```text"),
+        ("\n[-+]", "\n "),
+        (r"Error\. ", "Warning. "),
+    ],
+)
+def test_a_page_of_another_form_is_seen(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = docs.code_pages()["GG103"]
+    text = re.sub(old, new, page.text)
+    assert text != page.text
+    monkeypatch.setattr("pkgutil.get_data", lambda package, name: text.encode())
+    monkeypatch.setattr(docs, "code_pages", lambda: {"GG103": replace(page, text=text)})
+    assert list(faults(Code("GG103", Severity.ERROR, "options")))
+    monkeypatch.undo()
+    assert not list(faults(Code("GG103", Severity.ERROR, "options")))
+    assert list(faults(Code("GG999", Severity.ERROR, "options")))
+    assert list(faults(Code("GG103", Severity.ERROR, "outputs")))
+
+
+def test_lines_of_a_handler_file(
+    examples: dict[str, tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    before, after = ({found.code for found in lint(text.encode(), "f")} for text in EXAMPLES[code])
-    assert code in before
-    assert code not in after
-    # Notes say what may be meant.
-    assert {found for found in after if CODES[found].severity is not Severity.NOTE} == set()
+    false = {}
+    for code, texts in examples.items():
+        before, after = ({found.code for found in lint(text.encode(), "f")} for text in texts)
+        # Notes say what may be meant.
+        left = {found for found in after if found == code or CODES[found].severity is not Severity.NOTE}
+        if code not in before or left:
+            false[code] = before, left
+    assert len(examples) > 30
+    assert false == {}
 
 
 @pytest.mark.example("GG143")
@@ -178,10 +242,10 @@ def read(text: str) -> set[str]:
     return {event.diagnostic.code for event in events if isinstance(event, Reject)}
 
 
-def test_records(code: str) -> None:
-    before, after = EXAMPLES[code]
-    assert read(before) == {code}
-    assert read(after) == set()
+def test_records(examples: dict[str, tuple[str, str]]) -> None:
+    found = {code: tuple(map(read, texts)) for code, texts in examples.items()}
+    assert len(found) > 10
+    assert found == {code: ({code}, set()) for code in examples}
 
 
 # Messages
@@ -210,21 +274,27 @@ def told(settings: list[str], record: dict[str, object], directory: Path) -> set
     return {code for warning in manifest["totals"]["warnings"] for code in re.findall(r"^\[(GG...)\]", warning)}
 
 
-def test_lines_that_meet_a_value(code: str, tmp_path: Path, quiet: None) -> None:
-    for text, expected in zip(EXAMPLES[code], ({code}, set()), strict=True):
-        if text.startswith("{"):
-            settings, record = ["gg.handler.out.format=json"], json.loads(text)
-        else:
-            settings = [line for line in text.split("\n") if not line.startswith(("#", "gg.handlerlist"))]
-            about = re.search("^# (?:PRODUCT|the table) is (.+)", text, re.MULTILINE)
-            value = about[1].encode("latin-1", "backslashreplace").decode("unicode_escape") if about else "CAR"
-            image = {"CUST_CODE": "WILL", "PRODUCT": value, "AMOUNT": 3}
-            table = value if value.startswith("GG.") else TABLE.full_name
-            record = {"table": table, "op_type": "U", "before": image, "after": image}
-            if code == "GG402":
-                record["after"] = {**image, "CUST_CODE": "JANE"}
-        settings += ["gg.handler.out.format.generateSchema=false"] * ("json" in settings[0] or "avro" in settings[0])
-        assert told(settings, record, tmp_path) == expected
+def meet(code: str, text: str, directory: Path) -> set[str]:
+    """The codes of a run with an example: an operation, or lines of a handler file and what they meet."""
+    if text.startswith("{"):
+        settings, record = ["gg.handler.out.format=json"], json.loads(text)
+    else:
+        settings = [line for line in text.split("\n") if not line.startswith(("#", "gg.handlerlist"))]
+        about = re.search("^# (?:PRODUCT|the table) is (.+)", text, re.MULTILINE)
+        value = about[1].encode("latin-1", "backslashreplace").decode("unicode_escape") if about else "CAR"
+        image = {"CUST_CODE": "WILL", "PRODUCT": value, "AMOUNT": 3}
+        table = value if value.startswith("GG.") else TABLE.full_name
+        record = {"table": table, "op_type": "U", "before": image, "after": image}
+        if code == "GG402":
+            record["after"] = {**image, "CUST_CODE": "JANE"}
+    settings += ["gg.handler.out.format.generateSchema=false"] * ("json" in settings[0] or "avro" in settings[0])
+    return told(settings, record, directory)
+
+
+def test_lines_that_meet_a_value(examples: dict[str, tuple[str, str]], tmp_path: Path, quiet: None) -> None:
+    found = {code: tuple(meet(code, text, tmp_path) for text in texts) for code, texts in examples.items()}
+    assert len(found) >= 8
+    assert found == {code: ({code}, set()) for code in examples}
 
 
 @pytest.mark.example("GG514", "GG515", "GG516")
@@ -250,25 +320,27 @@ AVRO = '{"type":"record","name":"T","namespace":"GG","fields":[%s]}'
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: None) -> Path:
+def checkout(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, quiet: None) -> Path:
+    """The current directory, with files that the commands of examples read."""
+    directory = tmp_path_factory.mktemp("checkout")
     for name in ("samples", "conf"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / "changes").mkdir()
-    shutil.copy(ROOT / "samples" / "tcustord.json", tmp_path / "changes")
+        shutil.copytree(ROOT / name, directory / name)
+    (directory / "changes").mkdir()
+    shutil.copy(ROOT / "samples" / "tcustord.json", directory / "changes")
     row = {"table": "GG.T", "op_type": "I", "op_ts": "", "pos": "", "after": {"ID": 17}}
     table = TableDef("GG.T", (Column("ID", SqlType(Kind.DOUBLE)),))
     settings = ("gg.handler.a.format=avro_row", "gg.handler.a.format.generateSchema=false")
-    run_ggfmt([write_lines(tmp_path / "in.json", [row])], tmp_path / "made", *settings, definitions={"GG.T": table})
-    (tmp_path / "messages.avro").write_bytes(content(tmp_path / "made", "a"))
-    (tmp_path / "notes.txt").write_text("Nothing but words.\n", encoding="utf-8")
-    (tmp_path / "old").mkdir()
-    (tmp_path / "new").mkdir()
+    run_ggfmt([write_lines(directory / "in.json", [row])], directory / "made", *settings, definitions={"GG.T": table})
+    (directory / "messages.avro").write_bytes(content(directory / "made", "a"))
+    (directory / "notes.txt").write_text("Nothing but words.\n", encoding="utf-8")
+    (directory / "old").mkdir()
+    (directory / "new").mkdir()
     column = '{"name":"ID","type":["null","%s"]}'
-    (tmp_path / "old" / "GG.T.avsc").write_text(AVRO % (column % "string"), encoding="utf-8")
-    (tmp_path / "new" / "GG.T.avsc").write_text(AVRO % (column % "double"), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    (directory / "old" / "GG.T.avsc").write_text(AVRO % (column % "string"), encoding="utf-8")
+    (directory / "new" / "GG.T.avsc").write_text(AVRO % (column % "double"), encoding="utf-8")
+    monkeypatch.chdir(directory)
     monkeypatch.setattr("ggfmt.spark.session.SparkRunner", lambda settings: InProcess())
-    return tmp_path
+    return directory
 
 
 def run(command: str) -> set[str]:
@@ -282,11 +354,16 @@ def run(command: str) -> set[str]:
     return set()
 
 
-def test_commands(code: str, checkout: Path) -> None:
-    before, after = EXAMPLES[code]
-    PREPARE.get(code, lambda: None)()
-    assert run(before) == {code}
-    assert run(after) == set()
+def test_commands(
+    examples: dict[str, tuple[str, str]], checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {}
+    for code, texts in examples.items():
+        monkeypatch.chdir(shutil.copytree(checkout, tmp_path / code))
+        PREPARE.get(code, lambda: None)()
+        found[code] = tuple(map(run, texts))
+    assert len(found) > 15
+    assert found == {code: ({code}, set()) for code in examples}
 
 
 @pytest.mark.example("GG510", "GG511")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import importlib
 import inspect
 import io
@@ -49,7 +48,6 @@ from ggfmt.config.handlers import HandlerOptions, RunOptions, read_configuration
 from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.codes import CODES, Code
 from ggfmt.diagnostics.diagnostic import EXIT_CODES, GgfmtError
-from ggfmt.diagnostics.pages import page_of
 from ggfmt.doctor.finding import Finding, State
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
@@ -254,58 +252,25 @@ def _without_value(names: str) -> str:
     return f"`{long[-1]}`"
 
 
-def brief(explanation: str, limit: int = 20) -> str:
-    """Return the first sentences of an explanation, up to this number of words; at least one."""
-    first, *others = re.split(r"(?<=[.?]) (?=[A-Z`])", explanation)
-    for sentence in others:
-        if len(f"{first} {sentence}".split()) > limit:
-            break
-        first += f" {sentence}"
-    return first
+def _codes(group: str) -> str:
+    """The codes that start like this, each with a link to its page, and the page that leads on from it."""
+    rows = [
+        (f"[{code.name}](codes/{code.name}.md)", code.severity.value, code.title, _page_link(code, "reference"))
+        for code in CODES.values()
+        if code.name.startswith(group)
+    ]
+    return _table(("Code", "Severity", "Meaning", "What to do"), rows)
 
 
-def _codes(_: str) -> str:
-    """Each code with one line, an example, and its page where that is not the page of its group.
-
-    `ggfmt explain` has the whole explanation.
-    """
-    parts = []
-    for name, code in CODES.items():
-        title = code.title[0].upper() + code.title[1:]
-        link = "" if page_of(name) == page_of(name[:3]) else f" {_page_link(page_of(name))}"
-        parts.append(f"### {name}\n\n**{title}** ({code.severity.value}). {brief(code.explanation)}{link}\n")
-        parts.append(f"```diff\n{''.join(_corrected(code))}```\n")
-    return "\n".join(parts)
+def _code(name: str) -> str:
+    code = CODES[name]
+    return f"{_sentence(code.severity.value)}. What to do: {_page_link(code, 'reference/codes')}.\n"
 
 
-def _page_link(topic: str) -> str:
-    """A link from a page of the reference."""
-    page = docs.pages()[topic]
-    return f"[{page.title}]({posixpath.relpath(page.path, 'reference')})"
-
-
-_GROUPS = {
-    "GG1": "handler files",
-    "GG2": "table definitions and schemas",
-    "GG3": "reading",
-    "GG4": "writing messages",
-    "GG5": "running",
-}
-
-
-def _code_groups(_: str) -> str:
-    """The groups of codes, each with the page that leads on from most of its codes."""
-    rows = [(f"{group}xx", subject, _page_link(page_of(group))) for group, subject in _GROUPS.items()]
-    return _table(("Codes", "Subject", "Page, if a code names no other"), rows)
-
-
-def _corrected(code: Code) -> Iterator[str]:
-    """Yield the lines of an example before and after it is corrected, as `diff` shows them. Without the list of
-    handlers, with which most examples start.
-    """
-    for line in difflib.ndiff(code.before.splitlines(), code.after.splitlines()):
-        if line[0] != "?" and line != "  gg.handlerlist=out":
-            yield f"{line[0]}{line[2:]}".rstrip() + "\n"
+def _page_link(code: Code, folder: str) -> str:
+    """A link to the page that leads on from a code."""
+    page = docs.pages()[code.page]
+    return f"[{page.title}]({posixpath.relpath(page.path, folder)})"
 
 
 def _settings(subject: str, output: str) -> RunSettings:
@@ -650,8 +615,8 @@ def _doctor(_: str) -> str:
 _MAKERS: dict[str, Callable[[str], str]] = {
     "about": _about,
     "charsets": _charsets,
+    "code": _code,
     "codes": _codes,
-    "code-groups": _code_groups,
     "commands": _commands,
     "doctor": _doctor,
     "exit-codes": _exit_codes,

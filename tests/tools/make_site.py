@@ -181,7 +181,7 @@ def _problems(output: str) -> str:
 def _sources() -> dict[str, bytes]:
     """Return the files that Zensical builds the site from, by their paths in its project."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    paths = [f"{_DOCS}/{page.path}" for page in docs.pages().values()]
+    paths = [f"{_DOCS}/{page.path}" for page in (*docs.pages().values(), *docs.code_pages().values())]
     pages = {f"{_DOCS}/{_HOME}": home_page(readme)}
     pages |= {path: (ROOT / path).read_text(encoding="utf-8") for path in paths}
     sources = {path: site_page(text) for path, text in pages.items()}
