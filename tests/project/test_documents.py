@@ -35,6 +35,7 @@ from ggfmt.diagnostics.diagnostic import (
     UsageError,
 )
 from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import Format
 
 PAGES = {name: file.read_text(encoding="utf-8") for name, file in documents.documents().items()}
 README = PAGES["README.md"]
@@ -144,6 +145,27 @@ def test_every_format_has_its_options_losses_and_messages_on_its_page() -> None:
 def _subjects(titles: Iterable[str]) -> set[str]:
     """`options json json_row` is one for each of them."""
     return {f"{kind} {name}" for kind, *names in map(str.split, titles) for name in names}
+
+
+def _unnamed(format: Format, page: docs.Page) -> list[str]:
+    """The title and the first sentence of a page of formats, if they do not name the system as its declaration does,
+    apart from the ids.
+    """
+    system = re.split(r"[:,]| in ", format.doc)[0]
+    return [text for text in (page.title, page.summary) if system.lower() not in re.sub("`.*?`", "", text).lower()]
+
+
+def test_a_page_of_formats_names_its_own_system() -> None:
+    firsts = {docs.aliases()[name][0].topic: name for name in reversed(FORMATS)}
+    assert len(firsts) == sum(page.is_of_formats for page in docs.pages().values())
+    pages = {topic: _unnamed(FORMATS[name], docs.pages()[topic]) for topic, name in firsts.items()}
+    assert {topic: found for topic, found in pages.items() if found} == {}
+    copied = docs.pages()["canal"].text.replace("canal_json", "maxwell_json")
+    found = _unnamed(FORMATS["maxwell_json"], docs.Page("maxwell", "reference/formats/maxwell.md", copied))
+    assert found == [
+        "Canal, and DTS in its format: `maxwell_json`",
+        "How do I read and write the messages of Alibaba Canal?",
+    ]
 
 
 def test_what_formats_share_is_on_their_page_once() -> None:

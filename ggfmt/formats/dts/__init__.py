@@ -80,7 +80,7 @@ def _in_base64(word: bytes) -> Iterator[bytes]:
 FORMATS = (
     Format(
         name="dts_avro",
-        doc="Alibaba's DTS in Avro: records with both images, length-prefixed, as Base64 lines or in container files.",
+        doc="Alibaba DTS in Avro: records with both images, length-prefixed, as Base64 lines or in container files.",
         options=DtsOptions,
         writes="ggfmt.formats.dts.write",
         reads="ggfmt.formats.dts.read",
