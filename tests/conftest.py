@@ -83,7 +83,7 @@ def without_syncing() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def log_as_it_was() -> Iterator[None]:
-    """A command that was called in this process has set the log up, and later ones tell things as it is."""
+    """A command that was called in this process has set the log up, and later ones would log in the same way."""
     log = logging.getLogger("ggfmt")
     level, propagate, handlers = log.level, log.propagate, log.handlers[:]
     yield

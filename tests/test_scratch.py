@@ -87,7 +87,7 @@ def test_what_another_user_left_stays(temporary: Path, precious: Path, monkeypat
 
 
 def test_a_log_is_removed_only_by_its_own_name(temporary: Path, precious: Path) -> None:
-    """The scratch directory says which log it is; nobody else can write there, and a strange name is no log's."""
+    """The scratch directory says which log it is; no other user can write there, and a strange name is no log's."""
     killed(temporary, precious)
     (directory,) = [path for path in temporary.iterdir() if path.is_dir()]
     (directory / "log").write_text("../precious/owner")

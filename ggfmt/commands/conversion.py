@@ -54,7 +54,7 @@ class Result:
     @property
     def rejects(self) -> Iterator[RejectEntry]:
         """The records that were set aside, and why, as their files have them: handler by handler, in the order of the
-        input. They are read as they are asked for, and anew each time."""
+        input. They are read as they are asked for, and again each time."""
         from ggfmt.sinks.messages.rejects import read_rejects
 
         for root, manifest in self.manifests.items():
@@ -85,7 +85,7 @@ class ConvertRequest:
     `spark` is a SparkSession, a session of Spark Connect or a SparkContext for the run to take. Without it a run takes
     the one that this process has, and starts one of its own where there is none; see the page Spark.
 
-    `warn` is called with the warnings of the handler files before the run starts, `progress` with where it stands
+    `warn` is called with the warnings of the handler files before the run starts, `progress` with its progress
     whenever that changes, on any thread.
 
     Raises ConfigurationError for handler files and definitions, UsageError for a run that makes no sense, Abend where

@@ -60,7 +60,7 @@ def owner_of(run: str) -> dict[str, Any]:
 
 
 def _kernel() -> str | None:
-    """What identifies the PID namespace of this process, on all machines; None if the system does not tell."""
+    """What identifies the PID namespace of this process, on all machines; None if the system does not provide it."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
             return f"{boot.read().strip()} {os.readlink('/proc/self/ns/pid')}"
@@ -69,7 +69,7 @@ def _kernel() -> str | None:
 
 
 def _start_of(pid: int) -> str | None:
-    """When a process started, in ticks; None if the system does not tell."""
+    """When a process started, in ticks; None if the system does not provide it."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
             return stat.read().rpartition(")")[2].split()[19]

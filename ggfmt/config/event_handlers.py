@@ -35,7 +35,7 @@ class EventHandlerType:
     own      its properties below `gg.eventhandler.<name>.`, without those of all types (`COMMON_EVENT`)
     since    the first release whose manual has it
     until    the last one; None if it has not ended
-    scheme   that of the URIs of its store; None if a handler file does not tell enough for one
+    scheme   that of the URIs of its store; None if a handler file does not describe it in full
     options  how a converted file is written
     """
 

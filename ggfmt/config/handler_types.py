@@ -96,7 +96,7 @@ class HandlerType:
 
     `own`: its properties below `gg.handler.<name>.`, without those of all types (`COMMON`). `complete`: they are from a
     complete table of a manual, so that the type has no other property. `mode`: the default of `mode`, where a manual
-    says it. `since` and `until`: the first and the last release that has the type.
+    has it. `since` and `until`: the first and the last release that has the type.
     """
 
     name: str

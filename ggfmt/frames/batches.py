@@ -247,7 +247,7 @@ class _Frames:
 
 
 def _named(name: str, tables: Collection[str]) -> list[str]:
-    """Return those of some tables for which a name stands."""
+    """Return those of some tables that a name matches."""
     if not name.endswith(EVERY_TABLE_OF):
         return [name] if name in tables else []
     return [table for table in tables if table.startswith(name[:-1])]

@@ -26,7 +26,7 @@ typedef struct Node {
     struct Node *children; /* of BYTES that hold another datum, its node */
 } Node;
 
-/* Checks a node of a program, whose children were checked; -1, with an exception, if it cannot be carried out. */
+/* Checks a node of a program, whose children were checked; -1, with an exception, if it cannot run. */
 typedef int NodeCheck(Node *node, const void *limits);
 
 /* Reads a program from tuples of Python; -1, with an exception, on failure. A `check` gets the `limits`. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* Large blocks that are free, for the next batch: memory that is new to a process costs as much as what is written
-   there. There are few of them, and whoever holds the interpreter's lock has them alone. */
+   there. There are few of them, and the thread that holds the interpreter's lock has them alone. */
 enum { MAX_SPARE = 4 };
 static const size_t LARGE = 64 << 10, LARGEST_SPARE = 8 << 20;
 static Bytes spare[MAX_SPARE];

@@ -46,7 +46,7 @@ static inline int bytes_append(Bytes *bytes, const void *from, size_t length) {
     return 0;
 }
 
-/* Bytes of somebody else. */
+/* Bytes of another owner. */
 typedef struct {
     const char *start;
     size_t length;

@@ -15,7 +15,7 @@ typedef struct {
 } Column;
 
 /* Sees to it that rows before `row` are filled, with what is missing, and that there is room for `length` bytes. ODD
-   where the texts of a column would be more than Arrow's offsets can tell. */
+   where the texts of a column would be more than Arrow's offsets can count. */
 Verdict column_ready(Column *column, int64_t row, size_t length);
 
 /* Puts a text in a row after those that are filled. */

@@ -238,7 +238,7 @@ static int state_of(const Field *field) {
     return *field->start - '0';
 }
 
-/* Writes the columns of an image that have a value there, and tells how many; in a snapshot, all. */
+/* Writes the columns of an image that have a value there, and returns how many; in a snapshot, all. */
 static Verdict put_image(Rows *rows, int image, int *count) {
     int step = rows->is_change ? 3 : 1;
     *count = 0;

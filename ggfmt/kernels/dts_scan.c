@@ -6,7 +6,7 @@
 
 /* Records */
 
-/* Reads what stands in front of the columns. */
+/* Reads the fields before the columns. */
 static const char *head(DtsScanner *s, const char *at, const char *end) {
     int branch;
     s->of = (Identity){0};

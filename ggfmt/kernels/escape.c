@@ -25,7 +25,7 @@ static inline int stands_out(Encoding encoding, unsigned char c) {
     }
 }
 
-/* The bytes of a block that stand out, or might. */
+/* The bytes of a block that need an escape, or might. */
 static inline Places standing_out(Encoding encoding, Block block) {
     Found found;
     switch (encoding) {
@@ -101,7 +101,7 @@ static char *put_attribute(char *to, unsigned char c) {
     }
 }
 
-/* Writes what stands out at a place, and tells how many bytes it was. */
+/* Writes the escape at a place, and returns how many bytes it replaces. */
 static inline size_t put_one(Encoding encoding, char **place, const char *from, size_t left) {
     char *to = *place;
     unsigned char c = (unsigned char)*from;

@@ -1,4 +1,4 @@
-/* Texts as they stand in messages: what each encoding makes of the bytes of a value. */
+/* Texts as messages have them: what each encoding makes of the bytes of a value. */
 #ifndef GGFMT_ESCAPE_H
 #define GGFMT_ESCAPE_H
 

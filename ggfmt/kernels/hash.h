@@ -1,5 +1,6 @@
-/* The hash of all tables of texts that files bring: keyed by a seed that each process draws for itself, so that nobody
-   can write a file whose texts collide. No result depends on the seed: texts are numbered in the order they came in. */
+/* The hash of all tables of texts that files bring: keyed by a seed that each process draws for itself, so that no
+   attacker can write a file whose texts collide. No result depends on the seed: texts are numbered in the order they
+   came in. */
 #ifndef GGFMT_HASH_H
 #define GGFMT_HASH_H
 

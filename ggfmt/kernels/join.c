@@ -23,8 +23,8 @@ typedef struct {
     int has_null;
     int64_t to;      /* where UNLESS and JUMP go on, and where EACH ends; of COMMA the place of its OPEN */
     size_t mark;     /* of OPEN: how many bytes there were */
-    Constant lead;   /* what CONSTANT writes, stands before a value, or divides the items of EACH */
-    Constant tail;   /* stands behind a value */
+    Constant lead;   /* what CONSTANT writes, precedes a value, or divides the items of EACH */
+    Constant tail;   /* follows a value */
     Constant null;   /* stands for a NULL */
     ArrowView view;
 } Step;
@@ -33,7 +33,7 @@ typedef struct {
     Step *steps;
     int64_t count;
     int64_t room;
-    int64_t rows;    /* -1 until an array tells */
+    int64_t rows;    /* -1 until an array shows it */
     int64_t scope;   /* the innermost OPEN */
     PyObject *kinds; /* the types Text, Either, Members, Each, Comma, Is */
     Bytes texts;     /* all constants */

@@ -2,7 +2,7 @@
 
 #include "blocks.h"
 
-/* Ends a string or stands out in it: a quote, a backslash, or a control character, which no string may hold. */
+/* Ends a string or is special in it: a quote, a backslash, or a control character, which no string may hold. */
 static inline int stands_out(unsigned char c) {
     return c == '"' || c == '\\' || c < 0x20;
 }

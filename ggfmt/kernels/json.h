@@ -21,7 +21,7 @@ static inline const char *json_space(const char *at, const char *end) {
 /* From behind the opening quote of a string to its closing quote; `escaped` becomes 1 if there is a backslash before. */
 const char *json_string(const char *at, const char *end, int *escaped);
 
-/* From the start of a number to behind it; `integer` tells that it is one of at most 18 digits, as Python writes it. */
+/* From the start of a number to behind it; `integer` is whether it has at most 18 digits, as Python writes it. */
 const char *json_number(const char *at, const char *end, int *integer);
 
 /* From the start of a value to behind it, all of it checked. */

@@ -47,7 +47,7 @@ static Image begin_image(const JsonScanner *s, JsonTable *table, int old, int64_
     return image;
 }
 
-/* In which images a column has a value, by the states of the identity; -1 if only the exact reader can tell. */
+/* In which images a column has a value, by the states of the identity; -1 if only the exact reader can decide. */
 static inline int column_state(const JsonScanner *s, const Identity *key, Image *image, int found, int kinds, int mask) {
     if (key->states.data == NULL)
         return mask;

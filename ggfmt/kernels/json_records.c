@@ -48,8 +48,8 @@ static Verdict settle_tokens(JsonScanner *s) {
     return TAKEN;
 }
 
-/* Puts a token in a row behind the tokens of all rows. Its text may lie outside the record, so that nothing beyond its end
-   is read. */
+/* Puts a token in a row behind the tokens of all rows. Its text may be outside the record, so that nothing beyond its
+   end is read. */
 static Verdict put_token(JsonTable *table, const Token *token) {
     Column *names = &table->base.rows.token_names;
     Verdict verdict = column_ready(names, names->rows, token->prefix_length + token->name_length + SLACK);
@@ -85,7 +85,7 @@ static Verdict put_row(JsonScanner *s, JsonTable *table, int index, int count, i
     for (int i = 0; i < s->slots; i++) {
         if (s->slot[i].kind == MISSING)
             continue;
-        const char *readable = s->texts.size ? s->slot[i].end : end; /* it may lie outside the record */
+        const char *readable = s->texts.size ? s->slot[i].end : end; /* it may be outside the record */
         Verdict verdict = put_span(&table->base.rows.slot[i], row, &s->slot[i], readable);
         if (verdict != TAKEN)
             return verdict;

@@ -38,7 +38,7 @@ static inline int key_is(const Keys *keys, int number, const char *text, size_t 
     return key->text[0] == text[0] && (length == 1 || memcmp(key->text, text, length) == 0); /* most texts differ soon */
 }
 
-/* The expected number if its text and a quote behind it stand at a place; -1 otherwise. */
+/* The expected number if its text and a quote after it are at a place; -1 otherwise. */
 static inline int key_here(const Keys *keys, int expected, const char *at, const char *end) {
     if (expected >= keys->count)
         return -1;

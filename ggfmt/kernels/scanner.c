@@ -264,7 +264,7 @@ static const char *skip(const Scanner *s, const char *at, const char *end) {
     return kind_of(s)->skip == NULL ? at : kind_of(s)->skip(at, end);
 }
 
-/* Takes a record and what may stand behind it. Of a record that is not taken nothing stays in the columns. */
+/* Takes a record and what may follow it. Of a record that is not taken nothing stays in the columns. */
 static void take_record(Scanner *s, const char **place, const char *end, int64_t ordinal, Progress *progress) {
     const char *at = *place;
     s->table = NULL;

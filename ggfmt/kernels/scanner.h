@@ -61,7 +61,7 @@ typedef struct ScannerKind {
     void (*free_table)(Table *table); /* what the table has besides its rows; NULL for nothing */
     /* Reads the context of a scan, None if there is none; -1, with an exception, on failure. NULL: the kind has no contexts. */
     int (*begin)(Scanner *scanner, PyObject *context);
-    const char *(*skip)(const char *at, const char *end); /* to behind what may stand between records; NULL for nothing */
+    const char *(*skip)(const char *at, const char *end); /* past what may be between records; NULL for nothing */
     /* Takes a record from its start to behind it; reads nothing at or beyond `end`. */
     Verdict (*record)(Scanner *scanner, const char **place, const char *end, int64_t ordinal);
     int without_python; /* `record` calls nothing of Python, so that other threads may run meanwhile */

@@ -1,8 +1,8 @@
-/* How often a text stands in data, and where envelopes lie in them. */
+/* How often a text occurs in data, and where envelopes are. */
 #include "avro.h"
 #include "blocks.h"
 
-/* Where a text of at least two bytes stands first, by its first and last byte, a block at a time; NULL if nowhere. */
+/* Where a text of at least two bytes occurs first, by its first and last byte, a block at a time; NULL if nowhere. */
 static const char *find(const char *at, const char *end, const char *text, size_t length) {
     const size_t rest = length - 1;
     for (; (size_t)(end - at) >= sizeof(Block) + rest; at += sizeof(Block)) {

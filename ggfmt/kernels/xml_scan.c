@@ -36,7 +36,7 @@ typedef struct {
     int keep;   /* the caller wants values; otherwise it only asks whether operations are regular */
     int tokens; /* the caller wants tokens */
     OpWords ops;
-    const char *prolog; /* what may stand in front of an operation */
+    const char *prolog; /* what may precede an operation */
     size_t prolog_length;
     Bytes text; /* of a value in several pieces, or with references */
     /* the operation in hand */
@@ -622,7 +622,7 @@ static void free_table(Table *base) {
     keys_free(&table->names);
 }
 
-/* Reads the context of a scan: the prolog that may stand in front of an operation. */
+/* Reads the context of a scan: the prolog that may precede an operation. */
 static int begin(Scanner *base, PyObject *context) {
     XmlScanner *s = (XmlScanner *)base;
     char *prolog = NULL;

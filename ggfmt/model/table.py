@@ -72,7 +72,7 @@ class Column:
 
 @dataclass(frozen=True)
 class TableDef:
-    """The definition of a table. Equal definitions mean that no schema change lies between them.
+    """The definition of a table. Equal definitions mean that no schema change occurs between them.
 
     `full_name` is the name in messages: catalog, schema and name, separated by dots; absent parts are omitted,
     and a part with a dot is in double quotes.

@@ -52,6 +52,6 @@ def keywords(template: str) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def of_one_operation(template: str) -> str | None:
-    """Return the first keyword that has no value for a transaction as a whole, as it stands in the template."""
+    """Return the first keyword that has no value for a transaction as a whole, as the template has it."""
     known = {name.lower() for name in _OF_OPERATIONS}
     return next((word for word, _ in keywords(template) if word.lower() in known), None)

@@ -136,7 +136,7 @@ class InputFile:
     packed    False to read the bytes as stored
     watched   False if it may change while ggfmt reads it
     keys      the names of the columns in the keys of its messages, if a file beside it has the keys
-    packing   how it is compressed, if its name does not say so
+    packing   how it is compressed, if its name does not show it
     opened    opens a file that is still being written, whose size is unknown
     """
 

@@ -80,7 +80,7 @@ class CommittedOutput:
     inside: str
 
     def select(self, top: Location, files: Sequence[InputFile], named: bool, growing: bool = False) -> list[int]:
-        """Return the places of the files of messages among `files`, which lie below `top`, in the order of the
+        """Return the places of the files of messages among `files`, which are below `top`, in the order of the
         manifests. `named`: `top` is what the user named, not the start of a glob. `growing`: the caller looks again
         later, so that files that are not committed yet are no error.
 

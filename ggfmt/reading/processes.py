@@ -71,7 +71,7 @@ class Worker:
         with signals.deferred(), there:
             if fork:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads, which ours stand
+                    warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads, which ours survive
                     self.pid = os.fork()
                 if not self.pid:
                     _begin_fork(there, parent, bound)

@@ -75,7 +75,7 @@ def added(some: Mapping[str, float], more: Mapping[str, float]) -> dict[str, flo
 
 @dataclass(frozen=True)
 class ProgressSnapshot:
-    """Where a run stands. Times are in seconds, moments are of `time.monotonic`.
+    """The progress of a run. Times are in seconds, moments are of `time.monotonic`.
 
     `bytes_done` of `bytes_total` are those of finished splits, as stored; some phases have no total. `operations` are
     those of finished splits, None if unknown. `left` is the time that the phase takes from `moment` on, None if

@@ -225,7 +225,7 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
 
 
 def _ambiguity(source: WriterSettings, input_format: str) -> Diagnostic | None:
-    """Why no reader can tell what messages with these options mean."""
+    """Why no reader knows what messages with these options mean."""
     named = FORMATS[input_format].name_problem(source.options, source.context)
     if named is not None:
         return named.diagnostic
@@ -257,7 +257,7 @@ def refuse_unsupported(file: InputFile, head: bytes) -> None:
 
 
 def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:
-    """How the records of a file lie in it."""
+    """How the records of a file follow each other."""
     head = read_head(file)
     refuse_unsupported(file, head)
     return replace(reader.layout(head, len(head) < HEAD_BYTES, source), keys=file.keys)

@@ -225,7 +225,7 @@ class Window:
         self._size = max(self._size, self.used) * WINDOW_GROWTH
 
     def __iter__(self) -> Iterator[Range]:
-        """The ranges from the first; each iteration counts anew."""
+        """The ranges from the first; each iteration counts from zero."""
         budget = self._budget = Budget(self._size)
         for index in range(self._count):
             if budget.exceeded:

@@ -389,7 +389,7 @@ class _Unit:
     # Results
 
     def _fitting(self, fold: Fold, states: RowStates, columns: Sequence[str]) -> RowStates:
-        """Return rows of which those with a value that its type does not have are unresolved, if the query says so."""
+        """Return rows of which those with a value that its type does not have are unresolved, if it is asked for."""
         if self._query.query.on_unfit != "unresolved":
             return states
         rows = typed_columns(self._query, fold, states, columns).rows

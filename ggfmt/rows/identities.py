@@ -263,7 +263,7 @@ class _Pass:
 
     def _insert(self, operation: int, key: int) -> _Row:
         if not self._has_transaction[operation]:
-            # The insert begins the row anew, unless a before image shows later that the row there is another one. With
+            # The insert starts a new row, unless a before image shows later that the row there is another one. With
             # ids of transactions it may come before the delete of the other row: constraints are deferred.
             for row in self._rows_at.get(key, ()):
                 self._found.ended.setdefault(row.number, operation)
@@ -350,8 +350,8 @@ class _Pass:
         return other is not None and self._moments[operation] == self._moments[other]
 
     def _settle(self, is_over: bool = True) -> None:
-        """A transaction is over: the row that came last is left at each key. If only the time says so, rows that
-        updates brought stay."""
+        """A transaction is over: the row that came last is left at each key. If only the time decides this, rows
+        that updates brought stay."""
         for key in self._crowded | self._lingering if is_over else self._crowded:
             rows = [row for row in self._rows_at[key] if not row.replaced]
             if not is_over and len(rows) > 1:
@@ -363,7 +363,7 @@ class _Pass:
                 assert arrived is not None
                 self._found.ended[row.number] = arrived
                 if self._ops[arrived] != INSERT or arrived in self._halves:
-                    # An insert begins a row anew: the delete before it is not in the input.
+                    # An insert starts a new row: the delete before it is not in the input.
                     self._found.overtaken.add(row.number)
             for row in rows:
                 row.arrived = None

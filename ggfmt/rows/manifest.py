@@ -280,7 +280,7 @@ class PreviousResult:
         return found
 
     def pending(self, table: str) -> list[str]:
-        """Return the files of unresolved and of kept operations of a table that a run reads, and writes anew. An
+        """Return the files of unresolved and of kept operations of a table that a run reads, and replaces. An
         earlier ggfmt kept none, so that its unresolved operations stay."""
         if "complete" not in self.document["tables"].get(table, {}):
             return []

@@ -137,7 +137,7 @@ _SPARK_TYPE = b"spark.sql.catalyst.type"  # an attribute of ORC columns
 
 class _OrcReader(RowReader):
     """Spark writes times without a zone as integers, and times with a zone as ORC's local times: the attribute of the
-    column says so. Local times of a column with a zone are taken as times of UTC."""
+    column shows it. Local times of a column with a zone are taken as times of UTC."""
 
     def batches(self, stream: pa.NativeFile) -> Iterator[pa.RecordBatch]:
         file = orc.ORCFile(stream)

@@ -156,7 +156,7 @@ def _new_context() -> SparkContext:
             raise _inherited("has a session already") from None
     except PySparkException as error:
         reason, full = clause(str(error)), str(error)
-    except (Py4JNetworkError, OSError, KeyError):  # nobody listens, or there is no secret
+    except (Py4JNetworkError, OSError, KeyError):  # no process listens, or the secret is missing
         raise _inherited("does not answer") from None
     raise spark_error("GG503", "Spark did not start", reason, None, full, adopted=True)
 

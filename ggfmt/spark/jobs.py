@@ -190,7 +190,7 @@ class ContextJobs(Jobs):
 
             from pyspark import TaskContext
 
-            if own:  # nobody else uses these workers
+            if own:  # no other program uses these workers
                 with suppress(ImportError):
                     from ggfmt import kernels
                     from ggfmt.unused_modules import hide_unused_modules

@@ -26,7 +26,7 @@ def piped(*arguments: str) -> str:
 
 
 def plain(shown: str) -> str:
-    """What a terminal showed, without colour, and with one blank between words."""
+    """What a terminal showed, without color, and with one blank between words."""
     return " ".join(unstyled(shown).split())
 
 

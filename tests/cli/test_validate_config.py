@@ -775,7 +775,7 @@ def test_a_patch_on_a_terminal(here: Path) -> None:
 
 
 def on_tmux(cwd: Path, columns: int, arguments: str, **variables: str) -> list[str]:
-    """What a terminal of so many columns shows after a command, with its colours; lines that are empty are left out."""
+    """What a terminal of so many columns shows after a command, with its colors; lines that are empty are left out."""
     name = f"ggfmt-{uuid.uuid4().hex}"
     tmux = ["tmux", "-L", name, "-f", os.devnull]
     environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS", "TMUX")}

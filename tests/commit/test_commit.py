@@ -290,7 +290,7 @@ def test_a_schema_directory_that_cannot_be_made_is_told_before_the_run(source: P
 def test_a_schema_that_cannot_be_written_interrupts_the_commit_and_the_next_run_ends_it(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Schemas may lie outside of the output and fail when the run is decided: the journal keeps it whole."""
+    """Schemas may be outside of the output and fail when the run is decided: the journal keeps it whole."""
     written = tmp_path / "dirdef" / "GG.T0.schema.json"
     settings = ("gg.handler.j.format=json", f"gg.handler.j.format.schemaDirectory={written.parent}")
 

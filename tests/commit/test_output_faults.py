@@ -175,7 +175,7 @@ def test_the_run_that_ends_a_commit_says_so(
 def test_a_journal_of_somebody_else_does_not_write_anywhere(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever may write to the output could have a file put where only the user of the run may write."""
+    """A user who may write to the output could get a file written where only the user of the run may write."""
     out, home = tmp_path / "out", tmp_path / "home"
     settings = ("gg.handler.j.format=json", f"gg.handler.j.format.schemaDirectory={home}")
     die_in_commit(monkeypatch, source, out, *settings, moves=1)
@@ -442,7 +442,7 @@ def test_tables_that_differ_in_case_only_have_names_that_no_disk_takes_for_one(t
 def test_a_file_that_is_in_the_way_of_a_message_is_not_replaced(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody puts it there while the run is at work."""
+    """Another process puts it there while the run is at work."""
     out = tmp_path / "out"
     foreign = out / "j" / "GG.T0" / "GG.T0_2015-09-18_13-39-35.447_00000.txt"
     real = Participant.stage

@@ -567,7 +567,7 @@ def test_texts_with_escapes_of_mysql_and_postgresql(tmp_path: Path) -> None:
 
 
 def test_escapes_do_not_depend_on_how_a_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pair of an escape and what is behind it may lie on both sides of a border."""
+    """A pair of an escape and what is behind it may be on both sides of a border."""
     monkeypatch.setattr("ggfmt.comparison.csv_files.BLOCK_BYTES", 3)
     texts = ["\\" * n + "\t" * (n % 3) + "\r\n"[: n % 3] + "x" for n in range(30)]
     typed = parquet_file(tmp_path / "a.parquet", V=pa.array(texts), ID=pa.array(range(30)))

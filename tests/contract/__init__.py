@@ -26,7 +26,7 @@ Texts = Mapping[str, str]  # options as a properties file gives them, by the nam
 
 @dataclass(frozen=True)
 class Case:
-    """Operations, and the options by which they are written; `told` has those of which only the reader is told.
+    """Operations, and the options by which they are written; `told` has those that only the reader gets.
     `defined`: the reader has the definition of the table from elsewhere."""
 
     changes: Changes
@@ -93,14 +93,14 @@ class Contract:
 
     cases     operations that it can show, with options
     shown     of a case, the operations as they are read back: less what the format does not show
-    table     of a case, the definition that is read back; `told` picks what of it messages tell. That columns are
+    table     of a case, the definition that is read back; `told` picks the parts that messages have. That columns are
               among those of the definition is asked in any case
     transactions  the names of the tokens that are ids of transactions too; the first one that is not empty counts
     truncates  a truncate has a form
-    records   messages as they stand between `frame`s, by hand: the first `base` of them tell how the others are to be
-              understood. Together, after `head`, they are a file
+    records   messages as they are between `frame`s, by hand: the first `base` of them describe the others.
+        Together, after `head`, they are a file
     told_of_records  options that the records are read with
-    table_of_records  their definition, where the data do not tell it
+    table_of_records  their definition, where the data do not have it
     isolated  a damaged record harms no other: the frames are found again
     texts     records are JSON objects
     recorded  files of other people's messages

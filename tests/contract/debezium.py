@@ -128,7 +128,7 @@ def read_as(case: Case) -> TableDef:
 
 
 def kinds(case: Case, table: TableDef) -> Any:
-    """Messages with a schema tell the types of columns."""
+    """Messages with a schema have the types of columns."""
     schemas = case.options["schemasEnable"] == "true"
     return [(column.name, column.type.kind) for column in table.columns] if schemas else None
 
@@ -193,7 +193,7 @@ def avro_cases(draw: st.DrawFn) -> Case:
 
 
 def avro_shown(case: Case) -> list[PlainOperation]:
-    """A missing column is NULL, unless a placeholder stands there."""
+    """A missing column is NULL, unless a placeholder is in its place."""
     whole = {column.name for column in case.changes.table.columns}
     if case.options["missing"] == "placeholder":
         texts = ("string", "interval", "binary")

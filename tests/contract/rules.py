@@ -70,7 +70,7 @@ def settings_of(contract: Contract, case: Case) -> WriterSettings:
 
 
 def needed(contract: Contract, case: Case) -> dict[str, TableDef]:
-    """The definitions that a reader must be given, where the data do not tell them."""
+    """The definitions that a reader must be given, where the data do not have them."""
     table = contract.table(case)
     return {table.full_name: table} if FORMATS[contract.name].read_support.discovery is None else {}
 
@@ -113,7 +113,7 @@ def is_part(few: Iterable[Any], many: Iterable[Any]) -> bool:
 
 
 def check_names(contract: Contract, found: Read, data: bytes, source: WriterSettings) -> None:
-    """No table has a name that nobody told."""
+    """No table has a name that is not in the data."""
     said = data + repr(source.options).encode()
     for table, _ in found.operations:
         for part in table.parts:
@@ -264,7 +264,7 @@ def cuts(contract: Contract) -> None:
 
 @rule()
 def projections(contract: Contract) -> None:
-    """A reader of which less is asked tells the same of what is asked for."""
+    """A reader that returns less returns the same values for what it returns."""
 
     @examples(60)
     @given(contract.cases, st.booleans(), st.booleans())
@@ -324,7 +324,7 @@ def _transaction(contract: Contract, item: PlainOperation) -> str | None:
 
 @rule()
 def places(contract: Contract) -> None:
-    """An operation, and a reject, is told with the place of its record, with all of its frame or some."""
+    """An operation, and a reject, has the place of its record, with all of its frame or some."""
     broken = b"{]" if contract.texts else b"\x01"
     records = [*contract.records, broken, *contract.records[contract.base :]]
     frames, offset = [], len(contract.head)
@@ -453,7 +453,7 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 def _neighbours(contract: Contract) -> Callable[[int, bytes], None]:
     """Checks that another record in the place of a good one harms none of the others. Definitions are given, so that no
-    value that was damaged tells what a column is."""
+    damaged value decides what a column is."""
     source = source_of_records(contract)
     trusted, records = known_tables(contract), contract.records
 
@@ -477,7 +477,7 @@ def _neighbours(contract: Contract) -> Callable[[int, bytes], None]:
 
 @rule(lambda contract: bool(contract.recorded))
 def recorded(contract: Contract) -> None:
-    """Recorded files are read whole, the same wherever they are cut and whatever is asked for, and are recognised."""
+    """Recorded files are read whole, the same wherever they are cut and whatever is asked for, and are identified."""
     if not DATA.is_dir():
         pytest.skip("the recorded messages are not there")
     for file in contract.recorded:

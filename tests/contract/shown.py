@@ -67,7 +67,7 @@ def flag(value: Any) -> str:
 
 @st.composite
 def templates(draw: st.DrawFn, tokens: bool) -> str:
-    """A `metaColumnsTemplate` that tells a reader table, operation type, time, position, and tokens if asked for."""
+    """A `metaColumnsTemplate` that gives a reader table, operation type, time, position, and tokens if asked for."""
     table = draw(
         st.sampled_from([["${objectname[table]}"], ["${objectname}"], ["${catalog[c]}", "${schema[s]}", "${table[t]}"]])
     )

@@ -123,7 +123,7 @@ def faults(code: Code) -> Iterator[str]:
 
 
 def test_every_code_has_a_page() -> None:
-    """An example of an unusual form is tried, or its code produced, by a test that says so:
+    """An example of an unusual form is tried, or its code produced, by a test with the mark
     `@pytest.mark.example("GG000")`."""
     assert docs.code_pages().keys() == CODES.keys()
     assert marked() <= set(CODES)

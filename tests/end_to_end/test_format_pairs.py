@@ -43,7 +43,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def told(story: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, WriterSettings]]:
-    """The story in every format, and what a reader of it is told."""
+    """The story in every format, and the options of its reader."""
     folder = tmp_path_factory.mktemp("told")
     return {name: write_as(story, name, folder / name) for name in WRITTEN}
 

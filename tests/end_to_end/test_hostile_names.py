@@ -33,7 +33,7 @@ def log() -> Iterator[logging.Logger]:
 
 
 def hostile(folder: Path) -> Path:
-    """A file with such a name in every place that a log, a summary or a warning may tell of."""
+    """A file with such a name in every place that a log, a summary or a warning may name."""
     names: dict[str, Any] = {f"C{HOSTILE}": "\U0001f600", f"M{HOSTILE}": None}
     records = [
         operation(1, NAME, **names),

@@ -37,7 +37,7 @@ Told = dict[str, tuple[Path, WriterSettings]]
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    """The story in every format that is read, and what a reader of it is told."""
+    """The story in every format that is read, and the options of its reader."""
     folder = tmp_path_factory.mktemp("told")
     story = write_story(folder / "in.json", STORY)
     return {name: write_as(story, name, folder / name) for name in READ}

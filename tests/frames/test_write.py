@@ -35,7 +35,7 @@ TABLE = TABLES["GG.ORDERS"]
 
 
 def data(out: Path) -> dict[str, str]:
-    """The files of an output with their digests, less those that tell of runs, which have times."""
+    """The files of an output with their digests, less those about runs, which have times."""
     return {name: digest for name, digest in snapshot(out).items() if not name.startswith("_ggfmt")}
 
 

@@ -54,7 +54,7 @@ def seeds(name: str) -> list[bytes]:
 
 
 def repeated(name: str) -> bytes:
-    """Each message several times: a scanner takes none of a table before it was told of it by the first ones."""
+    """Each message several times: a scanner takes none of a table before it has seen the first ones."""
     contract = contract_of(name)
     return contract.file(*(record for record in contract.records for _ in range(_TIMES)))
 

@@ -54,7 +54,7 @@ def tables_once() -> Iterator[None]:
 
 
 def by_message(charset: str) -> bool:
-    """Whether what a character becomes depends on its neighbours."""
+    """Whether what a character becomes depends on its neighbors."""
     return not encoder(charset).whole
 
 
@@ -135,7 +135,7 @@ def java() -> Iterator[Java]:
 
 
 def present(java: Java, wanted: list[str]) -> list[str]:
-    """Those that this Java has; a small runtime lacks many, and that is told."""
+    """Those that this Java has; a small runtime lacks many, and the test reports them."""
     found = [name for name in wanted if name in java.charsets]
     if len(found) < len(wanted):
         warnings.warn(f"this Java has {len(found)} of {len(wanted)} charsets", stacklevel=2)

@@ -107,7 +107,7 @@ def qlik_changes(columns: dict[str, Any], rows: Iterable[dict[str, Any]], **head
 
 
 def read_exactly(case: Case) -> tuple[list[Any], int]:
-    """What a reader tells of a case, and how many changes the exact reader read."""
+    """What a reader returns for a case, and how many changes the exact reader read."""
     seen: list[Any] = []
     with patch.object(QlikAvroReader, "examined_at", noting(QlikAvroReader.examined_at, seen)):
         told_here = told(case)
@@ -131,7 +131,7 @@ QLIK_ROW = {
 
 @needs_kernel
 def test_the_kernels_take_all_changes_of_qlik_that_are_regular() -> None:
-    """All but the first two of a table, of which one tells the grammar, and the next what table it is of."""
+    """All but the first two of a table, of which one shows the grammar, and the next its table."""
     rows = [QLIK_ROW, dict.fromkeys(QLIK_ROW)] * 20
     for mask in (None, b"\x07\xff"):
         case = qlik_changes(QLIK_COLUMNS, rows, columnMask=mask, changeMask=b"\0\0")

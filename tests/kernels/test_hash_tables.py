@@ -54,7 +54,7 @@ def siphash(seed: bytes, data: bytes) -> int:
 
 @cache
 def colliding(seed: bytes) -> list[bytes]:
-    """Texts that all have one place in a table, for whoever knows the seed."""
+    """Texts that all have one place in a table, for an attacker who knows the seed."""
     found: list[bytes] = []
     number = 0
     while len(found) < COUNT:

@@ -67,7 +67,7 @@ def damaged(directory: Path) -> None:
 
 
 def compile_module(directory: Path, revision: int) -> None:
-    """An extension module that says it was built from sources of some revision."""
+    """An extension module that names some revision of its sources."""
     source = directory / "other.c"
     source.write_text(
         "#include <Python.h>\n"

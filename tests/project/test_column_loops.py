@@ -69,7 +69,7 @@ def _nodes(function: ast.AST) -> list[ast.AST]:
 
 
 def _arrays(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    """Names that are arrays or their values: parameters that say so, and what calls that give such are assigned to."""
+    """Names that are arrays or their values: parameters of such types, and results of calls that return them."""
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     names = {
         argument.arg

@@ -63,7 +63,7 @@ def test_every_promise_has_tests_that_are_there() -> None:
 
 
 def listeners(process: int) -> set[str]:
-    """The addresses that a process and what it has started listen on, as Linux tells them: IPv4 and IPv6 in hex."""
+    """The addresses that a process and what it has started listen on, as Linux lists them: IPv4 and IPv6 in hex."""
     sockets = set()
     for member in (process, *descendants(process)):
         try:

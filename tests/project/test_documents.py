@@ -101,7 +101,7 @@ def test_facts_of_pages_follow_the_declarations(
 
 
 def test_formats_that_pages_call_refused_are_refused(tmp_path: Path) -> None:
-    """And no page says so of one that ggfmt writes."""
+    """And no page calls one refused that ggfmt writes."""
     body = documents.blocks(PAGES["ggfmt/docs/reference/limits.md"])["refused-formats"]
     refused = re.findall(r"`(\w+)`", body)
     assert refused

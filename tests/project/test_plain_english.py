@@ -6,7 +6,8 @@ from collections import Counter
 
 import plain_english
 import pytest
-from plain_english import findings, sentences
+from places import ROOT
+from plain_english import c_comments, code_texts, comments, docstrings, findings, opaque, sentences
 
 # How many findings a text may have. This list only shrinks: a number that is too high is an error, too.
 EXCEPTIONS = {
@@ -25,6 +26,22 @@ def test_texts_have_short_sentences_and_no_words_of_our_own() -> None:
     more = {name: found[name] for name, count in counts.items() if count > EXCEPTIONS.get(name, 0)}
     assert more == {}
     assert {name: count for name, count in EXCEPTIONS.items() if counts[name] < count} == {}, "shrink EXCEPTIONS"
+
+
+def test_docstrings_and_comments_hide_nothing() -> None:
+    found = [f"{file.relative_to(ROOT)}: {problem}" for file, text in code_texts() for problem in opaque(text)]
+    assert found == []
+
+
+def test_docstrings_and_comments_of_all_kinds_are_read() -> None:
+    module = 'class A:\n    """Told."""\n    async def b(self):\n        """A\n        c."""\n'
+    module += "        # It\n        # stands\n        # there.\n        d = 1  # No\n"
+    assert list(docstrings(module)) == ["Told.", "A\nc."]
+    assert [" ".join(text.split()) for text in comments(module)] == ["It stands there. No"]
+    assert list(c_comments("int a; /* It\n * lies. */ int b; /* No. */")) == [" It\nlies. ", " No. "]
+    assert len(list(opaque("It stands for one. It\nstands there, and\nsays so."))) == 2
+    suffixes = {file.suffix for file, _ in code_texts()}
+    assert suffixes == {".py", ".c", ".h"}
 
 
 def test_all_texts_are_measured() -> None:

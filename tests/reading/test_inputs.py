@@ -134,7 +134,7 @@ def test_a_record_cut_in_two_by_a_change_is_told_as_the_change(tmp_path: Path, m
 
 
 def test_the_time_of_a_store_counts_to_the_second_and_an_inode_on_its_own_machine(tmp_path: Path) -> None:
-    """A listing tells milliseconds that a single object does not have; another machine may number its devices so."""
+    """A listing has milliseconds that a single object does not have; another machine may number its devices so."""
     path = operations(tmp_path / "in.json", 1)
     now = stat_file(Location.of(str(path)), str(path))
     assert now.modified is not None

@@ -196,7 +196,7 @@ def test_no_cut_of_any_file_changes_its_records(
 @pytest.mark.parametrize("limit", [1, 20, 40, 52, 80])
 @pytest.mark.parametrize("name", [*HOSTILE, *WHOLE])
 def test_neither_do_limits(name: str, limit: int) -> None:
-    """Records that are too long are told with their places and lengths, and all others are there, however it is cut."""
+    """Records that are too long are reported with place and length, and all others are there, however it is cut."""
     data = (HOSTILE | WHOLE)[name]
     layout = replace(find_layout(data, True), max_record=limit)
     expected = list(records_of(data, layout))
@@ -344,7 +344,7 @@ def test_so_it_is_with_text_of_every_kind(name: str) -> None:
 
 
 def test_a_mistake_is_none_as_long_as_the_ranges_before_it_are_not_read(tmp_path: Path) -> None:
-    """A range that starts in a record finds mistakes where there are none; the range before it would tell."""
+    """A range that starts in a record finds mistakes where there are none; the range before it would show it."""
     source = tmp_path / "in.json"
     source.write_bytes(one(1) + b"\n" + pretty(2) + b"\n")
     planned = [

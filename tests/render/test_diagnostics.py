@@ -98,7 +98,7 @@ def lines(source: str, column: int, length: int = 1) -> tuple[str, str]:
 
 
 def pointed_at(source: str, column: int, length: int = 1) -> str:
-    """What stands above the carets, on a terminal that gives wide characters two columns."""
+    """What is above the carets, on a terminal that gives wide characters two columns."""
     shown, carets = lines(source, column, length)
     columns = []
     for character in shown:
@@ -201,7 +201,7 @@ def test_rich_says_the_same_in_colour() -> None:
 
 
 class Stream(io.TextIOWrapper):
-    """A stream over bytes that may say it is a terminal."""
+    """A stream over bytes that may claim to be a terminal."""
 
     def __init__(self, encoding: str, terminal: bool) -> None:
         super().__init__(io.BytesIO(), encoding=encoding, newline="\n")

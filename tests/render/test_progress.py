@@ -177,7 +177,7 @@ def on_terminal(program: str, columns: str = "80") -> str:
 
 
 def screen(shown: str) -> list[str]:
-    """The rows that stand on a wide terminal at the end."""
+    """The rows of a wide terminal at the end."""
     final = Screen(200, reflows=False)
     final.feed(shown)
     return final.rows()

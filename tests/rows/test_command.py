@@ -103,7 +103,7 @@ def read(out: Path, table: str, to: str, key: str = "ID") -> list[Row]:
 
 
 def read_csv(path: Path) -> list[Row]:
-    """NULL is an empty field without quotes, which the reader of Python 3.12 tells from an empty text."""
+    """NULL is an empty field without quotes, which the reader of Python 3.12 distinguishes from an empty text."""
     text = path.read_bytes().decode()
     names, *lines = parsed(text)
     return [dict(zip([name or "" for name in names], line, strict=True)) for line in lines]
@@ -760,7 +760,7 @@ def test_a_base_that_makes_no_sense_is_refused(tmp_path: Path, results: dict[str
 
 
 def test_an_empty_input_is_as_with_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Without files, `--allow-empty` makes a run with a checkpoint one that does nothing, and says so."""
+    """Without files, `--allow-empty` makes a run with a checkpoint one that does nothing, and reports it."""
     changes, out, seen = tmp_path / "changes", tmp_path / "out", tmp_path / "seen"
     changes.mkdir()
     told: dict[str, Any] = {"master": "none", "key": "ID", "checkpoint": seen}

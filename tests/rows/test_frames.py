@@ -157,7 +157,7 @@ def test_a_frame_is_a_base(
 
 
 def test_two_rows_of_a_transaction_at_one_key(spark: SparkSession, tmp_path: Path) -> None:
-    """The delete is of the second of two rows: its before image says so."""
+    """The delete is of the second of two rows: its before image shows it."""
     images: list[tuple[int, str, Row | None, Row | None]] = [
         (1, "c", None, {"id": "0", "a": "w"}),
         (2, "c", None, {"id": "1", "a": "x"}),

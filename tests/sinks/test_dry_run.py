@@ -17,7 +17,7 @@ Planned = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Planned:
-    """Plans a run in a directory, in which nothing changes; the exit code, the plan, and what else is told."""
+    """Plans a run in a directory, in which nothing changes; the exit code, the plan, and all other output."""
     monkeypatch.chdir(tmp_path)
 
     def started(*_: object) -> None:

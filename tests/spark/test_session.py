@@ -412,7 +412,7 @@ def test_the_jvm_dies_with_its_process(tmp_path: Path) -> None:
 
 
 def in_subprocess(tmp_path: Path, settings: str) -> str:
-    """One job with a killed worker on another kind of master; what runs it, as the session tells."""
+    """One job with a killed worker on another kind of master; what runs it, as the session names it."""
     printed, here, temporary = run_script(
         tmp_path,
         f"""

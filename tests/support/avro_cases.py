@@ -65,7 +65,7 @@ _KINDS = (Kind.STRING, Kind.INTEGER, Kind.DECIMAL, Kind.NUMBER, Kind.FLOAT, Kind
 
 @dataclass(frozen=True)
 class Case:
-    """A file of a format, with what its reader has to be told."""
+    """A file of a format, with the options of its reader."""
 
     format: str
     data: bytes
@@ -586,7 +586,7 @@ def reader_class(name: str) -> type[Reader]:
 
 
 def told(case: Case, damage: Callable[[bytes], bytes] = bytes) -> list[Any]:
-    """All that a reader tells of a file, in values that can be compared."""
+    """All that a reader returns for a file, in values that can be compared."""
     data = damage(case.data)
     kind = reader_class(case.format)
     layout = kind.layout(data, True, case.source)

@@ -57,7 +57,7 @@ def chunk_bytes(count: int) -> Iterator[None]:
 class Read:
     """What was read, in order: operations with their tables, the places of their records, whether they change the key,
     the ids of their transactions and the names of the unavailable columns of both images; rejects, definitions, other
-    records by kind, unknown members by name, remarks. Rejects have no ordinals, which start anew in each split."""
+    records by kind, unknown members by name, remarks. Rejects have no ordinals, which start from zero in each split."""
 
     operations: list[tuple[TableDef, PlainOperation]] = field(default_factory=list)
     places: list[tuple[int, int]] = field(default_factory=list)

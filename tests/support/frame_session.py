@@ -26,7 +26,7 @@ _CONF = (("spark.sql.shuffle.partitions", "2"), ("spark.sql.session.timeZone", "
 
 @contextmanager
 def frame_session(master: str = "local[2]") -> Iterator[SparkSession]:
-    """A session of somebody's, whose time zone is none that code is likely to take for granted."""
+    """A session of another program, with a time zone that code is not likely to assume."""
     with SparkRunner(SparkSettings(master, _CONF)):
         from py4j import java_gateway
         from pyspark.sql import SparkSession
@@ -46,7 +46,7 @@ def planned(
     split_size: int | None = None,
     **asked: object,
 ) -> Plan:
-    """The plan of a frame whose reader is told things that options cannot tell."""
+    """The plan of a frame whose reader has arguments that options cannot express."""
     scan_request = ScanRequest([str(inputs)], input_format, told, definitions, split_size)
     scan = Scan(scan_request, scan_request.list())
     job, splits = scan.discover(InProcess())

@@ -48,7 +48,7 @@ class Shape:
 
     key      its columns; `S` is the number of a story. Without one, rows are repeated, and images are full
     values   the other columns that it has at the start; `more` are those that may come
-    wild     the share of stories that no database tells
+    wild     the share of stories that no database can have
     unkeyed, untimed  the shares of operations without a key, and without a time
     before   what updates may have as before image, one for each story; deletes have `full`, or the key alone
     full     updates have all columns in their after image
@@ -98,7 +98,7 @@ SHAPES = {
 @dataclass(frozen=True)
 class History:
     """`story` is in the order of positions, which are numbers. `started` are rows that were there before it, and `rows`
-    those that are there in the end, of stories which a database tells (`tame`, by number) and in which no two rows
+    those that are there in the end, of stories which a database can have (`tame`, by number) and in which no two rows
     have had the same key for a while."""
 
     shape: Shape
@@ -134,7 +134,7 @@ def story_of(item: Operation) -> int | None:
 
 
 class _Telling:
-    """One story as it is told; `rows` are those of the database."""
+    """One story in progress; `rows` are those of the database."""
 
     def __init__(self, number: int, shape: Shape, random: Random) -> None:
         self.rows: dict[Key, Row] = {}

@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Hive:
-    """A running Hive, whose metastore lies below `directory`; ends with the block of a `with`."""
+    """A running Hive, whose metastore is below `directory`; ends with the block of a `with`."""
 
     def __init__(self, directory: Path) -> None:
         self._log = directory / "hive.log"

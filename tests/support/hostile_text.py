@@ -244,7 +244,7 @@ _OF_TEXT = ("Delimiter", "Representation")
 
 
 def properties(options: dict[str, str]) -> dict[str, str]:
-    """Options as they stand in properties, where white space counts within `CDATA[` alone."""
+    """Options as properties have them, where white space counts within `CDATA[` alone."""
     return {name: f"CDATA[{text}]" if name.endswith(_OF_TEXT) else text for name, text in options.items()}
 
 

@@ -220,7 +220,7 @@ class LiveDatabase:
         )
 
     def _shown(self, statement: str) -> str:
-        """Add an insert and a delete: Debezium describes a table anew in the next event of the table."""
+        """Add an insert and a delete: Debezium describes a table again in its next event."""
         return f"{statement};\ninsert into altered (id) values (0);\ndelete from altered where id = 0"
 
     def _odd(self) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
-from places import ROOT
+from places import PACKAGE, ROOT, TESTS
 
 from ggfmt import docs
 from ggfmt.cli import app
@@ -31,6 +33,13 @@ PRIVATE = re.compile(
     r"|(?:^|[.:;] )What (?:is|are|was|has|a|the)\b",
     re.IGNORECASE,
 )
+# What docstrings and comments may not have either: the words that hide most.
+OPAQUE = re.compile(
+    r"\b(?:told|tells?|nobody|somebody|whoever|lies?|lying|anew|says? (?:so|it)|stands?(?! for)|carr(?:y|ies|ied) out"
+    r"|(?:un)?recogni[s]\w+|colou[r]\w*|flavou[r]\w*|behaviou[r]\w*|neighbou[r]\w*)\b",
+    re.IGNORECASE,
+)
+_C_COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
 _CODE = re.compile(r"`+[^`]*`+")
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 _BLOCKS = re.compile(r"^```.*?^```$|^\|[^\n]*$|^#[^\n]*$|^<!--[^\n]*-->$", re.DOTALL | re.MULTILINE)
@@ -62,6 +71,46 @@ def findings(text: str) -> Iterator[str]:
     for sentence in (*sentences(text), *cells(text)):
         for match in PRIVATE.finditer(sentence):
             yield f"`{match[0].strip('. ')}`: {sentence}"
+
+
+def opaque(text: str) -> Iterator[str]:
+    """Yield the sentences of a docstring or a comment that hide what they mean."""
+    for sentence in sentences(text):
+        for match in OPAQUE.finditer(sentence):
+            yield f"`{match[0]}`: {sentence}"
+
+
+def code_texts() -> Iterator[tuple[Path, str]]:
+    """Yield the docstrings of functions and classes, of the package and of tests, and the comments of the package in
+    Python and in C.
+    """
+    for file in sorted([*PACKAGE.rglob("*.py"), *TESTS.rglob("*.py")]):
+        source = file.read_text(encoding="utf-8")
+        yield from ((file, text) for text in docstrings(source))
+        if file.is_relative_to(PACKAGE):
+            yield from ((file, text) for text in comments(source))
+    for file in sorted(PACKAGE.rglob("*.[ch]")):
+        yield from ((file, text) for text in c_comments(file.read_text(encoding="utf-8")))
+
+
+def docstrings(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield ast.get_docstring(node) or ""
+
+
+def comments(source: str) -> Iterator[str]:
+    """Yield the comments of a module in Python; those of following lines are one."""
+    found: dict[int, str] = {}  # by the line below the comment
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            above = found.pop(token.start[0], "")
+            found[token.start[0] + 1] = f"{above} {token.string.lstrip('#')}"
+    yield from found.values()
+
+
+def c_comments(source: str) -> Iterator[str]:
+    yield from (re.sub(r"^ *\* ?", "", text, flags=re.MULTILINE) for text in _C_COMMENT.findall(source))
 
 
 def texts() -> Iterator[tuple[str, str]]:

@@ -155,7 +155,7 @@ SLOT = "ggfmt"
 def decoded(of: Server, whole: Mapping[str, Sequence[str]]) -> list[Operation]:
     """The operations since the last time, or since the slot was made, in the order of commits.
 
-    What a value was that is stored apart and has not changed is not told: the column is missing. An old row is told
+    The log lacks a value that is stored apart and has not changed: the column is missing. The log has an old row
     without the columns that are NULL; `whole` has the columns of tables with `replica identity full`, by name.
     """
     return [item for _, item in located_operations(of, whole)]

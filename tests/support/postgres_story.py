@@ -75,7 +75,7 @@ def transaction(random: Random, part: int) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """What was told of a part of the transactions; the rows of the tables after it, by name, and its last position."""
+    """The log of a part of the transactions; the rows of the tables after it, by name, and its last position."""
 
     records: list[dict[str, Any]]
     rows: dict[str, list[Row]]

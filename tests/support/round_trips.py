@@ -456,7 +456,7 @@ def handler(name: str, folder: Path, *settings: str) -> list[str]:
 
 
 def written_by(lines: Iterable[str]) -> WriterSettings:
-    """What a reader is told of a handler that wrote its input."""
+    """The options of a reader, from the handler that wrote its input."""
     (configured,) = read_configuration([], list(lines)).handlers
     return WriterSettings(configured.options, Context(include_tokens=configured.handler.include_tokens))
 
@@ -518,7 +518,7 @@ def write_as(
     told: WriterSettings | None = None,
     strict: bool = False,
 ) -> tuple[Path, WriterSettings]:
-    """Writes an input as a format. Where the output is, without what was set aside, and what its reader is told."""
+    """Writes an input as a format. Where the output is, without what was set aside, and the options of its reader."""
     lines = handler(name, out / "dirdef", *settings)
     told = told or DEFAULT_SETTINGS
     run_ggfmt(

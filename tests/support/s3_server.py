@@ -92,7 +92,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 
 class Store:
-    """A bucket, and what lies in it by key."""
+    """A bucket, and its content by key."""
 
     def __init__(self, server: S3Server, bucket: str) -> None:
         self.server = server

@@ -130,7 +130,7 @@ def _registered(log: Path) -> bool:
 
 
 def _address(log: Path) -> str | None:
-    """Where the master listens, once it says so: it takes a port that is free."""
+    """Where the master listens, once it has logged it: it takes a port that is free."""
     told = re.search(r"Starting Spark master at (spark://127\.0\.0\.1:[0-9]+)", log.read_text())
     return told[1] if told else None
 

@@ -417,7 +417,7 @@ def merged(pieces: Sequence[File], random: Random) -> File:
 
 
 def _with_repeats(file: File, random: Random) -> File:
-    """Part of a file comes again, as after a restart of the source. Tables without a key are left out: only files tell
+    """Part of a file comes again, as after a restart of the source. Tables without a key are left out: only files show
     whether a row is there twice."""
     if len(file) < 3 or random.random() < 0.6:
         return file

@@ -67,7 +67,7 @@ def told(finding: ggfmt.Diagnostic) -> str:
 
 
 def mistake(source: Path, out: Path) -> tuple[int, Sequence[ggfmt.Diagnostic]]:
-    """The exit code of the command line for a mistake, and what the exception tells."""
+    """The exit code of the command line for a mistake, and the text of the exception."""
     try:
         ggfmt.convert(source, to="json", output=out, mode="error", master="none")
     except (ggfmt.ConfigurationError, ggfmt.Abend, ggfmt.CommittedWithErrors):

@@ -132,7 +132,7 @@ def ggfmt_commands(block: str) -> list[list[str]]:
 
 
 def regenerated(text: str) -> str:
-    """The page with all generated parts made anew; KeyError for a title that nobody makes."""
+    """The page with all generated parts as they would be now; KeyError for an unknown title."""
 
     def fill(match: re.Match[str]) -> str:
         name, _, subject = match[2].partition(" ")

@@ -299,7 +299,7 @@ class Case:
 
 
 class Laboratory:
-    """What the cases of one call have in common; all of it lies in `directory`."""
+    """What the cases of one call have in common; all of it is in `directory`."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -326,7 +326,7 @@ class Laboratory:
         return self._before[key]
 
     def fresh(self, mode: str, roots: int) -> Path:
-        """Such an output, to be worked on. It keeps its name, which stands in manifests."""
+        """Such an output, to be worked on. It keeps its name, which manifests have."""
         out = self.directory / "out"
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(self.before(mode, roots), out)

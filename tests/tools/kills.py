@@ -115,7 +115,7 @@ def victims(case: Case, driver: int, cluster: Path | None) -> list[int]:
 
 
 class Matrix:
-    """What the cases of one call have in common; all of it lies in `directory`."""
+    """What the cases of one call have in common; all of it is in `directory`."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -234,7 +234,7 @@ def differences(found: Files, wanted: Files) -> str:
 
 @contextlib.contextmanager
 def masters(directory: Path, wanted: Sequence[Case]) -> Iterator[Callable[[Case], tuple[str, Path | None]]]:
-    """Which master a case runs on, and where its cluster lies; executors need a cluster, which is started once."""
+    """Which master a case runs on, and the folder of its cluster; executors need a cluster, which is started once."""
     with contextlib.ExitStack() as stack:
         cluster = directory / "cluster"
         url = ""

@@ -164,7 +164,7 @@ class Mutator(ast.NodeVisitor):
         self._add(kind, self._start(node), self._end(node), new)
 
     def _operator(self, kind: str, left: ast.expr, right: ast.expr, old: str, new: str) -> None:
-        """The operator between two operands, where parentheses and line ends may stand as well."""
+        """The operator between two operands, where parentheses and line ends may be as well."""
         start, end = self._end(left), self._start(right)
         edge = r"\b" if old.isalpha() else ""
         match = re.search(f"{edge}{re.escape(old)}{edge}".encode().replace(rb"\ ", rb"\s+"), self._source[start:end])

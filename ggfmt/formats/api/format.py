@@ -132,7 +132,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """How the input was written, as far as it does not say so itself.
+    """How the input was written, as far as it does not describe this itself.
 
     options  options of the handler that wrote the input; None for the defaults of the format
     context  context of that handler

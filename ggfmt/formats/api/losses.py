@@ -134,7 +134,7 @@ class Loss:
         return replace(self, patterns=(*self.patterns, *((name, pattern) for name in names)))
 
     def uncounted(self) -> Loss:
-        """Return the loss as one that depends on the reader, so that values do not tell whether it happens."""
+        """Return the loss as one that depends on the reader, so that values do not show whether it happens."""
         return replace(self, note="")
 
     def to(self, digits: int) -> Loss:

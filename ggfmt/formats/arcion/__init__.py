@@ -62,7 +62,7 @@ class FieldDelimiter(Delimiter):
 
 @dataclass(frozen=True)
 class NullWord(Text):
-    """A text that can stand between delimiters without quotes."""
+    """A text that needs no quotes between delimiters."""
 
     @property
     def legal(self) -> str:

@@ -51,9 +51,9 @@ from ggfmt.options.value_types import keys_of
 
 _SUFFIXES = re.compile(r"(?:\.(?:csv|txt|dat|gz|bz2|zst|zstd|lz4|snappy|br))+$", re.IGNORECASE)
 
-# CSV as Arcion writes it: where its records lie, and their fields. A field that starts with a quote ends with the
+# CSV as Arcion writes it: where its records are, and their fields. A field that starts with a quote ends with the
 # next quote that is not escaped, and may hold line ends and delimiters in between; in all other fields quotes and
-# escapes stand for themselves. Blanks are part of a field. Since a line end may lie in a field, a file is read from
+# escapes stand for themselves. Blanks are part of a field. Since a line end may be in a field, a file is read from
 # its start. A field whose closing quote never comes ends with its line.
 
 CHUNK_BYTES = 1 << 20
@@ -61,7 +61,7 @@ CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class CsvLayout(Layout):
-    """The layout of a file of CSV; `delimiter` stands between fields.
+    """The layout of a file of CSV; `delimiter` is between fields.
 
     names    the columns that the header names, None without a header
     problem  what is wrong with the header
@@ -90,7 +90,7 @@ class _Patterns:
         self._quote = quote
 
     def plain(self, body: str) -> str:
-        """What stands between quotes, without its escapes."""
+        """The text between quotes, without its escapes."""
         if self._escaped is None:
             return body.replace(self._quote * 2, self._quote)
         return self._escaped.sub(r"\1", body) if "\\" in body else body

@@ -23,7 +23,7 @@ def _is_digit(character: str) -> bool:
     return unicodedata.category(character) == "Nd" and character <= "\uffff"
 
 
-Schema = Any  # a schema as its JSON says it
+Schema = Any  # a schema in its JSON form
 MAX_PRECISION = 4000  # digits of a decimal that is read; Python refuses to convert longer numbers to text
 
 

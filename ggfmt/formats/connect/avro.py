@@ -12,7 +12,7 @@ from typing import Any
 
 from ggfmt.formats.connect import schemas as connect
 
-Schema = Any  # a schema as its JSON says it
+Schema = Any  # a schema in its JSON form
 
 _AVRO = {
     "int8": "int", "int16": "int", "int32": "int", "int64": "long", "float": "float", "float32": "float",
@@ -44,7 +44,7 @@ def adjusted(full_name: str) -> str:
 
 
 def avro_schema(schema: Mapping[str, Any], known: dict[str, Schema] | None = None) -> Schema:
-    """The Avro schema of a schema of Connect; a struct that stands there twice is named the second time."""
+    """The Avro schema of a schema of Connect; a struct that occurs twice is named the second time."""
     known = {} if known is None else known
     made = _made(schema, known)
     return ["null", made] if schema.get("optional") else made

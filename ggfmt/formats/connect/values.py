@@ -97,7 +97,7 @@ def base64_of(number: int) -> str:
 
 
 def read_as(type: str, name: str, parameters: Mapping[str, Any] | None) -> tuple[SqlType, Kernel | None]:
-    """The SQL type of a schema, and what makes texts of its values; None where they are texts as they stand."""
+    """The SQL type of a schema, and what makes texts of its values; None where they are texts already."""
     if name == connect.DECIMAL:
         scale, precision = (_int((parameters or {}).get(size)) for size in ("scale", connect.PRECISION))
         kernel = reject_all if scale is None or abs(scale) > _MAX_DIGITS else decimals(scale)

@@ -97,7 +97,7 @@ def compact_json(value: Any) -> str:
 
 
 class NestedValueError(ValueError):
-    """A member that must be a string, number or boolean is an object or array. The message says so, and names it."""
+    """A member that must be a string, number or boolean is an object or array. The message has this, and names it."""
 
 
 def json_text(value: msgspec.Raw) -> str:

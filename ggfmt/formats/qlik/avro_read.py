@@ -210,7 +210,7 @@ class JsonOfChanges:
             if form is not None:
                 asked = min(most, count - place)
                 done, stop, text, sizes = form.writer.write(data, start, asked, mark, form.head, _TAIL)
-                if done == 1 and stop == end:  # records of several tables stand in turns
+                if done == 1 and stop == end:  # records of several tables alternate
                     made.append(text)
                     spans.add(size, size + len(text))
                     size += len(text)
@@ -234,7 +234,7 @@ class JsonOfChanges:
         return replace(chunk, data=b"".join(made), spans=spans)
 
     def _form(self, data: bytes, start: int, end: int) -> tuple[bytes, _Form | None]:
-        """What stands before the message of a record, and the form of those that start so."""
+        """The bytes before the message of a record, and the form of records that start with them."""
         mark = data[start : start + self._size]
         if not mark or mark not in self._forms:
             try:
@@ -264,7 +264,7 @@ class JsonOfChanges:
 
 @dataclass(frozen=True)
 class _Form:
-    """What makes JSON of changes that start alike; `head` is what stands before each."""
+    """What makes JSON of changes that start alike; `head` is what precedes each."""
 
     writer: Any
     head: bytes
@@ -297,7 +297,7 @@ def _program(message: Program, rows: Rows) -> Program:
 
 
 def _with_fields(record: Program, makers: Mapping[str, Callable[[Program], Program]]) -> Program:
-    """The program of a record with some of its fields made anew."""
+    """The program of a record with some of its fields replaced."""
     if record[0] != programs.RECORD:
         raise UnsupportedSchemaError("a record that is none")
     *head, names, fields = record
@@ -314,7 +314,7 @@ def _name(text: bytes) -> str:
 
 
 def _branches(node: Program, make: Callable[[Program], Program]) -> Program:
-    """A program with all that its values can be made anew, but for null."""
+    """A program with all values of another one, less null."""
     if node[0] == programs.UNION:
         return (*node[:4], tuple(_branches(branch, make) for branch in node[4]))
     return node if node[0] == programs.NULL else make(node)
@@ -654,7 +654,7 @@ class QlikAvroDiscovery(QlikDiscovery):
             spans.clear()
 
     def _head(self, record: bytes) -> bytes:
-        """What stands before the message of a record; nothing if it is no envelope."""
+        """The bytes before the message of a record; nothing if it is no envelope."""
         try:
             *_, self._size = read_head(record, 0)
         except EnvelopeError:

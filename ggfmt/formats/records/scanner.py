@@ -28,8 +28,8 @@ from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import TableDef
 
-# The states of a column for one identity: which images have a value, or that no image has the column. LEFT_OUT stands
-# beside 0 alone, which leaves a column to the images: after images have no value of it, before images no NULL.
+# The states of a column for one identity: which images have a value, or that no image has the column. LEFT_OUT occurs
+# with 0 alone, which leaves a column to the images: after images have no value of it, before images no NULL.
 IN_AFTER, IN_BEFORE, NOT_NAMED, LEFT_OUT = 1, 2, 4, 8
 
 # The purpose of a scanner: to take operations, or only to check that images show no new columns or kinds of values, and

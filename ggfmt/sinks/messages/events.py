@@ -39,7 +39,7 @@ _BLOCK_BYTES = 4 << 20
 
 def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where: str) -> HandlerOutput:
     """Return the output with the files of its event handlers. ConfigurationError GG515 if `where` is `MAP` and a
-    handler file does not tell enough of a store."""
+    handler file does not describe a store in full."""
     events = config.carried_out
     action = config.handler.finalize_action
     final = Layout(
@@ -62,7 +62,7 @@ def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where:
 
 
 def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Location:
-    """Return the location of a store, as its event handler tells it."""
+    """Return the location of a store, as its event handler describes it."""
     scheme = EVENT_HANDLER_TYPES[event.type].scheme
     key = f"gg.eventhandler.{event.name}"
     problem = None
@@ -135,7 +135,7 @@ def _run_chain(file: StagedFile, output: HandlerOutput, job: Job, attempt: int) 
     made = file
     for number, stage in enumerate(output.stages):
         place = _placed(stage.layout, cast(FileLocation, made.place), file, job)
-        is_source_left = output.keeps or number > 0  # the first event handler may take the file that nobody keeps
+        is_source_left = output.keeps or number > 0  # the first event handler may take a file that is not kept
         if stage.config.work is Work.COPY and stage.root == output.root and not is_source_left:
             made = replace(made, place=place, event=stage.config.name)
         else:

@@ -51,7 +51,7 @@ class HandlerOutput:
     """The output of one handler: messages in `<root>/<handler>`, schemas in the directory of the format and in
     `schema_path`.
 
-    stages  of full files, one for each event handler that ggfmt carries out
+    stages  of full files, one for each event handler that ggfmt runs
     final   the names of files when they are full; None without a File Writer
     keeps   whether full files stay once the event handlers have had them
     counts  whether names have counts of operations
@@ -132,7 +132,7 @@ class HandlerSettings:
     """One handler as everything that formats for it knows it.
 
     `roll_on_metadata_change`: a file holds one definition of a table, because the handler or the format wants that.
-    `truncates` is what becomes of truncates, by `ggfmt.truncates`; `bom` stands at the start of each file.
+    `truncates` is what becomes of truncates, by `ggfmt.truncates`; `bom` is at the start of each file.
     """
 
     handler: str
@@ -262,7 +262,7 @@ class FormattedBatch:
 
 
 class Pipeline:
-    """The formatters of one handler, one for each table, made anew when its definition changes.
+    """The formatters of one handler, one for each table, replaced when its definition changes.
 
     `left_out` counts the truncates that nothing was written for, as the settings want it.
     """

@@ -277,7 +277,7 @@ class PublishedSchema:
 
     @property
     def inside(self) -> str | None:
-        """Its name below the output directory; None if it lies outside."""
+        """Its name below the output directory; None if it is outside."""
         return self.directory.child(self.name).name_below(self.root)
 
 

@@ -160,7 +160,7 @@ def _text(lines: Sequence[str]) -> str:
 
 def warnings(totals: Totals) -> Iterator[str]:
     """Warnings of a run, one for each table or column. Operations that lose something besides their columns have none:
-    formats and options say so beforehand."""
+    formats and options determine it beforehand."""
     for remark, count in sorted(totals.remarks.items(), key=lambda item: (item[0].table, item[0].code, item[0].detail)):
         yield visible(f"[{remark.code}] table {remark.table}: {counted(count, 'operation')} {remark.detail}")
     for name, handler in totals.handlers.items():

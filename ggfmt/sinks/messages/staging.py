@@ -41,7 +41,7 @@ class PlacedPreamble:
 @dataclass(frozen=True)
 class StagedFile:
     """A file in staging. `table` is empty for a file of many tables. Files of the same `definition` may be joined;
-    `header` is how many bytes stand once in a file, at its start, and `preambles` are in the order of their places.
+    `header` is how many bytes a file has once, at its start, and `preambles` are in the order of their places.
     `place` is where messages will be, and `partition` has the values that divide them from others of the table.
     `counts` are the operations by type, where names need them; `event` is the event handler that made the file, empty
     for the File Writer."""
@@ -141,7 +141,7 @@ class StagedSeries:
         """Append n messages; start a new file if the present one would grow too large. A message is never cut.
         `ops` are the types of their operations.
 
-        A preamble stands before the first message of its definition in a file. `preamble_of` has for each message the
+        A preamble precedes the first message of its definition in a file. `preamble_of` has for each message the
         place of its preamble in `preambles`; without it the only one there is goes for all.
         """
         if not len(messages):

@@ -81,8 +81,8 @@ def placeholder_directory() -> str:
 def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: HandlerTotals) -> None:
     """Write the messages of a handler to standard output, and their size to its totals.
 
-    Abend GG519 if they are no stream, and nothing was written, or if only some could be; BrokenPipeError if nobody
-    reads on.
+    Abend GG519 if they are no stream, and nothing was written, or if only some could be; BrokenPipeError if the reader
+    has closed it.
     """
     files = in_order(files)
     problem = _not_one(files, target)

@@ -148,7 +148,7 @@ def _compare(
 
 
 def _read_back(store: Store, name: str, expected: set[tuple[int, str]]) -> tuple[int, Diagnostic | None]:
-    """The bytes of a file, and what is wrong with it. A schema that later runs wrote anew is as one of them says."""
+    """The bytes of a file, and what is wrong with it. A schema that later runs replaced is as one of them says."""
     size = store.size(name) or 0
     sizes = {size for size, _ in expected}
     if size not in sizes:

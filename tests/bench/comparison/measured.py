@@ -50,7 +50,7 @@ class _Tree:
     """A process and all that came of it, looked at now and then.
 
     What a process has computed is added up here and not by its parent: PySpark's daemon ignores its children's ends,
-    and the system does not tell it what they took.
+    and the system does not count them for it.
     """
 
     root: int
@@ -100,7 +100,7 @@ def measure(
 
 
 def reason(errors: str, status: int) -> str:
-    """What a command that failed says of it: the last line that tells of an error, else the last one."""
+    """What a command that failed says of it: the last line with an error, else the last one."""
     said = errors.strip().splitlines()
     telling = [line for line in said if "error" in line.lower() or "Exception" in line] or said
     return telling[-1][:300] if telling else f"exit status {status}"

@@ -17,9 +17,9 @@ OWN = ("ggfmt", "reading", "command", "session")  # programs that are run whatev
 class Side:
     """Who does the work, and how: one of PEERS or OWN.
 
-    `data` is that of the workload if None, and `cores` as many as asked for. `known` tells that the columns are told
-    and not to be found, `kernels` that they may be used. `words` are arguments of a `command` of ggfmt's, `archive`
-    tells that it has an archive of classes, `spark` that `ggfmt` works on Spark.
+    `data` is that of the workload if None, and `cores` as many as asked for. `known` is whether the columns are given
+    and not discovered, `kernels` that they may be used. `words` are arguments of a `command` of ggfmt's, `archive`
+    is whether it has an archive of classes, `spark` that `ggfmt` works on Spark.
     """
 
     name: str

@@ -13,7 +13,7 @@ from ggfmt.spark import session
 
 
 def timed(runner: Any) -> Any:
-    """Return a class of runners, which say so."""
+    """Return a class of runners that report when work begins and ends."""
 
     class Runner(runner):  # type: ignore[misc]
         def __enter__(self) -> Any:

@@ -14,9 +14,9 @@ class Told:
     """One piece of work: read the files of a directory, and write into another, which is not there yet.
 
     `work` is `delimited` (the columns of the row as it is after the operation, or before a delete, and five fields of
-    metadata), `json` (both images, and the metadata) or `avro` (as `delimited`, in container files). `envelope` tells
-    that the input is Debezium's, with schemas; `known` that columns are given and not to be found; `by_table` that each
-    table has files of its own; `tolerant` that lines which are no records are to be passed over.
+    metadata), `json` (both images, and the metadata) or `avro` (as `delimited`, in container files). `envelope`: the
+    input is Debezium's, with schemas; `known`: the columns are given, and not discovered; `by_table`: each table has
+    its own files; `tolerant`: lines that are not records are skipped.
     """
 
     work: str

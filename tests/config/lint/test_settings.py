@@ -35,7 +35,7 @@ def no_build_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def codes(*files: str | Path, **options: Any) -> list[str]:
-    """The codes that are told of files, in order."""
+    """The codes that are reported for files, in order."""
     out = checked(*files, output_format="concise", **options)[1].decode()
     return [line.split(": ", 1)[1][:5] for line in out.splitlines()]
 

@@ -213,7 +213,7 @@ def test_a_name_that_avro_does_not_take_cannot_be_written() -> None:
 
 
 def test_recorded_messages_are_the_same_in_avro() -> None:
-    """What Connect's JSON converter wrote of Debezium's events, with the schema that tells, and the same in Avro."""
+    """What Connect's JSON converter wrote of Debezium's events, with its schema, and the same in Avro."""
     if not DATA.is_dir():
         pytest.skip("the recorded messages are not there")
     records = (DATA / "debezium-live" / "postgresql-with-schema.jsonl").read_bytes().splitlines()

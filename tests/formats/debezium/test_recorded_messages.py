@@ -140,7 +140,7 @@ def test_the_stream_that_flink_is_tested_with() -> None:
 
 
 def test_all_types_of_mysql() -> None:
-    """The payloads show columns that their own schemas lack, which is a reject; without them, types are as told."""
+    """The payloads show columns that their own schemas lack, which is a reject; without them, types are as declared."""
     events = json.loads((DOCS / "apache_flink-cdc__debezium-data-schema-include.json").read_text("utf-8"))
     assert list(events) == ["expected_snapshot", "expected_binlog"]
     for name, record in events.items():

@@ -31,7 +31,7 @@ DECIMAL = "org.apache.kafka.connect.data.Decimal"
 
 
 def described(type: str, semantic: str | None, shown: Sequence[Any], **parameters: str) -> tuple[str, list[Any]]:
-    """The type of a column and its values (or the reason of a reject) as a file with schemas tells them."""
+    """The type of a column and its values (or the reason of a reject) as a file with schemas has them."""
     column = field("v", type, semantic, True, **parameters)
     found = read(NAME, lines(*(wrapped(event("c", None, {"v": value}), column) for value in shown)))
     made: list[Any] = [(item.after or {}).get("v", "missing") for item in found.plain]

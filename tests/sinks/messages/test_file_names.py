@@ -159,7 +159,7 @@ EVERY_PIECE = (
 
 
 def test_a_layout_travels_to_workers() -> None:
-    """Spark sends what tasks are told as pickles."""
+    """Spark sends the settings of tasks as pickles."""
     configuration = read_configuration([], [*PIPES, *EVERY_PIECE])
     settings = RunSettings(inputs=[], handlers=configuration.handlers, own=configuration.run, output="out")
     (target,) = make_targets(settings)

@@ -114,7 +114,7 @@ class Interrupts:
 
 
 def told_and_true(source: Path, out: Path, roots: tuple[str, ...], interrupts: Interrupts) -> tuple[bool, bool] | None:
-    """Whether an interrupted run is told as committed, and whether it is; None if the interrupt never came."""
+    """Whether an interrupted run is reported as committed, and whether it is; None if the interrupt never came."""
 
     def begin(phase: Any) -> None:
         interrupts.begun |= phase.phase == "committing"

@@ -85,7 +85,7 @@ def fields(table: TablePreview) -> list[ShownFields]:
 
 
 def previewed(found: Preview, handler: str) -> dict[str, bytes]:
-    """For each table the bytes of its messages, and of what stands before those of a definition."""
+    """For each table the bytes of its messages, and of what precedes those of a definition."""
     (of_handler,) = (item for item in found.handlers if item.handler == handler)
     whole = {
         safe_name(table.table): b"".join(
@@ -97,7 +97,7 @@ def previewed(found: Preview, handler: str) -> dict[str, bytes]:
 
 
 def written(output: Path, handler: str, mark: bytes = b"") -> dict[str, bytes]:
-    """For each table the messages in the files of a run, without what stands around them in a file."""
+    """For each table the messages in the files of a run, without what surrounds them in a file."""
     found: dict[str, bytes] = {}
     for path in output_files(output, handler):
         data = path.read_bytes()
@@ -813,7 +813,7 @@ def test_on_a_narrow_terminal_nothing_is_lost(tmp_path: Path) -> None:
 
 
 def on_tmux(program: str, columns: int, cwd: Path) -> str:
-    """What a terminal of so many columns shows, with its colours; lines that it wrapped are joined."""
+    """What a terminal of so many columns shows, with its colors; lines that it wrapped are joined."""
     tmux = ["tmux", "-L", f"preview-{uuid.uuid4().hex}", "-f", os.devnull]
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TMUX", "COLUMNS")}
     size = ("-x", str(columns), "-y", "60")

@@ -236,7 +236,7 @@ def test_the_types_of_columns(options: dict[str, str], types: str, values: str) 
 
 
 def _values(text: str) -> list[str]:
-    """The values of a list of JSON texts, as they stand there."""
+    """The values of a list of JSON texts, as they are there."""
     return text.split(",")
 
 
