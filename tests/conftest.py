@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
 
 # Tests start hundreds of Pythons. Where nothing that is compiled is kept, as in many containers, each of them would
-# compile ggfmt anew, which takes as long as what most of them do.
+# compile ggfmt again, which takes as long as what most of them do.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as commands do
 sys.dont_write_bytecode = False

@@ -1,7 +1,7 @@
 '''All formats by id, and how to add one.
 
 A new system is a package below this one, its name in `SYSTEMS`, and what it owes in `tests/contract`. This is a whole
-one: lines such as `I|GG.T|ID=1|NAME=x`, which show one image. A test writes these files as they stand here.
+one: lines such as `I|GG.T|ID=1|NAME=x`, which show one image. A test writes these files as they are here.
 
 `toy_lines/__init__.py` declares the format and its options, and says what of operations its messages do not show. It is
 light: it loads neither Arrow nor decoders.
@@ -23,7 +23,7 @@ light: it loads neither Arrow nor decoders.
 
     @dataclass(frozen=True)
     class ToyOptions(DialectOptions):
-        separator: str = option(Choice({"|": "a bar", ";": "a semicolon"}), "|", "Stands between fields.")
+        separator: str = option(Choice({"|": "a bar", ";": "a semicolon"}), "|", "Divides fields.")
 
 
     FORMATS = (

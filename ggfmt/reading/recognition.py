@@ -1,4 +1,4 @@
-"""The inputs of a run: which format they have, how they were written, and how their records lie in them."""
+"""The inputs of a run: which format they have, how they were written, and how their records follow each other."""
 
 from __future__ import annotations
 

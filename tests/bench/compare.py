@@ -2,9 +2,9 @@
 
 usage: python tests/bench/compare.py [--megabytes N] [--rounds N] [--workload NAME ...] [--peer NAME ...]
 
-It makes its data itself, 2 GB of each shape unless told otherwise: all of it takes some 20 GB below `--work` and hours.
+It makes its data itself, 2 GB of each shape by default: all of it takes some 20 GB below `--work` and hours.
 With `--megabytes 50 --rounds 1` it takes minutes. Peers that ggfmt does not depend on are installed from the package
-index into environments of their own. The table is Markdown on standard output; standard error tells how far it is.
+index into environments of their own. The table is Markdown on standard output; standard error shows the progress.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ usage: python tests/bench/frames.py [--megabytes N] [--rounds N] [--master M]
 
 One Spark reads GoldenGate JSON of one table, as `ggfmt.frames.read` (generic, and typed by the table) and as
 `spark.read.schema(...).json`, and writes it to `noop` and to Parquet. Prints the medians of seconds of CPU (of the JVM
-and all Python workers, as Linux tells it) and of the clock, and how often Spark's own reader goes into them.
+and all Python workers, as Linux counts it) and of the clock, and how often Spark's own reader goes into them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ usage: python tests/bench/memory.py [--case NAME] [--scale F]
 
 The cases are the length of the input, the length of a compressed file, the number of tables and the number of columns;
 `--scale 0.1` makes the larger sizes a tenth. Prints for each run the peak of the driver, of the JVM and of the largest
-Python worker, as Linux tells it (VmHWM, looked at four times a second), and the seconds of the run.
+Python worker, as Linux counts it (VmHWM, looked at four times a second), and the seconds of the run.
 """
 
 from __future__ import annotations

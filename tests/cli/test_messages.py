@@ -1,4 +1,4 @@
-"""What commands tell on standard error: JSON if asked for, in every line; one code for files that are not there."""
+"""What commands write to standard error: JSON if asked for, in every line; one code for files that are not there."""
 
 from __future__ import annotations
 

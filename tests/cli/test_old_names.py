@@ -56,7 +56,7 @@ def ended(*call: str) -> tuple[int, str, str]:
 def test_an_old_option_does_what_the_new_one_does_with_one_warning(command: str, tmp_path: Path) -> None:
     new, old, warning = CALLS[command]
     (code, printed, log), (old_code, old_printed, old_log) = ended(*new), ended(*old)
-    if command == "doctor":  # which tells how much memory is free
+    if command == "doctor":  # which knows how much memory is free
         printed, old_printed = (
             "/".join(item["name"] for item in json.loads(text)["findings"]) for text in (printed, old_printed)
         )

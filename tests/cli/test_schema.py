@@ -1,4 +1,4 @@
-"""`ggfmt schema`: what it prints and writes, what `--check` tells, and that Hive reads through the tables it prints."""
+"""`ggfmt schema`: what it prints and writes, what `--check` reports, and that Hive reads by the tables it prints."""
 
 from __future__ import annotations
 

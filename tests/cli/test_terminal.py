@@ -1,4 +1,4 @@
-"""What a person sees: a progress bar and colour on a terminal, neither in a pipe; Ctrl-C ends a run cleanly."""
+"""What a person sees: a progress bar and color on a terminal, neither in a pipe; Ctrl-C ends a run cleanly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages put together by the native kernel and by Arrow are the same, whatever the pieces; and mistakes are told."""
+"""Messages made by the native kernel and by Arrow are the same, whatever the pieces; and mistakes are reported."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def pieces(draw: st.DrawFn, rows: int, depth: int = 3, in_members: bool = False)
         return Conditional(where, draw(branches), draw(branches))
     if kind == "members":
         members = draw(st.lists(pieces(rows, depth - 1, True), max_size=4))
-        # What stands in members without a comma before it is never empty: it is the value of one.
+        # The content of members without a comma before it is never empty: it is the value of one.
         return CommaJoined(
             [COMMA, "x", *members] if draw(st.booleans()) else [Conditional(_first(rows), [COMMA, "x", *members])]
         )

@@ -28,7 +28,7 @@ from places import ROOT
 COLUMNS = "ID BIGINT, NAME STRING, AMOUNT DECIMAL(12, 2), RATE DOUBLE, IS_ON BOOLEAN, AT_TIME TIMESTAMP(6)"
 SELECT = "ID, NAME, AMOUNT, RATE, IS_ON, CAST(AT_TIME AS STRING)"  # PyFlink hands timestamps over in milliseconds
 NAMES = ("ID", "NAME", "AMOUNT", "RATE", "IS_ON", "AT_TIME")
-# By ggfmt's format: Flink's, what it is told, and what the handler is told.
+# By ggfmt's format: Flink's, its options, and those of the handler.
 FORMATS: dict[str, tuple[str, dict[str, str], tuple[str, ...]]] = {
     "json": ("ogg-json", {}, ("jsonDelimiter=CDATA[\\n]", "generateSchema=false")),
     "canal_json": ("canal-json", {}, ()),
@@ -151,7 +151,7 @@ def converted(changes: list[Row], directory: Path, *settings: str) -> dict[str, 
         "quarantine",
         *given,
     ]
-    # Exit status 4 tells of rejects: Maxwell has no truncates.
+    # Exit status 4 means rejects: Maxwell has no truncates.
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if ended.returncode not in (0, 4):
         raise SystemExit(f"ggfmt: {ended.stderr}")
@@ -163,7 +163,7 @@ def read(python: Path, directories: Mapping[str, Path]) -> dict[str, Any]:
     requests = []
     for name, directory in directories.items():
         format, options, _ = WITH_SCHEMAS[1:] if name == "with_schemas" else FORMATS[name]
-        # Canal has MySQL's booleans, which are 1 and 0: Flink reads `"1"` as false if it is told of a BOOLEAN.
+        # Canal has MySQL's booleans, which are 1 and 0: Flink reads `"1"` as false for a BOOLEAN.
         columns = COLUMNS.replace("BOOLEAN", "TINYINT") if name == "canal_json" else COLUMNS
         requests.append(
             {"path": str(directory), "format": format, "columns": columns, "select": SELECT, "options": options}

@@ -29,7 +29,7 @@ def main(requests: list[dict[str, Any]]) -> None:
     for request in requests:
         try:
             answer: dict[str, Any] = {"rows": changelog(request)}
-        except Exception as error:  # of Java, by py4j: the innermost cause tells what Flink did not take
+        except Exception as error:  # of Java, by py4j: the innermost cause names what Flink did not take
             causes = [line for line in str(error).splitlines() if line.startswith("Caused by:")]
             answer = {"error": (causes or [str(error)])[-1][:300]}
         print(json.dumps(answer), flush=True)

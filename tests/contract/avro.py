@@ -122,7 +122,7 @@ def _contract(name: str) -> Contract:
         head=head,
         frame=frame,
         table_of_records=None if container else table_def(_TABLE),
-        isolated=False,  # nothing tells where the next message of a stream is
+        isolated=False,  # nothing shows where the next message of a stream is
         texts=False,
     )
 

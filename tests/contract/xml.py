@@ -93,7 +93,7 @@ CONTRACTS = {
                 message("", "table='GG.ORDERS' type='T'"),
             )
         ],
-        base=1,  # the first bytes tell the encoding
+        base=1,  # the first bytes show the encoding
         texts=False,
     )
 }

@@ -411,7 +411,7 @@ def test_an_archive_that_there_is_no_room_for(tmp_path: Path, cache: Path, monke
     assert finding.message == f"not made: 100.0 MB are free in `{cache}`, and it takes up to 200.0 MB"
 
 
-# A job that tells whether its JVM has the archive mapped into its memory.
+# A job that finds out whether its JVM has the archive mapped into its memory.
 USES_ARCHIVE = """
 import sys
 from pathlib import Path

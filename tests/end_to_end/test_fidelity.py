@@ -1,5 +1,5 @@
-"""What of the input the output does not show: the losses that formats declare are the ones that happen, are told by
-column in totals and manifest, and are forbidden on request. And how the input was written, told by options."""
+"""What of the input the output does not show: the losses that formats declare are the ones that happen, are listed by
+column in totals and manifest, and are forbidden on request. And how the input was written, given by options."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ BY_MASK = {"DATE": "2013-06-02 00:00:00.000000", "TIMESTAMP": "2013-06-02 22:14:
 
 @pytest.mark.parametrize(("name", "settings"), CONFIGURED)
 def test_the_table_says_what_a_reader_learns_of_a_table(name: str, settings: tuple[str, ...], tmp_path: Path) -> None:
-    named = ("tableName=GG.ORDERS",) if name == "arcion_csv" else ()  # the name of the file does not tell it here
+    named = ("tableName=GG.ORDERS",) if name == "arcion_csv" else ()  # the name of the file does not show it here
     lines = handler(name, tmp_path / "dirdef", *settings, *named)
     values = VALUES_OF_KINDS | (BY_MASK if "enableTimestampLogicalType=true" in settings else {})
     story = write_story(tmp_path / "in.json", [Operation("I", None, dict(values), pos="1")])

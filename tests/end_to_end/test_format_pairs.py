@@ -115,7 +115,7 @@ def test_metadata_changes_take_effect_at_their_place_in_every_format(name: str, 
     sizes = sorted({*range(40, length, 97), *(edge + near for edge in edges[1:] for near in (-1, 0, 1))})
     for size in sizes[:: max(1, len(sizes) // 8)]:
         cut = written_in(tmp_path / f"cut{size}", size)
-        if FORMATS[name].by_table:  # blocks lie where tasks ended; what they hold is the same
+        if FORMATS[name].by_table:  # blocks end where tasks ended; what they hold is the same
             again, first = (
                 as_json(each, name, lines, tmp_path / f"{size}-{each.parent.name}") for each in (cut, whole)
             )

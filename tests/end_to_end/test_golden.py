@@ -3,7 +3,7 @@
 input.json          operations as GoldenGate JSON
 handler.properties  a handler named `g`
 definitions.def     if it is there, the definitions; otherwise they are discovered
-current_timestamp   the time that stands still
+current_timestamp   the fixed time
 expected            the bytes of all output files, one after the other in the order of their names
 expected.schema.json, expected.avsc    if it is there, the one schema of the table
 expected.files      if it is there, the names of all files written

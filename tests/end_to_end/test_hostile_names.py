@@ -46,7 +46,7 @@ def assert_harmless(text: str) -> None:
     for line in text.split("\n"):
         assert line.isprintable(), line
         assert not line.lstrip().startswith(FORGED)
-    assert text.count("\\u001b") >= 1  # the name was told, as escapes
+    assert text.count("\\u001b") >= 1  # the name was shown, as escapes
 
 
 @pytest.mark.parametrize("format", logs.FORMATS)

@@ -1,4 +1,4 @@
-"""Input made to exhaust memory, time or the stack: every limit is told with its place, and what is right is read."""
+"""Input to exhaust memory, time or the stack: every limit is reported with its place, and what is right is read."""
 
 from __future__ import annotations
 

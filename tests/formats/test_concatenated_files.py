@@ -1,4 +1,4 @@
-"""Files that were joined, such as by `cat`: the byte order mark of each but the first stands between records, and is no
+"""Files that were joined, such as by `cat`: the byte order mark of each but the first is between records, and is no
 part of any."""
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ ALWAYS = {
     "kafkaconnect": (["gg.handlerlist=h", "gg.handler.h.type=kafkaconnect", "gg.handler.h.messageFormatting=op",
                       "gg.handler.h.metaColumnsTemplate=${optype[after]}"], "GG410", 4),
 }  # fmt: skip
-# What the columns of a table tell.
+# What the columns of a table show.
 BY_TABLE = {
     "row": (lines(ROW, "metaColumnsTemplate=${optype[NAME]},${position[ID]}"), "GG410"),
     "flat": (lines(JSON, "flatten=true", "metaColumnsTemplate=${optype[after.ID]}"), "GG410"),

@@ -74,7 +74,7 @@ def test_a_frame_is_written_as_the_same_operations_of_a_file(name: str, tmp_path
     assert messages(out) == expected
     cut = [rows.slice(0, 7), rows.slice(7, 0), rows.slice(7)]
     write_frame(writer(GENERIC, out, lines, TABLES, True, onReject="quarantine"), cut, batch=3)
-    if not FORMATS[name].by_table:  # whose blocks lie where tasks ended
+    if not FORMATS[name].by_table:  # whose blocks end where tasks ended
         assert messages(out) == expected
 
 

@@ -254,7 +254,7 @@ def test_runs_of_characters_have_the_bytes_of_java(java: Java, charset: str) -> 
         data, lost = framing.frame(pa.array(messages, pa.string()))
         assert bytes(data) == b"".join(expected)
         alone = sum(encoder(charset).encode(character)[1] for message in messages for character in message)
-        # The second of two characters that are one in the charset is lost only where it stands alone.
+        # The second of two characters that are one in the charset is lost only where it is alone.
         pairs = not PAIRED.isdisjoint("".join(messages))
         assert lost <= alone if pairs else lost == alone
 

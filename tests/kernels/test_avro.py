@@ -1,4 +1,4 @@
-"""The native kernel for Avro tells what the exact readers tell, of whole files and of damaged ones; and it is used."""
+"""The native kernel for Avro reads what the exact readers read, of whole files and of damaged ones; and it is used."""
 
 from __future__ import annotations
 

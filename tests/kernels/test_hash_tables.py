@@ -1,4 +1,4 @@
-"""Hash tables of the native kernels: nobody can write a file whose texts collide, and no result depends on the seed."""
+"""Hash tables of the native kernels: no file can make its texts collide, and no result depends on the seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native kernels: all results are the same without them, and it is told which there are."""
+"""Native kernels: all results are the same without them, and ggfmt reports which it has."""
 
 from __future__ import annotations
 

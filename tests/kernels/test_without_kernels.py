@@ -1,4 +1,4 @@
-"""Where the native kernels cannot be had, all works without them, and ggfmt says so: why, what it costs, what to do."""
+"""Without native kernels, all works, and ggfmt reports it: why, what it costs, what to do."""
 
 from __future__ import annotations
 

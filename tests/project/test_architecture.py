@@ -56,7 +56,7 @@ LAYERS["__main__"] = {"cli", "out_of_memory", "signals", "unused_modules"}
 LAYERS["ggfmt"] = {"cli", "commands", "diagnostics", "frames", "rows", "version"}
 
 # The packages of `formats` that several systems share, from the lowest; all others are systems. What a package below
-# `goldengate` shares with its neighbours lies beside them.
+# `goldengate` shares with its neighbors is beside them.
 SHARED = ("api", "avro", "json", "mysql", "connect", "records")
 
 DEBEZIUM_AVRO = ("formats.debezium.avro_read", "formats.debezium.avro_write")

@@ -1,4 +1,4 @@
-"""The mutation run: what it changes, and that what it is told of the project is so."""
+"""The mutation run: what it changes, and that its settings fit the project."""
 
 from __future__ import annotations
 

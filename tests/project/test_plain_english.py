@@ -34,9 +34,9 @@ def test_docstrings_and_comments_hide_nothing() -> None:
 
 
 def test_docstrings_and_comments_of_all_kinds_are_read() -> None:
-    module = 'class A:\n    """Told."""\n    async def b(self):\n        """A\n        c."""\n'
+    module = '"""M."""\nclass A:\n    """Told."""\n    async def b(self):\n        """A\n        c."""\n'
     module += "        # It\n        # stands\n        # there.\n        d = 1  # No\n"
-    assert list(docstrings(module)) == ["Told.", "A\nc."]
+    assert list(docstrings(module)) == ["M.", "Told.", "A\nc."]
     assert [" ".join(text.split()) for text in comments(module)] == ["It stands there. No"]
     assert list(c_comments("int a; /* It\n * lies. */ int b; /* No. */")) == [" It\nlies. ", " No. "]
     assert len(list(opaque("It stands for one. It\nstands there, and\nsays so."))) == 2

@@ -199,7 +199,7 @@ def test_every_function_is_used_and_all_modules_take_them_from_one_place() -> No
     assert declared() - used == set()
 
 
-# What mypy is told to overlook in modules that use Arrow, by code. Most are faults of pyarrow-stubs. It can only become
+# What mypy overlooks in modules that use Arrow, by code. Most are faults of pyarrow-stubs. It can only become
 # less: a fault of ours is mended.
 OVERLOOKED: dict[str, dict[str, int]] = {
     "arrow/arrays.py": {"arg-type": 2, "call-overload": 3, "misc": 1},

@@ -1,4 +1,4 @@
-"""Definitions found while formatting: the first records tell what is expected of the others, and the outcome is that of
+"""Definitions found while formatting: the first records show what is expected of the others, and the outcome is that of
 a discovery pass over all of them."""
 
 from __future__ import annotations

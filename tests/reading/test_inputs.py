@@ -1,4 +1,4 @@
-"""What comes into a run: each file once and whole, in order, as it was planned; and nothing that nobody named."""
+"""What comes into a run: each file once and whole, in order, as it was planned; and nothing else."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def pretty(number: int, indent: int = 2) -> bytes:
     return json.dumps({"table": "GG.T", "op_type": "I", "after": {"ID": str(number)}}, indent=indent).encode()
 
 
-# A record whose image stands alone in a line, where it looks like an operation of another table.
+# A record whose image is alone in a line, where it looks like an operation of another table.
 NESTED = b'{"table":"GG.T","op_type":"I","pos":"9","after":\n' + one(8, "GG.GHOST") + b"\n}"
 
 HOSTILE: dict[str, bytes] = {
@@ -70,7 +70,7 @@ HOSTILE: dict[str, bytes] = {
     "a file that ends in the middle": one(1) + b"\n" + pretty(2)[:60],
     "nothing but white space": b"\n\n  \r\n\t\n",
 }
-# Of these, layouts that the first bytes tell to be read from the start.
+# Of these, layouts that, by the first bytes, must be read from the start.
 WHOLE: dict[str, bytes] = {
     "pretty from the start": pretty(1) + b"\n" + pretty(2) + b"\n" + one(3) + b"\n" + pretty(4)[:50] + b"\n" + one(5),
     "concatenated": b"".join(map(one, range(5))) + one(5)[:30] + b"\n" + one(6) + one(7),

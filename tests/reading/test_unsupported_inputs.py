@@ -1,4 +1,4 @@
-"""What ggfmt does not read is named, where it is recognised and where it is read in spite of that."""
+"""What ggfmt does not read is named, where it is identified and where it is read in spite of that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnostics as text: the shape, and that the carets stand where they should whatever the source line holds.
+"""Diagnostics as text: the shape, and that the carets are where they should be whatever the source line holds.
 
 And for programs: JSON, workflow commands of GitHub, SARIF by its schema, and JUnit XML.
 """

@@ -32,7 +32,7 @@ from ggfmt.reading.runner import InProcess
 from ggfmt.render.progress import facts, progress_bar, status_line
 from ggfmt.sinks.messages.run import RunSettings, execute
 
-# What the engine tells
+# What the engine reports
 
 
 def test_every_step_is_of_a_phase() -> None:
@@ -81,7 +81,7 @@ def test_the_time_that_is_left_is_by_bytes_and_not_by_tasks() -> None:
     assert told[-1].remaining(10.05) == pytest.approx(9.95)
     assert told[-1].remaining(12.0) == pytest.approx(9.9)  # the one at work has not ended
     count = len(told)
-    ended(1, 4)  # as a runner tells again and again
+    ended(1, 4)  # as a runner reports again and again
     assert len(told) == count
     seconds[0] = 20.0
     ended(4, 4)

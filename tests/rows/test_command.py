@@ -416,7 +416,7 @@ def test_ctrl_c_leaves_nothing_and_a_session_that_works(spark: SparkSession, tmp
     assert not out.exists()
     assert spark.range(3).count() == 3
     until = time.monotonic() + 60
-    while spark.sparkContext.statusTracker().getActiveJobsIds():  # Spark tells of the end of a job later
+    while spark.sparkContext.statusTracker().getActiveJobsIds():  # Spark reports the end of a job later
         assert time.monotonic() < until
         time.sleep(0.1)
 
@@ -433,7 +433,7 @@ def test_a_run_that_is_killed_leaves_no_output(tmp_path: Path) -> None:
     assert process.returncode == -signal.SIGKILL
     assert [item.name for item in out.iterdir()] == ["_ggfmt"]
     until = time.monotonic() + 120
-    while True:  # until the JVM has found that nobody is there any more
+    while True:  # until the JVM has found that its user is gone
         ggfmt.consolidate(path, out, key="ID", mode="overwrite", master="none")
         if list((out / "_ggfmt").glob("staging/*")) == []:
             break

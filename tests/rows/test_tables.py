@@ -24,7 +24,7 @@ UNKNOWN = "which is not in the data"
         ({"key": "ID"}, []),
         ({"key": "S.AA=ID;B=ID"}, [f"`--key` names the table `S.AA`, {UNKNOWN}; did you mean `S.A`?"]),
         ({"key": "QQQ=ID"}, [f"`--key` names the table `QQQ`, {UNKNOWN}"]),
-        ({"key": "S.A=ID;S.OTHER=ID", "table": "S.A"}, []),  # which nobody selected
+        ({"key": "S.A=ID;S.OTHER=ID", "table": "S.A"}, []),  # which was not selected
         ({"key": "ID", "to": "delta", "partition_by": "NAME"}, []),
         (
             {"key": "ID", "to": "delta", "partition_by": "LACKS"},

@@ -1,5 +1,5 @@
 """Made-up files in Avro, by chance and always the same for a seed, and damage done to them: for the property that the
-native kernel and the exact reader tell the same, and for its fuzzing."""
+native kernel and the exact reader return the same, and for its fuzzing."""
 
 from __future__ import annotations
 
@@ -540,7 +540,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
-# What a reader tells
+# What a reader returns
 
 
 @contextmanager

@@ -81,21 +81,17 @@ def opaque(text: str) -> Iterator[str]:
 
 
 def code_texts() -> Iterator[tuple[Path, str]]:
-    """Yield the docstrings of functions and classes, of the package and of tests, and the comments of the package in
-    Python and in C.
-    """
+    """Yield the docstrings and comments of the package and of tests, with their files; in Python and in C."""
     for file in sorted([*PACKAGE.rglob("*.py"), *TESTS.rglob("*.py")]):
         source = file.read_text(encoding="utf-8")
-        yield from ((file, text) for text in docstrings(source))
-        if file.is_relative_to(PACKAGE):
-            yield from ((file, text) for text in comments(source))
-    for file in sorted(PACKAGE.rglob("*.[ch]")):
+        yield from ((file, text) for text in (*docstrings(source), *comments(source)))
+    for file in sorted([*PACKAGE.rglob("*.[ch]"), *TESTS.rglob("*.[ch]")]):
         yield from ((file, text) for text in c_comments(file.read_text(encoding="utf-8")))
 
 
 def docstrings(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             yield ast.get_docstring(node) or ""
 
 

@@ -1,4 +1,4 @@
-"""Random transactions of a PostgreSQL: what its logical decoding tells of them, and the rows that there are then."""
+"""Random transactions of a PostgreSQL: what its logical decoding has of them, and the rows that there are then."""
 
 from __future__ import annotations
 

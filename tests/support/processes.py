@@ -1,4 +1,4 @@
-"""The processes of this machine, as Linux tells of them."""
+"""The processes of this machine, as Linux lists them."""
 
 from __future__ import annotations
 

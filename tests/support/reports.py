@@ -1,4 +1,4 @@
-"""Outputs for tests of `ggfmt report`: one with all that a page tells of, and one with names that attack it."""
+"""Outputs for tests of `ggfmt report`: one with all that a page shows, and one with names that attack it."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ _STORY = [
     Operation("I", None, {"ID": "10", "AMOUNT": "12.5"}, pos="0x1F:2"),
     Operation("I", None, {"ID": "11"}, pos="77"),
 ]
-# Operations of which the source tells less than others: neither time nor position, or one of them.
+# Operations of which the source has less than others: neither time nor position, or one of them.
 _UNTIMED = [
     Operation("I", None, {"ID": "20", "NAME": "a"}, op_ts=None),
     Operation("U", {"ID": "20", "NAME": "a"}, {"ID": "20", "NAME": "b"}, op_ts=None),

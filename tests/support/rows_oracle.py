@@ -245,7 +245,7 @@ class Model:
             self.lost.append((NO_KEY, after, item))
             return
         # With ids of transactions, the insert may come before the delete of the other row: constraints are deferred.
-        # Without, the insert begins the row anew, unless a before image shows that it is of the other row.
+        # Without, the insert starts a new row, unless a before image shows that it is of the other row.
         if item.transaction is None:
             for row in self.rows.get(key, ()):
                 self._end(row, item)
@@ -359,7 +359,7 @@ class Model:
                 continue
             for row in rows[:-1]:
                 assert rows[-1].arrival is not None
-                if rows[-1].arrival.op != "I":  # an insert begins the row anew: the files lack the delete
+                if rows[-1].arrival.op != "I":  # an insert starts a new row: the files lack the delete
                     self.lost.append((OVERTAKEN, row.values, rows[-1].arrival))
                 self._end(row, rows[-1].arrival)
             for row in rows:

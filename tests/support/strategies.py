@@ -38,7 +38,7 @@ def both_ways(make: Callable[..., T], *arguments: Any) -> list[T]:
 
 
 NUMERIC = frozenset({"integer", "decimal", "float", "double"})
-GARBAGE = 'no value |"\\'  # what stands where a column is missing, for it must not be looked at
+GARBAGE = 'no value |"\\'  # what is in place of a missing column, for it must not be looked at
 
 _NASTY = [
     *'"\\|,=\n\r\t\b\f\0\x01\x1f\x7f\x85\u2028\xe9\u20ac\ufeff\uffff{}[]:/ 0',

@@ -4,7 +4,7 @@
     documents.py --check    say which are stale, and end with 1 if there are any
     documents.py --block N  print the Nth shell block of README.md, counted from 1
 
-A generated part stands between `<!-- generated: KIND SUBJECT -->` and `<!-- /generated -->`; `_MAKERS` has the kinds.
+A generated part is between `<!-- generated: KIND SUBJECT -->` and `<!-- /generated -->`; `_MAKERS` has the kinds.
 """
 
 from __future__ import annotations

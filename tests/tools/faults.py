@@ -4,7 +4,7 @@ usage: python tests/tools/faults.py [--sample N] [--chains N] [--seed S] [--kind
 
 A case is a kind of store (a disk, or an object store without locks, directories and renames), a mode, one or two
 output directories, the number of a call, and what happens there: an error before or after it was done, the death of the
-process, or its death in the middle of a write. After it: the error is one that ggfmt tells of; the output is as it was
+process, or its death in the middle of a write. After it: the error is one that ggfmt reports; the output is as it was
 before or as it should be, file by file and byte by byte, at the latest when the next run has begun; what the run said
 is true; the next run does its own work, and `ggfmt verify` finds nothing wrong. Where nothing was committed the same
 run is made again, and then leaves what it should. `--sample` takes so many cases by chance instead of all; `--chains`

@@ -1,4 +1,4 @@
-"""The fault matrix: runs whose processes are killed, each compared with one that nobody disturbed.
+"""The fault matrix: runs whose processes are killed, each compared with an undisturbed one.
 
 usage: python tests/tools/kills.py [--sample N] [--seed S] [--victim NAME] [--point NAME] [--signal NAME] [--mode NAME]
 

@@ -211,7 +211,7 @@ def made(java_home: str) -> tuple[str, dict[str, object]]:
     return module, tables
 
 
-# Each message would have to tell its designations again, by rules that no two of these have in common.
+# Each message would need its designations again, by rules that no two of these have in common.
 REFUSED = ("ISO-2022-KR", "x-ISO-2022-CN-CNS", "x-ISO-2022-CN-GB")
 
 

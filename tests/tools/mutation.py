@@ -4,7 +4,7 @@ usage: python tests/tools/mutation.py --record [TEST ...]
        python tests/tools/mutation.py [--sample N] [--seed S] [--threshold P] [--exclude PART] [MODULE ...]
 
 The first command runs the tests, less those that start Spark, and records in `.mutation/` which test executes which
-line; with TEST, it records these anew and keeps the rest. The second command makes mutants. A mutant is one module with
+line; with TEST, it records these and keeps the rest. The second command makes mutants. A mutant is one module with
 one thing in it changed: a comparison, a boolean, a number or a word, an operator, what is returned, two arguments that
 change places, a call, an exception or a jump that is left out. Tests that execute the line run against it in a copy of
 the tree, and stop at the first failure (`Record.guards` says which). A mutant that they pass has survived: either no
@@ -84,7 +84,7 @@ _OPERATORS = {
 }
 
 
-# Calls whose arguments may change places, or where any test would tell if they did.
+# Calls whose arguments may change places, or where any test would show it if they did.
 _SYMMETRIC = ("min", "max", "and_", "or_", "and_kleene", "or_kleene", "equal", "not_equal", "add", "multiply")
 _AS_GOOD = frozenset(("isinstance", "getattr", "setattr", "cast", *_SYMMETRIC))
 
@@ -245,7 +245,7 @@ class Mutator(ast.NodeVisitor):
             isinstance(side, texts) or (isinstance(side, ast.Constant) and isinstance(side.value, (str, bytes)))
             for side in (node.left, node.right)
         )
-        if type(node.op) in _OPERATORS and not joins:  # texts cannot be subtracted: any test would tell
+        if type(node.op) in _OPERATORS and not joins:  # texts cannot be subtracted: any test would show it
             self._operator("operator", node.left, node.right, *_OPERATORS[type(node.op)])
         self.generic_visit(node)
 
@@ -441,7 +441,7 @@ class Place:
             "HOME": str(temporary),
         }
         subprocess.run([sys.executable, "-m", "compileall", "-q", "ggfmt"], cwd=self.root, check=True)
-        # Compiled files are told from others by their seconds and sizes, which a mutant may share with its module.
+        # Python distinguishes compiled files by their seconds and sizes, which a mutant may share with its module.
         self._environment["PYTHONDONTWRITEBYTECODE"] = "1"
 
     def run(self, tests: Sequence[str], limit: float = _WAITS_SECONDS) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Changes that change nothing: module, line, the line that takes its place; and why no test can tell.
+# Changes that change nothing: module, line, the line that takes its place; and why no test can notice.
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
         "ggfmt/config/properties.py",

@@ -16,7 +16,7 @@ tables of the lake are compared with the database by `ggfmt compare`, and by que
 if the package `duckdb` is there.
 
 Records of GoldenGate do not show whether a key was free before the files. The tables are empty then, and `starts_empty`
-says so: no row may be unresolved.
+requires it: no row may be unresolved.
 
 A value that no event contains may be NULL in a result: that of a column which was added or renamed after the last event
 of its row. The manifest has to count it (`unset`), and for a result over a base, that of the base. All other

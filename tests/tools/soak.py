@@ -79,7 +79,7 @@ class Writer:
             self.done.append(path)
         if self.chance.random() < 0.3:
             self.rotate()
-        # One file goes on from round to round, until it is done; it stands behind all others.
+        # One file goes on from round to round, until it is done; it comes after all others.
         self.growing += self.numbers(self.chance.randrange(1, 20))
         growing = self.directory / "z-growing.json"
         self.file(growing, self.growing, 0)

@@ -1,7 +1,7 @@
 """Arcion's JSON, written.
 
 A table name of three parts is catalog, schema and name. Of two parts the first is the schema, or the catalog where the
-option `schemaFiller` says what then stands as the schema. The hashes of a name and of its namespace are Java's
+option `schemaFiller` says what is then the schema. The hashes of a name and of its namespace are Java's
 `Objects.hash()` of their members, as in Arcion's own messages.
 """
 

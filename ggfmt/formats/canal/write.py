@@ -2,7 +2,7 @@
 
 The members of a message are in the order in which Canal's serialiser writes them, which is that of their names. The
 number `id` of a message is its token `id`, and left out if there is none. With a `batchSize`, the message of several
-operations stands at the last of them.
+operations is at the last of them.
 """
 
 from __future__ import annotations

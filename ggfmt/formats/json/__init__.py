@@ -1,1 +1,1 @@
-"""JSON that several systems share: where records lie in files, what their members and images are."""
+"""JSON that several systems share: where records are in files, what their members and images are."""

@@ -2,7 +2,7 @@
 
 The order of a table's columns is the order that agrees with all images: each image lists a subset of the columns in
 table order. If images with new columns leave the order open, all images count. A split that has not looked at the
-columns of all images says so, and then discovery runs again with `every_shape`, which looks at all.
+columns of all images reports it, and then discovery runs again with `every_shape`, which looks at all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Qlik Replicate's envelopes in Avro: where they lie in a file, and what is in them.
+"""Qlik Replicate's envelopes in Avro: where they are in a file, and what is in them.
 
 An envelope is a record without a header or a name of its schema, which is the same for all: `magic` (5 bytes), `type`,
 `headers` (null or a map of texts), `messageSchemaId` and `messageSchema` (null or a text) and `message` (bytes). In a
-file one stands after the other; line ends between them are passed over.
+file one follows the other; line ends between them are passed over.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 A table of a lakehouse commits alone. A run with several tables, and with a checkpoint, therefore goes through these
 states; for each one, what the next run does if the process dies in it.
 
-1. Write. Tasks write new files beside those of the tables. Next run: starts anew; no table refers to the files.
+1. Write. Tasks write new files beside those of the tables. Next run: starts again; no table refers to the files.
 2. Announce. `_ggfmt/round.json` has the manifest as it will be, the inputs, and the tables to commit. Next run: finds
-   that no table has the round, deletes the document and the files of the round, and starts anew.
+   that no table has the round, deletes the document and the files of the round, and starts again.
 3. Commit the tables, one after the other. Each remembers the round. Next run: finds the round in some tables. It reads
    the inputs of the round again and no others, leaves out the tables that have the round, and commits the rest.
 4. Commit the manifest and the checkpoint as `ggfmt.commit` does, and delete the document. Next run: completes that.

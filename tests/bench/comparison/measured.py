@@ -1,7 +1,7 @@
 """What a command takes: time, computing and memory, of all its processes. Needs Linux (`/proc`).
 
 A command prints the line BEGIN when it is ready to work and END when the work is done: its session is up by the one,
-and still there at the other. What lies outside is start and stop.
+and still there at the other. The rest is start and stop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a side is told, and how it says that its work begins and ends (see `comparison/measured.py`)."""
+"""The arguments of a side, and how it reports that its work begins and ends (see `comparison/measured.py`)."""
 
 from __future__ import annotations
 

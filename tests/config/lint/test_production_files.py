@@ -1,7 +1,7 @@
 """Handler files as they are in production: planted mistakes are found where they are, and right files are left alone.
 
-A mistake is a line in a right file, in place of the line with its key or at the end. `«` and `»` stand around what a
-person would point at. Words are those that the message and its help must have.
+A mistake is a line in a right file, in place of the line with its key or at the end. `«` and `»` surround what a person
+would point at. Words are those that the message and its help must have.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which findings `validate-config` tells: by its options, `ggfmt.toml` and `pyproject.toml`, by file and by machine."""
+"""Which findings `validate-config` reports: by its options, `ggfmt.toml` and `pyproject.toml`, file and machine."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from strategies import examples
 
 from ggfmt.formats.dts.decode import Decoder
 
-NUMBERS = st.sampled_from([253, 252, 8, 4000])  # a text, bytes, an integer, and one that nobody knows
+NUMBERS = st.sampled_from([253, 252, 8, 4000])  # a text, bytes, an integer, and an unknown one
 VALUES = st.sampled_from(
     [
         None,

@@ -96,7 +96,7 @@ def without_property(file: Path) -> dict[str, Any]:
     return document
 
 
-# Schemas say it
+# Schemas show it
 
 
 @pytest.mark.parametrize("name", WITH_SCHEMAS)

@@ -1,4 +1,4 @@
-"""Members of other systems' records that nobody knows: passed over and counted, wherever they stand."""
+"""Unknown members of other systems' records: passed over and counted, wherever they are."""
 
 from __future__ import annotations
 

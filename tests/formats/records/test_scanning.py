@@ -169,7 +169,7 @@ def test_regular_records_are_taken_by_the_scanner(shape: str, monkeypatch: pytes
         most, least = max(most, sum(taken)), min(least, sum(taken))
         with without_kernels():
             assert alike(read(name, data, source, trusted=trusted)) == alike(scanned)
-    assert most >= 18  # all but what tells the grammar, and the table
+    assert most >= 18  # all but what shows the grammar, and the table
     assert least >= 18 or name == shape
 
 

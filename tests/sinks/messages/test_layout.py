@@ -1,6 +1,6 @@
 """Files of every format with every layout, and a run cut into splits: the bytes are those of the run that is not cut.
 
-What a format says before operations (`WriteSupport.preamble`) stands once for each definition in each file.
+What a format says before operations (`WriteSupport.preamble`) is there once for each definition in each file.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def compare(name: str, layout: str, source: Path, folder: Path, **others: Any) -
     whole = told(run(source, folder / "whole", name, layout, **others))
     for size in SIZES if FORMATS[name].write_support.preamble is not None else SIZES[:1]:
         cut = told(run(source, folder / f"cut{size}", name, layout, split_size=size, **others))
-        if not FORMATS[name].by_table or name.startswith("arcion"):  # blocks of containers lie where tasks ended
+        if not FORMATS[name].by_table or name.startswith("arcion"):  # blocks of containers end where tasks ended
             assert cut == whole
             assert snapshot(folder / f"cut{size}" / "h") == snapshot(folder / "whole" / "h")
         else:

@@ -23,7 +23,7 @@ def changed(**members: Any) -> bytes:
     return json.dumps({key: value for key, value in message.items() if value is not None}).encode()
 
 
-# The record, the code, and what of the reason has to be told.
+# The record, the code, and what the reason must contain.
 BAD: dict[str, tuple[bytes, str, str]] = {
     "not JSON": (b"NOT JSON", "GG301", "the record is not JSON"),
     "half an object": (b'{"table":"GG.TCUSTORD","op_ty', "GG301", "the record is not JSON"),

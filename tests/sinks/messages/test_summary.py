@@ -1,4 +1,4 @@
-"""The summary at the end of a run fits a screen; what an interrupt is told as is true whenever it comes."""
+"""The summary at the end of a run fits a screen; the report of an interrupt is true whenever it comes."""
 
 from __future__ import annotations
 

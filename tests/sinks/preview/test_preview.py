@@ -365,7 +365,7 @@ def test_bytes_are_those_of_a_run(
             InProcess,
         )
         if getattr(options, "enable_field_descriptor_headers", False):
-            return  # what stands before the messages of a file has a test of its own
+            return  # what precedes the messages of a file has its own test
         mark = byte_order_mark(getattr(options, "encoding", "UTF-8")) if not name.startswith("avro") else b""
         expected = written(Path(folder) / "out", "h", mark)
         assert previewed(found, "h") == expected

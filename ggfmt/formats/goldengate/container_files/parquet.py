@@ -6,7 +6,7 @@
   in the file.
 * The footer has the Avro schema as `parquet.avro.schema`, and `writer.model.name=avro`.
 
-Arrow writes the pages. It cannot write such a schema, so the footer is written anew: the levels of a required list of
+Arrow writes the pages. It cannot write such a schema, so the footer is replaced: the levels of a required list of
 required items are the same in both structures. Decimals have no statistics, since those of bytes are not in the order
 of numbers. Arrow counts the size of a row group in memory; parquet-avro counts it after encoding.
 """

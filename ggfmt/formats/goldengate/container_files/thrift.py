@@ -1,6 +1,6 @@
 """Thrift's compact protocol, which describes itself: a struct is read and written without its declaration.
 
-The footer of a Parquet file is such a struct. Fields that nobody here knows stay as they are.
+The footer of a Parquet file is such a struct. Unknown fields stay as they are.
 """
 
 from __future__ import annotations

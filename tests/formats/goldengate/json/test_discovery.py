@@ -1,4 +1,4 @@
-"""Discovery of definitions in GoldenGate JSON: what the data tells, however it is cut."""
+"""Discovery of definitions in GoldenGate JSON: what the data shows, however it is cut."""
 
 from __future__ import annotations
 

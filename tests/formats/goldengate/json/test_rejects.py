@@ -360,7 +360,7 @@ def test_damaged_files_give_operations_and_rejects_and_every_record_is_accounted
     assert sorted([*result.operations, *result.rejects]) == sorted({*result.operations, *result.rejects})
     mark = 3 * data.startswith(b"\xef\xbb\xbf")
     covered = mark
-    for start, stop in spans:  # what lies between records is white space, brackets and delimiters only
+    for start, stop in spans:  # between records is white space, brackets and delimiters only
         between = data[covered:start].replace(layout.delimiter or b"\0\0\0", b"")
         assert not between.strip(b" \t\r\n[]")
         assert start < stop
