@@ -219,7 +219,8 @@ def address(code: str) -> str | None:
 def find(word: str) -> str | None:
     """Return the Markdown of a topic, a code or a format, in any case; None if there is none."""
     texts = {topic.lower(): page.text for topic, page in pages().items()}
-    texts = {name.lower(): text for name, (_, text) in aliases().items()} | texts
+    if word.lower() not in texts:
+        texts = {name.lower(): text for name, (_, text) in aliases().items()}
     return texts.get(word.lower())
 
 
