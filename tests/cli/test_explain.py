@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command_line import loaded
+from offenders import check_each
 from terminal import ESCAPE, on_terminal
 from typer.testing import CliRunner
 
@@ -154,9 +155,10 @@ def test_whether_a_name_is_the_property_s_own(word: str, renamed: bool) -> None:
     assert property_word(word).renamed is renamed
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_a_format_is_found_in_any_case(name: str) -> None:
-    assert find_symbol(name.upper()) == FormatSymbol(FORMATS[name])
+def test_a_format_is_found_in_any_case() -> None:
+    assert {name: find_symbol(name.upper()) for name in FORMATS} == {
+        name: FormatSymbol(format) for name, format in FORMATS.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -205,18 +207,20 @@ def test_an_unknown_word(word: str, near: str | None) -> None:
     assert nearest(word) == near
 
 
-@pytest.mark.parametrize("word", [word for word, _ in titles()])
-def test_every_word_is_explained_in_every_form(word: str) -> None:
-    found = find_symbol(word)
-    assert found is not None
-    explanation = explain(found, word)
-    text = explanation_text(explanation)
-    assert explanation_rich(explanation).plain == text
-    assert text.endswith("\n")
-    assert "\x1b" not in text
-    assert all(line == line.rstrip() and (line.isprintable() or not line) for line in text.splitlines())
-    assert explanation_markdown(explanation).startswith(f"## {explanation.title}\n\n")
-    assert json.loads(explanation_json(explanation)) == explanation.data
+def test_every_word_is_explained_in_every_form() -> None:
+    def check(word: str) -> None:
+        found = find_symbol(word)
+        assert found is not None
+        explanation = explain(found, word)
+        text = explanation_text(explanation)
+        assert explanation_rich(explanation).plain == text
+        assert text.endswith("\n")
+        assert "\x1b" not in text
+        assert all(line == line.rstrip() and (line.isprintable() or not line) for line in text.splitlines())
+        assert explanation_markdown(explanation).startswith(f"## {explanation.title}\n\n")
+        assert json.loads(explanation_json(explanation)) == explanation.data
+
+    check_each((word for word, _ in titles()), check)
 
 
 def test_every_option_of_every_set_can_be_explained() -> None:
@@ -231,11 +235,13 @@ def test_every_option_of_every_set_can_be_explained() -> None:
 SPECS = {(name, spec.name): spec for name, options in option_sets().items() for spec in options.specs()}
 
 
-@pytest.mark.parametrize("where", SPECS, ids=".".join)
-def test_an_example_value_is_legal_and_not_the_default(where: tuple[str, str]) -> None:
-    spec = SPECS[where]
-    (entry,) = parse_properties(f"key={spec.example_text}", "f").entries
-    assert spec.value(entry.value) != spec.default
+def test_an_example_value_is_legal_and_not_the_default() -> None:
+    def check(where: tuple[str, str]) -> None:
+        spec = SPECS[where]
+        (entry,) = parse_properties(f"key={spec.example_text}", "f").entries
+        assert spec.value(entry.value) != spec.default
+
+    check_each(SPECS, check)
 
 
 @pytest.mark.parametrize(
@@ -260,16 +266,18 @@ def test_an_example_value_by_kind(kind: ValueType[object], default: object, show
     assert OptionSpec("x", "x", kind, default, "", "", ()).example_text == shown
 
 
-@pytest.mark.parametrize("word", PROPERTIES)
-def test_an_example_shows_what_the_property_changes(word: str) -> None:
-    made = example(property_word(word))
-    if any(variant.spec.since for variant in property_word(word).variants):  # many others are for reading
-        assert bool(made.operation) is (word not in CHANGE_NO_MESSAGE)
-    assert made.before != made.after or not made.operation
-    assert re.fullmatch(rf"(gg\.handler\.out\.(format\.)?|ggfmt\.)?{re.escape(word)}=.+", made.lines[-1])
-    if len(made.lines) > 1:  # with a handler
-        lines = [*made.lines, *([] if "ggfmt." in made.lines[-1] else ["ggfmt.compatibility=12.2"])]
-        assert {finding.code for finding in read_configuration([], lines).diagnostics} <= {"GG111"}
+def test_an_example_shows_what_the_property_changes() -> None:
+    def check(word: str) -> None:
+        made = example(property_word(word))
+        if any(variant.spec.since for variant in property_word(word).variants):  # many others are for reading
+            assert bool(made.operation) is (word not in CHANGE_NO_MESSAGE)
+        assert made.before != made.after or not made.operation
+        assert re.fullmatch(rf"(gg\.handler\.out\.(format\.)?|ggfmt\.)?{re.escape(word)}=.+", made.lines[-1])
+        if len(made.lines) > 1:  # with a handler
+            lines = [*made.lines, *([] if "ggfmt." in made.lines[-1] else ["ggfmt.compatibility=12.2"])]
+            assert {finding.code for finding in read_configuration([], lines).diagnostics} <= {"GG111"}
+
+    check_each(PROPERTIES, check)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,7 @@ def test_every_code_is_in_the_index_and_has_a_page() -> None:
 # What pages link to, and name
 
 
+@cache
 def _anchors(file: Path) -> set[str]:
     return set(docs.Page(file.stem, file.name, file.read_text(encoding="utf-8")).anchors())
 
