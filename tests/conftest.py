@@ -56,6 +56,7 @@ def use_shared_memory() -> None:
 use_shared_memory()
 
 pytest.register_assert_rewrite("contract", "dialects")  # what they assert is shown as in tests
+pytest_plugins = ("suites", "progress")
 
 LENIENT = settings(
     deadline=None,  # the machine may be shared
@@ -144,10 +145,12 @@ MAX_WORKERS = 4  # each may start a Spark, of up to a gigabyte
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """How many processes share the modules of tests (`-n auto`); 0 for a single file, whose tests run in this one."""
+    from suites import QUICK
+
     named = [argument.partition("::")[0] for argument in config.args]
     modules = len(set(named)) if all(name.endswith(".py") for name in named) else MAX_WORKERS
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    waiting = cpus  # tests that start Spark or other processes wait for a third of their time
+    waiting = 0 if config.option.markexpr == QUICK else cpus  # others wait for a third of their time
     workers = min(modules, cpus + waiting, MAX_WORKERS)
     return workers if workers > 1 else 0
 

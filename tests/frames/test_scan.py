@@ -181,5 +181,6 @@ def test_a_size_that_is_none_is_refused(size: Any) -> None:
         ggfmt.scan(ROOT / "samples" / "tcustord.json", split_size=size)
 
 
+@pytest.mark.process
 def test_a_size_may_be_a_text() -> None:
     assert ggfmt.scan(ROOT / "samples" / "tcustord.json", split_size="1k").read_all().num_rows == 14

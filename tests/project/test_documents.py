@@ -286,6 +286,7 @@ def test_every_command_and_option_that_is_named_exists() -> None:
         "--conf",
         "--side",
         "--record",
+        "--suites",
         "--files",
         "--py-files",
         "--goldengate",

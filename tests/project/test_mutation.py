@@ -110,6 +110,7 @@ def test_modules_are_named_and_excluded_by_parts_of_their_paths() -> None:
 def test_slow_tests_of_a_mutant_come_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     CoverageData(str(tmp_path / "lines")).write()
     (tmp_path / "digests.json").write_text("{}")
+    (tmp_path / "commit").write_text("HEAD")
     recorded = mutation.Record(tmp_path)
     recorded.seconds = {"a::slow": 20.0, "b::slow": 11.0, "b::quick": 1.0, "c::quick": 2.0}
     monkeypatch.setattr(recorded, "executing", lambda mutant: recorded.seconds.keys())

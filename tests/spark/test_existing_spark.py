@@ -371,6 +371,7 @@ def test_what_is_no_spark(spark: object) -> None:
     assert f"a `{type(spark).__name__}` is not a Spark session" in str(caught.value)
 
 
+@pytest.mark.process
 def test_what_a_submitted_spark_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "7")
     monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "secret")
@@ -417,6 +418,7 @@ def test_options_beside_the_address_of_a_server() -> None:
             runner_for(None, settings)
 
 
+@pytest.mark.process
 @pytest.mark.example("GG524")
 def test_a_server_that_does_not_answer() -> None:
     with closed_port() as port, pytest.raises(Abend, match="GG524") as caught:

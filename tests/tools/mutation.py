@@ -1,9 +1,9 @@
 """A bounded mutation run: small changes of ggfmt's modules, and whether a test notices each.
 
-usage: python tests/tools/mutation.py --record [TEST ...]
+usage: python tests/tools/mutation.py --record [--suites M] [TEST ...]
        python tests/tools/mutation.py [--sample N] [--seed S] [--threshold P] [--exclude PART] [MODULE ...]
 
-The first command runs the tests, less those that start Spark, and records in `.mutation/` which test executes which
+The first command runs the quick tests, or those of the suites M, and records in `.mutation/` which test executes which
 line; with TEST, it records these and keeps the rest. The second command makes mutants. A mutant is one module with
 one thing in it changed: a comparison, a boolean, a number or a word, an operator, what is returned, two arguments that
 change places, a call, an exception or a jump that is left out. Tests that execute the line run against it in a copy of
@@ -34,7 +34,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,6 +46,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from coverage import CoverageData
 from mutation_data import EQUIVALENT
 from places import ROOT
+from suites import QUICK
 
 RECORD = ROOT / ".mutation"
 GUARDS_SECONDS = 30.0  # of processor time, for the tests of one mutant
@@ -338,6 +339,7 @@ class Record:
         self._files = {f"ggfmt/{module}": file for module, file in measured.items()}
         self._lines: dict[str, dict[int, set[str]]] = {}
         self.digests: dict[str, str] = json.loads((directory / "digests.json").read_text(encoding="utf-8"))
+        self.commit = (directory / "commit").read_text(encoding="utf-8")
 
     @cached_property
     def _tests_of_files(self) -> Counter[str]:
@@ -356,45 +358,53 @@ class Record:
         return self._lines[module]
 
     def executing(self, mutant: Mutant) -> set[str]:
-        """The tests that execute the lines of a mutant; if an import executes them, all that use the module.
+        """The tests that execute the lines of a mutant."""
+        own = range(mutant.line, mutant.line + mutant.before.count("\n") + 1)
+        return self.executing_lines(mutant.module, own, mutant.at_import)
+
+    def executing_lines(self, module: str, own: Collection[int], at_import: bool = False) -> set[str]:
+        """The tests that execute one of the lines; if an import executes them, all that use the module.
 
         An import is recorded for the test that happens to be the first of its process.
         """
-        lines = self.lines(mutant.module)
-        own = range(mutant.line, mutant.line + mutant.before.count("\n") + 1)
+        lines = self.lines(module)
         found = set().union(*(lines.get(line, set()) for line in own))
-        if (mutant.at_import or not found) and any(line in lines for line in own):
+        if (at_import or not found) and any(line in lines for line in own):
             found = set().union(*lines.values())
         return found
 
     def guards(self, mutant: Mutant) -> list[str]:
-        """The tests that run against a mutant: of each file some that execute it, as many as take `GUARDS_SECONDS`.
+        """The tests that run against a mutant."""
+        return self.spread(self.executing(mutant))
 
-        Files of which most tests execute the line come first, for they are about it; of a file the quick ones. Slow
-        tests come last: one of them may take as long as all others.
+    def spread(self, tests: Collection[str], limit: float = GUARDS_SECONDS) -> list[str]:
+        """Of tests some of each file, as many as take `limit` seconds of processor time.
+
+        Files most of whose tests are among them come first, for they are about the matter; of a file the quick ones.
+        Slow tests come last: one of them may take as long as all others.
         """
         files: dict[str, list[str]] = {}
-        for test in sorted(self.executing(mutant), key=lambda test: (self.seconds[test], test)):
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
             files.setdefault(test.partition("::")[0], []).append(test)
         ordered = sorted(files, key=lambda file: (-len(files[file]) / self._tests_of_files[file], file))
         turns = (test for turn in zip_longest(*(files[file] for file in ordered)) for test in turn if test)
         chosen: list[str] = []
         seconds = 0.0
         for test in sorted(turns, key=lambda test: self.seconds[test] > SLOW_SECONDS):
-            if chosen and seconds + self.seconds[test] > GUARDS_SECONDS:
+            if chosen and seconds + self.seconds[test] > limit:
                 continue
             chosen.append(test)
             seconds += self.seconds[test] + 0.01
         return chosen
 
 
-def record(directory: Path, tests: Sequence[str]) -> None:
-    """Run the tests, or those that are named, and record what they execute."""
+def record(directory: Path, tests: Sequence[str], suites: str = QUICK) -> None:
+    """Run the tests of some suites, or those that are named, and record what they execute."""
     if not tests:
         shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(exist_ok=True)
     environment = {**os.environ, "GGFMT_RECORD": str(directory), "PYTHONPATH": str(Path(__file__).parent)}
-    options = ["-p", "mutation_record", "-p", "no:cacheprovider", "-m", "not spark and not long"]
+    options = ["-p", "mutation_record", "-p", "no:cacheprovider", "-m", suites]
     ended = subprocess.run([sys.executable, "-m", "pytest", *options, *tests], cwd=ROOT, env=environment, check=False)
     if ended.returncode:
         raise SystemExit("tests fail as they are")
@@ -413,6 +423,16 @@ def combine(directory: Path) -> None:
     whole.write()
     digests = {str(path.relative_to(ROOT)): digest(path) for path in (ROOT / "ggfmt").rglob("*.py")}
     (directory / "digests.json").write_text(json.dumps(digests), encoding="utf-8")
+    (directory / "commit").write_text(commit(), encoding="utf-8")
+
+
+def commit() -> str:
+    """The commit that is checked out, or one of the working tree if that is changed."""
+    for command in (["stash", "create"], ["rev-parse", "HEAD"]):
+        ended = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+        if ended.stdout:
+            return ended.stdout.strip()
+    return ""
 
 
 def digest(path: Path) -> str:
@@ -446,7 +466,7 @@ class Place:
 
     def run(self, tests: Sequence[str], limit: float = _WAITS_SECONDS) -> bool:
         """Whether the tests pass within `limit` seconds of processor time."""
-        options = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "-m", "not spark", "--tb=line"]
+        options = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "-m", "not spark and not long", "--tb=line"]
         command = [sys.executable, "-m", "pytest", *options, *tests]
 
         def limited() -> None:
@@ -519,6 +539,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a module or a part of its path (all); or a test")
     parser.add_argument("--record", action="store_true", help="record which test executes which line")
+    parser.add_argument("--suites", default=QUICK, metavar="M", help=f"what to record, as for pytest -m ({QUICK})")
     parser.add_argument("--exclude", action="append", default=[], metavar="PART", help="leave out modules of that path")
     parser.add_argument("--sample", type=int, metavar="N", help="that many mutants, drawn by the seed (all)")
     parser.add_argument("--seed", type=int, default=0, metavar="S")
@@ -526,7 +547,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the mutants with their tests and run none")
     arguments = parser.parse_args()
     if arguments.record:
-        record(RECORD, arguments.names)
+        record(RECORD, arguments.names, arguments.suites)
         return 0
     if not (RECORD / "digests.json").exists():
         raise SystemExit("there is no record of what tests execute; `--record` makes it")

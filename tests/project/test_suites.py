@@ -1,0 +1,92 @@
+"""The suites of the tests: what starts processes is found, and cannot be started where nothing may."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import affected
+import command_line
+import pytest
+import suites
+
+CORES, SCRATCH = "tests/test_cores.py", "tests/test_scratch.py"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        os.fork,
+        lambda: os.posix_spawn("/bin/true", ["true"], {}),
+        lambda: socket.create_connection(("127.0.0.1", 9), timeout=1),
+    ],
+    ids=["fork", "spawn", "connect"],
+)
+def test_a_quick_test_cannot_start_anything(start: Callable[[], Any]) -> None:
+    with pytest.raises(pytest.fail.Exception, match="a test of the suite `unit` may not start anything"):
+        start()
+
+
+def through_a_module() -> None:
+    command_line.loaded([])
+
+
+class ThroughAFunction:
+    def inner(self) -> Callable[[], None]:
+        return lambda: through_a_module()
+
+
+def through_a_class() -> None:
+    ThroughAFunction()
+
+
+def test_what_starts_processes_is_found_through_all_that_is_called() -> None:
+    assert suites.starts(command_line.loaded)
+    assert suites.starts(through_a_module)
+    assert suites.starts(through_a_class)
+    assert not suites.starts(command_line.call)
+    assert not suites.starts(test_a_quick_test_cannot_start_anything)
+
+
+# The tests of a change
+
+
+def test_lines_of_a_change_are_those_that_it_replaces_or_stands_between() -> None:
+    assert affected.old_lines("@@ -3 +3 @@ def f\n-a\n+b\n@@ -7,2 +7,0 @@\n-c\n-d\n@@ -20,0 +19,2 @@\n+e\n+f\n") == {
+        *(3,),
+        *(7, 8),
+        *(20, 21),
+    }
+
+
+def test_changed_tests_run_whole_and_so_do_those_beside_what_is_not_recorded() -> None:
+    recorded: Any = SimpleNamespace(modules=["ggfmt/cores.py"])
+    assert affected.whole_modules(["tests/test_cores.py", "tests/gone/test_x.py"], recorded) == {"tests/test_cores.py"}
+    assert affected.whole_modules(["ggfmt/cores.py", "README.md"], recorded) == set()
+    assert "tests/test_cores.py" in affected.whole_modules(["ggfmt/cores.py"], None)
+    assert "tests/kernels/test_kernels.py" in affected.whole_modules(["ggfmt/kernels/avro.c"], recorded)
+    assert "tests/project/test_suites.py" in affected.whole_modules(["tests/support/suites.py"], recorded)
+
+
+def test_tests_of_changed_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when the tests have changed since they were recorded: then their module runs whole."""
+    told = {"diff --name-only --relative HEAD": "ggfmt/cores.py\n", "diff --name-only --relative old": f"{SCRATCH}\n"}
+    told["diff -U0 old -- ggfmt/cores.py"] = "@@ -5 +5 @@\n"
+    monkeypatch.setattr(affected, "git", lambda *words: told.get(" ".join(words), ""))
+    lines = {5: {f"{CORES}::x", f"{SCRATCH}::y"}, 6: {f"{CORES}::z"}}
+    recorded = SimpleNamespace(
+        modules=["ggfmt/cores.py"],
+        commit="old",
+        executing_lines=lambda module, own: set().union(*(lines[line] for line in own)),
+        spread=lambda tests, seconds: sorted(tests),
+    )
+    (tmp_path / "commit").touch()
+    monkeypatch.setattr(affected, "RECORD", tmp_path)
+    monkeypatch.setattr(affected, "Record", lambda directory: recorded)
+    assert affected.affected("HEAD", 30.0) == [SCRATCH, f"{CORES}::x"]
+    (tmp_path / "commit").unlink()
+    assert CORES in affected.affected("HEAD", 30.0)
