@@ -208,7 +208,6 @@ def called(*arguments: object) -> tuple[int, str]:
     return getattr(ended.exception, "exit_code", ended.exit_code), text
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("scheme", ["mysql+pymysql", "mariadb"])
 def test_a_server_that_is_not_there(tmp_path: Path, scheme: str) -> None:
     with socket.socket() as probe:

@@ -29,6 +29,7 @@ def source(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "in.json", [operation(number) for number in range(40)])
 
 
+@pytest.mark.process
 def test_a_run_in_one_process_splits_joins_and_commits(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     told = ("--current-timestamp", MOMENT.isoformat(), "--split-size", "1k", "--progress")
@@ -202,6 +203,7 @@ def _wait_for_end(processes: list[int]) -> None:
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 
 
+@pytest.mark.process
 def test_the_bytes_are_the_same_in_one_process_and_in_several(source: Path, tmp_path: Path) -> None:
     with source.open("ab") as stream:
         stream.write(b"{]\n")

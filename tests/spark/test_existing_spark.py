@@ -418,7 +418,6 @@ def test_options_beside_the_address_of_a_server() -> None:
             runner_for(None, settings)
 
 
-@pytest.mark.process
 @pytest.mark.example("GG524")
 def test_a_server_that_does_not_answer() -> None:
     with closed_port() as port, pytest.raises(Abend, match="GG524") as caught:

@@ -26,7 +26,7 @@ SUITES = {
     "long": "tests that take long, and have a shorter one beside them",
 }
 QUICK = "unit or contract"
-_STARTING_MODULES = {"subprocess", "multiprocessing", "pty"}
+_STARTING_MODULES = {"multiprocessing", "pty", "socket", "subprocess"}
 _STARTS = {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "socket.connect"}
 
 
