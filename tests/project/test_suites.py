@@ -87,6 +87,6 @@ def test_tests_of_changed_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "commit").touch()
     monkeypatch.setattr(affected, "RECORD", tmp_path)
     monkeypatch.setattr(affected, "Record", lambda directory: recorded)
-    assert affected.affected("HEAD", 30.0) == [SCRATCH, f"{CORES}::x"]
+    assert affected.tests_of_change("HEAD", 30.0) == [SCRATCH, f"{CORES}::x"]
     (tmp_path / "commit").unlink()
-    assert CORES in affected.affected("HEAD", 30.0)
+    assert CORES in affected.tests_of_change("HEAD", 30.0)

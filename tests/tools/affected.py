@@ -72,7 +72,7 @@ def executing(paths: Iterable[str], recorded: Record) -> set[str]:
     return set().union(*(recorded.executing_lines(module, own) for module, own in lines.items()))
 
 
-def affected(since: str, seconds: float) -> list[str]:
+def tests_of_change(since: str, seconds: float) -> list[str]:
     """The tests to run, told with where they come from."""
     recorded = Record(RECORD) if (RECORD / "commit").exists() else None
     paths = changed(since)
@@ -98,7 +98,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, metavar="S", help="for tests by their lines (30)")
     parser.add_argument("--list", action="store_true", help="print the tests and run none")
     given, options = parser.parse_known_args()
-    tests = affected(given.since, given.seconds)
+    tests = tests_of_change(given.since, given.seconds)
     if given.list or not tests:
         print("\n".join(tests))
         return 0
