@@ -11,8 +11,10 @@ from typing import Any
 
 import affected
 import command_line
+import progress
 import pytest
 import suites
+from offenders import check_each
 
 CORES, SCRATCH = "tests/test_cores.py", "tests/test_scratch.py"
 
@@ -90,3 +92,51 @@ def test_tests_of_changed_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert affected.tests_of_change("HEAD", 30.0) == [SCRATCH, f"{CORES}::x"]
     (tmp_path / "commit").unlink()
     assert CORES in affected.tests_of_change("HEAD", 30.0)
+
+
+# What a run shows
+
+
+class Shown:
+    """A terminal, or a file, that keeps what is written to it."""
+
+    def __init__(self, isatty: bool) -> None:
+        self.isatty = isatty
+        self.lines: list[str] = []
+
+    def write_line(self, line: str, **markup: bool) -> None:
+        self.lines.append(line)
+
+    def rewrite(self, line: str, **markup: bool) -> None:
+        self.lines.append(f"\r{line}")
+
+    def flush(self) -> None: ...
+
+    def ensure_newline(self) -> None: ...
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_failure_is_shown_at_once_and_tests_that_pass_in_a_line_now_and_then(in_place: bool) -> None:
+    terminal: Any = Shown(in_place)
+    session: Any = SimpleNamespace(testscollected=2000)
+    shown = progress.Progress(terminal, session)
+    passed: Any = SimpleNamespace(nodeid="a::x", failed=False, when="call")
+    failed: Any = SimpleNamespace(nodeid="a::y", failed=True, when="setup", longreprtext="E   3 != 4\n\na.py:7")
+    shown.pytest_runtest_logreport(passed)
+    assert terminal.lines == []
+    shown.pytest_runtest_logreport(failed)
+    lines = [line for line in terminal.lines if line != "\r"]
+    assert lines[:2] == ["failed: a::y (setup)", "E   3 != 4\n\na.py:7"]
+    assert lines[2:] == [("\r" if in_place else "") + "2 of 2,000 tests, 1 failed, 0 s"]
+
+
+def test_one_test_lists_all_cases_that_fail() -> None:
+    def check(number: int) -> None:
+        assert number % 2, "even"
+
+    check_each([1, 3], check)
+    with pytest.raises(AssertionError, match=r"(?s)^2: .*even.*\n4: .*even") as failed:
+        check_each([1, 2, 3, 4], check)
+    assert "3: " not in str(failed.value)
+    with pytest.raises(AssertionError, match="no cases"):
+        check_each([], check)
