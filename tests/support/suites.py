@@ -26,7 +26,7 @@ SUITES = {
     "long": "tests that take long, and have a shorter one beside them",
 }
 QUICK = "unit or contract"
-_STARTING_MODULES = {"multiprocessing", "pty", "socket", "subprocess"}
+_STARTING = {"launch_gateway", "multiprocessing", "pty", "socket", "subprocess"}
 _STARTS = {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "socket.connect"}
 
 
@@ -44,8 +44,8 @@ def suite_of(item: pytest.Function) -> str:
 
 @cache
 def starts(function: Any) -> bool:
-    """Whether a function of tests uses a module that starts processes, or calls one that does."""
-    return any(_STARTING_MODULES & set(names(code)) for code in reached(function))
+    """Whether a function of tests names something that starts processes or servers, or calls one that does."""
+    return any(_STARTING & set(names(code)) for code in reached(function))
 
 
 def reached(function: Any) -> set[CodeType]:
