@@ -57,6 +57,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("packing", PACKED)
 def test_a_pipe_is_read_as_a_file_is(packing: str, source: bytes, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -85,6 +85,7 @@ def test_there_is_no_pager_without_less_a_terminal_or_its_size(
     assert find_pager(sys.__stderr__) is None
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("text", "is_paged"),
     [
@@ -112,6 +113,7 @@ def test_output_that_is_longer_than_the_terminal_is_paged(
     assert is_paged is (terminal.getvalue() == "")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("pager", ["no-such-pager", "no-such-pager -R", "no-such-pager | cat >&2; exit 127"])
 def test_a_pager_that_cannot_be_started_loses_nothing(
     pager: str, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
@@ -130,6 +132,7 @@ def test_an_error_leaves_the_pager_out(terminal: Terminal, in_file: Path) -> Non
     assert not in_file.exists()
 
 
+@pytest.mark.process
 def test_a_character_that_the_terminal_lacks_is_an_escape(
     terminal: Terminal, in_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +142,7 @@ def test_a_character_that_the_terminal_lacks_is_an_escape(
     assert in_file.read_bytes() == b"\\xc9\n" * 9 + b"\n"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -234,7 +234,7 @@ def test_the_exit_code_and_the_summary_say_so(tmp_path: Path) -> None:
         "--key",
         "ID",
     ]
-    given += ["--checkpoint", tmp_path / "seen", "--on-table-error"]
+    given += ["--master", "none", "--checkpoint", tmp_path / "seen", "--on-table-error"]
     assert call(*given, "stop").exit_code == 1
     ended = call(*given, "set-aside", "--log-level", "info")
     assert ended.exit_code == 4
