@@ -29,11 +29,10 @@ def source(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "in.json", [operation(number) for number in range(40)])
 
 
-@pytest.mark.process
 def test_a_run_in_one_process_splits_joins_and_commits(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     told = ("--current-timestamp", MOMENT.isoformat(), "--split-size", "1k", "--progress")
-    ended = call("run", source, *JSON, "-o", out, "--master", "none", *told)
+    ended = call("run", source, *JSON, "-o", out, "--master", "none[1]", *told)
     assert ended.exit_code == 0, ended.output
     run_ggfmt([source], tmp_path / "api", "gg.handler.j.format=json")
     assert content(out, "j") == content(tmp_path / "api", "j")

@@ -25,7 +25,7 @@ from runs import MOMENT, manifest, operation, run_ggfmt, snapshot, write_lines
 from ggfmt.diagnostics.diagnostic import UsageError
 from ggfmt.reading import standard_input
 
-HERE = ("--master", "none", "--current-timestamp", MOMENT.isoformat())
+HERE = ("--master", "none[1]", "--current-timestamp", MOMENT.isoformat())
 
 
 @pytest.fixture
@@ -57,7 +57,6 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("packing", PACKED)
 def test_a_pipe_is_read_as_a_file_is(packing: str, source: bytes, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -56,7 +56,7 @@ def source(tmp_path: Path) -> Path:
 
 def run(source: Path, lines: Sequence[str], **given: Any) -> ggfmt.Result:
     output = given.pop("output", source.parent / "out")
-    return ggfmt.convert(source, settings=lines, output=output, master="none", **given)
+    return ggfmt.convert(source, settings=lines, output=output, master="none[1]", **given)
 
 
 def files(result: ggfmt.Result, root: int = 0) -> dict[str, dict[str, Any]]:
@@ -192,7 +192,7 @@ def test_two_files_of_one_name_are_refused(source: Path) -> None:
 
 @pytest.mark.parametrize("to", ["parquet", "orc"])
 def test_operations_as_parquet_and_orc_without_a_handler_file(source: Path, to: str) -> None:
-    result = ggfmt.convert(source, to=to, output=source.parent / "out", master="none")
+    result = ggfmt.convert(source, to=to, output=source.parent / "out", master="none[1]")
     found = files(result)
     stamp = re.compile(r"_[0-9-]+_[0-9.-]+(?=\.)")
     names = {stamp.sub("", name): entry for name, entry in found.items()}
@@ -255,7 +255,7 @@ def test_a_converted_file_has_every_operation(source: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(StagedFile, "__init__", more)
     with pytest.raises(Abend, match=r"GG507.*a converted file has [14] operations, but"):
-        ggfmt.convert(source, to="parquet", output=source.parent / "out", master="none")
+        ggfmt.convert(source, to="parquet", output=source.parent / "out", master="none[1]")
     assert not (source.parent / "out" / "parquet").exists()
 
 

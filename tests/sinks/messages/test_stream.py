@@ -23,7 +23,7 @@ from ggfmt.config.handlers import read_configuration
 from ggfmt.formats import FORMATS
 from ggfmt.sinks.messages import stream
 
-HERE = ("--master", "none", "--current-timestamp", MOMENT.isoformat())
+HERE = ("--master", "none[1]", "--current-timestamp", MOMENT.isoformat())
 
 
 @pytest.fixture
