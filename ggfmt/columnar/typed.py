@@ -22,9 +22,9 @@ from ggfmt.columnar.columns import raw_column
 from ggfmt.columnar.json_text import json_strings
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join, text_buffer
 from ggfmt.columnar.timestamps import has_zone, instant_micros, text_micros
+from ggfmt.java.numbers import NOT_FINITE_TEXTS
 
 _STRING = pa.string()
-_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def is_scalar(type: pa.DataType) -> bool:
@@ -55,7 +55,7 @@ def as_text(values: pa.Array[Any]) -> pa.StringArray:
     if pa.types.is_decimal(type):
         return _without_exponents(values, texts)
     if pa.types.is_floating(type):
-        for arrow, word in _NOT_FINITE.items():
+        for arrow, word in NOT_FINITE_TEXTS.items():
             texts = pc.if_else(pc.equal(texts, arrow), word, texts)
     return texts
 

@@ -6,9 +6,11 @@ more.
 
 from __future__ import annotations
 
+import math
 import struct
 from decimal import Decimal
 
+NOT_FINITE_TEXTS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}  # Java's words by those of Python and Arrow
 _FLOAT_DIGITS = 9  # enough to identify any float
 
 
@@ -29,8 +31,8 @@ def single(number: float) -> float:
 
 
 def _text(number: float, digits: str) -> str:
-    if number != number or number in (float("inf"), float("-inf")):
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(number)]
+    if not math.isfinite(number):
+        return NOT_FINITE_TEXTS[repr(number)]
     if len(Decimal(digits).as_tuple().digits) == 1:  # Java prints the nearest number with two digits: 4.9E-324
         digits = f"{number:.1e}"
     sign, figures, exponent = Decimal(digits).as_tuple()

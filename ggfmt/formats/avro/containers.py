@@ -173,12 +173,12 @@ def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
     metadata: dict[str, bytes] = {}
     place, entries = len(MAGIC), 0
     while True:
-        count, place = _long(data, place)
+        count, place = read_long(data, place)
         if count == 0:
             break
         if count < 0:  # the size of the entries in bytes follows
             count = -count
-            _, place = _long(data, place)
+            _, place = read_long(data, place)
         entries += count
         if entries > MAX_HEADER_ENTRIES:
             raise CorruptContainerError(f"the header has more than {MAX_HEADER_ENTRIES:,} entries")
@@ -271,7 +271,7 @@ class Blocks:
         self._fill(2 * MAX_VARINT_BYTES)
         try:
             _, place = read_varint(self._buffer, 0)
-            size, place = _long(self._buffer, place)
+            size, place = read_long(self._buffer, place)
         except CorruptContainerError:
             return None
         end = place + size + SYNC_BYTES
@@ -315,7 +315,7 @@ def split_blocks(
         start = place
         count, unpacked = 0, CorruptContainerError("a block is truncated, or does not end with the sync marker")
         try:
-            number, place = _long(data, place)
+            number, place = read_long(data, place)
             packed, place = _bytes(data, place)
         except CorruptContainerError:
             number = -1
@@ -347,13 +347,13 @@ def _reason(error: Exception) -> str:
     return (str(error).splitlines() or ["the data is damaged"])[0]
 
 
-def _long(data: bytes, start: int) -> tuple[int, int]:
+def read_long(data: bytes, start: int) -> tuple[int, int]:
     value, place = read_varint(data, start)
     return unzigzag(value), place
 
 
 def _bytes(data: bytes, start: int) -> tuple[bytes, int]:
-    size, place = _long(data, start)
+    size, place = read_long(data, start)
     if size < 0 or place + size > len(data):
         message = "the file ends in the middle of a block"
         raise CorruptContainerError(message) if size < 0 else Truncated(message, place + size)

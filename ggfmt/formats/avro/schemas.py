@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 import unicodedata
 from typing import Any
+
+# What fastavro raises for data that do not match their schema.
+DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 
 
 def is_name(text: str) -> bool:

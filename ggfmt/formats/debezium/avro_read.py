@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import math
-import struct
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.avro import confluent, containers
 from ggfmt.formats.avro.programs import program
-from ggfmt.formats.avro.schemas import without_logical_types
+from ggfmt.formats.avro.schemas import DECODE_ERRORS, without_logical_types
 from ggfmt.formats.connect.avro import connect_schema
 from ggfmt.formats.debezium import DebeziumAvroOptions
 from ggfmt.formats.debezium.read import Debezium, DebeziumRecord, Schema
@@ -33,11 +32,9 @@ from ggfmt.formats.records.batching import BATCH_ROWS
 from ggfmt.formats.records.dialect import classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.reader import DialectReader
-from ggfmt.java.numbers import float_text
+from ggfmt.java.numbers import NOT_FINITE_TEXTS, float_text
 from ggfmt.kernels import REFUSALS, native
 
-_DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
-_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _EVENT_FIELDS = frozenset({"before", "after", "source"})
 _ROW_FIELDS = frozenset({"__op", "__deleted", "__table"})
 
@@ -173,7 +170,7 @@ class DebeziumAvro(Debezium):
                     raise containers.CorruptContainerError("extra bytes follow the records of a block")
         except containers.CorruptContainerError as error:
             yield Diagnostic("GG313", str(error))
-        except _DECODE_ERRORS:
+        except DECODE_ERRORS:
             yield Diagnostic("GG313", "a record in a block cannot be read")
 
     def _messages(self, data: bytes, spans: list[tuple[int, int]]) -> Iterator[_Run | Diagnostic]:
@@ -207,7 +204,7 @@ class DebeziumAvro(Debezium):
         stream.seek(place + confluent.HEAD_BYTES)
         try:
             return plan.single(stream)
-        except _DECODE_ERRORS:
+        except DECODE_ERRORS:
             return confluent.datum_error(number)
 
     def _plan(self, schema: Any) -> _Plan | Diagnostic:
@@ -279,11 +276,11 @@ def _of_record(made: dict[str, ToJson], record: dict[str, Any]) -> dict[str, Any
 
 
 def _double(value: float) -> Any:
-    return value if math.isfinite(value) else _NOT_FINITE[repr(value)]
+    return value if math.isfinite(value) else NOT_FINITE_TEXTS[repr(value)]
 
 
 def _float(value: float) -> Any:
-    return Raw(float_text(value).encode()) if math.isfinite(value) else _NOT_FINITE[repr(value)]
+    return Raw(float_text(value).encode()) if math.isfinite(value) else NOT_FINITE_TEXTS[repr(value)]
 
 
 _FLOATS: dict[str, ToJson] = {"float": _float, "double": _double}

@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import struct
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -29,12 +28,13 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Spans
 from ggfmt.formats.avro import programs
+from ggfmt.formats.avro.containers import CorruptContainerError, Truncated
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError
-from ggfmt.formats.avro.schemas import without_logical_types
+from ggfmt.formats.avro.schemas import DECODE_ERRORS, without_logical_types
 from ggfmt.formats.connect.values import decimal_text
 from ggfmt.formats.qlik import BIG_ENDIAN
 from ggfmt.formats.qlik import envelope as envelopes
-from ggfmt.formats.qlik.envelope import MAX_BYTES, AvroEnvelope, EnvelopeError, Truncated, read_envelope, read_head
+from ggfmt.formats.qlik.envelope import MAX_BYTES, AvroEnvelope, read_envelope, read_head
 from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.read import Qlik, QlikDiscovery
 from ggfmt.formats.records.dialect import Examination, Meaning, classify_records
@@ -42,11 +42,11 @@ from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch, places_of
+from ggfmt.java.numbers import NOT_FINITE_TEXTS
 from ggfmt.kernels import REFUSALS, native
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Catalog, TableDef
 
-_DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 _MASKS = ("changeMask", "columnMask")
 _CHANGE = b"atMSG\x04DT"  # how envelopes of changes start
 
@@ -127,17 +127,14 @@ def to_text(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return _NOT_FINITE.get(repr(value), repr(value))
+        return NOT_FINITE_TEXTS.get(repr(value), repr(value))
     raise ValueError
-
-
-_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def single_text(value: float) -> str:
     """The fewest digits that are this number of 32 bits."""
     text: str = pa.scalar(value, pa.float32()).cast(pa.string()).as_py()
-    return _NOT_FINITE.get(text, text)
+    return NOT_FINITE_TEXTS.get(text, text)
 
 
 def date_text(value: int) -> str:
@@ -239,7 +236,7 @@ class JsonOfChanges:
         if not mark or mark not in self._forms:
             try:
                 *_, self._size = read_head(data[start:end], 0)
-            except EnvelopeError:
+            except CorruptContainerError:
                 return b"", None
             mark = data[start : start + self._size]
             if mark not in self._forms:
@@ -405,7 +402,7 @@ class QlikAvro(Qlik):
             try:
                 envelope, place = read_envelope(chunk.data[start:end], 0)
                 if place != end - start:
-                    raise EnvelopeError("extra bytes follow the message")
+                    raise CorruptContainerError("extra bytes follow the message")
                 yield envelope
             except Truncated:
                 if chunk.last and end == len(chunk.data):
@@ -413,7 +410,7 @@ class QlikAvro(Qlik):
                     yield Diagnostic("GG302", reason, help="read the file again when it is complete")
                 else:
                     yield Diagnostic("GG313", "a length in the message exceeds the size of the message", help=_HELP)
-            except EnvelopeError as error:
+            except CorruptContainerError as error:
                 yield Diagnostic("GG313", str(error), help=_HELP)
 
     def changes(self, record: Any) -> Meaning:
@@ -526,7 +523,7 @@ class QlikAvro(Qlik):
         stream = io.BytesIO(envelope.message)
         try:
             message: Any = fastavro.schemaless_reader(stream, plan.decode, None)
-        except _DECODE_ERRORS:
+        except DECODE_ERRORS:
             raise RecordError("GG313", "the message does not match its schema") from None
         if stream.tell() != len(envelope.message) or not isinstance(message, dict):
             raise RecordError("GG313", "the message does not match its schema")
@@ -657,7 +654,7 @@ class QlikAvroDiscovery(QlikDiscovery):
         """The bytes before the message of a record; nothing if it is no envelope."""
         try:
             *_, self._size = read_head(record, 0)
-        except EnvelopeError:
+        except CorruptContainerError:
             return b""
         return record[: self._size]
 

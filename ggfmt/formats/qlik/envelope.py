@@ -12,22 +12,13 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from ggfmt.formats.api.reading import Chunk, Layout, Source, Spans
-from ggfmt.formats.avro.containers import unzigzag
+from ggfmt.formats.avro.containers import CorruptContainerError, Truncated, read_long
 from ggfmt.kernels import native
 
 MAGIC = b"atMSG"
 CHUNK_BYTES = 1 << 20
 MAX_BYTES = 64 << 20  # of one envelope
-_VARINT_BYTES = 10
 _LINE_ENDS = b"\r\n"
-
-
-class EnvelopeError(ValueError):
-    """Bytes that are no envelope; the message says why."""
-
-
-class Truncated(EnvelopeError):
-    """Bytes that may be the start of an envelope that ends behind them."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +43,14 @@ def read_head(data: bytes, start: int) -> tuple[str, str | None, str | None, int
         if MAGIC.startswith(magic):
             raise Truncated("the message is incomplete")
         if magic[:1] == b"\0":
-            raise EnvelopeError("the message has no envelope, but a zero byte and a schema id of a registry")
-        raise EnvelopeError(f"the message does not start with `{MAGIC.decode()}`")
+            raise CorruptContainerError("the message has no envelope, but a zero byte and a schema id of a registry")
+        raise CorruptContainerError(f"the message does not start with `{MAGIC.decode()}`")
     kind, place = _text(data, start + len(MAGIC))
-    branch, place = _long(data, place)
+    branch, place = read_long(data, place)
     if branch == 1:
         place = _past_map(data, place)
     elif branch:
-        raise EnvelopeError("the headers are neither null nor a map")
+        raise CorruptContainerError("the headers are neither null nor a map")
     schema_id, place = _optional_text(data, place)
     schema, place = _optional_text(data, place)
     return kind, schema_id, schema, place
@@ -95,7 +86,7 @@ def _spans(data: bytes, more: bool, limit: int) -> tuple[Spans, int]:
             return spans, place
         try:
             _, end = read_envelope(data, place)
-        except EnvelopeError as error:
+        except CorruptContainerError as error:
             if isinstance(error, Truncated) and (more or len(data) - place > limit):
                 return spans, place
             end = data.find(MAGIC, place + 1)
@@ -109,24 +100,10 @@ def _spans(data: bytes, more: bool, limit: int) -> tuple[Spans, int]:
         place = end
 
 
-def _long(data: bytes, place: int) -> tuple[int, int]:
-    if place < len(data) and data[place] < 0x80:
-        return unzigzag(data[place]), place + 1
-    value = shift = 0
-    for here in range(place, min(len(data), place + _VARINT_BYTES)):
-        value |= (data[here] & 0x7F) << shift
-        if data[here] < 0x80:
-            return unzigzag(value), here + 1
-        shift += 7
-    if place + _VARINT_BYTES <= len(data):
-        raise EnvelopeError("a number has too many bytes")
-    raise Truncated("the message is incomplete")
-
-
 def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
-    size, place = _long(data, place)
+    size, place = read_long(data, place)
     if not 0 <= size <= MAX_BYTES:
-        raise EnvelopeError("a length is out of range")
+        raise CorruptContainerError("a length is out of range")
     if place + size > len(data):
         raise Truncated("the message is incomplete")
     return data[place : place + size], place + size
@@ -137,26 +114,26 @@ def _text(data: bytes, place: int) -> tuple[str, int]:
     try:
         return value.decode(), place
     except UnicodeDecodeError:
-        raise EnvelopeError("a string is not UTF-8") from None
+        raise CorruptContainerError("a string is not UTF-8") from None
 
 
 def _optional_text(data: bytes, place: int) -> tuple[str | None, int]:
-    branch, place = _long(data, place)
+    branch, place = read_long(data, place)
     if branch == 0:
         return None, place
     if branch != 1:
-        raise EnvelopeError("a member is neither null nor a string")
+        raise CorruptContainerError("a member is neither null nor a string")
     return _text(data, place)
 
 
 def _past_map(data: bytes, place: int) -> int:
     while True:
-        count, place = _long(data, place)
+        count, place = read_long(data, place)
         if count == 0:
             return place
         if count < 0:  # then the size of the entries in bytes follows
             count = -count
-            _, place = _long(data, place)
+            _, place = read_long(data, place)
         for _ in range(min(count, MAX_BYTES)):
             _, place = _text(data, place)
             _, place = _text(data, place)

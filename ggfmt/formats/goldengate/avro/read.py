@@ -10,7 +10,6 @@ missing columns from NULL, so their operations have no missing columns.
 from __future__ import annotations
 
 import io
-import struct
 from abc import abstractmethod
 from array import array
 from collections.abc import Generator, Iterator, Sequence
@@ -25,7 +24,7 @@ from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.names import name_problem
 from ggfmt.formats.avro import containers
-from ggfmt.formats.avro.schemas import is_name
+from ggfmt.formats.avro.schemas import DECODE_ERRORS, is_name
 from ggfmt.formats.goldengate.avro import avro_names
 from ggfmt.formats.goldengate.avro.plan import Plan, Template, is_by_image, metadata_of, starts_with_texts, table_of
 from ggfmt.formats.goldengate.avro.scan import MessageScanner, container_scanner, scanned_batch, stream_scanner
@@ -38,8 +37,6 @@ from ggfmt.formats.records.problems import legal_values
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, TableDef, name_of_fields
-
-DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 
 
 @dataclass

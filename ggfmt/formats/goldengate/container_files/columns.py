@@ -7,7 +7,6 @@ that it belongs to is null: Parquet writers of Arrow demand that.
 from __future__ import annotations
 
 import io
-import struct
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
@@ -19,11 +18,9 @@ import pyarrow as pa
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.containers import CorruptContainerError
 from ggfmt.formats.avro.programs import Program
-from ggfmt.formats.avro.schemas import Schema, without_logical_types
+from ggfmt.formats.avro.schemas import DECODE_ERRORS, Schema, without_logical_types
 from ggfmt.formats.goldengate.container_files.fields import Field, FieldType, Record
 from ggfmt.kernels import REFUSALS, native
-
-DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError, RecursionError)
 
 _NAME, _VALUE = (pa.field(name, pa.string(), nullable=False) for name in ("key", "value"))
 _ARROW: dict[FieldType, pa.DataType] = {
