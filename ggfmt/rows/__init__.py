@@ -6,31 +6,37 @@ The functions import what they need when they are called.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from inspect import signature
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ggfmt.options.property_values import PropertyValue
     from ggfmt.options.value_types import OnUnfit, RowOrder
-    from ggfmt.rows.query import ExtraRows, Kind, RowQuery
+    from ggfmt.rows.query import ExtraRows, Kind
 
     Path = str | PathLike[str]
     Moment = str | datetime
 
+P = ParamSpec("P")
+
 __all__ = ["changes", "current", "history"]
 
 
-def current(
+def _rows(
+    kind: Kind,
+    /,
     spark: SparkSession,
     inputs: Path | Sequence[Path],
     table: str,
     input_format: str = "auto",
     definitions: Path | Sequence[Path] = (),
     *,
+    since: Moment | None = None,
     key: str | Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     base: DataFrame | None = None,
@@ -43,6 +49,52 @@ def current(
     discover: bool | None = None,
     **input_options: PropertyValue,
 ) -> DataFrame:
+    from ggfmt.rows.query import RowQuery
+
+    states = frozenset([keep] if isinstance(keep, str) else keep)
+    query = RowQuery(kind, _text(as_of), _text(since), order, states, on_unfit, starts_empty)
+    from ggfmt.spark.features import FRAMES, require
+
+    require(FRAMES, spark)
+    from ggfmt.commit.names import counted
+    from ggfmt.frames import make_request
+    from ggfmt.rows.frames import rows_frame
+
+    request = make_request(inputs, input_format, table, definitions, None, None, discover, input_options)
+    keys = [name.strip() for name in key.split(",")] if isinstance(key, str) else key
+    frame, staged, wanted = rows_frame(spark, request, query, keys, types, base, strict)
+    operations = staged.staged[table].stats.operations.total() if table in staged.staged else 0
+    message = "%s: %s, in the order of %s"
+    logging.getLogger("ggfmt").info(message, table, counted(operations, "operation"), wanted.ordering)
+    return frame
+
+
+def _text(moment: Moment | None) -> str | None:
+    return moment.isoformat() if isinstance(moment, datetime) else moment
+
+
+def _function(rows: Callable[Concatenate[Kind, P], DataFrame], kind: Kind, doc: str) -> Callable[P, DataFrame]:
+    """Return the function for one kind of rows. Only changes show the argument `since`."""
+    full = signature(rows)
+    hidden = {"kind"} if kind == "changes" else {"kind", "since"}
+    shown = full.replace(parameters=[each for name, each in full.parameters.items() if name not in hidden])
+
+    def function(*args: P.args, **kwargs: P.kwargs) -> DataFrame:
+        try:
+            shown.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{kind}() {error}") from None
+        return rows(kind, *args, **kwargs)
+
+    function.__signature__ = shown  # type: ignore[attr-defined]
+    function.__name__ = function.__qualname__ = kind
+    function.__doc__ = doc
+    return function
+
+
+current = _function(
+    _rows,
+    "current",
     """Return the rows of a table after the last operation in some files.
 
     inputs         files, directories or globs, as INPUT of `ggfmt run`; the executors read them
@@ -67,43 +119,12 @@ def current(
     this.
 
     Raises: UsageError, ConfigurationError or Abend, with diagnostics.
-    """
-    query = _query("current", as_of, None, order, keep, on_unfit, starts_empty)
-    return _rows(
-        spark,
-        inputs,
-        table,
-        input_format,
-        definitions,
-        key,
-        types,
-        base,
-        query,
-        strict,
-        discover,
-        input_options,
-    )
+    """,
+)
 
-
-def history(
-    spark: SparkSession,
-    inputs: Path | Sequence[Path],
-    table: str,
-    input_format: str = "auto",
-    definitions: Path | Sequence[Path] = (),
-    *,
-    key: str | Sequence[str] | None = None,
-    types: Mapping[str, str] | None = None,
-    base: DataFrame | None = None,
-    as_of: Moment | None = None,
-    order: RowOrder = "auto",
-    keep: Collection[ExtraRows] = (),
-    strict: bool = False,
-    on_unfit: OnUnfit = "error",
-    starts_empty: bool = False,
-    discover: bool | None = None,
-    **input_options: PropertyValue,
-) -> DataFrame:
+history = _function(
+    _rows,
+    "history",
     """Return every version that the rows of a table had (a slowly changing dimension); the arguments are those of
     `current`.
 
@@ -111,44 +132,12 @@ def history(
     `_valid_to_ts` and `_op`, the operation that made the version. `_valid_to_*` are null in versions that still hold,
     which are the rows of `current`; the operation that ends a version does not belong to it. The columns are all that
     the table ever had.
-    """
-    query = _query("history", as_of, None, order, keep, on_unfit, starts_empty)
-    return _rows(
-        spark,
-        inputs,
-        table,
-        input_format,
-        definitions,
-        key,
-        types,
-        base,
-        query,
-        strict,
-        discover,
-        input_options,
-    )
+    """,
+)
 
-
-def changes(
-    spark: SparkSession,
-    inputs: Path | Sequence[Path],
-    table: str,
-    input_format: str = "auto",
-    definitions: Path | Sequence[Path] = (),
-    *,
-    since: Moment | None = None,
-    key: str | Sequence[str] | None = None,
-    types: Mapping[str, str] | None = None,
-    base: DataFrame | None = None,
-    as_of: Moment | None = None,
-    order: RowOrder = "auto",
-    keep: Collection[ExtraRows] = (),
-    strict: bool = False,
-    on_unfit: OnUnfit = "error",
-    starts_empty: bool = False,
-    discover: bool | None = None,
-    **input_options: PropertyValue,
-) -> DataFrame:
+changes = _function(
+    _rows,
+    "changes",
     """Return the net changes of a table between two points in time: one row for each key whose row is new (`_op` is
     `I`), changed (`U`) or deleted (`D`). The arguments are those of `current`.
 
@@ -156,68 +145,5 @@ def changes(
 
     A changed row has its new values, a deleted row its last ones. A key update is a delete of the old key and an insert
     of the new one.
-    """
-    query = _query("changes", as_of, since, order, keep, on_unfit, starts_empty)
-    return _rows(
-        spark,
-        inputs,
-        table,
-        input_format,
-        definitions,
-        key,
-        types,
-        base,
-        query,
-        strict,
-        discover,
-        input_options,
-    )
-
-
-def _query(
-    kind: Kind,
-    as_of: Moment | None,
-    since: Moment | None,
-    order: RowOrder,
-    keep: Collection[ExtraRows],
-    on_unfit: OnUnfit,
-    starts_empty: bool,
-) -> RowQuery:
-    from ggfmt.rows.query import RowQuery
-
-    states = frozenset([keep] if isinstance(keep, str) else keep)
-    return RowQuery(kind, _text(as_of), _text(since), order, states, on_unfit, starts_empty)
-
-
-def _text(moment: Moment | None) -> str | None:
-    return moment.isoformat() if isinstance(moment, datetime) else moment
-
-
-def _rows(
-    spark: SparkSession,
-    inputs: Path | Sequence[Path],
-    table: str,
-    input_format: str,
-    definitions: Path | Sequence[Path],
-    key: str | Sequence[str] | None,
-    types: Mapping[str, str] | None,
-    base: DataFrame | None,
-    query: RowQuery,
-    strict: bool,
-    discover: bool | None,
-    input_options: Mapping[str, PropertyValue],
-) -> DataFrame:
-    from ggfmt.spark.features import FRAMES, require
-
-    require(FRAMES, spark)
-    from ggfmt.commit.names import counted
-    from ggfmt.frames import make_request
-    from ggfmt.rows.frames import rows_frame
-
-    request = make_request(inputs, input_format, table, definitions, None, None, discover, input_options)
-    keys = [name.strip() for name in key.split(",")] if isinstance(key, str) else key
-    frame, staged, wanted = rows_frame(spark, request, query, keys, types, base, strict)
-    operations = staged.staged[table].stats.operations.total() if table in staged.staged else 0
-    message = "%s: %s, in the order of %s"
-    logging.getLogger("ggfmt").info(message, table, counted(operations, "operation"), wanted.ordering)
-    return frame
+    """,
+)

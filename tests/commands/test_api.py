@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ from ggfmt.diagnostics.argument_names import ArgumentName
 from ggfmt.sinks.preview.handler import Message
 
 MAX_LINES = 7  # of a traceback: the program's line, one frame of ggfmt, the error
+
+ROWS: list[Any] = [ggfmt.current, ggfmt.history, ggfmt.changes]
 
 
 @pytest.fixture
@@ -100,3 +103,14 @@ def test_settings_are_plain_values(source: Path) -> None:
     assert shown(prettyPrint=True) == shown(prettyPrint="true") != shown(prettyPrint=False) == shown()
     with pytest.raises(ggfmt.UsageError, match=r"GG565.*is of the type list"):
         shown(prettyPrint=[True])
+
+
+def test_functions_for_rows_have_the_same_arguments() -> None:
+    current, history, changes = (inspect.signature(each).parameters for each in ROWS)
+    assert current == history == {name: each for name, each in changes.items() if name != "since"}
+    assert "since" in changes
+    for function in ROWS:
+        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) missing a required argument: 'inputs'$"):
+            function(None)
+    with pytest.raises(ggfmt.UsageError, match="`since` applies only to net changes"):
+        ggfmt.current(None, "in.json", "GG.T", since="2026-01-31")  # type: ignore[arg-type]
