@@ -243,6 +243,23 @@ _FINER = ". ggfmt rejects a finer time"
 
 _OF_FLOATS = losses.DIGITS_OF_DOUBLE.of(Kind.FLOAT, Kind.DOUBLE).saying(" of a floating-point type")
 _WITHOUT_PLACEHOLDER = (kind for kind in Kind if kind not in (Kind.STRING, Kind.INTERVAL, Kind.BINARY))
+_SCALES_AND_TIMES = (
+    losses.SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
+    losses.TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
+    losses.TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
+)
+_TYPES_AND_NAMES = (
+    losses.TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
+        f"decimalHandlingMode={PRECISE}"
+    ),
+    *(
+        losses.TYPES_BY_ENCODING.saying("A time without a scale is read with the scale of its unit.").when(
+            f"timePrecisionMode={mode}"
+        )
+        for mode in (ADAPTIVE_TIME_MICROS, CONNECT)
+    ),
+    losses.CATALOG_NOT_SHOWN.saying(", unless the reader sets `tableName=full`").uncounted(),
+)
 
 FORMATS = (
     Format(
@@ -269,9 +286,7 @@ FORMATS = (
             losses.NUMBER_SPELLING.of(Kind.DECIMAL, Kind.NUMBER)
             .saying(" of a decimal type")
             .when(f"decimalHandlingMode={DOUBLE}"),
-            losses.SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
-            losses.TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
-            losses.TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
+            *_SCALES_AND_TIMES,
             losses.TIME_SPELLING.when(f"timePrecisionMode={ISO_STRING}").except_when("schemasEnable=true"),
             losses.TOKENS_NOT_SHOWN.partly()
             .saying(" without a member in the source block")
@@ -279,16 +294,7 @@ FORMATS = (
             .except_when("includeTokens=true"),
             losses.KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
             losses.TYPES_BY_VALUE.except_when("schemasEnable=true"),
-            losses.TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
-                f"decimalHandlingMode={PRECISE}"
-            ),
-            *(
-                losses.TYPES_BY_ENCODING.saying("A time without a scale is read with the scale of its unit.").when(
-                    f"timePrecisionMode={mode}"
-                )
-                for mode in (ADAPTIVE_TIME_MICROS, CONNECT)
-            ),
-            losses.CATALOG_NOT_SHOWN.saying(", unless the reader sets `tableName=full`").uncounted(),
+            *_TYPES_AND_NAMES,
         ),
         times_in_utc=True,
     ),
@@ -319,21 +325,10 @@ FORMATS = (
             losses.DIGITS_OF_DOUBLE.of(Kind.DECIMAL, Kind.NUMBER)
             .saying(" of a decimal type")
             .when(f"decimalHandlingMode={DOUBLE}"),
-            losses.SCALE_OF_COLUMN.when(f"decimalHandlingMode={PRECISE}"),
-            losses.TIME_FILLED.to(6).saying(_FINER).when(f"timePrecisionMode={ADAPTIVE_TIME_MICROS}"),
-            losses.TIME_FILLED.to(3).saying(_FINER).when(f"timePrecisionMode={CONNECT}"),
+            *_SCALES_AND_TIMES,
             losses.TOKENS_NOT_SHOWN.named(*_PLACED).except_when("includeTokens=true"),
             losses.KEYS_NOT_SHOWN.saying(", nor which columns cannot be NULL"),
-            losses.TYPES_BY_ENCODING.saying("A decimal without a scale is read as a number.").when(
-                f"decimalHandlingMode={PRECISE}"
-            ),
-            *(
-                losses.TYPES_BY_ENCODING.saying("A time without a scale is read with the scale of its unit.").when(
-                    f"timePrecisionMode={mode}"
-                )
-                for mode in (ADAPTIVE_TIME_MICROS, CONNECT)
-            ),
-            losses.CATALOG_NOT_SHOWN.saying(", unless the reader sets `tableName=full`").uncounted(),
+            *_TYPES_AND_NAMES,
         ),
         times_in_utc=True,
     ),
