@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -36,6 +37,20 @@ class Summary:
         """Return the result as HTML, for `_repr_html_`."""
         parts = [f"<b>{escape(self.name)}</b>", *(_html(fact) for fact in self.facts)]
         return f"<div>{'<br>'.join(parts)}{''.join(map(_html_table, self.tables))}</div>"
+
+
+class Summarized(ABC):
+    """A result that programs and notebooks show as its summary."""
+
+    def __repr__(self) -> str:
+        return self._summary.line()
+
+    def _repr_html_(self) -> str:
+        return self._summary.html()
+
+    @property
+    @abstractmethod
+    def _summary(self) -> Summary: ...
 
 
 def _html_table(table: SummaryTable) -> str:

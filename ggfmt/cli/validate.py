@@ -186,33 +186,20 @@ def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None
 
 
 def _rendered(found: _Found, output_format: FindingsFormat) -> str:
-    if output_format == "concise":
-        from ggfmt.render.diagnostics import diagnostics_concise
+    from ggfmt.render import ci_formats, diagnostics
 
-        return diagnostics_concise(_all(found))
-    if output_format == "github":
-        from ggfmt.render.ci_formats import diagnostics_github
-
-        return diagnostics_github(_all(found))
     if output_format == "gitlab":
-        from ggfmt.render.ci_formats import diagnostics_gitlab
-
-        return diagnostics_gitlab(found)
-    if output_format == "rdjson":
-        from ggfmt.render.ci_formats import diagnostics_rdjson
-
-        return diagnostics_rdjson(_all(found))
-    if output_format == "sarif":
-        from ggfmt.render.ci_formats import diagnostics_sarif
-
-        return diagnostics_sarif(_all(found))
+        return ci_formats.diagnostics_gitlab(found)
     if output_format == "junit":
-        from ggfmt.render.ci_formats import diagnostics_junit
-
-        return diagnostics_junit(found)
-    from ggfmt.render.diagnostics import diagnostics_json
-
-    return diagnostics_json(_all(found))
+        return ci_formats.diagnostics_junit(found)
+    render = {
+        "concise": diagnostics.diagnostics_concise,
+        "github": ci_formats.diagnostics_github,
+        "rdjson": ci_formats.diagnostics_rdjson,
+        "sarif": ci_formats.diagnostics_sarif,
+        "json": diagnostics.diagnostics_json,
+    }
+    return render[output_format](_all(found))
 
 
 def _all(found: _Found) -> list[Diagnostic]:

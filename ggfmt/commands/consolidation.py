@@ -13,11 +13,11 @@ from ggfmt.commands.conversion import OnReject
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import choose_runner
 from ggfmt.options.value_types import ForeignCommits, OnUnfit, RowOrder, TableErrors
+from ggfmt.summary import Summarized, Summary
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
     from ggfmt.reading.progress import ProgressSnapshot
-    from ggfmt.summary import Summary
 
 RowFormat = Literal["parquet", "csv", "json", "orc", "avro", "delta", "iceberg"]
 RowMode = Literal["error", "overwrite"]
@@ -144,18 +144,12 @@ class ConsolidateRequest:
     progress: Annotated[Callable[[ProgressSnapshot], None] | None, PythonOnly()] = None
 
 
-class RowsManifest(dict[str, Any]):
+class RowsManifest(Summarized, dict[str, Any]):
     """The manifest of a consolidation, with a summary in place of its text. `directory`: where the rows are."""
 
     def __init__(self, manifest: Mapping[str, Any], directory: str) -> None:
         super().__init__(manifest)
         self.directory = directory
-
-    def __repr__(self) -> str:
-        return self._summary.line()
-
-    def _repr_html_(self) -> str:
-        return self._summary.html()
 
     @property
     def _summary(self) -> Summary:

@@ -12,13 +12,13 @@ from ggfmt.commands.arguments import Path, Paths, Properties, ignore_warnings
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import STREAM, choose_runner
 from ggfmt.diagnostics.diagnostic import Diagnostic
+from ggfmt.summary import Summarized, Summary
 
 if TYPE_CHECKING:
     from ggfmt.model.table import TableDef
     from ggfmt.reading.progress import ProgressSnapshot
     from ggfmt.sinks.dry_run import DryRun
     from ggfmt.sinks.messages.rejects import RejectEntry
-    from ggfmt.summary import Summary
 
 Mode = Literal["error", "append", "overwrite"]
 OnReject = Literal["abend", "quarantine"]
@@ -26,7 +26,7 @@ EventHandlers = Literal["below", "map"]
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class Result(Summarized):
     """A run that is committed.
 
     totals     what was read, written and lost, as `--report` has it
@@ -59,12 +59,6 @@ class Result:
 
         for root, manifest in self.manifests.items():
             yield from read_rejects(root, manifest)
-
-    def __repr__(self) -> str:
-        return self._summary.line()
-
-    def _repr_html_(self) -> str:
-        return self._summary.html()
 
     @property
     def _summary(self) -> Summary:

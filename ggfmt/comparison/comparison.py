@@ -29,7 +29,7 @@ from ggfmt.location import strip_credentials
 from ggfmt.model.table import name_parts
 from ggfmt.options.value_types import EVERY_TABLE, Keys, key_of
 from ggfmt.scratch import Scratch, remove_abandoned
-from ggfmt.summary import Summary, SummaryTable
+from ggfmt.summary import Summarized, Summary, SummaryTable
 
 log = logging.getLogger("ggfmt")
 
@@ -309,18 +309,12 @@ class TableComparison:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Summarized):
     """The result of two sides (without credentials), table by table; numbers of rows are sums over the tables."""
 
     a: str
     b: str
     tables: tuple[TableComparison, ...]
-
-    def __repr__(self) -> str:
-        return self._summary.line()
-
-    def _repr_html_(self) -> str:
-        return self._summary.html()
 
     @property
     def _summary(self) -> Summary:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ggfmt.formats.api import losses
 from ggfmt.model.table import Kind
 from ggfmt.options.spec import Options, option
@@ -27,6 +29,16 @@ def op_key_option(kind: str, default: str) -> str:
         f"The operation type of {article} {kind}.",
         example=kind[0].upper() if default == kind.upper() else kind.upper(),
     )
+
+
+@dataclass(frozen=True)
+class OpKeyOptions(Options):
+    """The words of operation types."""
+
+    insert_op_key: str = op_key_option("insert", "I")
+    update_op_key: str = op_key_option("update", "U")
+    delete_op_key: str = op_key_option("delete", "D")
+    truncate_op_key: str = op_key_option("truncate", "T")
 
 
 def iso8601_option(until: str | None = "19.1") -> bool:

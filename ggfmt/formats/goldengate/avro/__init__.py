@@ -37,13 +37,13 @@ from ggfmt.formats.goldengate.options import (
     NO_TIME,
     NO_TOKENS,
     SCHEMA_DIRECTORY,
+    OpKeyOptions,
     iso8601_option,
-    op_key_option,
     pk_update_option,
 )
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.model.table import Kind, TableDef
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Charset, Delimiter, Int, SchemaDirectory
 
 IMAGE = "columns"  # name of the record of an image in the operation format
@@ -51,13 +51,9 @@ PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "str
 
 
 @dataclass(frozen=True)
-class AvroOptions(Options):
+class AvroOptions(OpKeyOptions):
     """The options of all Avro formats."""
 
-    insert_op_key: str = op_key_option("insert", "I")
-    update_op_key: str = op_key_option("update", "U")
-    delete_op_key: str = op_key_option("delete", "D")
-    truncate_op_key: str = op_key_option("truncate", "T")
     encoding: str = option(
         Charset(messages=False), "UTF-8", "The charset of schema files. Messages and container files do not use it."
     )

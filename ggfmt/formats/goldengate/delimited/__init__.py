@@ -21,11 +21,11 @@ from ggfmt.formats.goldengate.options import (
     NO_POSITION,
     NO_TIME,
     NO_TOKENS,
+    OpKeyOptions,
     iso8601_option,
-    op_key_option,
     pk_update_option,
 )
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 from ggfmt.options.value_types import NATIVE, Bool, Charset, Delimiter, Representation
 
 
@@ -46,7 +46,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DelimitedOptions(Options):
+class DelimitedOptions(OpKeyOptions):
     """The options of both formats."""
 
     include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
@@ -61,10 +61,6 @@ class DelimitedOptions(Options):
     include_position: bool = option(
         Bool(), True, "Write the position in the trail. Tokens follow the position.", until="19.1"
     )
-    insert_op_key: str = op_key_option("insert", "I")
-    update_op_key: str = op_key_option("update", "U")
-    delete_op_key: str = op_key_option("delete", "D")
-    truncate_op_key: str = op_key_option("truncate", "T")
     encoding: str = option(
         Charset(), NATIVE, "The charset of the output. `native`: the charset of the machine that starts the run."
     )

@@ -32,23 +32,19 @@ from ggfmt.formats.goldengate.options import (
     NO_TOKENS,
     NUMBER_KINDS,
     SCHEMA_DIRECTORY,
+    OpKeyOptions,
     iso8601_option,
-    op_key_option,
     pk_update_option,
 )
 from ggfmt.model.table import TableDef
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Charset, Delimiter, MemberName, SchemaDirectory, Text
 
 
 @dataclass(frozen=True)
-class JsonRecordOptions(Options):
+class JsonRecordOptions(OpKeyOptions):
     """The options of both formats."""
 
-    insert_op_key: str = op_key_option("insert", "I")
-    update_op_key: str = op_key_option("update", "U")
-    delete_op_key: str = op_key_option("delete", "D")
-    truncate_op_key: str = op_key_option("truncate", "T")
     pretty_print: bool = option(
         Bool(), False, "Write each message over several lines, indented.", aliases=("prettyPrintformat.prettyPrint",)
     )

@@ -28,13 +28,13 @@ from ggfmt.formats.goldengate.options import (
     NO_POSITION,
     NO_TIME,
     NO_TOKENS,
-    op_key_option,
+    OpKeyOptions,
     pk_update_option,
 )
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.records.options import primary_keys_option
 from ggfmt.model.table import Kind, TableDef
-from ggfmt.options.spec import Options, option
+from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Choice, Int, Text
 
 HANDLER_TYPE = "kafkaconnect"
@@ -48,16 +48,12 @@ def _metadata_option(what: str, default: bool = True) -> bool:
 
 
 @dataclass(frozen=True)
-class KafkaConnectOptions(Options):
+class KafkaConnectOptions(OpKeyOptions):
     message_formatting: str = option(
         Choice({ROW: "the columns of one image, next to the metadata", OP: "both images, in `before` and `after`"}),
         ROW,
         "The structure of messages.",
     )
-    insert_op_key: str = op_key_option("insert", "I")
-    update_op_key: str = op_key_option("update", "U")
-    delete_op_key: str = op_key_option("delete", "D")
-    truncate_op_key: str = op_key_option("truncate", "T")
     pk_update_handling: str = pk_update_option()
     include_table_name: bool = _metadata_option("the name of the table, as `table`")
     include_op_type: bool = _metadata_option("the type of the operation, as `op_type`")

@@ -12,17 +12,13 @@ from dataclasses import dataclass
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.goldengate.options import NO_TOKENS, iso8601_option, op_key_option
-from ggfmt.options.spec import Options, option
+from ggfmt.formats.goldengate.options import NO_TOKENS, OpKeyOptions, iso8601_option
+from ggfmt.options.spec import option
 from ggfmt.options.value_types import Bool, Charset
 
 
 @dataclass(frozen=True)
-class XmlOptions(Options):
-    insert_op_key: str = op_key_option("insert", "I")
-    update_op_key: str = op_key_option("update", "U")
-    delete_op_key: str = op_key_option("delete", "D")
-    truncate_op_key: str = op_key_option("truncate", "T")
+class XmlOptions(OpKeyOptions):
     encoding: str = option(Charset(), "UTF-8", "The charset of messages.")
     include_prolog: bool = option(Bool(), False, "Start each message with an XML prolog, which names the encoding.")
     iso8601_format: bool = iso8601_option(until=None)  # the metadata are fixed in every release
