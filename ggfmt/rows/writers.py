@@ -9,7 +9,6 @@ import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, BinaryIO, cast
 
 import fastavro
@@ -33,6 +32,7 @@ from ggfmt.columnar.pieces import (
     text_buffer,
 )
 from ggfmt.columnar.typed import as_text, iso_texts, json_pieces
+from ggfmt.commit.hashing import HashingStream
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.location import Location
 
@@ -100,7 +100,7 @@ def write_rows(
         fs.create_dir(inner)
     rows = 0
     with target.create() as stream:
-        out = _HashingStream(stream)
+        out = HashingStream(stream)
         try:
             writer = WRITERS[to](cast(BinaryIO, out), schema, table)
             for batch in batches:
@@ -127,35 +127,6 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     step = max(1, min(_SLICE_ROWS, count * _SLICE_BYTES // max(batch.nbytes, 1)))
     for start in range(0, count, step):
         yield batch.slice(start, step)
-
-
-class _HashingStream(io.RawIOBase):
-    """Passes bytes on to a stream, and computes their number and their digest.
-
-    `discards`: drops the bytes instead. Arrow's writers write the end of a file when they are deleted, also after an
-    error.
-    """
-
-    def __init__(self, stream: pa.NativeFile) -> None:
-        super().__init__()
-        self._stream = stream
-        self.digest = sha256()
-        self.size = 0
-        self.discards = False
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any, /) -> int:
-        view = memoryview(data)
-        self.digest.update(view)
-        self.size += view.nbytes
-        if not self.discards:
-            self._stream.write(data)
-        return view.nbytes
-
-    def tell(self) -> int:
-        return self.size
 
 
 class _ParquetWriter(RowWriter):

@@ -17,6 +17,7 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 
 from ggfmt.commit.commit import write_error
+from ggfmt.commit.hashing import HashingStream
 from ggfmt.commit.names import FileLocation
 from ggfmt.config.event_handlers import EVENT_HANDLER_TYPES, EventHandlerConfig, Work
 from ggfmt.config.handler_options import DELETE, MOVE, RENAME, HandlerConfig
@@ -162,7 +163,7 @@ def _written(file: StagedFile, stage: StageOutput, place: FileLocation, job: Job
     name = f"{hashlib.sha256(file.location.address.encode()).hexdigest()[:24]}-{stage.config.name}-{attempt}"
     location = job.staging[stage.root].child(name)
     with file.location.open_stream() as source, location.create() as stream:
-        target = _Hashed(stream)
+        target = HashingStream(stream)
         if stage.config.work is Work.COPY:
             while block := source.read(_BLOCK_BYTES):
                 target.write(block)
@@ -180,7 +181,7 @@ def _written(file: StagedFile, stage: StageOutput, place: FileLocation, job: Job
     )
 
 
-def _convert(source: pa.NativeFile, target: _Hashed, stage: StageOutput, file: StagedFile) -> None:
+def _convert(source: pa.NativeFile, target: HashingStream, stage: StageOutput, file: StagedFile) -> None:
     # Few runs convert files, and the libraries take a while to load.
     from ggfmt.formats.goldengate.container_files.orc import write_orc
     from ggfmt.formats.goldengate.container_files.parquet import write_parquet
@@ -198,40 +199,6 @@ def _convert(source: pa.NativeFile, target: _Hashed, stage: StageOutput, file: S
     if written != file.operations:
         message = f"a converted file has {written:,} operations, but {file.operations:,} were written"
         raise Abend(Diagnostic("GG507", message, Span(table=file.table)))
-
-
-class _Hashed:
-    """A file that is written from start to end, its size and its digest."""
-
-    def __init__(self, stream: pa.NativeFile) -> None:
-        self._stream = stream
-        self.size = 0
-        self.digest = hashlib.sha256()
-        self.closed = False
-
-    def write(self, data: bytes) -> int:
-        self._stream.write(data)
-        self.digest.update(data)
-        self.size += len(data)
-        return len(data)
-
-    def tell(self) -> int:
-        return self.size
-
-    def writable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
-    def flush(self) -> None:
-        """Do nothing: the stream is flushed when it is closed."""
-
-    def close(self) -> None:
-        """Do nothing: the stream belongs to the caller."""
 
 
 def describe(output: HandlerOutput, config: HandlerConfig) -> Iterator[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from ggfmt.commit.hashing import HashingStream
 from ggfmt.sinks.messages.staging import PlacedPreamble, StagedFile
 
 JOIN_BYTES = 16 << 20
@@ -86,17 +86,15 @@ def join_group(group: Group, attempt: int) -> StagedFile:
     if len(group.parts) == 1:
         return first
     location = first.location.extended(f"-joined-{attempt}")
-    digest, size = hashlib.sha256(), 0
-    with location.create() as out:
+    with location.create() as stream:
+        out = HashingStream(stream)
         for block in joined(group.parts):
             out.write(block)
-            digest.update(block)
-            size += len(block)
     return replace(
         first,
         location=location,
-        size=size,
-        sha256=digest.hexdigest(),
+        size=out.size,
+        sha256=out.digest.hexdigest(),
         preambles=(),
         operations=sum(part.operations for part in group.parts),
         counts=tuple(sorted(sum((Counter(dict(part.counts)) for part in group.parts), Counter[str]()).items())),
