@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 SWITCH = "GGFMT_KERNELS"
-REVISION = 30  # the same number as in revision.h
+REVISION = 31  # the same number as in revision.h
 
 # What a kernel raises for input that it does not accept: too many columns, or an array of another type. The code
 # without kernels then does the work, as if there were no kernels.

@@ -9,7 +9,7 @@ enum { STRETCH = 4096 };
 static const size_t growth[] = {[JSON] = 6, [JACKSON] = 6, [CONNECT] = 6, [CDATA] = 17, [ATTRIBUTE] = 6, [DOUBLED] = 2};
 
 /* Bytes that may stand for more than themselves. */
-static inline int stands_out(Encoding encoding, unsigned char c) {
+static inline int needs_escape(Encoding encoding, unsigned char c) {
     switch (encoding) {
     case JSON:
     case JACKSON:
@@ -164,7 +164,7 @@ static inline size_t escape_stretch(Encoding encoding, char **place, const char 
             at += same;
             to += same;
         }
-        if (stands_out(encoding, (unsigned char)from[at]))
+        if (needs_escape(encoding, (unsigned char)from[at]))
             at += put_one(encoding, &to, from + at, length - at);
         else
             *to++ = from[at++];
@@ -188,25 +188,17 @@ int escape(Bytes *out, Encoding encoding, const char *from, size_t length, size_
         if (bytes_reserve(out, (stretch + 2) * growth[encoding] + SLACK) < 0)
             return -1;
         char *to = out->data + out->size;
+#define ESCAPE(ENCODING) case ENCODING: taken = escape_stretch(ENCODING, &to, from, stretch, length, readable); break
         switch (encoding) { /* each has a loop of its own */
-        case JSON:
-            taken = escape_stretch(JSON, &to, from, stretch, length, readable);
-            break;
-        case JACKSON:
-            taken = escape_stretch(JACKSON, &to, from, stretch, length, readable);
-            break;
-        case CONNECT:
-            taken = escape_stretch(CONNECT, &to, from, stretch, length, readable);
-            break;
-        case CDATA:
-            taken = escape_stretch(CDATA, &to, from, stretch, length, readable);
-            break;
-        case ATTRIBUTE:
-            taken = escape_stretch(ATTRIBUTE, &to, from, stretch, length, readable);
-            break;
+            ESCAPE(JSON);
+            ESCAPE(JACKSON);
+            ESCAPE(CONNECT);
+            ESCAPE(CDATA);
+            ESCAPE(ATTRIBUTE);
         default:
             taken = escape_stretch(DOUBLED, &to, from, stretch, length, readable);
         }
+#undef ESCAPE
         out->size = (size_t)(to - out->data);
         from += taken;
         length -= taken;

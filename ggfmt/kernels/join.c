@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum Action { CONSTANT, TEXT, NUMBER, UNLESS, JUMP, OPEN, COMMA, EACH };
+enum Action { CONSTANT, TEXT, NUMBER, UNLESS, JUMP, OPEN, COMMA, REPEAT };
 
 enum { MAX_DEPTH = 32, NO_SCOPE = -1 };
 
@@ -21,9 +21,9 @@ typedef struct {
     enum Action action;
     Encoding encoding;
     int has_null;
-    int64_t to;      /* where UNLESS and JUMP go on, and where EACH ends; of COMMA the place of its OPEN */
+    int64_t to;      /* where UNLESS and JUMP go on, and where REPEAT ends; of COMMA the place of its OPEN */
     size_t mark;     /* of OPEN: how many bytes there were */
-    Constant lead;   /* what CONSTANT writes, precedes a value, or divides the items of EACH */
+    Constant lead;   /* what CONSTANT writes, precedes a value, or divides the items of REPEAT */
     Constant tail;   /* follows a value */
     Constant null;   /* stands for a NULL */
     ArrowView view;
@@ -35,12 +35,12 @@ typedef struct {
     int64_t room;
     int64_t rows;    /* -1 until an array shows it */
     int64_t scope;   /* the innermost OPEN */
-    PyObject *kinds; /* the types Text, Either, Members, Each, Comma, Is */
+    PyObject *kinds; /* the types Text, Conditional, CommaJoined, Repeated, Comma, Equals */
     Bytes texts;     /* all constants */
     int64_t fence;   /* a jump goes here: constants before it and behind it stay two */
 } Plan;
 
-enum { TEXT_KIND, EITHER_KIND, MEMBERS_KIND, EACH_KIND, COMMA_KIND, IS_KIND, KINDS };
+enum { TEXT_KIND, CONDITIONAL_KIND, COMMA_JOINED_KIND, REPEATED_KIND, COMMA_KIND, EQUALS_KIND, KINDS };
 
 /* The plan */
 
@@ -176,14 +176,14 @@ static int read_condition(Plan *plan, PyObject *where, int64_t *rows) {
     Step *step = add(plan, UNLESS);
     if (step == NULL)
         return -1;
-    if ((PyObject *)Py_TYPE(where) != PyTuple_GetItem(plan->kinds, IS_KIND))
+    if ((PyObject *)Py_TYPE(where) != PyTuple_GetItem(plan->kinds, EQUALS_KIND))
         return read_array(step, where, "b", rows);
     if (PyTuple_Size(where) != 2 || read_array(step, PyTuple_GetItem(where, 0), "u", rows) < 0)
         return -1;
     return read_constant(plan, PyTuple_GetItem(where, 1), &step->lead);
 }
 
-static int read_either(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
+static int read_conditional(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
     int64_t condition = plan->count;
     if (read_condition(plan, PyTuple_GetItem(piece, 0), rows) < 0 ||
         read_pieces(plan, PyTuple_GetItem(piece, 1), rows, depth) < 0)
@@ -206,9 +206,9 @@ static int read_either(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
     return 0;
 }
 
-static int read_each(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
+static int read_repeated(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
     int64_t place = plan->count, items = -1, scope = plan->scope;
-    Step *step = add(plan, EACH);
+    Step *step = add(plan, REPEAT);
     if (step == NULL || read_array(step, PyTuple_GetItem(piece, 0), "+", rows) < 0 ||
         read_constant(plan, PyTuple_GetItem(piece, 2), &step->lead) < 0)
         return -1;
@@ -233,11 +233,11 @@ static int read_piece(Plan *plan, PyObject *piece, int64_t *rows, int depth) {
         return add_constant(plan, piece);
     if (kind == PyTuple_GetItem(plan->kinds, TEXT_KIND))
         return read_text(plan, piece, rows);
-    if (kind == PyTuple_GetItem(plan->kinds, EITHER_KIND))
-        return PyTuple_Size(piece) == 3 ? read_either(plan, piece, rows, depth) : -1;
-    if (kind == PyTuple_GetItem(plan->kinds, EACH_KIND))
-        return PyTuple_Size(piece) == 4 ? read_each(plan, piece, rows, depth) : -1;
-    if (kind == PyTuple_GetItem(plan->kinds, MEMBERS_KIND)) {
+    if (kind == PyTuple_GetItem(plan->kinds, CONDITIONAL_KIND))
+        return PyTuple_Size(piece) == 3 ? read_conditional(plan, piece, rows, depth) : -1;
+    if (kind == PyTuple_GetItem(plan->kinds, REPEATED_KIND))
+        return PyTuple_Size(piece) == 4 ? read_repeated(plan, piece, rows, depth) : -1;
+    if (kind == PyTuple_GetItem(plan->kinds, COMMA_JOINED_KIND)) {
         int64_t scope = plan->scope;
         plan->scope = plan->count;
         int read = PyTuple_Size(piece) != 1 || add(plan, OPEN) == NULL
@@ -504,7 +504,7 @@ static Outcome run(Step *steps, int64_t at, int64_t end, int64_t row, Bytes *out
                 out->data[out->size++] = ',';
             }
             break;
-        case EACH:
+        case REPEAT:
             outcome = run_each(steps, at - 1, row, out);
             at = step->to;
             break;

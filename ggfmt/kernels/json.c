@@ -3,7 +3,7 @@
 #include "blocks.h"
 
 /* Ends a string or is special in it: a quote, a backslash, or a control character, which no string may hold. */
-static inline int stands_out(unsigned char c) {
+static inline int needs_escape(unsigned char c) {
     return c == '"' || c == '\\' || c < 0x20;
 }
 
@@ -15,7 +15,7 @@ static inline const char *to_next(const char *at, const char *end) {
         if (places)
             return at + first_place(places);
     }
-    while (at < end && !stands_out((unsigned char)*at))
+    while (at < end && !needs_escape((unsigned char)*at))
         at++;
     return at;
 }

@@ -104,14 +104,6 @@ class PositionKind:
         found: list[str] = non_null_values(pc.unique(own.drop_null()))
         return found
 
-    def family_of(self, text: str) -> str:
-        """The same of one text that belongs to this kind; empty where all compare."""
-        if self.same_shape:
-            return re.sub(_HEX, "0", text)
-        found = self._compiled.fullmatch(text)
-        assert found is not None
-        return next((found[part.group].lower() for part in self.parts if part.sort == "family"), "")
-
     def value(self, text: str) -> Place | None:
         """Return the sort key of one position; None for a text that does not belong to this kind."""
         found = self._compiled.fullmatch(text)

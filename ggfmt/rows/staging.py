@@ -592,7 +592,3 @@ def in_units(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]
 
 def is_in_process(runner: Runner) -> bool:
     return isinstance(runner, InProcess)
-
-
-def parts_of(staged: StagedTable, buckets: Collection[int]) -> list[StagedPart]:
-    return [part for part in staged.parts if part.bucket in buckets]

@@ -341,7 +341,6 @@ class ConfigurationParser:
         self._all_known = len(sources) == 1
         # GoldenGate then makes handlers by itself, and keys below `gg.handler.` only change them.
         self.makes_handlers = self._target.entry is not None
-        self.lists_handlers = False
         self._unlisted: set[str] = set()
 
     def handlers(self, wanted: Sequence[str] = ()) -> tuple[HandlerConfig, ...]:
@@ -349,7 +348,6 @@ class ConfigurationParser:
         self._all_known = self._all_known and not wanted
         listed = self._listed()
         selected = self._selected(listed, wanted)
-        self.lists_handlers = bool(listed)
         if not listed and not self.makes_handlers:
             listed = self._assumed()
             selected = list(listed)
