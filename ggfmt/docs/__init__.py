@@ -138,11 +138,6 @@ class Page:
             ends = (later for later, other in headings if later > number and other <= level)
             yield lines[number].rstrip("\n"), "".join(lines[number : next(ends, len(lines))])
 
-    def anchors(self) -> Iterator[str]:
-        """Yield what a link may name after `#`, as GitHub and others make it from the headings."""
-        for heading, _ in self.sections():
-            yield re.sub(r"[^\w\- ]", "", heading.lstrip("# ").lower()).replace(" ", "-")
-
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, int]]:
     """Yield the number and the level of each line that is a heading; lines in fenced blocks are none."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from dialects import read
+from fidelity import FidelityLevel, level
 from offenders import check_each
 from round_trips import (
     STORY_FORMAT,
@@ -37,7 +38,7 @@ from ggfmt.config.handler_options import HandlerOptions
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api import losses as losses_module
-from ggfmt.formats.api.losses import LOSSES, Aspect, FidelityLevel, Loss, level
+from ggfmt.formats.api.losses import LOSSES, Aspect, Loss
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.reading.runner import InProcess
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fidelity import FidelityLevel, surviving_aspects
 from round_trips import (
     READ,
     STORY,
@@ -26,7 +27,7 @@ from runs import content, metadata, operation, output_files, run_ggfmt, snapshot
 
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.losses import Aspect, FidelityLevel, Loss, surviving_aspects
+from ggfmt.formats.api.losses import Aspect, Loss
 from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.recognition import detect_format
 

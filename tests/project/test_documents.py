@@ -228,7 +228,10 @@ def test_every_code_is_in_the_index_and_has_a_page() -> None:
 
 @cache
 def _anchors(file: Path) -> set[str]:
-    return set(docs.Page(file.stem, file.name, file.read_text(encoding="utf-8")).anchors())
+    """The anchors that GitHub and others make from the headings of a page."""
+    page = docs.Page(file.stem, file.name, file.read_text(encoding="utf-8"))
+    headings = (heading for heading, _ in page.sections())
+    return {re.sub(r"[^\w\- ]", "", heading.lstrip("# ").lower()).replace(" ", "-") for heading in headings}
 
 
 def _broken(name: str, text: str) -> Iterator[str]:

@@ -12,12 +12,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from fidelity import FidelityLevel
 from runs import output_files, run_ggfmt, write_lines
 
 from ggfmt.config.handlers import read_configuration
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
-from ggfmt.formats.api.losses import Aspect, FidelityLevel, Loss, active_losses
+from ggfmt.formats.api.losses import Aspect, Loss, active_losses
 from ggfmt.model.change import OpType
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 

@@ -33,6 +33,15 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import fastavro
+from fidelity import (
+    MATRIX,
+    FidelityLevel,
+    depends,
+    is_of_templates,
+    level,
+    surviving_aspects,
+    unavoidable_losses,
+)
 from places import ROOT
 from typer.models import OptionInfo
 from typer.testing import CliRunner
@@ -51,7 +60,7 @@ from ggfmt.diagnostics.diagnostic import EXIT_CODES, GgfmtError
 from ggfmt.doctor.finding import Finding, State
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Format
-from ggfmt.formats.api.losses import MATRIX, Aspect, FidelityLevel, Loss, level, surviving_aspects, unavoidable_losses
+from ggfmt.formats.api.losses import Aspect, Loss
 from ggfmt.formats.dts.schema import record_schema
 from ggfmt.formats.goldengate.avro import AvroOptions
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema
@@ -367,9 +376,9 @@ def _fidelity(_: str) -> str:
 
 
 def _kept(format: Format, aspect: Aspect) -> str:
-    found = [loss for loss in format.losses if aspect in loss.aspects and not loss.is_of_templates]
-    left = level([loss for loss in found if not loss.depends], aspect)
-    if left is FidelityLevel.KEPT and any(loss.depends for loss in found):
+    found = [loss for loss in format.losses if aspect in loss.aspects and not is_of_templates(loss)]
+    left = level([loss for loss in found if not depends(loss)], aspect)
+    if left is FidelityLevel.KEPT and any(depends(loss) for loss in found):
         return "settings"
     return {FidelityLevel.KEPT: "kept", FidelityLevel.PART: "in part", FidelityLevel.LOST: "lost"}[left]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from ggfmt.model.table import Kind
@@ -21,11 +21,11 @@ from ggfmt.options.releases import RELEASES, Metadata
 from ggfmt.options.spec import Options
 
 if TYPE_CHECKING:
-    from ggfmt.formats.api.format import Context, Format
+    from ggfmt.formats.api.format import Context
 
 
 class Aspect(str, Enum):
-    """The parts of operations that can be lost. The first ten are the columns of the fidelity table."""
+    """The parts of operations that can be lost."""
 
     MISSING = "missing"
     NULL = "NULL"
@@ -45,7 +45,6 @@ class Aspect(str, Enum):
     ABSENCE = "absent metadata"
 
 
-MATRIX = tuple(Aspect)[:10]
 INCLUDE_TOKENS = "includeTokens"  # the only setting that belongs to the handler and not to a format
 
 # Texts that a member for numbers can show: what writers write, and what counts as lost.
@@ -161,11 +160,6 @@ class Loss:
         return held and not any(setting.holds(options, context) for setting in self.unless)
 
     @property
-    def is_of_templates(self) -> bool:
-        """Whether the loss happens only with templates."""
-        return bool(self.lacking and not self.only and not self.unless)
-
-    @property
     def unit(self) -> str:
         return {0: "seconds", 3: "milliseconds", 6: "microseconds", 9: "nanoseconds"}[self.digits]
 
@@ -189,11 +183,6 @@ class Loss:
     def without(self) -> str:
         """The templates with which the loss happens."""
         return f"a `metaColumnsTemplate` without {_names(self.lacking)}"
-
-    @property
-    def depends(self) -> bool:
-        """Whether the loss depends on settings."""
-        return bool(self.only or self.unless or self.lacking)
 
     def _filled(self, pattern: str) -> str:
         return pattern.format(detail=self.detail, names=_names(self.names), system=self.system, unit=self.unit)
@@ -526,33 +515,3 @@ KEY_UPDATE_SPLIT = Loss(
 )
 
 LOSSES = {loss.id: loss for loss in tuple(globals().values()) if isinstance(loss, Loss)}
-
-
-class FidelityLevel(IntEnum):
-    LOST = 0
-    PART = 1
-    KEPT = 2
-
-
-def level(losses: Iterable[Loss], aspect: Aspect) -> FidelityLevel:
-    """Return how much of an aspect is left after all of the losses."""
-    parts = [loss.part for loss in losses if aspect in loss.aspects]
-    return FidelityLevel.KEPT if not parts else FidelityLevel.PART if all(parts) else FidelityLevel.LOST
-
-
-def unavoidable_losses(format: Format) -> tuple[Loss, ...]:
-    """Return the losses of a format that no setting avoids."""
-    return tuple(loss for loss in format.losses if not loss.depends)
-
-
-def surviving_aspects(first: Iterable[Loss], second: Iterable[Loss]) -> dict[Aspect, FidelityLevel]:
-    """Return what is left of operations that are written with the `first` losses, read, and written with the `second`.
-
-    If both keep a part, it counts as the same part. Only tokens are compared by name.
-    """
-    losses = (*first, *second)
-    found = {aspect: level(losses, aspect) for aspect in Aspect}
-    named = [set(loss.names) for loss in losses if loss.id == TOKENS_BY_NAME.id]
-    if named and not set.intersection(*named):
-        found[Aspect.TOKENS] = FidelityLevel.LOST
-    return found
