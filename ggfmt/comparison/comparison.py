@@ -14,26 +14,29 @@ import pyarrow as pa
 
 from ggfmt.arrow.arrays import repeated
 from ggfmt.commit.names import counted
-from ggfmt.comparison.csv_files import CsvFile, CsvOptions, csv_options
+from ggfmt.comparison.csv_options import csv_options
 from ggfmt.comparison.database import DatabaseTable
-from ggfmt.comparison.files import Columns, TableFile, unreadable
-from ggfmt.comparison.hash_partitions import PartComparison
+from ggfmt.comparison.files import Columns, TableFile, ending_of, unreadable
 from ggfmt.comparison.kinds import STRING, UNTYPED
+from ggfmt.comparison.partitions import PartComparison
 from ggfmt.comparison.rows import Example, Pair, RowComparison
 from ggfmt.comparison.sides import ComparisonSide, PartitionedFile, find_tables
 from ggfmt.comparison.sql_database import SqlTable
-from ggfmt.comparison.values import ColumnError, storage_type
+from ggfmt.comparison.values import storage_type
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.java.text import visible
 from ggfmt.location import strip_credentials
 from ggfmt.model.table import name_parts
 from ggfmt.options.value_types import EVERY_TABLE, Keys, key_of
+from ggfmt.rowfiles.csv_files import CsvFile, CsvOptions
+from ggfmt.rowfiles.files import ColumnError
 from ggfmt.scratch import Scratch, remove_abandoned
 from ggfmt.summary import Summarized, Summary, SummaryTable
 
 log = logging.getLogger("ggfmt")
 
 _NULL = pa.null()
+_TABS = ("tsv", "tab")  # endings of files with tabs as delimiters
 
 
 class TableRows:
@@ -93,7 +96,11 @@ def _rows(place: ComparisonSide, table: str, options: CsvOptions) -> Rows:
 
 
 def _opened(part: PartitionedFile, options: CsvOptions) -> TableFile:
-    return CsvFile(part.file, options) if part.kind is CsvFile else part.kind(part.file)
+    if part.kind is not CsvFile:
+        return TableFile(part.file, part.kind)
+    tabs = options.delimiter is None and ending_of(part.file.location) in _TABS
+    of_file = replace(options, delimiter="\t") if tabs else options
+    return TableFile(part.file, lambda open: CsvFile(open, of_file))
 
 
 # Matching by names: which tables and columns of two sides belong together, and their key.

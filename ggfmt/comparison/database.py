@@ -18,9 +18,10 @@ import pyarrow as pa
 
 from ggfmt.comparison.files import Columns
 from ggfmt.comparison.kinds import GEOMETRY, HSTORE, INTERVAL, JSON, NUMBER, TEXT, TIME_WITH_ZONE, UUID, array_of, bits
-from ggfmt.comparison.values import ColumnError, storage_type, stored, stored_type, with_infinite
+from ggfmt.comparison.values import storage_type, stored, stored_type, with_infinite
 from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.model.table import join_name
+from ggfmt.rowfiles.files import ColumnError
 
 _SCHEME = re.compile(r"postgres(?:ql)?://")
 _ADDRESS = re.compile(r"postgres(?:ql)?://(?:([^@/?]*)@)?([^/?@]*)(?:/([^?@]*))?(?:\?([^@]*))?", re.DOTALL)

@@ -20,26 +20,27 @@ from ggfmt.commit.names import counted, lake_directory, safe_name
 from ggfmt.commit.records import LAKE_MEMBER, MANIFEST
 from ggfmt.commit.store import FAILURES, Store, check_parts, hidden_part, is_worth_logging
 from ggfmt.commit.versions import present_version
-from ggfmt.comparison.csv_files import CsvFile
 from ggfmt.comparison.database import Database, is_database
-from ggfmt.comparison.files import AvroFile, JsonFile, OrcFile, ParquetFile, TableFile, ending_of, reading
+from ggfmt.comparison.files import AvroFile, ending_of, reading
 from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.reading.files import COMPRESSIONS, InputFile, open_input, unreadable
+from ggfmt.rowfiles.csv_files import CsvFile
+from ggfmt.rowfiles.files import JsonFile, OrcFile, ParquetFile, RowFile
 
 log = logging.getLogger("ggfmt")
 
 _CSV = ("csv", "tsv", "tab", "txt", "psv", "dat", "unl", "del")
-_KINDS: dict[str, type[TableFile]] = {
+_KINDS: dict[str, type[RowFile]] = {
     **dict.fromkeys(("parquet", "pq"), ParquetFile),
     "orc": OrcFile,
     "avro": AvroFile,
     **dict.fromkeys(("json", "jsonl", "ndjson"), JsonFile),
     **dict.fromkeys(_CSV, CsvFile),
 }
-_MARKS: dict[bytes, type[TableFile]] = {b"PAR1": ParquetFile, b"ORC": OrcFile, b"Obj\1": AvroFile, b"{": JsonFile}
+_MARKS: dict[bytes, type[RowFile]] = {b"PAR1": ParquetFile, b"ORC": OrcFile, b"Obj\1": AvroFile, b"{": JsonFile}
 _HEAD_BYTES = 4
 _PART = re.compile(r"part[-_.].*|[0-9_]+")  # names of files that are parts of one table
 _NUMBER = re.compile(r"[0-9]+$")
@@ -53,7 +54,7 @@ class PartitionedFile:
     """
 
     file: InputFile
-    kind: type[TableFile]
+    kind: type[RowFile]
     columns: Mapping[str, str | None] = field(default_factory=dict)
 
 
@@ -259,7 +260,7 @@ def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _kind(file: InputFile) -> type[TableFile] | None:
+def _kind(file: InputFile) -> type[RowFile] | None:
     """Return how a file is read: by its extension, or without one by its first bytes."""
     ending = ending_of(file.location)
     if ending:

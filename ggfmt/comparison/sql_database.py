@@ -24,9 +24,10 @@ import pyarrow as pa
 from ggfmt.comparison.database import shown_url
 from ggfmt.comparison.files import Columns
 from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, reading
-from ggfmt.comparison.values import ColumnError, storage_type
+from ggfmt.comparison.values import storage_type
 from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
 from ggfmt.model.table import join_name
+from ggfmt.rowfiles.files import ColumnError
 
 log = logging.getLogger("ggfmt")
 # Without a handler Python would print what SQLAlchemy logs of a lost connection, with tracebacks.

@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.comparison.kinds import FLAG, INTERVAL, JSON, NUMBER, SET, TEXT, UUID, bits, is_kind
-from ggfmt.comparison.values import ColumnError, storage_type, stored_type
+from ggfmt.comparison.values import storage_type, stored_type
+from ggfmt.rowfiles.files import ColumnError
 
 _INSTANT = pa.timestamp("us", "UTC")
 _DAY = timedelta(days=1)

@@ -36,6 +36,7 @@ from ggfmt.comparison.kinds import (
     is_bits,
     is_kind,
 )
+from ggfmt.rowfiles.files import ColumnError
 
 LONG = pa.int64()
 _BINARY, _DATE, _TIME = pa.binary(), pa.date32(), pa.time64("ns")
@@ -60,14 +61,6 @@ _YEARS_30 = {_DATE: 10_957, **dict.fromkeys((_LOCAL, _INSTANT), 10_957 * _DAY_MI
 
 # The second part: which rows have a text that is not a value.
 Common: TypeAlias = "tuple[pa.Array[Any], pa.BooleanArray | None]"
-
-
-class ColumnError(ValueError):
-    """A column that cannot be read, and why, as a sentence without a value of a database."""
-
-    def __init__(self, column: str, reason: str) -> None:
-        super().__init__(reason)
-        self.column = column
 
 
 def stored_type(type: pa.DataType) -> pa.DataType:

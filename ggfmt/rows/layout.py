@@ -14,7 +14,7 @@ from ggfmt.arrow.arrays import non_null_values, nulls
 from ggfmt.columnar.typed import as_text
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.location import Location
-from ggfmt.rows.writers import Partition, WrittenFile, write_rows
+from ggfmt.rowfiles.writers import Partition, WrittenFile, write_rows
 
 MAX_PARTITIONS = 1_000  # of a bucket: each is a file
 MAX_PARTITION_CHARACTERS = 200  # readers take an empty text for NULL, and statistics have no long one
@@ -25,7 +25,7 @@ class FileLayout:
     """The files of the rows of a table, one for each bucket of keys and each partition.
 
     directory  for the files of this run alone; tasks reach it
-    suffix     the format, a key of `ggfmt.rows.writers.WRITERS`
+    suffix     the format, a key of `ggfmt.rowfiles.writers.WRITERS`
     stored     the columns of files where they differ from those of rows
     constants  the values of columns that rows lack; others are NULL
     sort_by    the columns that order the rows of a file; those that a table lacks do not count

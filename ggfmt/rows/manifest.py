@@ -17,6 +17,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
 from ggfmt.frames.shapes import ddl_type
 from ggfmt.location import Location
 from ggfmt.reading.files import InputFile
+from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.kept import KeptOperations, load_free_keys, load_kept
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.ordering import Ordering
@@ -26,7 +27,6 @@ from ggfmt.rows.staging import StagedInput
 from ggfmt.rows.table_stats import TableStats
 from ggfmt.rows.tables import RowTable
 from ggfmt.rows.units import BaseFile, KeptFiles
-from ggfmt.rows.writers import WrittenFile
 from ggfmt.version import VERSION
 
 if TYPE_CHECKING:

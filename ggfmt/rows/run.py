@@ -26,6 +26,7 @@ from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
 from ggfmt.reading.runner import InThreads, Runner, warn_without_kernels
 from ggfmt.reading.scan import Scan, ScanRequest, check_selection
+from ggfmt.rowfiles.writers import write_rows
 from ggfmt.rows.base import (
     BaseSnapshot,
     BaseTable,
@@ -89,7 +90,6 @@ from ggfmt.rows.units import (
     extract_linked,
     stage_base,
 )
-from ggfmt.rows.writers import write_rows
 from ggfmt.sinks.messages.preparation import check_inputs_unchanged, now, run_id
 
 STAGED_BYTES_PER_BYTE = 4  # of a file of rows

@@ -17,10 +17,10 @@ from ggfmt.model.selection import TableSelection
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import EVERY_TABLE, Keys, OnUnfit, key_of, keys_of
 from ggfmt.reading.splits import ReadJob
+from ggfmt.rowfiles.writers import stores
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.positions import PositionKind
 from ggfmt.rows.query import parse_time, query_error
-from ggfmt.rows.writers import stores
 
 _UNIX = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _START = -(1 << 62)  # the `seq` before that of every operation

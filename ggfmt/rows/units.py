@@ -28,6 +28,7 @@ from ggfmt.frames.shapes import GENERIC, ddl_type
 from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
+from ggfmt.rowfiles.writers import WrittenFile, write_rows
 from ggfmt.rows.answers import answers
 from ggfmt.rows.kept import as_kept, kept_schema, without_kept
 from ggfmt.rows.key_updates import LinkedKeys
@@ -50,7 +51,6 @@ from ggfmt.rows.staging import (
     piece_count,
 )
 from ggfmt.rows.tables import RowTable, can_hold
-from ggfmt.rows.writers import WrittenFile, write_rows
 
 UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
 MAX_PLACES = 3  # of unresolved operations, in an error

@@ -12,8 +12,8 @@ import pytest
 from runs import operation, write_lines
 
 from ggfmt import cli
+from ggfmt.commit.hashing import HashingStream
 from ggfmt.location import Location, write_problem
-from ggfmt.rows import writers
 
 NONE = ("--master", "none")
 
@@ -90,7 +90,7 @@ def test_a_disk_without_room_for_rows(
     def without_room(self: object, data: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(writers._HashingStream, "write", without_room)  # after all operations are staged
+    monkeypatch.setattr(HashingStream, "write", without_room)  # after all operations are staged
     assert told(capsys, 3, "consolidate", source, "--to", to, "-o", f"{tmp_path}/out", *NONE) == [
         f"{tmp_path}/out: error[GG506] the output directory cannot be written: No space left on device",
         "  help: free some space, or choose another directory",

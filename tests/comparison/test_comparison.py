@@ -32,12 +32,13 @@ from typer.testing import CliRunner
 
 import ggfmt
 from ggfmt.cli import app
-from ggfmt.comparison import hash_partitions
+from ggfmt.comparison import partitions
 from ggfmt.comparison.comparison import TableComparison
-from ggfmt.comparison.csv_files import CsvFile, CsvOptions
 from ggfmt.comparison.values import stored_type
 from ggfmt.location import Location
-from ggfmt.reading.files import InputFile
+from ggfmt.reading.files import InputFile, open_input
+from ggfmt.rowfiles import spill
+from ggfmt.rowfiles.csv_files import CsvFile, CsvOptions
 
 Row = dict[str, Any]
 
@@ -45,9 +46,9 @@ Row = dict[str, Any]
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred bytes are more than memory should hold."""
-    monkeypatch.setattr(hash_partitions, "LIMIT", 300)
-    monkeypatch.setattr(hash_partitions, "DEEPEST", 2)
-    monkeypatch.setattr(hash_partitions, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(partitions, "LIMIT", 300)
+    monkeypatch.setattr(partitions, "DEEPEST", 2)
+    monkeypatch.setattr(spill, "CHUNK_ROWS", 3)
 
 
 # Tables, and the files that they are written to
@@ -317,8 +318,8 @@ def test_any_two_tables_in_small_parts(
 def test_a_key_that_all_rows_have_and_rows_that_are_all_alike(
     tmp_path: Path, small_parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hash_partitions, "LIMIT", 1500)
-    monkeypatch.setattr(hash_partitions, "DEEPEST", 1)
+    monkeypatch.setattr(partitions, "LIMIT", 1500)
+    monkeypatch.setattr(partitions, "DEEPEST", 1)
     header, line = "K,V\n", "7,abc\n"
     a = text_file(tmp_path / "a.csv", header + line * 300 + "".join(f"7,{n}\n" for n in range(20)))
     b = text_file(tmp_path / "b.csv", header + line * 200 + "".join(f"7,{n}\n" for n in range(10, 25)))
@@ -568,7 +569,7 @@ def test_texts_with_escapes_of_mysql_and_postgresql(tmp_path: Path) -> None:
 
 def test_escapes_do_not_depend_on_how_a_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pair of an escape and what is behind it may be on both sides of a border."""
-    monkeypatch.setattr("ggfmt.comparison.csv_files.BLOCK_BYTES", 3)
+    monkeypatch.setattr("ggfmt.rowfiles.csv_files.BLOCK_BYTES", 3)
     texts = ["\\" * n + "\t" * (n % 3) + "\r\n"[: n % 3] + "x" for n in range(30)]
     typed = parquet_file(tmp_path / "a.parquet", V=pa.array(texts), ID=pa.array(range(30)))
     escapes = {"\t": "\\\t", "\n": "\\\n", "\\": "\\\\"}
@@ -579,7 +580,7 @@ def test_escapes_do_not_depend_on_how_a_file_is_read(tmp_path: Path, monkeypatch
 def test_csv_as_others_write_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     typed = parquet_file(tmp_path / "a.parquet", ID=pa.array([1, 2]), V=pa.array(['say "hi", é', "x" * 500]))
     lines = 'ID{0}V\r\n1{0}"say ""hi"", é"\r\n2{0}' + "x" * 500 + "\r\n"
-    monkeypatch.setattr("ggfmt.comparison.csv_files._BLOCK_BYTES", 64)  # the second row is longer
+    monkeypatch.setattr("ggfmt.rowfiles.csv_files._BLOCK_BYTES", 64)  # the second row is longer
     assert differing(typed, text_file(tmp_path / "b.csv", "\ufeff" + lines.format(","))) == []
     assert differing(typed, text_file(tmp_path / "b.tsv", lines.format("\t"))) == []
     options = {"delimiter": ";", "encoding": "latin-1"}
@@ -597,7 +598,7 @@ def test_csv_as_others_write_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
 def test_escapes_within_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     """As Spark writes them, which leaves texts without quotes as they are; and MySQL with `FIELDS ENCLOSED BY '"'`."""
-    monkeypatch.setattr("ggfmt.comparison.csv_files.BLOCK_BYTES", block)
+    monkeypatch.setattr("ggfmt.rowfiles.csv_files.BLOCK_BYTES", block)
     texts = ['a,b"c', "", None, "x \\ \\N \\n\n", "NULL", '\\"', "\\", "a\\", '"', '"q"\\', '\\\\"x,\\', "\0", "plain"]
     typed = parquet_file(tmp_path / "a.parquet", ID=pa.array(range(len(texts))), V=pa.array(texts))
     spark = [
@@ -906,7 +907,7 @@ def test_the_reader_of_a_header_leaves_no_thread_that_reads(tmp_path: Path) -> N
     data = b"ID,V\n" + b"1,2\n" * 3_000_000
     location = Location.of(str(text_file(tmp_path / "a.csv", "ID,V\n")))
     file = InputFile(location, len(data), "a.csv", opened=lambda: _SlowFile(data))
-    assert [*CsvFile(file, CsvOptions()).columns] == ["ID", "V"]
+    assert CsvFile(lambda: open_input(file), CsvOptions()).schema.names == ["ID", "V"]
     assert _SlowFile.readers == 0
 
 

@@ -45,10 +45,11 @@ LAYERS["config"] = LAYERS["definitions"] | {"definitions"}
 LAYERS["commit"] = LAYERS["columnar"] | {"columnar", "location", "signals"}
 LAYERS["reading"] = LAYERS["config"] | {"commit", "config", "cores", "location", "scratch", "signals", "unused_modules"}
 LAYERS["sinks"] = LAYERS["reading"] | {"reading", "version"}
-LAYERS["comparison"] = LAYERS["sinks"] | {"sinks", "summary"}
+LAYERS["rowfiles"] = LAYERS["commit"] | {"commit"}
+LAYERS["comparison"] = LAYERS["sinks"] | {"rowfiles", "sinks", "summary"}
 LAYERS["doctor"] = {"diagnostics", "kernels", "location", "spark", "version"}
 LAYERS["frames"] = LAYERS["sinks"] | {"sinks", "spark"}
-LAYERS["rows"] = LAYERS["frames"] | {"frames"}
+LAYERS["rows"] = LAYERS["frames"] | {"frames", "rowfiles"}
 LAYERS["render"] = LAYERS["comparison"] | {"comparison", "doctor", "docs", "logs", "signals"}
 LAYERS["commands"] = LAYERS["comparison"] | {"comparison", "frames", "spark", "rows"}
 LAYERS["cli"] = LAYERS["render"] | {"render", "commands", "spark", "logs", "out_of_memory"}
@@ -74,7 +75,7 @@ LIBRARIES: dict[str, set[str]] = {
         "formats.goldengate.container_files.columns",
         "formats.qlik.avro_read",
         "comparison.files",
-        "rows.writers",
+        "rowfiles.writers",
         *DEBEZIUM_AVRO,
     },
     "msgspec": {"columnar", "formats", "commit", "reading", "sinks", "definitions", "frames.stream", "rows.readers"},
@@ -96,7 +97,7 @@ LIBRARIES: dict[str, set[str]] = {
         "sinks",
         "frames",
     }
-    | {"spark.attached", "comparison", "rows"},
+    | {"spark.attached", "comparison", "rowfiles", "rows"},
 }
 
 # Folders of tests/ that mirror no package.

@@ -17,8 +17,8 @@ from row_files import FAR_INSTANTS, HOSTILE, ROWS, SCHEMA, TYPES, Row, batch, sa
 from ggfmt.columnar import json_rows
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
-from ggfmt.rows import readers
-from ggfmt.rows.readers import READERS, read_rows
+from ggfmt.rowfiles import files
+from ggfmt.rows.readers import FORMATS, read_rows
 
 OF_TEXTS = ("csv", "json")
 NO_TYPES: Mapping[str, pa.DataType] = {}
@@ -37,7 +37,7 @@ def place_of(error: UsageError | Abend) -> tuple[str | None, ...]:
 DEFINED: dict[str, pa.DataType] = {name: type for name, type in TYPES.items() if name not in ("SMALL", "INT")}
 
 
-@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_what_is_written_is_read(tmp_path: Path, suffix: str) -> None:
     schema = pa.schema(list(DEFINED.items())) if suffix in OF_TEXTS else SCHEMA
     rows = [{name: row[name] for name in schema.names} for row in ROWS]
@@ -47,7 +47,7 @@ def test_what_is_written_is_read(tmp_path: Path, suffix: str) -> None:
     assert same(found.to_pylist()) == same(rows)
 
 
-@pytest.mark.parametrize("suffix", sorted(READERS.keys() - {"orc"}))
+@pytest.mark.parametrize("suffix", sorted(FORMATS.keys() - {"orc"}))
 def test_instants_of_all_years_are_read(tmp_path: Path, suffix: str) -> None:
     schema = pa.schema([("INSTANT", TYPES["INSTANT"])])
     rows = [{"INSTANT": time} for time in FAR_INSTANTS]
@@ -55,7 +55,7 @@ def test_instants_of_all_years_are_read(tmp_path: Path, suffix: str) -> None:
     assert same(read(tmp_path / "rows", suffix, TYPES).select(["INSTANT"]).to_pylist()) == same(rows)
 
 
-@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_hostile_texts_are_read(tmp_path: Path, suffix: str) -> None:
     write(tmp_path / "rows", suffix, texts(*HOSTILE), texts("more"))
     found = read(tmp_path / "rows", suffix, {"N": pa.int64()})
@@ -63,7 +63,7 @@ def test_hostile_texts_are_read(tmp_path: Path, suffix: str) -> None:
     assert found["N"].to_pylist() == [*range(len(HOSTILE)), 0]
 
 
-@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_a_file_without_rows_gives_its_columns(tmp_path: Path, suffix: str) -> None:
     write(tmp_path / "rows", suffix, batch([]))
     found = read(tmp_path / "rows", suffix, TYPES)
@@ -232,7 +232,7 @@ def test_a_damaged_parquet_file_is_an_error(tmp_path: Path) -> None:
         read(path, "parquet")
 
 
-@pytest.mark.parametrize("suffix", READERS)
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_a_file_that_cannot_be_read_stops_the_run(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(Abend, match=r"GG506.*the file cannot be read") as raised:
         read(tmp_path / "none", suffix)
@@ -246,15 +246,15 @@ def write_orc(path: Path, field: pa.Field[Any], values: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "types", "zone"),
-    [(None, {}, None), ("timestamp", {}, "UTC"), (None, {"A": pa.timestamp("us", "UTC")}, "UTC")],
+    ("attribute", "zone"),
+    [(None, None), ("timestamp", "UTC")],
 )
 def test_local_times_of_orc_are_those_of_utc_if_the_column_has_a_zone(
-    tmp_path: Path, attribute: str | None, types: dict[str, pa.DataType], zone: str | None
+    tmp_path: Path, attribute: str | None, zone: str | None
 ) -> None:
     metadata = {"spark.sql.catalyst.type": attribute} if attribute else None
     write_orc(tmp_path / "rows", pa.field("A", pa.timestamp("us"), metadata=metadata), [TIME])
-    found = read(tmp_path / "rows", "orc", types)
+    found = read(tmp_path / "rows", "orc")
     assert found.schema == pa.schema([("A", pa.timestamp("us", zone))])
     assert same(found.to_pylist()) == same([{"A": TIME if zone is None else utc(2020, 1, 1, 10, 0, 0, 5)}])
 
@@ -269,7 +269,7 @@ def test_far_times_of_orc_are_an_error_of_their_column(tmp_path: Path) -> None:
 
 
 def test_batches_are_small_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_BATCH_ROWS", 4)
+    monkeypatch.setattr(files, "BATCH_ROWS", 4)
     rows: list[Row] = [{"N": n} for n in range(10)]
     for suffix in ("parquet", "orc"):
         write(tmp_path / suffix, suffix, batch(rows, pa.schema([("N", pa.int64())])))

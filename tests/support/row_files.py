@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.location import Location
-from ggfmt.rows.writers import WrittenFile, write_rows
+from ggfmt.rowfiles.writers import WrittenFile, write_rows
 
 Row = dict[str, Any]
 

@@ -18,11 +18,11 @@ from ggfmt.commit.names import lake_directory
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, without_credentials
 from ggfmt.location import Location
+from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.stores import check_root, delta_storage
 from ggfmt.rows.targets.table import Lake, LakeTable, TableChange, WriteMode
-from ggfmt.rows.writers import WrittenFile
 
 _NOT_IN_NAMES = " ,;{}()\n\t="  # of columns, where a table has no column mapping
 _FEATURES = {"timestampNtz", "appendOnly", "invariants"}  # of writers: all that ggfmt follows

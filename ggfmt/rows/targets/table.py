@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.location import Location
+from ggfmt.rowfiles.writers import WrittenFile
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.tables import can_hold
-from ggfmt.rows.writers import WrittenFile
 
 _PARTITION_TYPES = (pa.types.is_string, pa.types.is_integer, pa.types.is_date, pa.types.is_boolean)
 WriteMode = Literal["replace", "merge", "append"]  # what becomes of the present rows

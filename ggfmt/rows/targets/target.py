@@ -29,7 +29,7 @@ class RowTarget(ABC):
     """Where the rows of a run go. A run calls the methods in the order in which they are here.
 
     to        the word of `--to`
-    suffix    the format of the files with rows, a key of `ggfmt.rows.writers.WRITERS`
+    suffix    the format of the files with rows, a key of `ggfmt.rowfiles.writers.WRITERS`
     previous  the result that the run merges into; None if the run writes a new one
     rejects   files of records that could not be read, which `publish` makes visible
     unfinished  what a run that was cut off has read, as the checkpoint records it, if this run has to end it first

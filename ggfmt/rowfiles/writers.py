@@ -35,8 +35,8 @@ from ggfmt.columnar.typed import as_text, iso_texts, json_pieces
 from ggfmt.commit.hashing import HashingStream
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 from ggfmt.location import Location
+from ggfmt.rowfiles.files import SPARK_TYPE, TEXT
 
-_TEXT = pa.string()
 _SLICE_ROWS, _SLICE_BYTES = 1 << 16, 32 << 20  # of a batch, to write at once: texts of 32 MiB can be escaped to 192 MiB
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 64 << 20  # of a row group of Parquet, in memory
 
@@ -159,9 +159,6 @@ class _ParquetWriter(RowWriter):
         self._pending_rows = self._pending_bytes = 0
 
 
-_SPARK_TYPE = b"spark.sql.catalyst.type"  # an attribute of ORC columns, which Spark reads
-
-
 class _OrcWriter(RowWriter):
     """ORC, as Spark writes it: times without a zone are microseconds in a column of integers with an attribute. Times
     with a zone are instants, which do not depend on the time zones of writer and reader."""
@@ -212,7 +209,7 @@ class _OrcWriter(RowWriter):
 
 def _orc_field(field: pa.Field[Any]) -> pa.Field[Any]:
     if pa.types.is_timestamp(field.type) and field.type.tz is None:
-        return pa.field(field.name, pa.int64(), metadata={_SPARK_TYPE: b"timestamp_ntz"})
+        return pa.field(field.name, pa.int64(), metadata={SPARK_TYPE: b"timestamp_ntz"})
     return field
 
 
@@ -225,7 +222,7 @@ class _CsvWriter(RowWriter):
 
     def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
         super().__init__(out, schema, table)
-        self._write([pa.array([name], _TEXT) for name in schema.names])
+        self._write([pa.array([name], TEXT) for name in schema.names])
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._write(list(map(iso_texts, batch.columns)))
@@ -278,7 +275,7 @@ def _json_maps(values: pa.Array[Any]) -> list[Piece]:
 
 _AVRO_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _AVRO_TYPES: dict[pa.DataType, Any] = {
-    _TEXT: "string",
+    TEXT: "string",
     pa.bool_(): "boolean",
     pa.int8(): "int",
     pa.int16(): "int",
@@ -324,7 +321,7 @@ def avro_schema(schema: pa.Schema, table: str) -> dict[str, Any]:
     Raises:
         Abend: GG206 for a column whose name Avro does not allow.
     """
-    allowed = non_null_values(pc.match_substring_regex(pa.array(schema.names, _TEXT), _AVRO_NAME))
+    allowed = non_null_values(pc.match_substring_regex(pa.array(schema.names, TEXT), _AVRO_NAME))
     wrong = [name for name, fits in zip(schema.names, allowed, strict=True) if not fits]
     if wrong:
         help = "write the rows with `--to parquet`, or rename the column in the definitions"

@@ -23,8 +23,8 @@ from ggfmt import kernels
 from ggfmt.columnar.orc_files import with_calendar
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
-from ggfmt.rows import writers
-from ggfmt.rows.writers import WRITERS, write_rows
+from ggfmt.rowfiles import writers
+from ggfmt.rowfiles.writers import WRITERS, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

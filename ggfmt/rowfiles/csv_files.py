@@ -1,15 +1,14 @@
-"""Tables as CSV and as text with escapes: the options of programs that write them, and how they are read."""
+"""Tables as CSV and as text with escapes, and how they are read."""
 
 from __future__ import annotations
 
-import codecs
 import io
 import re
 import threading
 import weakref
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -17,32 +16,15 @@ import pyarrow.csv as csv
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
-from ggfmt.comparison.files import Arrays, Columns, TableFile, distinct, ending_of
-from ggfmt.comparison.kinds import STRING, UNTYPED
-from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError, suggestion
-from ggfmt.java.text import visible
-from ggfmt.reading.files import InputFile, open_input
-
-HELP = {
-    "dialect": "the program that wrote the file: `csv`, `oracle`, `spark`, `postgresql-text`, `mysql`; other options "
-    "override it",
-    "delimiter": "one character, `tab` or `\\t`",
-    "quote": "one character, or `none`",
-    "escape": "one character, or `none` if quotes within quotes are doubled",
-    "null": "the text that means NULL outside quotes",
-    "quoted-null": "`true`: the text of `null` also means NULL in quotes",
-    "header": "`true`: the first line has the column names",
-    "columns": "column names, separated by commas, for a file without a header",
-    "encoding": "the character set",
-}
+from ggfmt.rowfiles.files import TEXT, Arrays, Open, RowFile, schema_of_texts
 
 
 @dataclass(frozen=True)
 class CsvOptions:
     """Letters after an `escape` mean what they do to PostgreSQL and MySQL: `\\n` is a line feed.
 
-    With a `quote`, there are escapes only within quotes. `delimiter` None: a tab in `.tsv` files, and a comma in
-    others.
+    With a `quote`, there are escapes only within quotes. `delimiter` None: a comma. `blank_lines`: a
+    blank line is a row without values, and not passed over.
     """
 
     delimiter: str | None = None
@@ -53,88 +35,17 @@ class CsvOptions:
     header: bool = True
     columns: tuple[str, ...] = ()
     encoding: str = "utf-8"
-
-
-_PLAIN = CsvOptions()
-_ESCAPED = CsvOptions(delimiter="\t", quote=None, escape="\\", null="\\N", header=False)
-DIALECTS = {
-    "csv": _PLAIN,
-    "oracle": replace(_PLAIN, quoted_null=True),
-    "spark": replace(_PLAIN, escape="\\"),
-    "postgresql-text": _ESCAPED,
-    "mysql": _ESCAPED,
-}
-
-
-def csv_options(given: Iterable[tuple[str, str]], side: str) -> CsvOptions:
-    """Return the options of one side, `a` or `b`, from those given for it (`b.null`) or for both (`null`).
-
-    Raises: UsageError GG580 for an unknown option or an illegal value.
-    """
-    chosen: dict[str, str] = {}
-    for name, value in given:
-        of, dot, rest = name.partition(".")
-        own = rest if dot and of in ("a", "b") else name
-        if own not in HELP:
-            help = suggestion(own, HELP) or f"options are {', '.join(f'`{known}`' for known in HELP)}"
-            raise UsageError(Diagnostic("GG580", f"`{name}` is not an option of CSV files", help=help))
-        if own is name or of == side:
-            chosen[own] = value
-    dialect = chosen.pop("dialect", "csv")
-    options = DIALECTS.get(dialect)
-    if options is None:
-        raise _illegal("dialect", dialect, f"legal values are {', '.join(f'`{name}`' for name in DIALECTS)}")
-    for name, value in chosen.items():
-        options = _with(options, name, value)
-    if options.columns and "header" not in chosen:
-        options = replace(options, header=False)
-    if not options.quote and options.escape not in (None, "\\"):
-        raise _illegal("escape", options.escape, "without quotes, use a backslash")
-    return options
-
-
-def _with(options: CsvOptions, name: str, value: str) -> CsvOptions:
-    if name in ("header", "quoted-null"):
-        if value not in ("true", "false"):
-            raise _illegal(name, value, "legal values are `true`, `false`")
-        return _replaced(options, name.replace("-", "_"), value == "true")
-    if name == "columns":
-        names = tuple(column.strip() for column in value.split(","))
-        if len(set(names)) < len(names):
-            raise _illegal(name, value, "give each name once")
-        return replace(options, columns=names)
-    if name == "encoding":
-        try:
-            return replace(options, encoding=codecs.lookup(value).name)
-        except LookupError:
-            raise _illegal(name, value, "give a character set, for example `utf-8` or `latin-1`") from None
-    if name == "null":
-        return replace(options, null=value)
-    character = {"tab": "\t", "\\t": "\t"}.get(value, value)
-    if name != "delimiter" and value == "none":
-        return _replaced(options, name, None)
-    if len(character) != 1 or not character.isascii() or character in "\r\n":
-        raise _illegal(name, value, f"give {HELP[name]}; the character must be ASCII")
-    return _replaced(options, name, character)
-
-
-def _replaced(options: CsvOptions, name: str, value: Any) -> CsvOptions:
-    return replace(options, **{name: value})
-
-
-def _illegal(name: str, value: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG580", f"the option `{name}` of CSV files cannot be `{visible(value)}`", help=help))
+    blank_lines: bool = False
 
 
 # Files of a table as CSV, and as text with escapes: all columns are texts. Arrow's reader distinguishes an empty text
 # in quotes from nothing between two delimiters. It knows only doubled quotes as escapes: files with other escapes are
 # rewritten first.
 
-_BLOCK_BYTES, _MAX_BLOCK_BYTES = 4 << 20, 64 << 20
+_HEAD_BYTES, _BLOCK_BYTES, _MAX_BLOCK_BYTES = 64 << 10, 4 << 20, 64 << 20
 _RELEASE_SECONDS = 10
 # Arrow's messages for an empty file, and for a row that is longer than a block: the first row, or another one.
 _EMPTY, _TOO_LONG = "Empty CSV file", ("Empty CSV file or block", "straddling")
-_TABS = ("tsv", "tab")
 
 # Files with escapes that Arrow's CSV reader does not know are rewritten while it reads them. Without quotes (MySQL,
 # PostgreSQL's text format), a letter after an escape stands for a character, and `\N` for NULL: escapes become escapes
@@ -262,52 +173,54 @@ def unescaped(texts: pa.StringArray, delimiter: str) -> pa.StringArray:
     return pc.replace_substring(texts, mark, "\\")
 
 
-class CsvFile(TableFile):
+class CsvFile(RowFile):
     """An empty file has only the columns that the options name."""
 
-    def __init__(self, file: InputFile, options: CsvOptions) -> None:
+    has_types = False
+
+    def __init__(self, open: Open, options: CsvOptions) -> None:
         self._options = options
-        self._delimiter = options.delimiter or ("\t" if ending_of(file.location) in _TABS else ",")
+        self._delimiter = options.delimiter or ","
         self._by_letters = options.escape is not None and options.quote is None
         self._width = 0
-        super().__init__(file)
+        super().__init__(open)
 
-    def _columns(self) -> Columns:
+    def _schema(self) -> pa.Schema:
         names = list(self._options.columns)
         try:
-            first = next(self._parsed(None))
+            first = next(self._parsed(None, _HEAD_BYTES))
         except StopIteration:
-            return dict.fromkeys(names, UNTYPED)
+            return schema_of_texts(names)
         self._width = len(first)
         if self._options.header:
-            names = [column[0].as_py() or "" for column in next(self._parsed(self._width))]
+            names = [column[0].as_py() or "" for column in next(self._parsed(self._width, _HEAD_BYTES))]
         elif not names:
             names = [f"{place}" for place in range(1, self._width + 1)]
             self.named = False
         if len(names) != self._width:
             raise ValueError(f"it has {self._width} columns, but {len(names)} names are given")
-        return distinct((name, UNTYPED) for name in names)
+        return schema_of_texts(names)
 
-    def _batches(self, stream: BinaryIO, names: Sequence[str]) -> Iterator[Arrays]:
+    def batches(self, names: Sequence[str]) -> Iterator[Arrays]:
         if not self._width:
             return
-        places = [[*self.columns].index(name) for name in names]
+        places = [self.schema.names.index(name) for name in names]
         header = int(self._options.header)
-        for columns in self._parsed(self._width, stream):
+        for columns in self._parsed(self._width, _BLOCK_BYTES):
             own = [columns[place].slice(header) for place in places]
             yield [unescaped(as_strings(texts), self._delimiter) for texts in own] if self._by_letters else own
             header = 0
 
-    def _parsed(self, width: int | None, stream: BinaryIO | None = None) -> Iterator[Arrays]:
+    def _parsed(self, width: int | None, size: int) -> Iterator[Arrays]:
         """Yield batches of all columns, with the header if there is one: as texts, or without a width with inferred
         types.
 
-        A row that is longer than a block is read with larger blocks.
+        A row that is longer than a block of `size` bytes is read with larger blocks.
         """
-        given, size = 0, _BLOCK_BYTES
+        given = 0
         while True:
             rows = 0
-            with stream or open_input(self.file) as opened:
+            with self._open() as opened:
                 try:
                     for batch in self._read(opened, width, size):
                         start, rows = max(given - rows, 0), rows + len(batch)
@@ -327,11 +240,11 @@ class CsvFile(TableFile):
                         raise ValueError(
                             f"a row is longer than {_MAX_BLOCK_BYTES / 1e6:.0f} MB, or a quoted value has no end"
                         ) from None
-            stream, size = None, min(4 * size, _MAX_BLOCK_BYTES)
+            size = min(4 * size, _MAX_BLOCK_BYTES)
 
     def _is_blank(self) -> bool:
         """Return whether the first block of the file has only line ends."""
-        with open_input(self.file) as stream:
+        with self._open() as stream:
             return not stream.read(_MAX_BLOCK_BYTES).strip()
 
     def _read(self, stream: Any, width: int | None, size: int) -> Iterator[pa.RecordBatch]:
@@ -340,7 +253,7 @@ class CsvFile(TableFile):
         A thread of Arrow reads ahead. At the end of Python it must not have the file any more, or the process aborts.
         """
         options = self._options
-        types = None if width is None else {f"f{place}": STRING for place in range(width)}
+        types = None if width is None else {f"f{place}": TEXT for place in range(width)}
         if options.escape is not None and options.quote is None:
             stream = Lines(stream, self._delimiter)
         elif options.escape is not None and options.quote is not None:
@@ -357,7 +270,8 @@ class CsvFile(TableFile):
                     delimiter=self._delimiter,
                     quote_char=options.quote or False,
                     newlines_in_values=not self._by_letters,
-                    ignore_empty_lines=width != 1,  # a blank line is a NULL of the only column
+                    ignore_empty_lines=not options.blank_lines
+                    and width != 1,  # a blank line is a NULL of the only column
                 ),
                 csv.ConvertOptions(
                     column_types=types,
