@@ -62,11 +62,11 @@ def run_comparison(request: CompareRequest) -> Comparison:
     from ggfmt.comparison.comparison import ComparisonOptions
     from ggfmt.comparison.comparison import compare as compare_places
 
-    asked = settings_from(request, ComparisonOptions)(
+    options = settings_from(request, ComparisonOptions)(
         arguments.text(request.a) or "",
         arguments.text(request.b) or "",
         keys=arguments.keys(request.key),
         ignored=arguments.words(request.ignore_columns),
         csv=arguments.pairs(request.csv_options, "`--csv-option`", "`null=\\N`"),
     )
-    return compare_places(asked)
+    return compare_places(options)

@@ -179,7 +179,7 @@ def run_conversion(request: ConvertRequest) -> Result:
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),
         split_size=arguments.size(request.split_size, "`--split-size`"),
         max_record=arguments.size(request.max_record, "`--max-record`") or MAX_RECORD_BYTES,
-        own=configuration.run,
+        run_options=configuration.run,
         source=source,
         replacements=configuration.replacements,
         release=configuration.release,

@@ -70,7 +70,7 @@ def run_preview(request: PreviewRequest) -> Preview:
         input_format=input_format,
         definitions=arguments.tables(request.definitions, source),
         current_timestamp=arguments.parse_timestamp(request.current_timestamp),
-        own=configuration.run,
+        run_options=configuration.run,
         source=source,
         replacements=configuration.replacements,
         selection=arguments.selection(request.table, request.exclude),

@@ -229,7 +229,7 @@ class Participant:
                 self.store.delete(POINTER)
         journal = read_journal(self.store)
         if journal is not None:
-            self._carry_out(journal, {}, known)
+            self._replay(journal, {}, known)
         for name in self.store.names(COMMITS):
             self._withdraw(name.removesuffix(".json"), known)
 
@@ -239,11 +239,11 @@ class Participant:
         try:
             journal = read_journal(self.store)
             if journal is not None:
-                self._carry_out(journal, places, known)
+                self._replay(journal, places, known)
         finally:
             self._release_lock(holding)
 
-    def _carry_out(self, journal: Journal, places: dict[int, Store], known: Sequence[Location]) -> None:
+    def _replay(self, journal: Journal, places: dict[int, Store], known: Sequence[Location]) -> None:
         if len(journal.places) > journal.others:
             self._refuse_foreign(journal.places[journal.others :])
         stores = [self.store]

@@ -369,31 +369,33 @@ class _Table:
     columns: MatchedColumns
 
 
-def compare(asked: ComparisonOptions) -> Comparison:
+def compare(options: ComparisonOptions) -> Comparison:
     """Compare two sides.
 
     Raises: UsageError GG310 for a path that does not exist, GG580 and GG581 for an impossible comparison; Abend GG582
     for a file that cannot be read, GG587 if there is no room for temporary files.
     """
-    if asked.examples < 0:
+    if options.examples < 0:
         raise UsageError(
-            Diagnostic("GG580", f"the number of examples cannot be {asked.examples}", help="give 0 or more")
+            Diagnostic("GG580", f"the number of examples cannot be {options.examples}", help="give 0 or more")
         )
-    if asked.as_ not in ("values", "text"):
+    if options.as_ not in ("values", "text"):
         help = "give `values` or `text`"
-        raise UsageError(Diagnostic("GG580", f"rows cannot be compared as `{asked.as_}`", help=help))
+        raise UsageError(Diagnostic("GG580", f"rows cannot be compared as `{options.as_}`", help=help))
     with ExitStack() as opened:
-        places = [opened.enter_context(closing(find_tables(given))) for given in (asked.a, asked.b)]
-        return _compare_sides(asked, places)
+        places = [opened.enter_context(closing(find_tables(given))) for given in (options.a, options.b)]
+        return _compare_sides(options, places)
 
 
-def _compare_sides(asked: ComparisonOptions, places: Sequence[ComparisonSide]) -> Comparison:
-    names = [_select_tables(place, asked.table) for place in places]
-    alone = all(len(of) == 1 for of in names) and (asked.table or not all(place.named for place in places))
+def _compare_sides(options: ComparisonOptions, places: Sequence[ComparisonSide]) -> Comparison:
+    names = [_select_tables(place, options.table) for place in places]
+    alone = all(len(of) == 1 for of in names) and (options.table or not all(place.named for place in places))
     pairs = [(names[0][0], names[1][0])] if alone else _without_other_schemas(places, matched_tables(*names))
-    tables = list(_tables(asked, places, pairs))
+    tables = list(_tables(options, places, pairs))
     with _scratch() as directory:
-        compared = {table.name: _compared(table, asked.examples, directory / f"{n}") for n, table in enumerate(tables)}
+        compared = {
+            table.name: _compared(table, options.examples, directory / f"{n}") for n, table in enumerate(tables)
+        }
     found = []
     for a, b in pairs:
         both = a is not None and b is not None
@@ -431,27 +433,27 @@ def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
     return called
 
 
-def _tables(asked: ComparisonOptions, places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> Iterator[_Table]:
+def _tables(options: ComparisonOptions, places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> Iterator[_Table]:
     """Return the tables of both sides, checked before any is compared, so that all problems of names are reported
     first.
     """
-    options = csv_options(asked.csv, "a"), csv_options(asked.csv, "b")
+    csv = csv_options(options.csv, "a"), csv_options(options.csv, "b")
     parts = {part for place in places for name in place.tables for part in (name, name.rpartition(".")[2])}
-    keyed = {table for table, _ in asked.keys if table != EVERY_TABLE and table not in parts}
+    keyed = {table for table, _ in options.keys if table != EVERY_TABLE and table not in parts}
     if keyed:
         raise UsageError(
             Diagnostic("GG580", f"a key names the table `{min(keyed)}`, which neither side has", help="check the names")
         )
-    unused = set(asked.ignored) if all(None not in names for names in pairs) else set()
+    unused = set(options.ignored) if all(None not in names for names in pairs) else set()
     for a, b in pairs:
         if a is None or b is None:
             continue
-        rows_a, rows_b = (_rows(place, name, of) for place, name, of in zip(places, (a, b), options, strict=True))
-        named = named_columns(asked.ignored, rows_a.columns, rows_b.columns)
+        rows_a, rows_b = (_rows(place, name, of) for place, name, of in zip(places, (a, b), csv, strict=True))
+        named = named_columns(options.ignored, rows_a.columns, rows_b.columns)
         unused -= named.keys()
         ignored = {column for columns in named.values() for column in columns}
-        columns = matched_columns(a, rows_a, rows_b, ignored, asked.as_ == "text")
-        key = key_of(a, asked.keys) or key_of(b, asked.keys)
+        columns = matched_columns(a, rows_a, rows_b, ignored, options.as_ == "text")
+        key = key_of(a, options.keys) or key_of(b, options.keys)
         if not key:  # a key from a manifest does not apply if a part of it is ignored
             known = (place.keys.get(name, ()) for place, name in zip(places, (a, b), strict=True))
             key = next((names for names in known if names and has_key(columns, names)), ())

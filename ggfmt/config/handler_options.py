@@ -198,7 +198,7 @@ class HandlerConfig:
     events: tuple[EventHandlerConfig, ...] = ()
 
     @property
-    def carried_out(self) -> tuple[EventHandlerConfig, ...]:
+    def executed_handlers(self) -> tuple[EventHandlerConfig, ...]:
         """The event handlers that ggfmt has something to do for."""
         return tuple(event for event in self.events if event.work is not Work.NONE)
 
@@ -281,7 +281,7 @@ def _later_templates(config: HandlerConfig) -> Iterator[tuple[str, NameTemplate]
         yield "fileRenameMappingTemplate", renamed
     if moved is not None and MOVE in config.handler.finalize_action:
         yield "movePathMappingTemplate", moved
-    for event in config.carried_out:
+    for event in config.executed_handlers:
         given = (("pathMappingTemplate", event.path), ("fileNameMappingTemplate", event.file))
         for property, template in (*given, (event.bucket_property, event.bucket)):
             if template is not None:

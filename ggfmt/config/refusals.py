@@ -28,33 +28,33 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 REFUSAL_CODES = ("GG206", "GG216", "GG410", "GG411", "GG515")
 
 
-def refusals(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+def refusals(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
     """Yield all that a run would refuse: as errors if every message loses something, else as warnings."""
-    for problem in (*layout_refusals(config, own), *_variables(config, own), *mask_refusals(config)):
+    for problem in (*layout_refusals(config, run_options), *_variables(config, run_options), *mask_refusals(config)):
         yield replace(problem, level=Severity.WARNING)
     for problem in _schema_directories(config):
         yield replace(problem, level=Severity.WARNING)
-    yield from _names(config, own)
+    yield from _names(config, run_options)
 
 
-def _names(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+def _names(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
     """Yield the problem of names that the messages of every table have."""
-    context = Context(config.handler.include_tokens, own.compatibility)
+    context = Context(config.handler.include_tokens, run_options.compatibility)
     found = FORMATS[config.format].name_problem(config.options, context)
     if found is not None:
         given = [name for property in found.properties if (name := f"format.{property}") in config.entries]
         yield replace(found.diagnostic, span=config.place(next(iter(given), "")))
 
 
-def layout_refusals(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+def layout_refusals(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
     """Yield GG515 for names of files that ggfmt does not make, and for a byte order mark that files cannot have."""
-    for problem in not_done(config, own.group_name):
+    for problem in not_done(config, run_options.group_name):
         name = f"gg.handler.{config.name}.{problem.property}"
         if problem.property.startswith("gg."):
             name = problem.property
         place = config.place(problem.property)
         yield Diagnostic("GG515", f"`{name}`: {visible(problem.message)}", place, problem.help)
-    yield from _no_mark(config, own)
+    yield from _no_mark(config, run_options)
 
 
 def with_charset(options: Options, native: str | None = None) -> Options:
@@ -64,13 +64,13 @@ def with_charset(options: Options, native: str | None = None) -> Options:
     return replace(options, encoding=native or native_charset())  # type: ignore[call-arg]
 
 
-def _no_mark(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
+def _no_mark(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
     if not config.handler.bom:
         return
     from ggfmt.formats.api.writing import TextFraming  # it loads Arrow, which a check does without
 
     options = with_charset(config.options)
-    context = Context(config.handler.include_tokens, own.compatibility)
+    context = Context(config.handler.include_tokens, run_options.compatibility)
     framing = FORMATS[config.format].write_support.framing(TableDef("T"), options, context)
     name = f"gg.handler.{config.name}.bom"
     if not isinstance(framing, TextFraming):
@@ -82,9 +82,9 @@ def _no_mark(config: HandlerConfig, own: RunOptions) -> Iterator[Diagnostic]:
     yield Diagnostic("GG515", message, config.place("bom"), "remove it")
 
 
-def variables(config: HandlerConfig, own: RunOptions) -> tuple[Mapping[str, str], list[Diagnostic]]:
+def variables(config: HandlerConfig, run_options: RunOptions) -> tuple[Mapping[str, str], list[Diagnostic]]:
     """Return the texts of the variables that the handler's template names, and GG411 if one has none."""
-    found, lacking = variables_of(config.options, dict(own.variables), own.group_name, os.environ)
+    found, lacking = variables_of(config.options, dict(run_options.variables), run_options.group_name, os.environ)
     if not lacking:
         return found, []
     help = "set `ggfmt.variables=NAME=VALUE,...`, or `ggfmt.groupName` for the name of the Replicat group"
@@ -92,8 +92,8 @@ def variables(config: HandlerConfig, own: RunOptions) -> tuple[Mapping[str, str]
     return found, [Diagnostic("GG411", message, config.place("format.metaColumnsTemplate"), help)]
 
 
-def _variables(config: HandlerConfig, own: RunOptions) -> list[Diagnostic]:
-    return variables(config, own)[1]
+def _variables(config: HandlerConfig, run_options: RunOptions) -> list[Diagnostic]:
+    return variables(config, run_options)[1]
 
 
 def mask_refusals(config: HandlerConfig) -> Iterator[Diagnostic]:

@@ -42,7 +42,7 @@ from ggfmt.sinks.messages.execution import check_names_met, collect_results
 from ggfmt.sinks.messages.pipeline import Job
 from ggfmt.sinks.messages.preparation import RunSettings, prepare_commit, prepare_output
 from ggfmt.sinks.messages.publish import publish
-from ggfmt.sinks.messages.sink import Sink, TaskOutcome, TaskStopped, in_task
+from ggfmt.sinks.messages.sink import SplitSink, TaskOutcome, TaskStopped, in_task
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -104,7 +104,7 @@ class WriteOptions:
             quarantine=_one_of(given, "onReject", {"abend": False, "quarantine": True}, "abend"),
             strict=_one_of(given, "strictFidelity", {"false": False, "true": True}, "false"),
             current_timestamp=_parsed("currentTimestamp", given.get("currentTimestamp"), _moment),
-            own=configuration.run,
+            run_options=configuration.run,
             replacements=configuration.replacements,
         )
         return cls(settings, keys)
@@ -261,7 +261,7 @@ class FrameWriter(DataSourceArrowWriter):
     def _write(self, part: PartWritten, batches: Iterator[pa.RecordBatch], attempt: int) -> TaskOutcome:
         in_order = any(not target.settings.partition_by_table for target in self._job.targets)
         reader = RowReader(self._shape, self._job.catalog.trusted, self._keys, in_order)
-        sink = Sink(self._job, part.outcome.split, 0, attempt)
+        sink = SplitSink(self._job, part.outcome.split, 0, attempt)
         sink.watch.lap(None)
         try:
             for batch in batches:

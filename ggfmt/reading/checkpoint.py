@@ -131,7 +131,7 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(frozen=True)
-class Doubtful:
+class ChangedFile:
     """A file to compare with records, its path in the checkpoint, and its content."""
 
     file: InputFile
@@ -140,7 +140,7 @@ class Doubtful:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MatchResult:
     """What is known of one file: `done` if it was read, `problem` if it cannot be read and must not be left out.
     `record` is the record whose content it has, `content` what a look
     at it has shown."""
@@ -153,7 +153,7 @@ class Verdict:
 
 @dataclass
 class _Records:
-    """The records that may be of the content of doubtful files, and how often each content was read."""
+    """The records that may be of the content of changed files, and how often each content was read."""
 
     by_path: dict[str, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
     by_inode: dict[int, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
@@ -167,31 +167,31 @@ def recognize(
     path_of: Callable[[InputFile], str],
     records: Callable[[], Iterator[tuple[int, ProcessedInput]]],
     look: Look = examine,
-) -> list[Verdict]:
-    """The verdict on each file. `records` streams all records, each with the number of its run: there may be millions,
+) -> list[MatchResult]:
+    """The result on each file. `records` streams all records, each with the number of its run: there may be millions,
     so that only those that matter to these files are kept."""
     paths = [path_of(file) for file in files]
     latest, old = _latest(set(paths), records)
-    verdicts: list[Verdict | None] = []
+    results: list[MatchResult | None] = []
     for file, path in zip(files, paths, strict=True):
         seen = latest.get(path)
-        verdicts.append(Verdict(True, record=seen) if seen is not None and _is_same(file, seen) else None)
-    left = [number for number, verdict in enumerate(verdicts) if verdict is None]
+        results.append(MatchResult(True, record=seen) if seen is not None and _is_same(file, seen) else None)
+    left = [number for number, result in enumerate(results) if result is None]
     if left and old is not None:
-        doubtful: dict[int, Doubtful] = {}
+        changed: dict[int, ChangedFile] = {}
         for number, found in zip(left, map_files([files[number] for number in left], look), strict=True):
             if isinstance(found, Diagnostic):
-                verdicts[number] = Verdict(problem=found)
+                results[number] = MatchResult(problem=found)
             else:
                 if old and found.whole is None and found.damaged is None:
                     found = _measured(files[number], found)
-                doubtful[number] = Doubtful(files[number], paths[number], found)
-        taken = [(file, verdict.record) for file, verdict in zip(files, verdicts, strict=True) if verdict is not None]
-        judge = _Judge(_matching(list(doubtful.values()), records), latest)
-        judge.take([(file, record) for file, record in taken if record is not None])
-        for number, verdict in judge.judge(doubtful).items():
-            verdicts[number] = verdict
-    return [verdict or Verdict() for verdict in verdicts]
+                changed[number] = ChangedFile(files[number], paths[number], found)
+        taken = [(file, result.record) for file, result in zip(files, results, strict=True) if result is not None]
+        matcher = _InputMatcher(_matching(list(changed.values()), records), latest)
+        matcher.take([(file, record) for file, record in taken if record is not None])
+        for number, result in matcher.match(changed).items():
+            results[number] = result
+    return [result or MatchResult() for result in results]
 
 
 def _latest(
@@ -220,7 +220,7 @@ def _measured(file: InputFile, content: Content) -> Content:
         return replace(content, damaged=error)
 
 
-def _matching(files: Sequence[Doubtful], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]) -> _Records:
+def _matching(files: Sequence[ChangedFile], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]) -> _Records:
     """The records that may matter to these files."""
     paths = {item.path for item in files}
     paths |= {path for item in files if (path := _unpacked_path(item.path)) is not None}
@@ -267,8 +267,8 @@ def _unpacked_path(path: str) -> str | None:
     return base if dot + ending in COMPRESSIONS else None
 
 
-class _Judge:
-    """Decides for doubtful files, in the order of how much speaks for each: the same path, the same inode, others."""
+class _InputMatcher:
+    """Decides for changed files, in the order of how much speaks for each: the same path, the same inode, others."""
 
     def __init__(self, records: _Records, latest: dict[str, ProcessedInput]) -> None:
         self._records = records
@@ -280,13 +280,13 @@ class _Judge:
         for file, record in known:
             self._taken[record.read].append(file.shown)
 
-    def judge(self, doubtful: dict[int, Doubtful]) -> dict[int, Verdict]:
-        found: dict[int, Verdict] = {}
-        equal: list[tuple[int, int, Doubtful, list[ProcessedInput]]] = []
-        for number, item in doubtful.items():
+    def match(self, changed: dict[int, ChangedFile]) -> dict[int, MatchResult]:
+        found: dict[int, MatchResult] = {}
+        equal: list[tuple[int, int, ChangedFile, list[ProcessedInput]]] = []
+        for number, item in changed.items():
             if item.file.size == 0:
                 last = self._latest.get(item.path)
-                found[number] = Verdict(last is not None and last.size == 0, record=last, content=item.content)
+                found[number] = MatchResult(last is not None and last.size == 0, record=last, content=item.content)
                 continue
             candidates = self._candidates(item)
             if candidates and item.content.whole is None and item.content.damaged is None:
@@ -296,12 +296,12 @@ class _Judge:
                 rank = min(3 - 2 * (seen.path == item.path) - seen.is_near(item.file, item.path) for seen in same)
                 equal.append((rank, number, item, same))
             else:
-                found[number] = Verdict(problem=self._problem(item, candidates), content=item.content)
+                found[number] = MatchResult(problem=self._problem(item, candidates), content=item.content)
         for _, number, item, same in sorted(equal, key=lambda one: one[:2]):
             found[number] = self._one_to_one(item, same)
         return found
 
-    def _candidates(self, item: Doubtful) -> list[ProcessedInput]:
+    def _candidates(self, item: ChangedFile) -> list[ProcessedInput]:
         """The records that may have to do with a file, each once, those of its path and inode first."""
         kept, content = self._records, item.content
         groups = [kept.by_path.get(item.path, []), kept.by_path.get(_unpacked_path(item.path) or "", [])]
@@ -309,7 +309,7 @@ class _Judge:
         groups += [kept.by_line.get(line.digest, []) for line in content.lines]
         return list({id(seen): seen for group in groups for seen in group}.values())
 
-    def _same(self, item: Doubtful, candidates: Sequence[ProcessedInput]) -> list[ProcessedInput]:
+    def _same(self, item: ChangedFile, candidates: Sequence[ProcessedInput]) -> list[ProcessedInput]:
         """The records of just the content of a file."""
         content = item.content
         same = list(self._records.by_content.get(content.stored, []))
@@ -318,20 +318,20 @@ class _Judge:
             same += [seen for seen in candidates if content.whole in (seen.content, seen.origin)]
         return same
 
-    def _one_to_one(self, item: Doubtful, same: Sequence[ProcessedInput]) -> Verdict:
+    def _one_to_one(self, item: ChangedFile, same: Sequence[ProcessedInput]) -> MatchResult:
         """A file of a content that was read: done, unless there are more such files than were read."""
         for seen in same:
             if len(self._taken[seen.read]) < max(1, self._records.reads[seen.read]):
                 self._taken[seen.read].append(item.file.shown)
-                return Verdict(True, record=seen, content=item.content)
+                return MatchResult(True, record=seen, content=item.content)
         seen = same[0]
         if seen.is_idle or item.content.blank or item.content.only_metadata:
-            return Verdict(content=item.content)
+            return MatchResult(content=item.content)
         there = self._taken[seen.read][0]
         message = f"the input is a copy of `{there}`, which a committed run has read"
-        return Verdict(problem=Diagnostic("GG310", message, Span(file=item.file.shown), _COPY_HELP, topic=PAGE))
+        return MatchResult(problem=Diagnostic("GG310", message, Span(file=item.file.shown), _COPY_HELP, topic=PAGE))
 
-    def _problem(self, item: Doubtful, candidates: Sequence[ProcessedInput]) -> Diagnostic | None:
+    def _problem(self, item: ChangedFile, candidates: Sequence[ProcessedInput]) -> Diagnostic | None:
         """Why a file that no run has read in this form must not be read; None for a new one."""
         file, content = item.file, item.content
         others = [seen for seen in candidates if not seen.is_idle]
@@ -353,7 +353,7 @@ class _Judge:
         return None
 
     @staticmethod
-    def _grown(item: Doubtful, others: Sequence[ProcessedInput]) -> ProcessedInput | Diagnostic | None:
+    def _grown(item: ChangedFile, others: Sequence[ProcessedInput]) -> ProcessedInput | Diagnostic | None:
         """The record of content that a file begins with."""
         content, size = item.content, (item.content.whole or item.content.stored)[0]
         shorter: dict[int, list[tuple[str, ProcessedInput]]] = defaultdict(list)
@@ -567,14 +567,14 @@ class Checkpoint(Participant):
 
         UsageError GG310 for every input that has changed since it was read, is a copy of one, or cannot be read.
         """
-        verdicts = recognize(files, _path, self._records, examine)
-        problems = [verdict.problem for verdict in verdicts if verdict.problem is not None]
+        results = recognize(files, _path, self._records, examine)
+        problems = [result.problem for result in results if result.problem is not None]
         if problems:
             raise UsageError(*problems)
-        every = list(zip(files, verdicts, strict=True))
-        new = [file for file, verdict in every if not verdict.done]
-        self._renewed = [seen for file, verdict in every if (seen := _renewed(file, verdict)) is not None]
-        _warn_late_files([(file, verdict.done, _has_kept_its_name(file, verdict)) for file, verdict in every])
+        every = list(zip(files, results, strict=True))
+        new = [file for file, result in every if not result.done]
+        self._renewed = [seen for file, result in every if (seen := _renewed(file, result)) is not None]
+        _warn_late_files([(file, result.done, _has_kept_its_name(file, result)) for file, result in every])
         if only is not None:
             return InputSelection(self._begun(new, only), len(files) - len(new), 0)
         settled, waiting = _settled(new, settle)
@@ -593,10 +593,10 @@ class Checkpoint(Participant):
     def _begun(self, files: Sequence[InputFile], only: Sequence[Any]) -> list[InputFile]:
         """Return the files of a run that was cut off. UsageError GG310 if one is not among the inputs any more."""
         records = [msgspec.convert(record, ProcessedInput) for record in only]
-        verdicts = recognize(files, _path, lambda: ((1, record) for record in records), examine)
-        found = [file for file, verdict in zip(files, verdicts, strict=True) if verdict.done]
+        results = recognize(files, _path, lambda: ((1, record) for record in records), examine)
+        found = [file for file, result in zip(files, results, strict=True) if result.done]
         if len(found) != len(records):
-            have = {id(verdict.record) for verdict in verdicts if verdict.done}
+            have = {id(result.record) for result in results if result.done}
             lost = next((record for record in records if id(record) not in have), records[0])
             message = "an interrupted run had read this file, which is no longer among the inputs"
             help = "restore the file, and run again: the new run then finishes the interrupted run"
@@ -711,10 +711,10 @@ def _recorded(file: InputFile, content: Content, known: ProcessedInput) -> Proce
     )
 
 
-def _renewed(file: InputFile, verdict: Verdict) -> ProcessedInput | None:
+def _renewed(file: InputFile, result: MatchResult) -> ProcessedInput | None:
     """The new record of a file that was recognized by its content; None if the old one still fits."""
-    known, content = verdict.record, verdict.content
-    if not verdict.done or known is None or content is None:
+    known, content = result.record, result.content
+    if not result.done or known is None or content is None:
         return None
     seen = _recorded(file, content, known)
     seen = msgspec.structs.replace(seen, origin=known.read, renamed=known.renamed or known.path != seen.path)
@@ -722,9 +722,9 @@ def _renewed(file: InputFile, verdict: Verdict) -> ProcessedInput | None:
     return None if seen == same and known.version == _VERSION else seen
 
 
-def _has_kept_its_name(file: InputFile, verdict: Verdict) -> bool:
+def _has_kept_its_name(file: InputFile, result: MatchResult) -> bool:
     """Whether a file still has the name under which a run read it."""
-    known = verdict.record
+    known = result.record
     return known is not None and known.path == _path(file) and not known.renamed
 
 

@@ -88,7 +88,7 @@ class _RewritingStream(io.RawIOBase):
         """Return the rewritten data, and the rest that has to wait for the next block."""
 
 
-class _Lent(io.RawIOBase):
+class _UnclosedStream(io.RawIOBase):
     """A file that Arrow may read and not close."""
 
     def __init__(self, stream: Any) -> None:
@@ -259,7 +259,7 @@ class CsvFile(RowFile):
         elif options.escape is not None and options.quote is not None:
             stream = Quotes(stream, options.quote, options.escape)
         released = threading.Event()
-        lent: Any = _Lent(stream)
+        lent: Any = _UnclosedStream(stream)
         reader = None
         weakref.finalize(lent, released.set)
         try:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ggfmt import signals
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.failures import cause_of_exception, cause_of_job, clause, spark_error
-from ggfmt.spark.jobs import ContextJobs, Item, JobRunner, Jobs, Result, Tasks
+from ggfmt.spark.jobs import ContextJobs, Item, Result, SparkJobRunner, SparkJobs, Tasks
 from ggfmt.spark.target import CORES, GATEWAY, ActiveSpark, ConnectSpark, RemoteAddress, SubmittedSpark, refusal
 from ggfmt.spark.workers import (
     MAX_FAILURES,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _ready_contexts: weakref.WeakKeyDictionary[SparkContext, str | None] = weakref.WeakKeyDictionary()
 
 
-class AttachedRunner(JobRunner):
+class AttachedRunner(SparkJobRunner):
     """A runner on a context that exists, or that the gateway of a spark-submit can make; a context manager.
 
     Jobs run in job groups and threads of their own, with the local properties of the caller's thread (such as its
@@ -204,7 +204,7 @@ class Server:
 _ready_sessions: weakref.WeakKeyDictionary[SparkSession, Server] = weakref.WeakKeyDictionary()
 
 
-class ConnectRunner(JobRunner):
+class ConnectRunner(SparkJobRunner):
     """A runner on a session of Spark Connect, or on a server that it connects to; a context manager.
 
     Jobs have tags and threads of their own. A session of the caller stays as it was, except for the file with this
@@ -253,7 +253,7 @@ class ConnectRunner(JobRunner):
         self._session = None
 
 
-class ConnectJobs(Jobs):
+class ConnectJobs(SparkJobs):
     """The jobs of one runner on `session`: one row of a range for each task, and its result in bytes.
 
     `archive`: the file from which workers import this package.

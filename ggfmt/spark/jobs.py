@@ -41,7 +41,7 @@ class Tasks:
     completed: int
 
 
-class Jobs(ABC):
+class SparkJobs(ABC):
     """The jobs of a runner. The name of each starts with `prefix`; `log_file`: the log of a Spark that ggfmt started.
 
     Every call into Spark is made on one of the `threads` (four or more), never on the caller's: Ctrl-C in the middle of
@@ -134,10 +134,10 @@ class Jobs(ABC):
             )
 
 
-class JobRunner:
-    """A runner that sends its work to `Jobs`. Entering it sets `_jobs`, and `_stack` with what ends with the runner."""
+class SparkJobRunner:
+    """A runner with `SparkJobs`. Entering it sets `_jobs`, and `_stack` with what ends with the runner."""
 
-    _jobs: Jobs
+    _jobs: SparkJobs
     _stack: ExitStack
 
     def __exit__(self, *exception: object) -> None:
@@ -150,11 +150,11 @@ class JobRunner:
         progress: Callable[[int, int], None] | None = None,
         seconds: float = math.inf,
     ) -> list[Result]:
-        """See `Jobs.run`."""
+        """See `SparkJobs.run`."""
         return self._jobs.run(task, items, progress, seconds)
 
 
-class ContextJobs(Jobs):
+class ContextJobs(SparkJobs):
     """The jobs of one runner on `context`, each in a job group of its own; `gone`: its Java virtual machine has ended.
 
     `properties`: local properties (of Java) of the jobs, beside their group. A Java thread that others use too gets its

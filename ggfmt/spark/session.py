@@ -128,7 +128,7 @@ class SparkRunner:
         progress: Callable[[int, int], None] | None = None,
         seconds: float = math.inf,
     ) -> list[Result]:
-        """See `Jobs.run`."""
+        """See `SparkJobs.run`."""
         try:
             return self._jobs.run(task, items, progress, seconds)
         except Abend:

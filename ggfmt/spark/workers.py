@@ -22,7 +22,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic
 from ggfmt.spark.target import attempts
 
 if TYPE_CHECKING:
-    from ggfmt.spark.jobs import Jobs
+    from ggfmt.spark.jobs import SparkJobs
 
 log = logging.getLogger("ggfmt")
 
@@ -213,7 +213,7 @@ def examiner() -> Callable[[], Examined]:
     return examine
 
 
-def ask_workers(jobs: Jobs, parallelism: int) -> list[Worker]:
+def ask_workers(jobs: SparkJobs, parallelism: int) -> list[Worker]:
     """Return a description of some of the workers of a Spark."""
     examine = examiner()
     return [

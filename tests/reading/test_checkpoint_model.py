@@ -24,6 +24,6 @@ def test_the_model_is_that_of_real_runs() -> None:
 
 def test_the_model_finds_operations_that_are_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint, "_overlap", lambda *_: None)
-    monkeypatch.setattr(checkpoint._Judge, "_same", lambda *_: [])
+    monkeypatch.setattr(checkpoint._InputMatcher, "_same", lambda *_: [])
     with pytest.raises(AssertionError, match="read again"):
         take_steps(StubbedMachine, 100, 50, shrink=False)

@@ -13,7 +13,7 @@ from runs import JSON_LINES, content, operation, run_ggfmt, write_lines
 
 from ggfmt.formats.records import batching
 from ggfmt.model.change import ChangeBatch
-from ggfmt.sinks.messages.sink import Locate, Sink
+from ggfmt.sinks.messages.sink import Locate, SplitSink
 
 FORMATS = ("json", "debezium_json", "maxwell_json", "canal_json")
 ONE_FILE = (*JSON_LINES, "gg.handler.j.partitionByTable=false")
@@ -78,14 +78,14 @@ def test_operations_are_held_over_so_much_input_and_no_more(
     source = small_files(tmp_path / "in", 200)
     size = sum(path.stat().st_size for path in source.iterdir())
     batches: list[int] = []
-    write = Sink.write
+    write = SplitSink.write
 
-    def counting(sink: Sink, batch: ChangeBatch, locate: Locate) -> None:
+    def counting(sink: SplitSink, batch: ChangeBatch, locate: Locate) -> None:
         batches.append(len(batch))
         write(sink, batch, locate)
 
     monkeypatch.setattr(batching, "HELD_BYTES", held)
-    monkeypatch.setattr(Sink, "write", counting)
+    monkeypatch.setattr(SplitSink, "write", counting)
     run_ggfmt([source], tmp_path / "out", *JSON_LINES)
     assert sum(batches) == 200
     if held == 1:

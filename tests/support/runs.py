@@ -69,7 +69,7 @@ def run_ggfmt(
     wanted = RunSettings(
         inputs=[str(path) for path in inputs],
         handlers=configuration.handlers,
-        own=configuration.run,
+        run_options=configuration.run,
         replacements=configuration.replacements,
         output=None if output is None else str(output),
         definitions=definitions or {},

@@ -47,7 +47,7 @@ class TargetHandlers:
     def target(self) -> Target | None:
         return None if self.entry is None else TARGETS.get(trim(self.entry.value).lower())
 
-    def findings(self, own: RunOptions) -> Iterator[Diagnostic]:
+    def findings(self, run_options: RunOptions) -> Iterator[Diagnostic]:
         """Yield GG146 for a target whose files are not described, GG123 for an unknown target."""
         if self.entry is None:
             return

@@ -250,7 +250,7 @@ class Blocks:
         """Yield all blocks. After a corrupt block, the next one starts after the next marker."""
         while self._fill(1):
             size = self._framed()
-            yield self._stretch() if size is None else self._take(size, size)
+            yield self._corrupt_block() if size is None else self._take(size, size)
 
     def _fill(self, size: int) -> bool:
         """Read until the buffer has `size` bytes; return whether it does."""
@@ -279,7 +279,7 @@ class Blocks:
             return None
         return end if self._buffer.startswith(self._sync, end - SYNC_BYTES) else None
 
-    def _stretch(self) -> Block:
+    def _corrupt_block(self) -> Block:
         """Return everything up to and including the next marker, or up to the end."""
         seen = 0
         while (place := self._buffer.find(self._sync, seen)) < 0 and len(self._buffer) <= self._limit:

@@ -41,7 +41,7 @@ _BLOCK_BYTES = 4 << 20
 def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where: str) -> HandlerOutput:
     """Return the output with the files of its event handlers. ConfigurationError GG515 if `where` is `MAP` and a
     handler file does not describe a store in full."""
-    events = config.carried_out
+    events = config.executed_handlers
     action = config.handler.finalize_action
     final = Layout(
         config.handler.file_suffix,
@@ -92,7 +92,7 @@ def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Loca
     return root
 
 
-def run_chains(files: Sequence[StagedFile], job: Job, runner: Runner, following: ProgressTracker) -> list[StagedFile]:
+def run_chains(files: Sequence[StagedFile], job: Job, runner: Runner, tracker: ProgressTracker) -> list[StagedFile]:
     """Return the files to publish: those of handlers without event handlers as they are, and for all others what the
     chain leaves. Abend if a file cannot be written."""
     outputs = {target.handler: target for target in job.targets if target.has_chain}
@@ -103,7 +103,7 @@ def run_chains(files: Sequence[StagedFile], job: Job, runner: Runner, following:
     sizes = [sum(file.size for file in share) for share in shares]
     task = partial(_run_share, job)
     try:
-        done = runner.run(task, shares, following.start_tasks(JOINING, sizes, runner.parallelism))
+        done = runner.run(task, shares, tracker.start_tasks(JOINING, sizes, runner.parallelism))
     except OSError as error:
         raise Abend(write_error(job.targets[0].root, error)) from None
     left = chain.from_iterable(done)

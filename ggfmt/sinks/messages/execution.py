@@ -27,7 +27,7 @@ from ggfmt.sinks.messages.events import run_chains
 from ggfmt.sinks.messages.join import join_group, join_share, plan_groups, shares
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job
 from ggfmt.sinks.messages.preparation import PreparedRun
-from ggfmt.sinks.messages.sink import Sink, TaskOutcome, TaskStopped, in_task
+from ggfmt.sinks.messages.sink import SplitSink, TaskOutcome, TaskStopped, in_task
 from ggfmt.sinks.messages.staging import StagedFile
 
 log = logging.getLogger("ggfmt")
@@ -54,7 +54,7 @@ class _Task:
     def __init__(self, job: Job, split: Split, attempt: int) -> None:
         self.job = job
         self.split = split
-        self.sink = Sink(job, split.ordinal, job.epoch_at(split), attempt)
+        self.sink = SplitSink(job, split.ordinal, job.epoch_at(split), attempt)
         self.outcome = self.sink.outcome
         projection = [output.projection for output in self.sink.outputs]
         combined = projection[0]
@@ -148,15 +148,15 @@ def execute_tasks(
     prepared: PreparedRun,
     runner: Runner,
     watch: Stopwatch,
-    following: ProgressTracker | None = None,
+    tracker: ProgressTracker | None = None,
 ) -> RunResults:
     """Run all tasks. Abend if the data stops the run."""
     started = time.perf_counter()
-    following = following or ProgressTracker(None)
+    tracker = tracker or ProgressTracker(None)
     scan = prepared.scan
     assert scan is not None
     try:
-        job, outcomes = scan.run(prepared.job, MessageSink(prepared.job.staging), runner, following, watch)
+        job, outcomes = scan.run(prepared.job, MessageSink(prepared.job.staging), runner, tracker, watch)
     except OSError as error:  # of a task in this process; an unreadable input is part of its outcome
         raise Abend(write_error(prepared.job.targets[0].root, error)) from None
     check_names_met(job, outcomes)
@@ -165,9 +165,9 @@ def execute_tasks(
         names = {table for outcome in outcomes for table, _ in outcome.operations}
         names.update(*(outcome.skipped for outcome in outcomes))
         check_selection(selection, sorted(names), scan.request.allow_empty or prepared.checkpoint is not None)
-    following.set_operations(sum(outcome.operations.total() for outcome in outcomes))
+    tracker.set_operations(sum(outcome.operations.total() for outcome in outcomes))
     # A stream is joined as it is written.
-    results = collect_results(job, outcomes, None if prepared.stream else runner, following)
+    results = collect_results(job, outcomes, None if prepared.stream else runner, tracker)
     watch.lap(JOINING)
     results.totals.input_files = len(scan.files)
     results.totals.input_bytes = scan.size
@@ -176,7 +176,7 @@ def execute_tasks(
 
 
 def collect_results(
-    job: Job, outcomes: Sequence[TaskOutcome], joiner: Runner | None, following: ProgressTracker
+    job: Job, outcomes: Sequence[TaskOutcome], joiner: Runner | None, tracker: ProgressTracker
 ) -> RunResults:
     """The results of tasks that have all succeeded. `joiner` joins small files; None leaves them. Abend if a join fails
     or the counts do not add up."""
@@ -189,7 +189,7 @@ def collect_results(
     files = [file for item in written for file in item.files]
     if joiner is not None:
         try:
-            files = run_chains(_join(files, job.targets, joiner, following), job, joiner, following)
+            files = run_chains(_join(files, job.targets, joiner, tracker), job, joiner, tracker)
         except OSError as error:
             raise Abend(write_error(job.targets[0].root, error)) from None
     for file in files:
@@ -239,7 +239,7 @@ def check_names(job: Job, tables: Iterable[str]) -> None:
 
 
 def _join(
-    files: list[StagedFile], targets: Sequence[HandlerOutput], runner: Runner, following: ProgressTracker
+    files: list[StagedFile], targets: Sequence[HandlerOutput], runner: Runner, tracker: ProgressTracker
 ) -> list[StagedFile]:
     limits = {target.handler: target.max_file_size for target in targets}
     groups = plan_groups(files, limits.__getitem__)
@@ -247,9 +247,9 @@ def _join(
     if sum(group.size for group in shared) > JOIN_IN_TASKS_BYTES:
         items = shares(shared, _JOINS_PER_CORE * runner.parallelism)
         sizes = [sum(group.size for group in item) for item in items]
-        outcomes = runner.run(join_share, items, following.start_tasks(JOINING, sizes, runner.parallelism))
+        outcomes = runner.run(join_share, items, tracker.start_tasks(JOINING, sizes, runner.parallelism))
         joined = chain.from_iterable(outcomes)
         return [group.parts[0] if len(group.parts) == 1 else next(joined) for group in groups]
     if shared:
-        following.start_phase(JOINING)
+        tracker.start_phase(JOINING)
     return [join_group(group, 0) for group in groups]

@@ -145,7 +145,7 @@ class HandlerSettings:
     bom: bytes = b""
 
     @classmethod
-    def of(cls, config: HandlerConfig, own: RunOptions, native: str | None = None) -> HandlerSettings:
+    def of(cls, config: HandlerConfig, run_options: RunOptions, native: str | None = None) -> HandlerSettings:
         """The settings of a configured handler under ggfmt's own properties. `native` is the charset that the encoding
         `native` stands for, by default that of this machine. ConfigurationError for a variable without a value."""
         handler = config.handler
@@ -156,14 +156,14 @@ class HandlerSettings:
             options,
             Context(
                 handler.include_tokens,
-                own.compatibility,
+                run_options.compatibility,
                 handler.compression_codec,
-                _variables(config, own),
+                _variables(config, run_options),
                 _timestamp_mask(config),
             ),
             handler.partition_by_table,
             handler.roll_on_metadata_change or FORMATS[config.format].by_table,
-            own.truncates,
+            run_options.truncates,
             bytes.fromhex(handler.bom),
         )
 
@@ -213,9 +213,9 @@ class HandlerSettings:
         return () if make is None or self.schema_problem(table) else make(table, self.options, self.context)
 
 
-def _variables(config: HandlerConfig, own: RunOptions) -> Mapping[str, str]:
+def _variables(config: HandlerConfig, run_options: RunOptions) -> Mapping[str, str]:
     """The texts of the variables that the handler's template names."""
-    found, problems = variables(config, own)
+    found, problems = variables(config, run_options)
     if problems:
         raise ConfigurationError(*problems)
     return found

@@ -42,10 +42,10 @@ TRACE = 5  # below DEBUG; `ggfmt.logs` gives it its name
 log = logging.getLogger("ggfmt")
 
 
-def chosen_layout(config: HandlerConfig, own: RunOptions) -> Layout:
+def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> Layout:
     """ConfigurationError GG515 for a layout that ggfmt does not support."""
     handler = config.handler
-    problems = list(layout_refusals(config, own))
+    problems = list(layout_refusals(config, run_options))
     if problems:
         raise ConfigurationError(*problems)
     for problem in absolute_paths(handler):
@@ -55,7 +55,7 @@ def chosen_layout(config: HandlerConfig, own: RunOptions) -> Layout:
         handler.path_mapping_template,
         handler.file_name_mapping_template,
         handler.partitioner,
-        own.group_name or "",
+        run_options.group_name or "",
     )
 
 
@@ -69,7 +69,7 @@ class RunSettings(ScanRequest):
     quarantine: bool = False
     strict: bool = False
     current_timestamp: datetime | None = None
-    own: RunOptions = field(default_factory=RunOptions)
+    run_options: RunOptions = field(default_factory=RunOptions)
     replacements: Replacements = field(default_factory=Replacements)
     release: ReleaseFinding | None = None
     checkpoint: str | None = None
@@ -122,7 +122,7 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
     stream = settings.output == STREAM
     if stream:
         handlers = [handler.name for handler in settings.handlers]
-        chained = any(handler.carried_out for handler in settings.handlers)
+        chained = any(handler.executed_handlers for handler in settings.handlers)
         check_stream(handlers, settings.mode, settings.quarantine, settings.checkpoint, chained)
         settings = replace(settings, output=placeholder_directory() if dry else directory_for_stream(held))
     targets = make_targets(settings)
@@ -222,7 +222,7 @@ def _replaced(
 
 def _moment(given: datetime | None, mode: str, moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
     """The time in the names of files."""
-    return _after(moment, outputs) if given is None and mode == "append" else moment
+    return _later_than_outputs(moment, outputs) if given is None and mode == "append" else moment
 
 
 def _job(
@@ -249,7 +249,7 @@ def _job(
     )
 
 
-def _after(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
+def _later_than_outputs(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
     """The moment, or if that is not later than the latest run of the outputs, the first one after it: a clock may be
     set back, and earlier versions wrote local time. So files in name order have operations in order."""
     latest = [found for output in outputs if (found := output.latest_moment()) is not None]
@@ -290,10 +290,10 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
         except OSError as error:
             message = f"the output cannot be opened: {error}"
             raise UsageError(Diagnostic("GG506", message, Span(file=given), getattr(error, "help", None))) from None
-        own = HandlerSettings.of(config, settings.own)
-        layout = chosen_layout(config, settings.own)
+        own = HandlerSettings.of(config, settings.run_options)
+        layout = chosen_layout(config, settings.run_options)
         output = HandlerOutput(own, root, handler.max_file_size, layout, handler.schema_file_path)
-        targets.append(with_stages(output, config, settings.own.group_name or "", settings.event_handlers))
+        targets.append(with_stages(output, config, settings.run_options.group_name or "", settings.event_handlers))
     if problems:
         raise ConfigurationError(*problems)
     return targets

@@ -235,17 +235,17 @@ class _RunExecution:
     """One run, and its state for the case that it is interrupted."""
 
     def __init__(
-        self, settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], following: ProgressTracker
+        self, settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], tracker: ProgressTracker
     ) -> None:
-        self._settings, self._start, self._following = settings, start, following
+        self._settings, self._start, self._tracker = settings, start, tracker
         self._committing: PreparedRun | None = None
         self._manifests: dict[str, dict[str, Any]] | None = None
 
     def run(self) -> RunResult:
-        settings, start, following = self._settings, self._start, self._following
+        settings, start, tracker = self._settings, self._start, self._tracker
         started, watch = time.perf_counter(), Stopwatch()
         with ExitStack() as stack:
-            following.start_phase(LISTING)
+            tracker.start_phase(LISTING)
             prepared = prepare(settings, stack)
             watch.lap(LISTING)
             if prepared.idle is not None:
@@ -256,11 +256,11 @@ class _RunExecution:
             warn_without_kernels()
             waiting = start()
             if not isinstance(waiting, InProcess):
-                following.start_phase(STARTING)
+                tracker.start_phase(STARTING)
             runner = stack.enter_context(waiting)
             watch.lap(STARTING)
             try:
-                results = execute_tasks(prepared, runner, watch, following)
+                results = execute_tasks(prepared, runner, watch, tracker)
             except Abend:
                 check_inputs_unchanged(
                     prepared.files
@@ -274,7 +274,7 @@ class _RunExecution:
             if checkpoint is not None:
                 others.append(checkpoint.part(job.run, job.targets, prepared.inputs))
             check_inputs_unchanged(prepared.files)  # last, so that the checkpoint records what the run has read
-            following.start_phase(COMMITTING)
+            tracker.start_phase(COMMITTING)
             self._committing = prepared
             if prepared.stream:
                 (target,) = results.job.targets

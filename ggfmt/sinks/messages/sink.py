@@ -137,7 +137,7 @@ class HandlerWriter:
     ) -> Iterator[tuple[int, Diagnostic]]:
         """Write messages to the files of their partitions. Yield operations with a message that has no file name."""
         divided = partitioner.divide(formatted.arranged)
-        homeless: dict[int, Diagnostic] = {}
+        without_file_name: dict[int, Diagnostic] = {}
         for partition, rows in divided:
             try:
                 self._series_of(table, partition)
@@ -145,18 +145,20 @@ class HandlerWriter:
                 (diagnostic,) = error.diagnostics
                 if diagnostic.code != "GG516":
                     raise
-                homeless |= dict.fromkeys((formatted.sources[row] for row in non_null_values(rows)), diagnostic)
-        kept = pa.array([source not in homeless for source in formatted.sources], pa.bool_())
+                without_file_name |= dict.fromkeys(
+                    (formatted.sources[row] for row in non_null_values(rows)), diagnostic
+                )
+        kept = pa.array([source not in without_file_name for source in formatted.sources], pa.bool_())
         for partition, rows in divided:
-            rows = rows.filter(kept.take(rows)) if homeless else rows
+            rows = rows.filter(kept.take(rows)) if without_file_name else rows
             self._result.messages += len(rows)
             self._result.extras += len(rows)
             if len(rows):
                 arranged = formatted.arranged
                 messages, ops = formatted.messages.take(rows), arranged.op.take(rows)
                 self._write(table, partition, messages, arranged.position.take(rows), ops)
-        self._result.extras -= len(formatted.operations) - len(homeless)
-        for row, diagnostic in sorted(homeless.items(), key=lambda item: item[0]):
+        self._result.extras -= len(formatted.operations) - len(without_file_name)
+        for row, diagnostic in sorted(without_file_name.items(), key=lambda item: item[0]):
             yield formatted.rows[row], diagnostic.at(position=formatted.operations.position[row].as_py())
 
     def _write(
@@ -309,7 +311,7 @@ class TaskStopped(Exception):
     """Ends a task early; the outcome says why."""
 
 
-class Sink:
+class SplitSink:
     """Takes the operations of a task, in their order, to every handler of the run. `ordinal` is the place of the task
     among all, and `epoch` how many metadata changes there are before it. `attempt` is unique, so that attempts of one
     task do not meet in staging."""
@@ -358,7 +360,7 @@ class Sink:
             for row, diagnostic in rejected:
                 record, place = locate(batch.ordinal[row].as_py())
                 self._set_aside(output, record, diagnostic.at(**place))
-            self._forbid_losses(output)
+            self._stop_on_loss(output)
 
     def reject(self, record: bytes, diagnostic: Diagnostic) -> None:
         """Set aside a record that is no operation; TaskStopped if the run does not quarantine."""
@@ -384,7 +386,7 @@ class Sink:
             self.stop(diagnostic)
         output.rejects.add(record, diagnostic)
 
-    def _forbid_losses(self, output: HandlerWriter) -> None:
+    def _stop_on_loss(self, output: HandlerWriter) -> None:
         """Under `strict`, stop at the first values that a handler could not show as they are."""
         loss = output.loss() if self._job.strict else None
         if loss is not None:

@@ -43,7 +43,7 @@ class PreviewSettings(ScanRequest):
     handlers: Sequence[HandlerConfig]
     count: int = 5
     current_timestamp: datetime | None = None
-    own: RunOptions = field(default_factory=RunOptions)
+    run_options: RunOptions = field(default_factory=RunOptions)
     replacements: Replacements = field(default_factory=Replacements)
 
 
@@ -135,7 +135,7 @@ class _PreviewPass:
     def __init__(self, settings: PreviewSettings, job: ReadJob) -> None:
         clock = Clock(settings.current_timestamp)
         self.handlers = [
-            PreviewHandler(HandlerSettings.of(config, settings.own), clock, settings.count)
+            PreviewHandler(HandlerSettings.of(config, settings.run_options), clock, settings.count)
             for config in settings.handlers
         ]
         projection = self.handlers[0].projection

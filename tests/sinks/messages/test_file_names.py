@@ -161,7 +161,7 @@ EVERY_PIECE = (
 def test_a_layout_travels_to_workers() -> None:
     """Spark sends the settings of tasks as pickles."""
     configuration = read_configuration([], [*PIPES, *EVERY_PIECE])
-    settings = RunSettings(inputs=[], handlers=configuration.handlers, own=configuration.run, output="out")
+    settings = RunSettings(inputs=[], handlers=configuration.handlers, run_options=configuration.run, output="out")
     (target,) = make_targets(settings)
     received = pickle.loads(pickle.dumps(target))
     assert received == target

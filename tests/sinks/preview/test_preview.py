@@ -65,7 +65,7 @@ def first(inputs: Sequence[Path], *settings: str, count: int = 5, **others: Any)
             inputs=[str(path) for path in inputs],
             handlers=configuration.handlers,
             count=count,
-            own=configuration.run,
+            run_options=configuration.run,
             replacements=configuration.replacements,
             **{"current_timestamp": MOMENT, **others},
         )
