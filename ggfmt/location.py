@@ -78,11 +78,11 @@ _HDFS_NEEDS = (
     "hdfs:// needs libhdfs of a Hadoop client and libjvm: set HADOOP_HOME (or ARROW_LIBHDFS_DIR), JAVA_HOME, and "
     "CLASSPATH to the output of `hadoop classpath --glob`"
 )
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-_ENVIRONMENT = (*_ENDPOINTS, *_REGIONS, *_KEYS)
+_ENVIRONMENT = (*ENDPOINTS, *REGIONS, *_KEYS)
 _NOT_IN_URIS = re.compile(r"""[%?#\s\[\]{}<>"\\^`|]""")
 _S3_OPTIONS = {
     "region": str,
@@ -423,7 +423,7 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
         options[name] = text.lower() in ("1", "true") if _S3_OPTIONS[name] is bool else text
     if user:
         options |= {"access_key": unquote(user), "secret_key": unquote(password)}
-    endpoint = options.get("endpoint_override") or next(filter(None, map(os.environ.get, _ENDPOINTS)), None)
+    endpoint = options.get("endpoint_override") or next(filter(None, map(os.environ.get, ENDPOINTS)), None)
     if endpoint is None:
         region = options.get("region")
         amazon = f"s3.{region or 'us-east-1'}.amazonaws.com{'.cn' if str(region).startswith('cn-') else ''}"
@@ -434,7 +434,7 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
         if mark:
             options["scheme"] = scheme
         options["endpoint_override"] = host.rstrip("/")
-        options.setdefault("region", next(filter(None, map(os.environ.get, _REGIONS)), "us-east-1"))
+        options.setdefault("region", next(filter(None, map(os.environ.get, REGIONS)), "us-east-1"))
         _reach(root, _address(host, "", 80 if options.get("scheme") == "http" else 443))
     # One small request with a short timeout detects a server that accepts connections and does not respond.
     strategy = pafs.AwsStandardS3RetryStrategy(max_attempts=_CONTACT_ATTEMPTS)

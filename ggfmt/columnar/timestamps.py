@@ -27,13 +27,13 @@ _OFFSET = "(?:Z|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)"
 _DATED = "^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T]|$)"
 _TIME = f"^(?:{_DAY})(?:{_CLOCK})?$"
 _TIME_WITH_ZONE = f"^(?:{_DAY}){_CLOCK}{_OFFSET}$"
-_FIRST, _LAST = -62135596800_000000, 253402300799_999999  # the years 1 to 9999, in microseconds
+FIRST_MICROS, LAST_MICROS = -62135596800_000000, 253402300799_999999  # the years 1 to 9999, in microseconds
 
 
 def micros_text(values: Sequence[int | None] | pa.Int64Array) -> tuple[pa.StringArray, list[int]]:
     """Return microseconds as time stamps with six fraction digits, and the rows outside of the years 1 to 9999."""
     numbers = values if isinstance(values, pa.Array) else _int64s(values)
-    fits = pc.and_(pc.greater_equal(numbers, _FIRST), pc.less_equal(numbers, _LAST))
+    fits = pc.and_(pc.greater_equal(numbers, FIRST_MICROS), pc.less_equal(numbers, LAST_MICROS))
     bad = non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
     if bad:
         numbers = pc.if_else(fits, numbers, pa.scalar(None, pa.int64()))
@@ -61,7 +61,7 @@ def _int64s(values: Sequence[int | None]) -> pa.Int64Array:
     try:
         return pa.array(values, pa.int64())
     except (OverflowError, pa.ArrowInvalid):
-        return pa.array([v if v is None or abs(v) < 1 << 63 else _LAST + 1 for v in values], pa.int64())
+        return pa.array([v if v is None or abs(v) < 1 << 63 else LAST_MICROS + 1 for v in values], pa.int64())
 
 
 def text_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:

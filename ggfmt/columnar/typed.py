@@ -21,7 +21,7 @@ from ggfmt.columnar.base64_text import base64_texts, base64_values
 from ggfmt.columnar.columns import raw_column
 from ggfmt.columnar.json_text import json_strings
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join, text_buffer
-from ggfmt.columnar.timestamps import has_zone, instant_micros, text_micros
+from ggfmt.columnar.timestamps import FIRST_MICROS, LAST_MICROS, has_zone, instant_micros, text_micros
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 
 _STRING = pa.string()
@@ -106,8 +106,7 @@ def _without_exponents(values: pa.Array[Any], texts: pa.StringArray) -> pa.Strin
 _NO_TEXT = pa.scalar(None, _STRING)
 _ZEROS = r"(\.[0-9]{6})0+($|Z|[+-])"  # zeros after the six digits of a second
 _DAY = 86_400_000_000
-_FIRST_MICROS, _LAST_MICROS = -62135596800_000000, 253402300799_999999  # the years 1 to 9999, as databases and Spark
-_FIRST_DAY = _FIRST_MICROS // _DAY
+_FIRST_DAY = FIRST_MICROS // _DAY
 _SPACED_ZONE = " (Z|[+-][0-9]{2}:?[0-9]{2})$"  # as GoldenGate and DTS write it
 _CLOCK = "^[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]+)?)?$"
 _SAFE_DIGITS = 38  # Arrow reads longer decimals as other numbers, without an error
@@ -186,7 +185,7 @@ def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:
         micros, _ = text_micros(_with_six_digits(texts))
         days = pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), _DAY - 1, 0)), _DAY)
         whole = pc.equal(pc.multiply(days, _DAY), micros)
-        whole = pc.and_(whole, pc.greater_equal(micros, _FIRST_MICROS))
+        whole = pc.and_(whole, pc.greater_equal(micros, FIRST_MICROS))
         values = pc.if_else(whole, days, pa.scalar(None, pa.int64())).cast(pa.int32()).cast(type)
         return values, _lost(texts, values)
 
@@ -212,8 +211,8 @@ def _instants(texts: pa.StringArray, type: pa.DataType) -> Typed:
 
 def _moments(texts: pa.StringArray, micros: pa.Int64Array, type: pa.DataType) -> Typed:
     ends = pc.min_max(micros)
-    if micros.null_count < len(micros) and (ends["min"].as_py() < _FIRST_MICROS or ends["max"].as_py() > _LAST_MICROS):
-        fits = pc.and_(pc.greater_equal(micros, _FIRST_MICROS), pc.less_equal(micros, _LAST_MICROS))
+    if micros.null_count < len(micros) and (ends["min"].as_py() < FIRST_MICROS or ends["max"].as_py() > LAST_MICROS):
+        fits = pc.and_(pc.greater_equal(micros, FIRST_MICROS), pc.less_equal(micros, LAST_MICROS))
         micros = pc.if_else(fits, micros, pa.scalar(None, pa.int64()))
     values = micros.cast(type)
     return values, _lost(texts, values)

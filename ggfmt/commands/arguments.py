@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, get_args
 
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, UsageError, suggestion
-from ggfmt.options.property_values import PropertyValue, property_text
+from ggfmt.options.property_values import PropertyValue, argument_error, property_text
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration
@@ -27,10 +27,6 @@ Properties = Mapping[str, PropertyValue] | Sequence[str] | None
 
 def ignore_warnings(_: Sequence[Diagnostic]) -> None:
     """Drop warnings, for callers that want none."""
-
-
-def argument_error(message: str, help: str | None) -> UsageError:
-    return UsageError(Diagnostic("GG565", message, help=help))
 
 
 def texts(paths: Paths) -> list[str]:

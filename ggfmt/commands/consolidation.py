@@ -12,6 +12,7 @@ from ggfmt.commands.arguments import Path, Paths, Properties
 from ggfmt.commands.conversion import OnReject
 from ggfmt.commands.declaration import After, OldName, Option, PythonOnly, settings_from
 from ggfmt.commands.runners import choose_runner
+from ggfmt.options.property_values import argument_error
 from ggfmt.options.value_types import ForeignCommits, OnUnfit, RowOrder, TableErrors
 from ggfmt.summary import Summarized, Summary
 
@@ -234,7 +235,6 @@ def _pairs(given: Mapping[str, str] | Sequence[str] | None) -> Sequence[tuple[st
     split = [text.rpartition("=") for text in arguments.words(given)]
     for pattern, equals, type in split:
         if not equals or not pattern or not type:
-            raise arguments.argument_error(
-                f"`{pattern}{equals}{type}` is not TABLE.COLUMN=TYPE", "for example `*.PRICE=string`"
-            )
+            message = f"`{pattern}{equals}{type}` is not TABLE.COLUMN=TYPE"
+            raise argument_error(message, "for example `*.PRICE=string`")
     return [(pattern, type) for pattern, _, type in split]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +31,7 @@ _CONNECT_SECONDS = 10
 
 # Messages of libpq that start so name no part of the URL but host, port, user and database.
 _SAFE_MESSAGES = re.compile("connection to server|could not translate host name|no password supplied|fe_sendauth")
+READ_HELP = "make sure that the user can read the table, and repeat the comparison"
 _STATE = re.compile(r"\s*\bSQLSTATE: .*", re.DOTALL)
 
 _SETTINGS = (
@@ -233,16 +234,12 @@ class Database:
     @contextmanager
     def errors(self, table: str | None = None) -> Iterator[None]:
         """Convert errors of the driver to Abend GG588."""
-        try:
+        with driver_errors(Span(file=self.shown, table=table), self._described):
             yield
-        except (Abend, UsageError, ColumnError, KeyboardInterrupt, MemoryError):
-            raise
-        except Exception as error:
-            message, help = self._described(str(error))
-            raise Abend(Diagnostic("GG588", message, Span(file=self.shown, table=table), help)) from None
 
-    def _described(self, reason: str) -> tuple[str, str]:
+    def _described(self, error: Exception) -> tuple[str, str]:
         """Return message and help for an error. Messages of the driver may quote a part of the URL."""
+        reason = str(error)
         reason = _STATE.sub("", reason.partition("[libpq] ")[2] or reason)
         reason = " ".join(reason.split("\n", 1)[0].split())
         if reason.startswith("Failed to connect: "):
@@ -251,13 +248,24 @@ class Database:
             what = self._masked(reason) if known else "the client library does not accept the URL"
             return f"cannot connect to {self._place}: {what}", _connection_help(reason)
         reason = reason.partition("ERROR: ")[2] or reason
-        help = "make sure that the user can read the table, and repeat the comparison"
-        return f"the database {self._place} reports: {self._masked(reason)[:300].strip()}", help
+        return f"the database {self._place} reports: {self._masked(reason)[:300].strip()}", READ_HELP
 
     def _masked(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, MASK)
         return text
+
+
+@contextmanager
+def driver_errors(span: Span, described: Callable[[Exception], tuple[str, str]]) -> Iterator[None]:
+    """Convert errors of a driver, which may be of any class, to Abend GG588; `described` gives message and help."""
+    try:
+        yield
+    except (Abend, UsageError, ColumnError, KeyboardInterrupt, MemoryError):
+        raise
+    except Exception as error:
+        message, help = described(error)
+        raise Abend(Diagnostic("GG588", message, span, help)) from None
 
 
 def _connection_help(reason: str) -> str:

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ggfmt.comparison.database import shown_url
+from ggfmt.comparison.database import READ_HELP, driver_errors, shown_url
 from ggfmt.comparison.files import Columns
 from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, reading
 from ggfmt.comparison.values import storage_type
@@ -236,14 +236,12 @@ class SqlDatabase:
     @contextmanager
     def errors(self, table: str | None = None) -> Iterator[None]:
         """Convert errors of the driver to Abend GG588."""
-        try:
+        with driver_errors(Span(file=self.shown, table=table), self._described):
             yield
-        except (Abend, UsageError, ColumnError, KeyboardInterrupt, MemoryError):
-            raise
-        except Exception as error:  # drivers raise any
-            message = f"the database {self._address.place} reports: {self._masked(_reason(error))}"
-            help = "make sure that the user can read the table, and repeat the comparison"
-            raise Abend(Diagnostic("GG588", message, Span(file=self.shown, table=table), help)) from None
+
+    def _described(self, error: Exception) -> tuple[str, str]:
+        message = f"the database {self._address.place} reports: {self._masked(_reason(error))}"
+        return message, READ_HELP
 
     def _masked(self, text: str) -> str:
         for secret in sorted(filter(None, self._secrets), key=len, reverse=True):

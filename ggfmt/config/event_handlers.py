@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from ggfmt.config.handler_types import GoldenGateProperty, PropertySet, listed, own, property_set, words
+from ggfmt.config.handler_types import PROXY, GoldenGateProperty, PropertySet, listed, own, property_set, words
 from ggfmt.config.properties import Entry
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.options.spec import Options
@@ -75,7 +75,6 @@ COMMON_EVENT = property_set(
 )
 
 _KERBEROS = (own("kerberosPrincipal"), own("kerberosKeytabFile", aliases=("keberosKeytabFile",)))
-_PROXY = tuple(listed("proxyServer proxyPort proxyProtocol proxyUsername proxyPassword"))
 _STAGE_AND_MERGE = tuple(
     listed(
         "connectionURL userName password driver* jdbc* credentialsFile projectId stage* maxConnections catalog*"
@@ -130,7 +129,7 @@ _TYPES = (
         own("accessKeyId", since="21"),
         own("secretKey", since="21"),
         own("purgeTargetPathOnStartup", Bool(), since="23.8"),
-        _PROXY,
+        PROXY,
         listed(
             "host SSEAlgorithm AWSKmsKeyId enableSTS STSAssumeRole STSAssumeRoleSessionName STSRegion"
             " enableAccelerateMode s3ACL",

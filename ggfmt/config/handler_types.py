@@ -161,7 +161,7 @@ FILE_TYPES = ("hdfs", FILE_WRITER)
 FINALIZE = ("none", "delete", "move", "rename", "move-rename")
 CODECS_OF_CONTAINERS = ("null", "snappy", "bzip2", "xz", "deflate")
 
-_PROXY = tuple(listed("proxyServer proxyPort proxyProtocol proxyUsername proxyPassword"))
+PROXY = tuple(listed("proxyServer proxyPort proxyProtocol proxyUsername proxyPassword"))
 _KERBEROS = (
     own("authType", words("none", "kerberos")),
     own("kerberosPrincipal"),
@@ -258,7 +258,7 @@ _KAFKA_CONNECT = property_set(
     listed("includeTableName includeOpType includeOpTimestamp includeCurrentTimestamp includePosition", Bool()),
     listed("includePrimaryKeys iso8601Format", Bool()),
 )
-_REST_PROXY = property_set(
+_RESTPROXY = property_set(
     own("topicMappingTemplate", MessageTemplate(), required=True),
     own("keyMappingTemplate", MessageTemplate(), required=True),
     own("postDataUrl", required=True),
@@ -288,7 +288,7 @@ _TYPES = (
     _type(FILE_WRITER, Formats.DEFAULT, _FILE_WRITER.properties, complete=True, since="12.3.2"),
     _type("kafka", Formats.DEFAULT, _KAFKA.properties, complete=True, mode="tx"),
     _type("kafkaconnect", Formats.OWN, _KAFKA_CONNECT.properties, complete=True, since="12.3"),
-    _type("kafkarestproxy", Formats.NONE, _REST_PROXY.properties, since="12.3.2"),
+    _type("kafkarestproxy", Formats.NONE, _RESTPROXY.properties, since="12.3.2"),
     _type(
         "kinesis_streams",
         Formats.DEFAULT,
@@ -296,7 +296,7 @@ _TYPES = (
         "deferFlushOpCount formatPerOp customMessageGrouper resourceArn enableSTS STSAssumeRole",
         "STSAssumeRoleSessionName STSRegion",
         listed("streamMappingTemplate partitionMappingTemplate", MessageTemplate()),
-        _PROXY,
+        PROXY,
         since="12.3",
     ),
     _type(
@@ -311,7 +311,7 @@ _TYPES = (
         Formats.DEFAULT,
         "orderingKeyMappingTemplate credentialsFile projectId metaHeadersTemplate",
         own("topicMappingTemplate", MessageTemplate()),
-        _PROXY,
+        PROXY,
     ),
     _type(
         "redis",
@@ -366,7 +366,7 @@ _TYPES = (
         "projectId credentialsFile auditLogMode enableAlter metaColumnsTemplate pkUpdateHandling batchSize",
         "batchFlushFrequency retries totalTimeout ignoreUnknownValues skipInvalidRows connectionTimeout readTimeout",
         "adjustScale includeDeletedColumn createDataset",
-        _PROXY,
+        PROXY,
         since="12.3.2",
     ),
     _type(

@@ -21,7 +21,7 @@ from ggfmt.model.table import TableDef
 from ggfmt.options.spec import Options
 from ggfmt.options.value_types import NATIVE, SchemaDirectory
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 # The codes of these findings that are not codes of handler files.
@@ -115,7 +115,7 @@ def _schema_directories(config: HandlerConfig) -> Iterator[Diagnostic]:
     for options, prefix in ((config.options, "format."), (config.handler, "")):
         for spec in options.specs():
             value = getattr(options, spec.attr)
-            if not isinstance(spec.kind, SchemaDirectory) or not value or _SCHEME.match(value):
+            if not isinstance(spec.kind, SchemaDirectory) or not value or SCHEME.match(value):
                 continue
             path = posixpath.normpath(value)
             if path.split("/")[0] == "..":

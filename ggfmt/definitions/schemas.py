@@ -24,6 +24,7 @@ from ggfmt.formats.goldengate.schemas import (
     ALWAYS_FIXED,
     AVRO_KINDS,
     FIXED_NAMES,
+    JSON_TYPES,
     METADATA_PROPERTY,
     declared_metadata,
     declared_prefixes,
@@ -284,12 +285,6 @@ def _sql_type(spec: object) -> SqlType | None:
 
 
 DEFAULT_PREFIXES = ("before.", "after.")  # of columns in flattened messages
-TYPES = {
-    "string": SqlType(Kind.STRING),
-    "number": SqlType(Kind.DECIMAL),
-    "integer": SqlType(Kind.INTEGER),
-    "boolean": SqlType(Kind.BOOLEAN),
-}
 
 
 def is_json_schema(document: object) -> bool:
@@ -374,6 +369,6 @@ def _json_column(name: str, member: object) -> Column | None:
     given = member.get("type") if isinstance(member, dict) else None
     types = given if isinstance(given, list) else [given]
     values = [item for item in types if item != "null"]
-    if len(values) != 1 or not isinstance(values[0], str) or values[0] not in TYPES:
+    if len(values) != 1 or not isinstance(values[0], str) or values[0] not in JSON_TYPES:
         return None
-    return Column(name, TYPES[values[0]], nullable=len(values) < len(types))
+    return Column(name, JSON_TYPES[values[0]], nullable=len(values) < len(types))

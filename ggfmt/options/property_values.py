@@ -12,14 +12,14 @@ def property_text(key: object, value: object) -> str:
     a key that is no text.
     """
     if not isinstance(key, str):
-        raise _error(f"the name of a property is of the type {type(key).__name__}", "give a text")
+        raise argument_error(f"the name of a property is of the type {type(key).__name__}", "give a text")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int, float)):
         return str(value)
     message = f"the value of the property `{key}` is of the type {type(value).__name__}"
-    raise _error(message, "give a text, a number or a boolean; leave out a property that has no value")
+    raise argument_error(message, "give a text, a number or a boolean; leave out a property that has no value")
 
 
-def _error(message: str, help: str) -> UsageError:
+def argument_error(message: str, help: str | None) -> UsageError:
     return UsageError(Diagnostic("GG565", message, help=help))

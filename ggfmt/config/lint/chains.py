@@ -18,7 +18,7 @@ from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.templates import NameTemplate, PathTemplate
 from ggfmt.options.value_types import ValueType
 
-_KEY = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
+EVENT_HANDLER_KEY = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 _CHAINED = "eventhandler"
 _LIST = "gg.eventhandlerlist"
 
@@ -116,7 +116,7 @@ class EventHandlers:
         entries = list(entries)
         self._listed = any(entry.key.lower() == _LIST for entry in entries)
         for entry in entries:
-            match = _KEY.fullmatch(entry.key)
+            match = EVENT_HANDLER_KEY.fullmatch(entry.key)
             if match is not None:
                 block = self.blocks.setdefault(match[1], EventHandlerBlock(match[1]))
                 block.entries.append(entry)
@@ -297,7 +297,7 @@ class _BlockReader:
 
 
 def _rest(entry: Entry) -> str:
-    match = _KEY.fullmatch(entry.key)
+    match = EVENT_HANDLER_KEY.fullmatch(entry.key)
     assert match is not None
     return match[2]
 

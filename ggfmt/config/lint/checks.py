@@ -6,7 +6,6 @@ The checks depend on the kinds of options, so they apply to every format, and to
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -20,6 +19,7 @@ from ggfmt.config.handler_types import FILE_TYPES
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.type_checks import check_file_writer, check_message_templates, check_required
 from ggfmt.config.properties import Entry
+from ggfmt.config.refusals import SCHEME
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, did_you_mean
 from ggfmt.formats.api.format import Format
@@ -41,7 +41,6 @@ from ggfmt.options.value_types import (
 )
 
 CONTROL_FILE = "createControlFile"
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,7 @@ def _schema_directories(values: list[_Value], format: Format, options: Options) 
     for item in values:
         if item.entry is None or not isinstance(item.spec.kind, SchemaDirectory):
             continue
-        if has_comment(item.entry) or _SCHEME.match(item.value) or os.path.isdir(item.value):
+        if has_comment(item.entry) or SCHEME.match(item.value) or os.path.isdir(item.value):
             continue
         path = "***" if item.entry.secret else visible(item.value)
         message = f"the directory `{path}` does not exist"

@@ -21,7 +21,7 @@ from ggfmt.config.goldengate_keys import is_outside_scope, listing
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
 from ggfmt.config.handler_types import HANDLER_TYPES, Formats
 from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
-from ggfmt.config.lint.chains import EventHandlers
+from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, EventHandlers
 from ggfmt.config.lint.checks import UNCOVERED, UNKNOWN_METADATA, check_handler, check_releases, refusal
 from ggfmt.config.lint.java_text import check_characters, check_mark
 from ggfmt.config.lint.releases import (
@@ -282,7 +282,6 @@ _ANY_TEXT = re.compile(
 )
 _GOLDENGATE = re.compile(r"(?:gg|goldengate|javawriter|jvm)\.", re.IGNORECASE)
 
-_EVENT_HANDLER = re.compile(r"gg\.eventhandler\.([^.]+)\.(.+)", re.IGNORECASE | re.DOTALL)
 _CHAINED = re.compile(r"gg\.(?:event)?handler\.[^.]+\.eventhandler|gg\.eventhandlerlist", re.IGNORECASE)
 
 
@@ -305,7 +304,7 @@ def placeholders(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
 
 
 def _event_handlers(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
-    below = [(entry, match) for entry in entries if (match := _EVENT_HANDLER.fullmatch(entry.key))]
+    below = [(entry, match) for entry in entries if (match := EVENT_HANDLER_KEY.fullmatch(entry.key))]
     called = {trim(name) for entry in entries if _CHAINED.fullmatch(entry.key) for name in entry.value.split(",")}
     others = list(dict.fromkeys(match[1] for _, match in below if not is_placeholder(match[1])))
     for entry, match in below:

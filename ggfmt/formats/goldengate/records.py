@@ -10,23 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.goldengate.schemas import JSON_TYPES
 from ggfmt.formats.json.files import head_objects, unread_record
 from ggfmt.formats.json.values import json_name
 from ggfmt.formats.records.dialect import Change, Statement
 from ggfmt.formats.records.statements import Effect, Name, effects_of, statement, unquoted
 from ggfmt.model.change import OpType
-from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
+from ggfmt.model.table import Column, SqlType, TableDef, join_name
 
 OP_WORDS = {op.name: op.value for op in OpType}
 STREAM_METADATA, OBJECT_METADATA, DDL, UPSERT = "STREAM_METADATA", "OBJECT_METADATA", "DDL", "UPSERT"
-
-# JSON does not say what kind of number it has. DECIMAL without precision keeps the digits as they are.
-_METADATA_TYPES = {
-    "string": SqlType(Kind.STRING),
-    "number": SqlType(Kind.DECIMAL),
-    "integer": SqlType(Kind.INTEGER),
-    "boolean": SqlType(Kind.BOOLEAN),
-}
 
 
 def origin(head: bytes) -> tuple[bool, str] | None:
@@ -67,7 +60,7 @@ def table_def(name: str, columns: object, here: Span) -> TableDef | Diagnostic:
     for column, about in columns.items():
         kind = _type_of(about)
         if kind is None:
-            known = ", ".join(f"`{word}`" for word in _METADATA_TYPES)
+            known = ", ".join(f"`{word}`" for word in JSON_TYPES)
             place = Span(table=name, field=column, position=here.position)
             return Diagnostic(
                 "GG308", "the metadata of a column has no known `type`", place, f"known types are {known}"
@@ -89,4 +82,4 @@ def ddl_statement(text: object, op_ts: str | None, position: str | None) -> Stat
 
 def _type_of(about: Any) -> SqlType | None:
     word = about.get("type", "string") if isinstance(about, dict) else None
-    return _METADATA_TYPES.get(word) if isinstance(word, str) else None
+    return JSON_TYPES.get(word) if isinstance(word, str) else None

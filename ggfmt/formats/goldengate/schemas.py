@@ -24,6 +24,13 @@ from ggfmt.options.releases import RELEASES
 METADATA_PROPERTY = "ggfmt.metaColumnsTemplate"
 PREFIXES_PROPERTY = "ggfmt.flattened"  # prefixes of column names in the two images of a JSON message
 
+# JSON does not say what kind of number it has. DECIMAL without precision keeps the digits as they are.
+JSON_TYPES = {
+    "string": SqlType(Kind.STRING),
+    "number": SqlType(Kind.DECIMAL),
+    "integer": SqlType(Kind.INTEGER),
+    "boolean": SqlType(Kind.BOOLEAN),
+}
 
 # Names and keywords of the fixed metadata fields; the first five are always present.
 FIXED_NAMES = {

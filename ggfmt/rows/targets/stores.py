@@ -8,10 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, credentials
-from ggfmt.location import Location
-
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+from ggfmt.location import ENDPOINTS, REGIONS, Location
 
 
 def check_root(root: Location) -> None:
@@ -37,9 +34,9 @@ def _s3_options(location: Location) -> dict[str, str]:
     options = {"aws_conditional_put": "etag"}  # a commit must not replace another one
     if user and password:
         options |= {"aws_access_key_id": user, "aws_secret_access_key": password}
-    region = given.get("region") or next(filter(None, map(os.environ.get, _REGIONS)), None)
+    region = given.get("region") or next(filter(None, map(os.environ.get, REGIONS)), None)
     options["aws_region"] = region or "us-east-1"
-    endpoint = given.get("endpoint_override") or next(filter(None, map(os.environ.get, _ENDPOINTS)), None)
+    endpoint = given.get("endpoint_override") or next(filter(None, map(os.environ.get, ENDPOINTS)), None)
     if endpoint:
         scheme = given.get("scheme", "https")
         options["aws_endpoint_url"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"

@@ -28,6 +28,7 @@ from ggfmt.model.table import TableDef
 from ggfmt.options.templates import NameContext
 from ggfmt.reading.progress import JOINING, ProgressTracker
 from ggfmt.reading.runner import Runner
+from ggfmt.sinks.messages.join import shares
 from ggfmt.sinks.messages.layout import Layout
 from ggfmt.sinks.messages.pipeline import HandlerOutput, Job, StageOutput
 from ggfmt.sinks.messages.staging import StagedFile
@@ -99,26 +100,15 @@ def run_chains(files: Sequence[StagedFile], job: Job, runner: Runner, tracker: P
     waiting = [file for file in files if file.handler in outputs]
     if not waiting:
         return list(files)
-    shares = _shares(waiting, _SHARES_PER_CORE * runner.parallelism)
-    sizes = [sum(file.size for file in share) for share in shares]
+    shared = shares(waiting, _SHARES_PER_CORE * runner.parallelism)
+    sizes = [sum(file.size for file in share) for share in shared]
     task = partial(_run_share, job)
     try:
-        done = runner.run(task, shares, tracker.start_tasks(JOINING, sizes, runner.parallelism))
+        done = runner.run(task, shared, tracker.start_tasks(JOINING, sizes, runner.parallelism))
     except OSError as error:
         raise Abend(write_error(job.targets[0].root, error)) from None
     left = chain.from_iterable(done)
     return [result for file in files for result in (next(left) if file.handler in outputs else [file])]
-
-
-def _shares(files: Sequence[StagedFile], count: int) -> list[list[StagedFile]]:
-    """The files in order, in at most `count` shares of about the same size."""
-    total = sum(file.size for file in files)
-    shared: dict[int, list[StagedFile]] = {}
-    done = 0
-    for file in files:
-        shared.setdefault(done * count // max(total, 1), []).append(file)
-        done += file.size
-    return list(shared.values())
 
 
 def _run_share(job: Job, files: Sequence[StagedFile], attempt: int) -> list[list[StagedFile]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeVar
 
 from ggfmt.commit.hashing import HashingStream
 from ggfmt.sinks.messages.staging import PlacedPreamble, StagedFile
@@ -61,14 +62,17 @@ def _series(file: StagedFile) -> tuple[str, str, str]:
     return file.handler, file.table, "" if file.place is None else file.place.path
 
 
-def shares(groups: Sequence[Group], count: int) -> list[list[Group]]:
-    """The groups in order, in at most `count` shares of about the same size: a task costs more than a small file."""
-    total = sum(group.size for group in groups)
-    shared: dict[int, list[Group]] = {}
+SizedT = TypeVar("SizedT", Group, StagedFile)
+
+
+def shares(parts: Sequence[SizedT], count: int) -> list[list[SizedT]]:
+    """The parts in order, in at most `count` shares of about the same size: a task costs more than a small file."""
+    total = sum(part.size for part in parts)
+    shared: dict[int, list[SizedT]] = {}
     done = 0
-    for group in groups:
-        shared.setdefault(done * count // max(total, 1), []).append(group)
-        done += group.size
+    for part in parts:
+        shared.setdefault(done * count // max(total, 1), []).append(part)
+        done += part.size
     return list(shared.values())
 
 
