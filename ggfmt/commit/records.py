@@ -95,13 +95,13 @@ class Timeline:
                     self._count(kind + (time or b""), count)
             start = end
 
-    def merge(self, other: Timeline) -> None:
-        """Add the counts of another timeline."""
+    def __iadd__(self, other: Timeline) -> Timeline:
         self.untimed += other.untimed
         self._widen(other.width)
         for key, count in other.counts.items():
             self._count(key[: 1 + self.width], count)
         self._limit()
+        return self
 
     def as_document(self) -> dict[str, Any]:
         times: dict[str, dict[str, int]] = {}

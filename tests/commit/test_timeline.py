@@ -109,7 +109,7 @@ def test_order_and_parts_do_not_matter(seed: int, seconds: float, cuts: list[int
     for part in filter(None, (*parts, rest)):
         timeline = Timeline()
         timeline.add([arrays(part[:5]), arrays(part[5:])] if part[5:] else [arrays(part)])
-        merged.merge(pickle.loads(pickle.dumps(timeline)))
+        merged += pickle.loads(pickle.dumps(timeline))
     assert merged.as_document() == whole
     assert sum(sum(kinds.values()) for kinds in (*whole["times"].values(), whole["untimed"])) == 1502
     assert set(OP_TYPES) == {kind for kinds in whole["times"].values() for kind in kinds}

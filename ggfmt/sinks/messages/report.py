@@ -12,53 +12,32 @@ from typing import Any
 
 from ggfmt.columnar.metadata import Clock
 from ggfmt.commit.names import counted
-from ggfmt.commit.records import Timeline
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.losses import Loss, active_losses
-from ggfmt.formats.api.reading import Remark
 from ggfmt.formats.api.writing import LossNote
 from ggfmt.java.text import visible
 from ggfmt.model.table import TableDef
 from ggfmt.reading.progress import added
 from ggfmt.sinks.messages.pipeline import HandlerOutput
-from ggfmt.sinks.messages.sink import TaskOutcome
+from ggfmt.sinks.messages.sink import HandlerCounts, RecordCounts, TaskOutcome, add_counts
 
 
 @dataclass
-class HandlerTotals:
-    """The totals of one handler.
-
-    `left_out` are operations that its options leave out. `notes` counts losses by what they happened to; `not_shown`
-    are the losses of its format and options for all values, which are not counted.
+class HandlerTotals(HandlerCounts):
+    """The totals of one handler. `not_shown` are the losses of its format and options for all values, which are not
+    counted.
     """
 
-    messages: int = 0
-    extras: int = 0
-    left_out: int = 0
     files: int = 0
     size: int = 0
     streamed: bool = False
-    rejected: Counter[str] = field(default_factory=Counter)
-    notes: Counter[LossNote] = field(default_factory=Counter)
-    lost_characters: int = 0
     not_shown: tuple[Loss, ...] = ()
 
 
 @dataclass
-class Totals:
-    """The sum of all outcomes.
+class Totals(RecordCounts):
+    """The sum of all outcomes."""
 
-    `operations` are those read, by table and type; records that the reader rejected are not among them. `skipped` are
-    the records of tables that are not selected, by table.
-    """
-
-    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
-    timeline: Timeline = field(default_factory=Timeline)
-    rejected_records: int = 0
-    others: Counter[str] = field(default_factory=Counter)
-    members: Counter[str] = field(default_factory=Counter)
-    remarks: Counter[Remark] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
     handlers: dict[str, HandlerTotals] = field(default_factory=dict)
     input_files: int = 0
     input_bytes: int = 0
@@ -86,22 +65,10 @@ class Totals:
 def sum_outcomes(outcomes: Sequence[TaskOutcome], targets: Sequence[HandlerOutput]) -> Totals:
     totals = Totals(handlers={target.handler: HandlerTotals(not_shown=_not_shown(target)) for target in targets})
     for outcome in outcomes:
-        totals.operations += outcome.operations
-        totals.timeline.merge(outcome.timeline)
-        totals.rejected_records += outcome.rejected_records
-        totals.others += outcome.others
-        totals.members += outcome.members
-        totals.remarks += outcome.remarks
-        totals.skipped += outcome.skipped
+        add_counts(RecordCounts, totals, outcome)
         totals.steps = added(totals.steps, outcome.steps)
         for name, written in outcome.written.items():
-            handler = totals.handlers[name]
-            handler.messages += written.messages
-            handler.extras += written.extras
-            handler.left_out += written.left_out
-            handler.rejected += written.rejected
-            handler.notes += written.notes
-            handler.lost_characters += written.lost_characters
+            add_counts(HandlerCounts, totals.handlers[name], written)
     return totals
 
 

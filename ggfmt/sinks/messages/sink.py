@@ -6,8 +6,8 @@ import gc
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from dataclasses import dataclass, field, fields
+from typing import Any, NoReturn, TypeVar
 
 import pyarrow as pa
 
@@ -47,18 +47,52 @@ Locate = Callable[[int], tuple[bytes, dict[str, object]]]
 _STRICT_HELP = "choose another format or other options, or leave out `--strict`"
 
 
-@dataclass
-class HandlerTaskOutput:
-    """The output of one handler in one task."""
+@dataclass(kw_only=True)
+class HandlerCounts:
+    """What a handler did. `left_out` are operations that its options leave out. `notes` counts losses by what they
+    happened to.
+    """
 
-    files: list[StagedFile] = field(default_factory=list)
-    rejects: list[StagedFile] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
     messages: int = 0
     extras: int = 0
     left_out: int = 0
     notes: Counter[LossNote] = field(default_factory=Counter)
     lost_characters: int = 0
+
+
+@dataclass(kw_only=True)
+class RecordCounts:
+    """What was read. `operations` are by table and type; records that the reader rejected are not among them. `skipped`
+    are the records of tables that are not selected, by table.
+    """
+
+    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    timeline: Timeline = field(default_factory=Timeline)
+    rejected_records: int = 0
+    others: Counter[str] = field(default_factory=Counter)
+    members: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[Remark] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+CountsT = TypeVar("CountsT", HandlerCounts, RecordCounts)
+
+
+def add_counts(kind: type[CountsT], total: CountsT, part: CountsT) -> None:
+    """Add the counts of a part to a total."""
+    for name in (each.name for each in fields(kind)):
+        value: Any = getattr(total, name)
+        value += getattr(part, name)
+        setattr(total, name, value)
+
+
+@dataclass
+class HandlerTaskOutput(HandlerCounts):
+    """The output of one handler in one task."""
+
+    files: list[StagedFile] = field(default_factory=list)
+    rejects: list[StagedFile] = field(default_factory=list)
     traces: list[str] = field(default_factory=list)
 
 
@@ -262,22 +296,15 @@ class DefinitionUse:
 
 
 @dataclass
-class TaskOutcome:
+class TaskOutcome(RecordCounts):
     """The outcome of a task. `abend` is the first mistake in the data, if the run does not quarantine; `undefined`: the
     task met a table or a metadata record without a definition, so that the run needs a discovery pass; `crossed`
-    is the place of an input that has to be read in one (see `SplitBoundaryError`); `skipped` counts the records of
-    tables that are not selected; `kernels` is what the task ran with."""
+    is the place of an input that has to be read in one (see `SplitBoundaryError`); `kernels` is what the
+    task ran with."""
 
     split: int
     written: dict[str, HandlerTaskOutput] = field(default_factory=dict)
     seen: list[DefinitionUse] = field(default_factory=list)
-    operations: Counter[tuple[str, str]] = field(default_factory=Counter)
-    timeline: Timeline = field(default_factory=Timeline)
-    rejected_records: int = 0
-    others: Counter[str] = field(default_factory=Counter)
-    members: Counter[str] = field(default_factory=Counter)
-    remarks: Counter[Remark] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
     abend: Diagnostic | None = None
     undefined: bool = False
     crossed: int | None = None
