@@ -73,7 +73,7 @@ def executing(paths: Iterable[str], recorded: Record) -> set[str]:
 
 
 def tests_of_change(since: str, seconds: float) -> list[str]:
-    """The tests to run, told with where they come from."""
+    """The tests to run, and where they come from."""
     recorded = Record(RECORD) if (RECORD / "commit").exists() else None
     paths = changed(since)
     whole = whole_modules(paths, recorded)
