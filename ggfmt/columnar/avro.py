@@ -1,7 +1,7 @@
 """Kernels for Avro's binary encoding (Avro specification 1.8, "Binary Encoding" and "Decimal").
 
 An encoder takes n texts and returns the pieces that represent them in n messages. `ggfmt.columnar.pieces.join_binary`
-joins all pieces of the messages at once. A piece is a constant if all rows have the same bytes.
+joins all pieces of the messages at once.
 
 Decimals are exact: a text with more fraction digits than the scale, or more digits than the precision, is not a value
 of the type. Their bytes are those of Java's `BigInteger.toByteArray()`: as few as show the sign, the most significant
@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ggfmt import kernels
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray, list_array, non_null_values
+from ggfmt.arrow.arrays import StringMapArray, non_null_values
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join_binary, text_buffer, zigzag_varint
 from ggfmt.columnar.strings import TextPattern, all_match
 from ggfmt.columnar.timestamps import text_micros
+from ggfmt.kernels.plain import sized
 from ggfmt.model.change import Image, ImageColumn
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ END = b"\0"  # ends the blocks of an array or a map
 
 def text_bytes(text: str) -> bytes:
     """Encode a string."""
-    data = text.encode()
-    return zigzag_varint(len(data)) + data
+    return sized(text)
 
 
 def array_bytes(texts: Sequence[str]) -> bytes:
@@ -49,97 +48,30 @@ def array_bytes(texts: Sequence[str]) -> bytes:
     return (zigzag_varint(len(texts)) + b"".join(map(text_bytes, texts)) if texts else b"") + END
 
 
-# A varint has groups of 14 bits, least significant first. A group takes two bytes; a last group below 128 takes one.
-_GROUP_BITS = 14
-_GROUP = 1 << _GROUP_BITS
-_GROUP_SCALAR = pa.scalar(_GROUP_BITS, pa.uint64())
-_MASK = pa.scalar(_GROUP - 1, pa.uint64())
-_LAST = [bytes([n]) if n < 0x80 else bytes([n & 0x7F | 0x80, n >> 7]) for n in range(_GROUP)]
-_GROUPS = pa.array([*_LAST, *(bytes([n & 0x7F | 0x80, n >> 7 | 0x80]) for n in range(_GROUP)), b""], _BINARY)
-_FOLLOWED = pa.scalar(_GROUP, pa.uint64())  # added to a group that is not the last
-_NO_GROUP = pa.scalar(2 * _GROUP, pa.uint64())
-
-_LENGTHS = 1 << 12
-_LENGTH_VARINTS = pa.array([zigzag_varint(n) for n in range(_LENGTHS)], _BINARY)
-_VALUE_LENGTH_VARINTS = pa.array([NULL, *(VALUE + zigzag_varint(n) for n in range(_LENGTHS))], _BINARY)
-_BRANCHES = pa.array([NULL, VALUE], _BINARY)
-_BOOLEANS = pa.array([VALUE + FALSE, VALUE + TRUE, NULL], _BINARY)
-_BOOLEAN_TEXTS = pa.array(["false", "true", None], pa.string())
-
-
 def longs(values: pa.Int64Array) -> list[Piece]:
-    """Encode n longs as up to five pieces; no bytes for null."""
-    if kernels.native is not None:
-        return [Text(values, Encoding.VARINT, b"")]
-    if not len(values):
-        return []
-    sign = pc.shift_right(pc.shift_right(values, 32), 31)  # Arrow does not shift by 63 at once
-    rest = pc.bit_wise_xor(pc.shift_left(values, 1), sign).view(pa.uint64())
-    pieces: list[Piece] = []
-    left = pc.max(rest).as_py() or 0
-    while True:
-        group = pc.bit_wise_and(rest, _MASK)
-        following = pc.shift_right(rest, _GROUP_SCALAR)
-        if pieces:
-            group = pc.if_else(pc.equal(rest, 0), _NO_GROUP, group)
-        left >>= _GROUP_BITS
-        if left:
-            group = pc.if_else(pc.equal(following, 0), group, pc.add(group, _FOLLOWED))
-        encoded = _GROUPS.take(group)
-        pieces.append(pc.fill_null(encoded, _NOTHING) if encoded.null_count else encoded)
-        if not left:
-            return pieces
-        rest = following
+    """Encode n longs; no bytes for null."""
+    return [Text(values, Encoding.VARINT, b"")]
 
 
 def strings(values: pa.Array[Any]) -> list[Piece]:
     """Encode n strings or bytes, from texts or binaries without nulls."""
-    if kernels.native is not None:
-        return [Text(values, Encoding.SIZED)]
-    lengths = pc.binary_length(values)
-    bounds = pc.min_max(lengths)
-    shortest, longest = bounds["min"].as_py(), bounds["max"].as_py()
-    data = values.cast(_BINARY)
-    if longest is None:
-        return [data]
-    if shortest == longest:
-        return [zigzag_varint(longest), data]
-    if longest < _LENGTHS:
-        return [_LENGTH_VARINTS.take(lengths), data]
-    return [*longs(pc.cast(lengths, pa.int64())), data]
+    return [Text(values, Encoding.SIZED)]
 
 
 Encoded = tuple[list[Piece], list[int]]
 AvroEncoder = Callable[[pa.StringArray], Encoded]  # the second result: rows whose text is not a value of the type
 
 
-def _known(values: pa.StringArray, encoding: Encoding, form: TextPattern | None) -> Text | None:
-    """Encode n unions of null and another type by the native kernel; None unless all values are known to match the
-    pattern."""
-    if kernels.native is None or (form is not None and not all_match(values, form)):
-        return None
-    return Text(values, encoding, NULL, VALUE)
-
-
 def optional_strings(values: pa.StringArray) -> Encoded:
     """Encode n unions of null and string."""
-    if not values.null_count:
-        return [VALUE, *strings(values)], []
-    if values.null_count == len(values):
-        return [NULL], []
-    lengths = pc.binary_length(values)
-    data = pc.fill_null(values.cast(_BINARY), _NOTHING)
-    if pc.max(lengths).as_py() < _LENGTHS:
-        return [_VALUE_LENGTH_VARINTS.take(pc.fill_null(pc.add(lengths, 1), 0)), data], []
-    return [_branch(values), *longs(pc.cast(lengths, pa.int64())), data], []
+    return [Text(values, Encoding.SIZED, NULL, VALUE)], []
 
 
 def optional_booleans(values: pa.StringArray) -> Encoded:
     """Encode n unions of null and boolean, from the texts `true` and `false`."""
-    index = pc.index_in(values, _BOOLEAN_TEXTS)
-    if not index.null_count:
-        return [_BOOLEANS.take(index)], []
-    return [NULL], non_null_values(pc.indices_nonzero(index.is_null()))
+    if all_match(values, TextPattern.JSON_BOOLEAN):
+        return [Text(values, Encoding.BOOLEAN, NULL, VALUE)], []
+    return [NULL], _unlike(values, "^(?:true|false)$")
 
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?"
@@ -158,11 +90,15 @@ def doubles(values: pa.StringArray) -> Encoded:
 
 def optional_doubles(values: pa.StringArray) -> Encoded:
     """Encode n unions of null and double, as `doubles` does."""
+    if all_match(values, TextPattern.SHORT_DOUBLE):
+        return [Text(values, Encoding.DOUBLE, NULL, VALUE)], []
     return _unions(values, *doubles(values))
 
 
 def optional_floats(values: pa.StringArray) -> Encoded:
     """Encode n unions of null and float, as `optional_doubles` does."""
+    if all_match(values, TextPattern.SHORT_FLOAT):
+        return [Text(values, Encoding.FLOAT, NULL, VALUE)], []
     return _unions(values, *_floating(values, pa.float32(), 4))
 
 
@@ -189,25 +125,22 @@ def optional_longs(values: pa.StringArray) -> Encoded:
 
     `3.00` and `3E0` are 3; `3.5` is not a long.
     """
-    if values.null_count == len(values):
-        return [NULL], []
-    bad: list[int] = []
-    data = text_buffer(values).to_pybytes()
+    if all_match(values, TextPattern.SHORT_INTEGER):
+        return [Text(values, Encoding.LONG, NULL, VALUE)], []
+    numbers, bad = exact_longs(values)
+    return ([NULL], bad) if bad else optional(values, longs(numbers))
+
+
+def exact_longs(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
+    """Return texts as `exact_long` does, NULL as NULL, and the rows whose text is not a long."""
     try:
+        data = text_buffer(texts).to_pybytes()
         if b"x" in data or b"X" in data:  # Arrow reads hexadecimal digits
             raise pa.ArrowInvalid
-        numbers = pc.cast(values, pa.int64())
+        return pc.cast(texts, pa.int64()), []
     except pa.ArrowInvalid:
-        exact = [None if text is None else exact_long(text) for text in values.to_pylist()]
-        bad = [
-            row
-            for row, (number, valid) in enumerate(zip(exact, values.is_valid(), strict=True))
-            if number is None and valid.as_py()
-        ]
-        if bad:
-            return [NULL], bad
-        numbers = pa.array(exact, pa.int64())
-    return optional(values, longs(numbers))
+        exact = pa.array([None if text is None else exact_long(text) for text in texts.to_pylist()], pa.int64())
+        return exact, non_null_values(pc.indices_nonzero(pc.and_(texts.is_valid(), exact.is_null())))
 
 
 _LARGEST_EXPONENT = 18
@@ -233,28 +166,10 @@ def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
     return non_null_values(pc.indices_nonzero(pc.invert(fits)))
 
 
-def optional(values: pa.StringArray, pieces: list[Piece]) -> Encoded:
+def optional(values: pa.Array[Any], pieces: list[Piece]) -> Encoded:
     """Return the pieces of n values as those of unions: null has only the number of its branch."""
-    if not values.null_count:
-        return [VALUE, *pieces], []
-    there = values.is_valid()
-    if kernels.native is not None:
-        return [Conditional(there, [VALUE, *pieces], [NULL])], []
-    return [_branch(values), *(pc.if_else(there, piece, _NOTHING) for piece in pieces)], []
+    return [Conditional(values.is_valid(), [VALUE, *pieces], [NULL])] if values.null_count else [VALUE, *pieces], []
 
-
-def _branch(values: pa.Array[Any]) -> pa.BinaryArray:
-    return _BRANCHES.take(values.is_valid().cast(pa.int8()))
-
-
-# The encoding of the native kernel for an encoder, and the pattern that all values must match to use it.
-_NATIVE: dict[AvroEncoder, tuple[Encoding, TextPattern | None]] = {
-    optional_strings: (Encoding.SIZED, None),
-    optional_booleans: (Encoding.BOOLEAN, TextPattern.JSON_BOOLEAN),
-    optional_longs: (Encoding.LONG, TextPattern.SHORT_INTEGER),
-    optional_floats: (Encoding.FLOAT, TextPattern.SHORT_FLOAT),
-    optional_doubles: (Encoding.DOUBLE, TextPattern.SHORT_DOUBLE),
-}
 
 ENCODERS: dict[str, AvroEncoder] = {
     "string": optional_strings,
@@ -267,18 +182,7 @@ ENCODERS: dict[str, AvroEncoder] = {
 
 def string_maps(maps: StringMapArray) -> pa.BinaryArray:
     """Encode n maps of strings, each as one block."""
-    if kernels.native is not None:
-        entries = Repeated(maps, [*strings(maps.keys), *strings(maps.items)], counted=True)
-        return join_binary([entries, END])
-    offsets, first = maps.offsets, maps.offsets[0].as_py()
-    size = maps.offsets[-1].as_py() - first
-    if not size:
-        return pa.repeat(pa.scalar(END, _BINARY), len(maps))
-    keys, items = maps.keys.slice(first, size), maps.items.slice(first, size)
-    pairs = list_array(pc.subtract(offsets, first), join_binary([*strings(keys), *strings(items)]))
-    counts = pc.cast(pc.list_value_length(pairs), pa.int64())
-    sizes = longs(pc.if_else(pc.equal(counts, 0), pa.scalar(None, pa.int64()), counts))  # an empty map has no block
-    return join_binary([*sizes, pc.binary_join(pairs, b""), END])
+    return join_binary([Repeated(maps, [*strings(maps.keys), *strings(maps.items)], counted=True), END])
 
 
 class Columns:
@@ -300,17 +204,13 @@ class Columns:
         pieces: list[Piece] = []
         bad: list[tuple[int, int]] = []
         for index, (encode, column) in enumerate(zip(self._encoders, columns, strict=True)):
-            values, present = column.values, column.present
-            native = _known(values, *_NATIVE[encode]) if encode in _NATIVE else None
-            if native is not None:
-                pieces.append(native if present is None else Conditional(present, [native], [NULL]))
-            else:
-                there = exists if present is None else present if exists is None else pc.and_(present, exists)
-                if there is not None:
-                    values = pc.if_else(there, values, pa.scalar(None, values.type))
-                encoded, wrong = encode(values)
-                pieces += encoded
-                bad += [(row, index) for row in wrong]
+            present = column.present
+            encoded, wrong = encode(column.values)
+            there = exists if present is None else present if exists is None else pc.and_(present, exists)
+            if wrong and there is not None:  # what stands for missing values may be anything
+                encoded, wrong = encode(pc.if_else(there, column.values, pa.scalar(None, column.values.type)))
+            pieces += encoded if present is None else [Conditional(present, encoded, [NULL])]
+            bad += [(row, index) for row in wrong]
             if self._flagged:
                 pieces.append(FALSE if present is None else Conditional(present, [FALSE], [TRUE]))
         return pieces, bad

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from ggfmt import kernels
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import from_buffers, non_null_values
+from ggfmt.kernels import primitives
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType, either
 
 _NULL = pa.scalar(None, pa.string())
@@ -59,16 +59,8 @@ def differ(
     values: pa.StringArray, others: pa.StringArray, rows: tuple[pa.Int64Array, pa.Int64Array] | None = None
 ) -> pa.BooleanArray:
     """Return where two columns, or some rows of each, have different values. NULL equals only NULL."""
-    if kernels.native is not None:
-        try:
-            bits = pa.py_buffer(kernels.native.differ(values, others, *(rows or ())))
-            return from_buffers(pa.bool_(), len(values if rows is None else rows[0]), [None, bits])
-        except kernels.REFUSALS:
-            pass
-    if rows is not None:
-        values, others = values.take(rows[0]), others.take(rows[1])
-    both_null = pc.and_(values.is_null(), others.is_null())
-    return pc.invert(pc.or_(pc.equal(values, others).fill_null(False), both_null))
+    bits = pa.py_buffer(primitives.differ(values, others, *(rows or ())))
+    return from_buffers(pa.bool_(), len(values if rows is None else rows[0]), [None, bits])
 
 
 def differs_or_missing(column: ImageColumn, other: ImageColumn) -> pa.BooleanArray:

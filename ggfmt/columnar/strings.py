@@ -7,18 +7,18 @@ from enum import IntEnum
 
 import pyarrow as pa
 
-from ggfmt import kernels
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.columns import texts
-from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text, text_buffer
+from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Text
+from ggfmt.kernels import primitives
 from ggfmt.model.change import ImageColumn
 
 _STRING = pa.string()
 
 
 class TextPattern(IntEnum):
-    """Patterns that the native kernel checks; the numbers are those in `fits.c`."""
+    """Patterns of texts; the numbers are those in `fits.c`."""
 
     JSON_NUMBER = 0
     JSON_BOOLEAN = 1
@@ -29,31 +29,14 @@ class TextPattern(IntEnum):
 
 
 def all_match(array: pa.StringArray, form: TextPattern) -> bool:
-    """Return whether all values are NULL or match a pattern. Return False if there is no native kernel."""
-    try:
-        return kernels.native is not None and kernels.native.fits(array, form)
-    except kernels.REFUSALS:
-        return False
+    """Return whether all values are NULL or match a pattern."""
+    return primitives.fits(array, form)
 
 
 def count_texts(array: pa.StringArray, within: tuple[str, ...], whole: tuple[str, ...]) -> tuple[int, ...]:
     """Count the values that contain each of `within`, then the values that equal each of `whole`. No value contains the
     empty text."""
-    if kernels.native is not None:
-        try:
-            counts: tuple[int, ...] = kernels.native.count(array, within, whole)
-            return counts
-        except kernels.REFUSALS:
-            pass
-    held = (_count_holding(array, text) for text in within)
-    return (*held, *(pc.equal(array, text).true_count for text in whole))
-
-
-def _count_holding(array: pa.StringArray, substring: str) -> int:
-    # One scan over all values usually shows that none contains the text.
-    if not substring or text_buffer(array).to_pybytes().find(substring.encode()) < 0:
-        return 0
-    return pc.sum(pc.match_substring(array, substring)).as_py() or 0
+    return primitives.count(array, within, whole)
 
 
 def represent(column: ImageColumn, null: str, missing: str, quoted: bool = False) -> Piece:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import DecimalType, list_array, non_null_values, nulls
-from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_long, unscaled
+from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_longs, unscaled
 from ggfmt.columnar.base64_text import base64_texts, base64_values
 from ggfmt.columnar.columns import raw_column
 from ggfmt.columnar.json_text import json_strings
@@ -137,13 +137,7 @@ def _booleans(texts: pa.StringArray, type: pa.DataType) -> Typed:
 
 
 def _longs(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    try:
-        data = text_buffer(texts).to_pybytes()
-        if b"x" in data or b"X" in data:  # Arrow reads hexadecimal digits
-            raise pa.ArrowInvalid
-        return texts.cast(type), []
-    except pa.ArrowInvalid:
-        return _one_by_one(texts, type, exact_long)
+    return exact_longs(texts)
 
 
 def _decimals(texts: pa.StringArray, type: DecimalType) -> Typed:

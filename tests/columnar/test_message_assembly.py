@@ -1,9 +1,10 @@
-"""Messages made by the native kernel and by Arrow are the same, whatever the pieces; and mistakes are reported."""
+"""Messages made by the native kernel and in plain Python are the same, whatever the pieces; mistakes are reported."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -28,7 +29,7 @@ from ggfmt.columnar.pieces import (
     join,
     join_binary,
 )
-from ggfmt.columnar.strings import TextPattern, all_match
+from ggfmt.columnar.strings import TextPattern, all_match, count_texts
 from ggfmt.formats.goldengate.xml.write import unsupported_characters
 from ggfmt.model.change import Image, ImageColumn
 
@@ -98,7 +99,7 @@ def _first(rows: int) -> pa.BooleanArray:
 
 @examples(150)
 @given(st.data(), st.integers(0, 9))
-def test_the_kernel_makes_what_arrow_makes(data: st.DataObject, rows: int) -> None:
+def test_the_kernel_makes_what_plain_python_makes(data: st.DataObject, rows: int) -> None:
     parts = data.draw(st.lists(pieces(rows), max_size=5))
     one, other = both_ways(join, parts, rows)
     one.validate(full=True)
@@ -200,8 +201,36 @@ def test_pieces_that_do_not_belong_together_are_told(wrong: list[Piece], error: 
         join(wrong)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "rows", "error", "reason"),
+    [
+        ([pa.array(["a"]), pa.array(["a", "b"])], None, ValueError, "1 rows among others of 2"),
+        ([Conditional(pa.array([True]), ["a"]), Text(pa.array(["a", "b"]))], None, ValueError, "1 rows among others"),
+        ([pa.array(["a"]), "b"], 2, ValueError, "1 rows among others of 2"),
+        (["a"], None, AssertionError, "needs a number of rows"),
+        ([pa.array([1]), "a"], None, TypeError, "int"),
+        ([pa.array(["a", None]), "b"], None, AssertionError, "a piece is null"),
+        ([Text(pa.array([None], pa.string())), "b"], None, AssertionError, "a piece is null"),
+        ([Conditional(pa.array([None], pa.bool_()), ["a"])], None, AssertionError, "a piece is null"),
+        ([Repeated(token_maps([{"a": "b"}]), [pa.array([], pa.string())])], None, ValueError, "other items"),
+    ],
+)
+def test_mistakes_in_pieces_are_told_without_kernels(
+    wrong: list[Piece], rows: int | None, error: type[Exception], reason: str
+) -> None:
+    """A join that went on would lose a row or a value."""
+    with patch.object(kernels, "native", None), pytest.raises(error, match=reason):
+        join(wrong, rows)
+
+
+def test_a_null_that_no_row_shows_does_no_harm() -> None:
+    nulls = Text(pa.array(["a", None]))
+    made = both_ways(join, [Conditional(pa.array([True, False]), [nulls, "."], ["-"])])
+    assert [one.to_pylist() for one in made] == [["a.", "-"]] * 2
+
+
 @needs_kernels
-def test_pieces_that_are_nested_too_deeply_are_left_to_arrow() -> None:
+def test_pieces_that_are_nested_too_deeply_are_left_to_plain_python() -> None:
     piece: Piece = "a"
     for _ in range(50):
         piece = CommaJoined([piece])
@@ -209,7 +238,6 @@ def test_pieces_that_are_nested_too_deeply_are_left_to_arrow() -> None:
     assert one.to_pylist() == other.to_pylist() == ["a"]
 
 
-@needs_kernels
 @pytest.mark.parametrize(
     ("form", "fit", "unfit"),
     [
@@ -221,7 +249,21 @@ def test_pieces_that_are_nested_too_deeply_are_left_to_arrow() -> None:
     ],
 )
 def test_forms_of_texts_are_known(form: TextPattern, fit: str, unfit: str) -> None:
-    assert all_match(pa.array([None, *fit.split()]), form)
-    assert all_match(pa.array([], pa.string()), form)
+    assert both_ways(all_match, pa.array([None, *fit.split()]), form) == [True, True]
+    assert both_ways(all_match, pa.array([], pa.string()), form) == [True, True]
     for text in (*unfit.split(), ""):
-        assert not all_match(pa.array(["x", text, "x"]).slice(1, 1), form)
+        assert both_ways(all_match, pa.array(["x", text, "x"]).slice(1, 1), form) == [False, False], text
+
+
+@examples(150)
+@given(st.lists(st.one_of(_NUMBERS, VALUES, st.sampled_from(["true", "false", "\ufffe", "1\n", "٣"])), max_size=2))
+def test_forms_of_texts_are_the_same(values: list[str]) -> None:
+    for form in TextPattern:
+        assert len(set(both_ways(all_match, pa.array(values, pa.string()), form))) == 1, form
+
+
+@examples(100)
+@given(st.lists(st.one_of(st.none(), VALUES), max_size=5), st.lists(VALUES, max_size=3))
+def test_counts_of_texts_are_the_same(values: list[str | None], texts: list[str]) -> None:
+    one, other = both_ways(count_texts, pa.array(values, pa.string()), tuple(texts), tuple(texts))
+    assert one == other

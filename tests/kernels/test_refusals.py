@@ -104,7 +104,7 @@ def test_of_avro_too(system: str, what: str, error: type[Exception]) -> None:
 
 @pytest.mark.parametrize("error", [ValueError, TypeError])
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_what_functions_over_arrays_refuse_is_done_by_arrow(function: str, error: type[Exception]) -> None:
+def test_what_functions_over_arrays_refuse_is_done_in_plain_python(function: str, error: type[Exception]) -> None:
     for seed in range(60):
         expected = everything(seed)
         with with_kernels({function: refuses(NotImplementedError if function == "join" else error)}):

@@ -1,4 +1,4 @@
-"""Random messages, put together by the native kernels and by Arrow, made from a seed."""
+"""Random messages, put together by the native kernels and in plain Python, made from a seed."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def everything(seed: int) -> list[object]:
 
 
 def compare(seed: int) -> None:
-    """An error where the kernels and Arrow make something else of a seed."""
+    """An error where the kernels and plain Python make something else of a seed."""
     native = kernels.native
     made = everything(seed)
     for form in TextPattern:  # of arrays of any texts

@@ -229,7 +229,7 @@ def _strings(texts: pa.StringArray | str | None) -> list[Piece]:
 
 def _longs(numbers: pa.Int64Array) -> list[Piece]:
     """Encode n unions of null and long."""
-    return avro.optional_longs(pc.cast(numbers, pa.string()))[0]
+    return avro.optional(numbers, avro.longs(numbers))[0]
 
 
 def _tokens(tokens: TokenColumns) -> list[Piece]:

@@ -1,0 +1,272 @@
+"""The functions of the native kernels in plain Python, a value at a time.
+
+They do the work on machines without kernels, and what kernels refuse, with the same results.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise, repeat
+from typing import Any
+
+# Escapes of single characters. javax.json escapes all other characters below U+0020 as \u00xx and none above.
+_SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"'}
+JSON_ESCAPES = str.maketrans({chr(code): f"\\u{code:04x}" for code in range(0x20)} | _SHORT)
+# Jackson writes the digits of \u00xx in capitals.
+JACKSON_ESCAPES = str.maketrans({chr(code): f"\\u{code:04X}" for code in range(0x20)} | _SHORT)
+
+
+class _ConnectEscapes(dict[int, str]):
+    """Jackson's escapes in UTF-8, as Kafka's converter writes them: also those of characters beyond the BMP."""
+
+    def __missing__(self, code: int) -> str:
+        if code <= 0xFFFF:
+            raise LookupError
+        units = chr(code).encode("utf-16-be").hex().upper()
+        return f"\\u{units[:4]}\\u{units[4:]}"
+
+
+CONNECT_ESCAPES = _ConnectEscapes(JACKSON_ESCAPES)
+# An XML parser turns a bare tab or line end in an attribute into a blank, and a bare carriage return into a line feed.
+ATTRIBUTE_ESCAPES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", "'": "&apos;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+)
+
+
+def zigzag_varint(number: int) -> bytes:
+    """Encode an int or a long of Avro."""
+    rest = (number << 1) ^ (number >> 63)
+    encoded = bytearray()
+    while rest > 0x7F:
+        encoded.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    encoded.append(rest)
+    return bytes(encoded)
+
+
+def sized(value: str | bytes) -> bytes:
+    """Encode a string or bytes of Avro."""
+    data = _bytes(value)
+    return zigzag_varint(len(data)) + data
+
+
+def _bytes(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _escaped(characters: str, escapes: dict[int, str]) -> Callable[[str], bytes]:
+    """Return the encoder of texts some characters of which have escapes. Most texts have no such character."""
+    replace = re.compile(f"[{characters}]").sub
+    return lambda text: replace(lambda found: found[0].translate(escapes), text).encode()
+
+
+# By `columnar.pieces.Encoding`. A float comes from the nearest double: with so few digits, rounding twice does no harm.
+_ENCODERS: tuple[Callable[[Any], bytes], ...] = (
+    _bytes,
+    _escaped('\\x00-\\x1f"\\\\', JSON_ESCAPES),
+    _escaped('\\x00-\\x1f"\\\\', JACKSON_ESCAPES),
+    _escaped('\\x00-\\x1f"\\\\\U00010000-\U0010ffff', CONNECT_ESCAPES),
+    lambda text: text.replace("]]>", "]]]]><![CDATA[>").replace("\r", "]]>&#13;<![CDATA[").encode(),
+    _escaped("&<'\\t\\n\\r", ATTRIBUTE_ESCAPES),
+    lambda text: text.replace('"', '""').encode(),
+    lambda number: b"%d" % number,
+    lambda micros: b"%d" % (micros // 1000),
+    lambda micros: b"%d000" % micros if micros else b"0",
+    sized,
+    zigzag_varint,
+    lambda text: zigzag_varint(int(text)),
+    lambda text: struct.pack("<f", float(text)),
+    lambda text: struct.pack("<d", float(text)),
+    lambda text: b"\1" if text == "true" else b"\0",
+)
+
+
+# What a piece writes: the same bytes in all rows, or bytes for each row, None where it has no value.
+_Column = Any
+_Kinds = tuple[type, ...]
+
+
+def join(pieces: Sequence[Any], rows: int, kinds: _Kinds) -> tuple[int, array[int], bytes]:
+    """Return the number of messages, their n + 1 offsets, and their bytes; `rows` is -1 if arrays have the number.
+
+    Raises:
+        AssertionError: a piece is null, or nothing tells the number of rows.
+        OverflowError: the messages are too large for one array.
+    """
+    messages = _joined(pieces, kinds)
+    if isinstance(messages, bytes):
+        if rows < 0:
+            raise AssertionError("a join of constants needs a number of rows")
+        messages = [messages] * rows
+    if None in messages:
+        raise AssertionError("a join lost rows: a piece is null")
+    if rows not in (-1, len(messages)):
+        raise ValueError(f"an array of {len(messages)} rows among others of {rows}")
+    return len(messages), array("i", accumulate(map(len, messages), initial=0)), b"".join(messages)
+
+
+def _joined(pieces: Sequence[Any], kinds: _Kinds) -> _Column:
+    columns = [_column(piece, kinds) for piece in pieces]
+    if all(isinstance(column, bytes) for column in columns):
+        return b"".join(columns)
+    if any(None in column for column in columns if isinstance(column, list)):
+        return [None if None in row else b"".join(row) for row in _rows(*columns)]
+    return columns[0] if len(columns) == 1 else list(map(b"".join, _rows(*columns)))
+
+
+def _rows(*columns: _Column) -> Iterator[tuple[Any, ...]]:
+    """Yield what columns have in each row; at least one is a list."""
+    lengths = sorted({len(column) for column in columns if isinstance(column, list)})
+    if len(lengths) > 1:
+        raise ValueError(f"an array of {lengths[0]} rows among others of {lengths[1]}")
+    return zip(*(repeat(column) if isinstance(column, bytes) else column for column in columns), strict=False)
+
+
+def _column(piece: Any, kinds: _Kinds) -> _Column:
+    if isinstance(piece, (str, bytes)):
+        return _bytes(piece)
+    if type(piece) in kinds:
+        return _MAKERS[kinds.index(type(piece))](kinds, *piece)
+    return _bytes(piece.as_py()) if hasattr(piece, "as_py") else _text(kinds, piece)
+
+
+def _text(
+    kinds: _Kinds,
+    values: Any,
+    encoding: int = 0,
+    null: str | bytes | None = None,
+    lead: str | bytes = b"",
+    tail: str | bytes = b"",
+) -> _Column:
+    encode, lead, tail = _ENCODERS[encoding], _bytes(lead), _bytes(tail)
+    absent = None if null is None else _bytes(null)
+    return [absent if value is None else lead + encode(value) + tail for value in values.to_pylist()]
+
+
+def _conditional(kinds: _Kinds, where: Any, then: Sequence[Any], otherwise: Sequence[Any]) -> _Column:
+    mask = where.to_pylist() if hasattr(where, "to_pylist") else _equals(*where)
+    if None in mask:
+        raise AssertionError("a join lost rows: a piece is null")
+    branches = _joined(then, kinds), _joined(otherwise, kinds)
+    return [one if holds else other for holds, one, other in _rows(mask, *branches)]
+
+
+def _equals(values: Any, text: str) -> list[bool]:
+    return [value == text for value in values.to_pylist()]
+
+
+def _comma_joined(kinds: _Kinds, pieces: Sequence[Any]) -> _Column:
+    joined = _joined(pieces, kinds)
+    if isinstance(joined, bytes):
+        return joined.removeprefix(b",")
+    return [members and members.removeprefix(b",") for members in joined]
+
+
+def _comma(kinds: _Kinds) -> _Column:
+    return b","
+
+
+def _repeated(kinds: _Kinds, lists: Any, pieces: Sequence[Any], between: str, counted: bool) -> _Column:
+    items, ends = _joined(pieces, kinds), lists.offsets.to_pylist()
+    if isinstance(items, bytes):
+        items = [items] * ends[-1]
+    if len(items) < ends[-1] or None in items:
+        raise ValueError("lists of other items than those of the pieces")
+    texts = [_bytes(between).join(items[start:end]) for start, end in pairwise(ends)]
+    if counted:
+        counts = [zigzag_varint(end - start) if end > start else b"" for start, end in pairwise(ends)]
+        return list(map(b"".join, zip(counts, texts, strict=True)))
+    return texts
+
+
+_MAKERS: tuple[Callable[..., _Column], ...] = (_text, _conditional, _comma_joined, _repeated, _comma)
+
+
+# By `columnar.strings.TextPattern`.
+_PATTERNS = tuple(
+    map(
+        re.compile,
+        (
+            r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?",
+            "true|false",
+            "[^\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]*",
+            "-?(?:0|[1-9][0-9]{0,17})",
+            r"-?(?:[0-9]{1,7}|(?=[0-9.]{3,8}\Z)[0-9]+\.[0-9]+)",
+            r"-?(?:[0-9]{1,15}|(?=[0-9.]{3,16}\Z)[0-9]+\.[0-9]+)",
+        ),
+    )
+)
+
+
+def fits(texts: Any, form: int) -> bool:
+    """Return whether all values are NULL or match a pattern."""
+    matches = _PATTERNS[form].fullmatch
+    return all(value is None or matches(value) is not None for value in texts.to_pylist())
+
+
+def count(texts: Any, parts: tuple[str, ...], wholes: tuple[str, ...]) -> tuple[int, ...]:
+    """Count the values that contain each of the parts, none for an empty one, then those that equal each of the
+    wholes."""
+    values = [value for value in texts.to_pylist() if value is not None]
+    held = (sum(part in value for value in values) if part else 0 for part in parts)
+    return (*held, *map(values.count, wholes))
+
+
+def differ(texts: Any, others: Any, rows: Any = None, other_rows: Any = None) -> bytes:
+    """Return, as bits, where two columns, or some rows of each, have different values. NULL equals only NULL."""
+    one, other = texts.to_pylist(), others.to_pylist()
+    if rows is not None:
+        one, other = ([values[row] for row in of.to_pylist()] for values, of in ((one, rows), (other, other_rows)))
+    bits = "".join("01"[value != another] for value, another in zip(one, other, strict=True))
+    return int(f"0{bits[::-1]}", 2).to_bytes((len(bits) + 7) // 8, "little")
+
+
+def occurrences(data: bytes, text: bytes) -> int:
+    """Return how often a text stands in data."""
+    return data.count(text)
+
+
+def envelopes(data: bytes, place: int, most: int) -> bytes:
+    """Return the places of no envelope of Qlik Replicate: the exact reader finds them all."""
+    return b""
+
+
+def csv_rows(
+    data: bytes, place: int, more: bool, most: int, delimiter: str, quote: str, backslash: bool
+) -> tuple[array[int], int]:
+    """Return starts and ends of rows in turns, and where the next row starts.
+
+    If `more` bytes follow, a row that may go on in them ends the search; a row of more than `most` bytes always does.
+    A field whose closing quote never comes ends with its line.
+    """
+    match_row, spans = _csv_row(delimiter, quote, backslash).match, array("q")
+    while place < len(data):
+        stop = min(len(data), place + most + 1)  # the line end of the longest row is its next byte
+        is_rest = stop <= place + most
+        match = match_row(data, place, stop)
+        end = -1 if match is None else match.end()
+        if end < 0 or (end == stop and (more or not is_rest)):
+            if more and is_rest:
+                break
+            end = data.find(b"\n", place, stop)
+            if end < 0 and not is_rest:
+                break
+            end = stop if end < 0 else end
+        spans.extend((place, end - (end < len(data) and data.endswith(b"\r", place, end))))
+        place = min(end + 1, len(data))
+    return spans, place
+
+
+@lru_cache(maxsize=64)
+def _csv_row(delimiter: str, quote: str, backslash: bool) -> re.Pattern[bytes]:
+    """Return the expression of a row. It can match in one way only, so that trying others takes no time: a closing
+    quote is never followed by a quote."""
+    d, q = re.escape(delimiter), re.escape(quote)
+    body = rf"[^{q}\\]*(?:\\.[^{q}\\]*)*" if backslash else rf"[^{q}]*(?:{q}{q}[^{q}]*)*"
+    closed = rf"{q}{body}{q}" + ("" if backslash else rf"(?!{q})")
+    whole = rf"(?:{closed}[^{d}\n]*|(?!{q})[^{d}\n]*)"
+    return re.compile(rf"{whole}(?:{d}{whole})*(?=\n|\Z)".encode(), re.DOTALL)
