@@ -24,7 +24,7 @@ from ggfmt.columnar.pieces import (
     escape_json_text,
     join,
 )
-from ggfmt.columnar.strings import Kernel, TextPattern, all_match
+from ggfmt.columnar.strings import Kernel, TextPattern, all_match, by_value, rows_where
 from ggfmt.model.change import Image
 
 # JSON values, with `null` for NULL, and the rows whose value is illegal.
@@ -122,9 +122,7 @@ def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:
     return pc.replace_with_mask(values, laid_out, pa.array(texts, pa.string()))
 
 
-_JSON_NUMBER = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-
-
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?", re.ASCII)
 
 
@@ -145,23 +143,20 @@ def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
     """
     if all_match(array, TextPattern.JSON_NUMBER):
         return Text(array, null="null"), []
-    fits = pc.match_substring_regex(array, _JSON_NUMBER)
-    texts = pc.fill_null(array, "null") if array.null_count else array
-    if pc.all(fits, min_count=0).as_py():
-        return texts, []
-    odd = non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
-    numbers: list[str] = []
-    bad = []
-    for row in odd:
-        text = array[row].as_py()
-        if _JAVA_NUMBER.fullmatch(text):
-            number = Decimal(text)
-            numbers.append(str(number or abs(number)))  # BigDecimal has no negative zero
-        else:
-            bad.append(row)
-            numbers.append("null")
-    mask = pc.invert(fits.fill_null(True))
-    return pc.replace_with_mask(texts, mask, pa.array(numbers, _STRING)), bad
+    numbers, bad = _numbers(array)
+    return Text(numbers, null="null"), bad
+
+
+def _number(text: str) -> str | None:
+    if _JSON_NUMBER.fullmatch(text):
+        return text
+    if not _JAVA_NUMBER.fullmatch(text):
+        return None
+    number = Decimal(text)
+    return str(number or abs(number))  # BigDecimal has no negative zero
+
+
+_numbers = by_value(_number)
 
 
 def json_number(array: pa.Int64Array, encoding: Encoding = Encoding.DIGITS) -> Text:
@@ -173,8 +168,8 @@ def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
     """Return `true` and `false` as JSON booleans, NULL as `null`, and the rows with any other text."""
     if all_match(array, TextPattern.JSON_BOOLEAN):
         return Text(array, null="null"), []
-    fits = pc.or_(array.is_null(), pc.is_in(array, pa.array(["true", "false"], _STRING)))
-    return pc.fill_null(array, "null"), non_null_values(pc.indices_nonzero(pc.invert(fits)))
+    known = pc.is_in(array, pa.array(["true", "false"], _STRING))
+    return Text(array, null="null"), rows_where(pc.and_not(array.is_valid(), known))
 
 
 def json_texts(kernel: Kernel) -> Values:

@@ -1,8 +1,9 @@
 """Native kernels: an optional extension module that pip builds if there is a C compiler.
 
-`native` is the module, or None; `state` describes it, and why it is missing. The plain code has the same results as a
-kernel: callers ask `native is not None` and have both ways. `GGFMT_KERNELS=off` chooses the plain code. If the module
-cannot be loaded, `lack` has the reason and the help; nothing is raised.
+`native` is the module, or None; `state` describes it, and why it is missing. Without kernels the results are the same:
+functions have a stand-in in plain Python (`primitives`), and the exact readers decode all records that a `kernel` would
+decode. `GGFMT_KERNELS=off` turns kernels off. If the module cannot be loaded, `lack` has the reason and the help;
+nothing is raised.
 
 Executors of a cluster may have this package in a zip file, from which no extension module can be loaded: it is written
 to a temporary file first.
@@ -14,6 +15,7 @@ import importlib
 import importlib.util
 import os
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from types import ModuleType
@@ -22,8 +24,8 @@ from typing import Any
 SWITCH = "GGFMT_KERNELS"
 REVISION = 31  # the same number as in revision.h
 
-# What a kernel raises for input that it does not accept: too many columns, or an array of another type. The code
-# without kernels then does the work, as if there were no kernels.
+# What a kernel raises for input that it does not accept: too many columns, or an array of another type. ggfmt then does
+# the work as if there were no kernels.
 REFUSALS = (ValueError, TypeError, OverflowError)
 
 # As measured; all messages use this text.
@@ -132,6 +134,14 @@ _loaded: tuple[Any, str, Lack | None] = _load()
 native: Any = _loaded[0]
 state: str = _loaded[1]
 lack: Lack | None = _loaded[2]
+
+
+def kernel(make: Callable[[Any], Any]) -> Any:
+    """Return what a function makes of the native module; None if there are no kernels, or if they refuse."""
+    try:
+        return None if native is None else make(native)
+    except REFUSALS:
+        return None
 
 
 def keep_memory() -> None:

@@ -237,7 +237,7 @@ def envelopes(data: bytes, place: int, most: int) -> bytes:
 
 def csv_rows(
     data: bytes, place: int, more: bool, most: int, delimiter: str, quote: str, backslash: bool
-) -> tuple[array[int], int]:
+) -> tuple[bytes, int]:
     """Return starts and ends of rows in turns, and where the next row starts.
 
     If `more` bytes follow, a row that may go on in them ends the search; a row of more than `most` bytes always does.
@@ -258,7 +258,7 @@ def csv_rows(
             end = stop if end < 0 else end
         spans.extend((place, end - (end < len(data) and data.endswith(b"\r", place, end))))
         place = min(end + 1, len(data))
-    return spans, place
+    return spans.tobytes(), place
 
 
 @lru_cache(maxsize=64)

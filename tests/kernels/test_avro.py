@@ -10,11 +10,12 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from avro_cases import MAKERS, Case, damaged, datum, told, with_facts, without_kernel
+from avro_cases import MAKERS, Case, damaged, datum, told, with_facts
 from contract import qlik_avro
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import operation, run_ggfmt, write_lines
+from scanners import without_kernels
 from strategies import examples
 
 from ggfmt import kernels
@@ -38,7 +39,7 @@ def same(case: Case, seed: int | None = None) -> None:
     def damage(data: bytes) -> bytes:
         return data if seed is None else damaged(data, random.Random(seed))
 
-    with without_kernel():
+    with without_kernels():
         expected = told(case, damage)
     assert told(case, damage) == expected
 

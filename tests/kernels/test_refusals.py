@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -14,7 +13,7 @@ from avro_cases import MAKERS, Case, datum, told
 from dialects import read
 from fuzz import PROPERTIES, TARGETS, definitions, repeated, seen, sources
 from hostile_pieces import everything
-from scanners import modules_with_kernels, operations_taken, without_kernels
+from scanners import operations_taken, with_kernels, without_kernels
 
 from ggfmt import kernels
 from ggfmt.columnar.images import differ
@@ -48,20 +47,6 @@ def refuses(error: type[Exception]) -> Callable[..., Any]:
         raise error("the kernel does not take this")
 
     return refuse
-
-
-@contextmanager
-def with_kernels(replaced: Mapping[str, Any]) -> Iterator[None]:
-    """The kernels with some of what is in the module replaced."""
-
-    own = kernels.native
-
-    class Kernels:
-        def __getattr__(self, name: str) -> Any:
-            return replaced[name] if name in replaced else getattr(own, name)
-
-    with modules_with_kernels(Kernels()):
-        yield
 
 
 def refusing_bindings(error: type[Exception]) -> dict[str, Any]:

@@ -12,18 +12,17 @@ import random
 import struct
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import fastavro
 from contract import qlik_avro as qlik_messages
+from scanners import with_kernels
 from strategies import plain_operations
 
 from ggfmt.arrow.arrays import non_null_values
@@ -37,17 +36,6 @@ from ggfmt.formats.goldengate.metacolumns import Template
 from ggfmt.kernels import native
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
-
-# The modules that ask whether there is a kernel.
-ASKING = (
-    "ggfmt.formats.goldengate.avro.scan",
-    "ggfmt.formats.goldengate.container_files.columns",
-    "ggfmt.formats.dts.read",
-    "ggfmt.formats.debezium.avro_read",
-    "ggfmt.formats.qlik.avro_read",
-    "ggfmt.formats.qlik.envelope",
-    "ggfmt.formats.records.scanner",
-)
 
 _TEXTS = ("", "I", "abc", "NULL", "Ünï ¢", "😀" * 3, "x" * 40, "a\0b", "17520.00", "2013-06-02 22:14:36.000000")
 _NUMBERS = (0, 1, -1, 63, 64, -65, 127, 10**6, -(10**12), 2**31, 2**62, 2**63 - 1, -(2**63), 1388534400000000)
@@ -543,24 +531,12 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 # What a reader returns
 
 
-@contextmanager
-def _with(kernels: object) -> Iterator[None]:
-    with ExitStack() as stack:
-        for module in ASKING:
-            stack.enter_context(patch.object(import_module(module), "native", kernels))
-        yield
-
-
-def without_kernel() -> AbstractContextManager[None]:
-    return _with(None)
-
-
 def on_exact_memory() -> AbstractContextManager[None]:
     """The kernels get copies of the data that end with the memory that they are in, so that a sanitizer sees each read
     beyond them."""
     kinds = ("AvroColumns", "AvroScanner", "AvroToJson", "DtsScanner", "JsonScanner")
     exactly = {kind: partial(_Exactly, getattr(native, kind)) for kind in kinds}
-    return _with(SimpleNamespace(**exactly, envelopes=partial(_on_copy, native.envelopes)))
+    return with_kernels({**exactly, "envelopes": partial(_on_copy, native.envelopes)})
 
 
 class _Exactly:

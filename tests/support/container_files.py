@@ -10,8 +10,8 @@ from typing import Any
 
 import fastavro
 import pyarrow as pa
-from avro_cases import without_kernel
 from oracle import PlainColumn, PlainOperation, PlainTable
+from scanners import without_kernels
 from strategies import Changes, make_batch
 
 from ggfmt.columnar.metadata import Clock
@@ -152,7 +152,7 @@ def decoded(schema: object, typed: bool, data: bytes, count: int) -> pa.RecordBa
 
 def assert_same_columns(schema: object, typed: bool, data: bytes, count: int) -> None:
     """The native kernel and fastavro decode the same, or find the same damage."""
-    with without_kernel():
+    with without_kernels():
         assert RecordColumns(schema, record_of(schema), typed).kernel is None
         expected = decoded(schema, typed, data, count)
     found = decoded(schema, typed, data, count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import ModuleType
@@ -45,7 +45,6 @@ def _modules_with(native: Any) -> list[ModuleType]:
 def modules_with_kernels(native: Any) -> Iterator[None]:
     """All modules that are loaded have something else for the kernels, and those that are loaded meanwhile."""
     own = kernels.native
-    assert own is not None
     before = set(sys.modules)
     replaced = _modules_with(own)
     for module in replaced:
@@ -61,3 +60,14 @@ def modules_with_kernels(native: Any) -> Iterator[None]:
 def without_kernels() -> AbstractContextManager[None]:
     """As where none were built."""
     return modules_with_kernels(None)
+
+
+def with_kernels(replaced: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """The kernels with some of what is in the module replaced."""
+    own = kernels.native
+
+    class Kernels:
+        def __getattr__(self, name: str) -> Any:
+            return replaced[name] if name in replaced else getattr(own, name)
+
+    return modules_with_kernels(Kernels())

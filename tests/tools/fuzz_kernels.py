@@ -62,7 +62,8 @@ def json_records(kind: str, seed: int) -> None:
 
 
 def avro_data(kind: str, seed: int) -> None:
-    from avro_cases import MAKERS, damaged, on_exact_memory, told, without_kernel
+    from avro_cases import MAKERS, damaged, on_exact_memory, told
+    from scanners import without_kernels
 
     draw = random.Random(seed)
     case = MAKERS[kind](draw)
@@ -71,7 +72,7 @@ def avro_data(kind: str, seed: int) -> None:
     def damage(data: bytes) -> bytes:
         return damaged(data, random.Random(seed)) if hurt else data
 
-    with without_kernel():
+    with without_kernels():
         expected = told(case, damage)
     with on_exact_memory():
         assert told(case, damage) == expected

@@ -22,6 +22,7 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Raw
 
+from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Source, Spans
@@ -45,7 +46,7 @@ from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.scanner import NOT_NAMED, is_plain, places_of
-from ggfmt.kernels import native
+from ggfmt.kernels import primitives
 from ggfmt.model.table import TableDef
 from ggfmt.options.value_types import keys_of
 
@@ -73,37 +74,12 @@ class CsvLayout(Layout):
     problem: Diagnostic | None = None
 
 
-class _Patterns:
-    """Expressions for one delimiter, quote and escape.
-
-    They can match in one way only, so that trying others takes no time: a closing quote is never followed by a quote.
-    """
-
-    def __init__(self, delimiter: str, quote: str, backslash: bool) -> None:
-        d, q = re.escape(delimiter), re.escape(quote)
-        body = rf"[^{q}\\]*(?:\\.[^{q}\\]*)*" if backslash else rf"[^{q}]*(?:{q}{q}[^{q}]*)*"
-        closed = rf"{q}{body}{q}" + ("" if backslash else rf"(?!{q})")
-        whole = rf"(?:{closed}[^{d}\n]*|(?!{q})[^{d}\n]*)"
-        self.record = re.compile(rf"{whole}(?:{d}{whole})*(?=\n|\Z)".encode(), re.DOTALL)
-        self.field = re.compile(rf"(?:({q})({body}){q}|((?!{q})[^{d}]*))({d}|\Z)", re.DOTALL)
-        self._escaped = re.compile(rf"\\([\\{q}])") if backslash else None
-        self._quote = quote
-
-    def plain(self, body: str) -> str:
-        """The text between quotes, without its escapes."""
-        if self._escaped is None:
-            return body.replace(self._quote * 2, self._quote)
-        return self._escaped.sub(r"\1", body) if "\\" in body else body
-
-
 @lru_cache(maxsize=64)
-def _patterns(delimiter: str, quote: str, backslash: bool) -> _Patterns:
-    return _Patterns(delimiter, quote, backslash)
-
-
-def _patterns_of(layout: Layout) -> _Patterns:
-    assert isinstance(layout, CsvLayout)
-    return _patterns(layout.delimiter.decode(), layout.quote, layout.backslash)
+def _field(delimiter: str, quote: str, backslash: bool) -> re.Pattern[str]:
+    """Return the expression of a field. It can match in one way only, so that trying others takes no time."""
+    d, q = re.escape(delimiter), re.escape(quote)
+    body = rf"[^{q}\\]*(?:\\.[^{q}\\]*)*" if backslash else rf"[^{q}]*(?:{q}{q}[^{q}]*)*"
+    return re.compile(rf"(?:({q})({body}){q}|((?!{q})[^{d}]*))({d}|\Z)", re.DOTALL)
 
 
 def find_layout(head: bytes, whole: bool, options: ArcionCsvOptions) -> CsvLayout:
@@ -112,7 +88,9 @@ def find_layout(head: bytes, whole: bool, options: ArcionCsvOptions) -> CsvLayou
     plain = CsvLayout(False, options.delimiter.encode(), quote=options.quote, backslash=options.escape == BACKSLASH)
     if not options.include_header or len(head) == mark:
         return replace(plain, skipped=mark)
-    start, end, following = next(_records(head, mark, plain, not whole), (mark, mark, mark))
+    rows, cut = _spans(head, plain, not whole, mark)
+    start, end = rows[0] if rows else (mark, mark)
+    following = rows[1][0] if len(rows) > 1 else cut
     names = _columns(head[start:end], plain, options.mode)
     if names is not None:
         return replace(plain, names=names, skipped=following)
@@ -162,55 +140,31 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
             source.drop(1)
 
 
-def _spans(data: bytes, layout: CsvLayout, more: bool) -> tuple[Spans, int]:
-    """Return start and end of every record, and where the one after them starts; `more` as in `_records`."""
-    spans, cut = Spans(), 0
-    if native is not None:
-        delimiter = layout.delimiter.decode()
-        places, cut = native.csv_rows(data, 0, more, layout.max_record, delimiter, layout.quote, layout.backslash)
-        spans.add_all(places)
-        return spans, cut
-    for start, end, following in _records(data, 0, layout, more):
-        spans.add(start, end)
-        cut = following
+def _spans(data: bytes, layout: CsvLayout, more: bool, place: int = 0) -> tuple[Spans, int]:
+    """Return start and end of every record from a place on, and where the one after them starts."""
+    spans, delimiter = Spans(), layout.delimiter.decode()
+    places, cut = primitives.csv_rows(data, place, more, layout.max_record, delimiter, layout.quote, layout.backslash)
+    spans.add_all(places)
     return spans, cut
 
 
-def _records(data: bytes, start: int, layout: CsvLayout, more: bool) -> Iterator[tuple[int, int, int]]:
-    """Start and end of every record, and where the next one starts. Where `more` follows, one that may go on in it is
-    left out, and so are one that is too long and all behind it."""
-    pattern = _patterns_of(layout).record
-    while start < len(data):
-        limit = start + layout.max_record
-        stop = min(len(data), limit + 1)  # the line end of the longest record is its next byte
-        is_rest = stop <= limit
-        match = pattern.match(data, start, stop)
-        if match is not None and (match.end() < stop or (is_rest and not more)):
-            end = match.end()
-        elif is_rest and more:
-            return
-        else:  # a quote that nothing closes
-            end = data.find(b"\n", start, stop)
-            if end == -1:
-                if not is_rest:
-                    return
-                end = stop
-        following = min(end + 1, len(data))
-        yield start, end - (end < len(data) and data.endswith(b"\r", start, end)), following
-        start = following
-
-
-def fields_of(record: str, layout: Layout, null: str | None) -> list[str | None] | None:
+def fields_of(record: str, layout: CsvLayout, null: str | None) -> list[str | None] | None:
     """The fields of a record, None for one that is `null` without quotes; None if one does not end with its closing
     quote."""
-    patterns = _patterns_of(layout)
-    fields = patterns.field.findall(record)
+    fields = _field(layout.delimiter.decode(), layout.quote, layout.backslash).findall(record)
     if len(fields) > 1 and not fields[-2][-1]:
         fields.pop()  # nothing, found once more behind the last field
     quoted = sum(1 for quote, _, _, _ in fields if quote)
     if len("".join(chain.from_iterable(fields))) + quoted != len(record):
         return None
-    return [(patterns.plain(body) if quote else None if plain == null else plain) for quote, body, plain, _ in fields]
+    return [(_plain(body, layout) if quote else None if plain == null else plain) for quote, body, plain, _ in fields]
+
+
+def _plain(body: str, layout: CsvLayout) -> str:
+    """What stands between quotes, without its escapes."""
+    if layout.backslash:
+        return re.sub(rf"\\([\\{re.escape(layout.quote)}])", r"\1", body)
+    return body.replace(layout.quote * 2, layout.quote)
 
 
 class Row(NamedTuple):
@@ -328,7 +282,7 @@ class ArcionCsv(ArcionDialect):
             spans.follow(0, array("q", range(len(_ODD), (rows + 1) * len(_ODD), len(_ODD))))
             return replace(chunk, data=_ODD * rows, spans=spans)
         number, names = named
-        data, ends = native.csv_to_json(
+        data, ends = kernels.native.csv_to_json(
             chunk.data,
             places,
             layout.delimiter.decode(),

@@ -33,7 +33,7 @@ from ggfmt.formats.records.dialect import classify_records
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.java.numbers import NOT_FINITE_TEXTS, float_text
-from ggfmt.kernels import REFUSALS, native
+from ggfmt.kernels import kernel
 
 _EVENT_FIELDS = frozenset({"before", "after", "source"})
 _ROW_FIELDS = frozenset({"__op", "__deleted", "__table"})
@@ -46,7 +46,8 @@ class _Plan:
     """The decoding of data with one schema, the Connect schema, and the conversion of data before they become JSON;
     None if no conversion is necessary.
 
-    `writer`: writes regular data as JSON directly. `head`: the text before their JSON, with a number for the schema.
+    `writer`: the kernel that writes regular data as JSON directly, if there is one. `head`: the text before their JSON,
+    with a number for the schema.
     """
 
     decode: FastSchema
@@ -214,7 +215,8 @@ class DebeziumAvro(Debezium):
                 words = Raw(msgspec.json.encode(connect_schema(schema)))
                 decode = fastavro.parse_schema(without_logical_types(schema))
                 head = b'{"schema":%d,"payload":' % len(self._numbered_here)
-                plan = _Plan(decode, words, _to_json(schema, {}), _writer(decode), head)
+                writer = kernel(lambda native: native.AvroToJson(program(decode)))
+                plan = _Plan(decode, words, _to_json(schema, {}), writer, head)
                 self._numbered_here.append(words)
                 return plan
         except MemoryError:
@@ -226,14 +228,6 @@ class DebeziumAvro(Debezium):
 
 _RUN = BATCH_ROWS  # maximum number of records that are JSON at a time
 _TAIL = b"}"
-
-
-def _writer(schema: FastSchema) -> Any:
-    """Return the writer of data as JSON; None without a kernel, or if the kernel does not support the schema."""
-    try:
-        return None if native is None else native.AvroToJson(program(schema))
-    except REFUSALS:
-        return None
 
 
 # Conversion of data before JSON: JSON has no 32-bit floating-point numbers, and not all 64-bit ones.

@@ -43,7 +43,7 @@ from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.roles import Grammar
 from ggfmt.formats.records.scanner import ScannedBatch, places_of
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
-from ggfmt.kernels import REFUSALS, native
+from ggfmt.kernels import kernel
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Catalog, TableDef
 
@@ -277,10 +277,9 @@ def _first_other(numbers: array[int], others: array[int]) -> int:
 def _writer(plan: Plan) -> Any:
     """What writes messages of a plan as JSON; None where the kernel cannot, and where the JSON of messages that are to
     be refused could be taken for that of others."""
-    try:
-        return native.AvroToJson(programs.nested_program(_program(programs.program(plan.decode), plan.rows)))
-    except REFUSALS:
-        return None
+    return kernel(
+        lambda native: native.AvroToJson(programs.nested_program(_program(programs.program(plan.decode), plan.rows)))
+    )
 
 
 def _program(message: Program, rows: Rows) -> Program:

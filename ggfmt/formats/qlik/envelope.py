@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from ggfmt.formats.api.reading import Chunk, Layout, Source, Spans
 from ggfmt.formats.avro.containers import CorruptContainerError, Truncated, read_long
-from ggfmt.kernels import native
+from ggfmt.kernels import primitives
 
 MAGIC = b"atMSG"
 CHUNK_BYTES = 1 << 20
@@ -77,9 +77,8 @@ def _spans(data: bytes, more: bool, limit: int) -> tuple[Spans, int]:
     spans = Spans()
     place = 0
     while True:
-        if native is not None:
-            spans.add_all(native.envelopes(data, place, min(limit, MAX_BYTES)))
-            place = spans[-1][1] if spans else place
+        spans.add_all(primitives.envelopes(data, place, min(limit, MAX_BYTES)))
+        place = spans[-1][1] if spans else place
         while place < len(data) and data[place] in _LINE_ENDS:
             place += 1
         if place == len(data):

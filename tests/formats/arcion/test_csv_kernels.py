@@ -16,7 +16,7 @@ from strategies import examples
 
 from ggfmt.formats.api.format import Projection, WriterSettings
 from ggfmt.formats.arcion import csv_read
-from ggfmt.kernels import native
+from ggfmt.kernels import native, plain
 
 pytestmark = pytest.mark.skipif(native is None, reason="there are no kernels")
 CURSOR = json.dumps(MEMBERS, separators=(",", ":"))
@@ -34,12 +34,9 @@ WAYS = st.tuples(st.sampled_from([",", "|"]), QUOTES, st.booleans())
 def test_rows_start_and_end_where_the_expression_finds_them(
     data: bytes, way: tuple[str, str, bool], more: bool, most: int
 ) -> None:
-    delimiter, quote, backslash = way
-    layout = csv_read.CsvLayout(False, delimiter.encode(), quote=quote, backslash=backslash, max_record=most)
-    spans, cut = csv_read._spans(data, layout, more)
-    found = list(csv_read._records(data, 0, layout, more))
-    assert list(spans) == [(start, end) for start, end, _ in found]
-    assert cut == (found[-1][2] if found else 0)
+    given = (data, 0, more, most, *way)
+    (places, cut), (found, end) = native.csv_rows(*given), plain.csv_rows(*given)
+    assert (bytes(places), cut) == (found, end)
 
 
 WORDS = st.sampled_from(

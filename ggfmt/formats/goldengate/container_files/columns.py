@@ -20,7 +20,7 @@ from ggfmt.formats.avro.containers import CorruptContainerError
 from ggfmt.formats.avro.programs import Program
 from ggfmt.formats.avro.schemas import DECODE_ERRORS, Schema, without_logical_types
 from ggfmt.formats.goldengate.container_files.fields import Field, FieldType, Record
-from ggfmt.kernels import REFUSALS, native
+from ggfmt.kernels import kernel
 
 _NAME, _VALUE = (pa.field(name, pa.string(), nullable=False) for name in ("key", "value"))
 _ARROW: dict[FieldType, pa.DataType] = {
@@ -65,7 +65,7 @@ class RecordColumns:
         self._schema = schema
         self._record = record
         self._typed = typed
-        self.kernel = None if native is None else _kernel(record, typed)
+        self.kernel = kernel(lambda native: _decoder(native, record, typed))
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -166,14 +166,10 @@ def _texts(column: Any) -> pa.Array[Any]:
     return pa.Array.from_buffers(pa.string(), rows, [None, pa.py_buffer(ends), pa.py_buffer(data)], 0)
 
 
-def _kernel(record: Record, typed: bool) -> Any:
-    """Return the kernel of a record; None if it does not accept its program."""
+def _decoder(native: Any, record: Record, typed: bool) -> Any:
     places = _Places(typed)
     fields = tuple(places.program(field) for field in record.fields)
-    try:
-        return native.AvroColumns(programs.record(fields), places.count)
-    except REFUSALS:
-        return None
+    return native.AvroColumns(programs.record(fields), places.count)
 
 
 class _Places:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, map_items, non_null_values
 from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
-from ggfmt.columnar.pieces import ATTRIBUTE_ESCAPES, Conditional, Encoding, Piece, Text, join, text_buffer
+from ggfmt.columnar.pieces import ATTRIBUTE_ESCAPES, Conditional, Encoding, Piece, Text, join
 from ggfmt.columnar.strings import TextPattern, all_match
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import writing
@@ -27,8 +27,6 @@ from ggfmt.model.table import TableDef
 
 _FOREIGN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _FOREIGN_RE2 = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{FFFE}\x{FFFF}]"
-_CARRIED = bytes(sorted({0x09, 0x0A, 0x0D, *range(0x20, 0x100)}))
-_NONCHARACTERS = tuple(character.encode() for character in "\ufffe\uffff")
 
 
 def unsupported_character(text: str) -> str | None:
@@ -41,10 +39,7 @@ def unsupported_characters(array: pa.StringArray) -> pa.BooleanArray | None:
     """Return where XML cannot represent a text; None if it can represent all."""
     if all_match(array, TextPattern.XML):
         return None
-    data = text_buffer(array).to_pybytes()
-    if data.translate(None, _CARRIED) or any(character in data for character in _NONCHARACTERS):
-        return pc.fill_null(pc.match_substring_regex(array, _FOREIGN_RE2), False)
-    return None
+    return pc.fill_null(pc.match_substring_regex(array, _FOREIGN_RE2), False)
 
 
 def attribute(array: pa.StringArray) -> Text:
