@@ -22,7 +22,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.reading import HEAD_OF_LONG, Chunk, Layout, record_size_error
 from ggfmt.java.charsets import can_decode, codec_of
 from ggfmt.java.text import InvalidValueError
-from ggfmt.kernels import native
+from ggfmt.kernels.primitives import occurrences
 from ggfmt.options.value_types import Charset
 
 CHUNK_BYTES = 1 << 20
@@ -41,8 +41,6 @@ _PLAIN_PROLOG = re.compile(rb"[ \t\r\n]*(<\?xml[^<>]*\?>)")
 _LONGEST_END_TAG = 64
 _LONGEST_TAG = 4096
 _REASON_CHARACTERS = 120
-
-_count = bytes.count if native is None else native.occurrences
 
 
 @dataclass(frozen=True)
@@ -190,8 +188,8 @@ class Markup:
 
     def last_end(self, data: bytes, known: int) -> int:
         """Return the end of the last complete record of `data`, or 0. No record ends before `known`."""
-        questions = _count(data, self.question)
-        if _count(data, self.comment) or (questions and questions != _count(data, self.declaration)):
+        questions = occurrences(data, self.question)
+        if occurrences(data, self.comment) or (questions and questions != occurrences(data, self.declaration)):
             last, end = 0, self.end_of_record(data, 0)
             while end is not None:
                 last, end = end, self.end_of_record(data, end)
