@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from binascii import a2b_base64
 from collections.abc import Callable
 from enum import IntEnum
 
@@ -77,6 +79,14 @@ def by_value(make: Callable[[str], str | None]) -> Kernel:
 def reject_all(values: pa.StringArray) -> Converted:
     """Reject every value."""
     return values, rows_where(values.is_valid())
+
+
+_BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
+
+
+def bytes_of(text: str) -> bytes | None:
+    """Decode Base64; None if the text is not strictly Base64."""
+    return a2b_base64(text) if _BASE64.fullmatch(text) else None
 
 
 _BOOLEANS = pa.array(["0", "1", "false", "true"], _STRING)

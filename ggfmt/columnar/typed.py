@@ -6,6 +6,7 @@ the text, because their sources wrote the text from such a number.
 
 from __future__ import annotations
 
+from binascii import b2a_base64
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import accumulate, chain
@@ -17,10 +18,10 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import DecimalType, list_array, non_null_values, nulls
 from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_longs, unscaled
-from ggfmt.columnar.base64_text import base64_texts, base64_values
 from ggfmt.columnar.columns import raw_column
 from ggfmt.columnar.json_text import json_strings
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join, text_buffer
+from ggfmt.columnar.strings import bytes_of
 from ggfmt.columnar.timestamps import FIRST_MICROS, LAST_MICROS, has_zone, instant_micros, text_micros
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 
@@ -45,7 +46,8 @@ def as_text(values: pa.Array[Any]) -> pa.StringArray:
     if isinstance(values, pa.StringArray):
         return values
     if pa.types.is_binary(type):
-        return base64_texts(values)
+        data = [None if value is None else b2a_base64(value, newline=False) for value in values.to_pylist()]
+        return pa.array(data, _STRING)
     if pa.types.is_list(type):
         texts = join(json_pieces(values), len(values))
         return pc.if_else(values.is_valid(), texts, _NO_TEXT) if values.null_count else texts
@@ -221,7 +223,7 @@ def _clocks(texts: pa.StringArray, type: pa.DataType) -> Typed:
 
 
 def _bytes(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    return base64_values(texts)
+    return _one_by_one(texts, type, bytes_of)
 
 
 _items = msgspec.json.Decoder(list[list[msgspec.Raw] | None]).decode

@@ -6,7 +6,7 @@ A decimal is Base64 of a big-endian number in two's complement, without the deci
 from __future__ import annotations
 
 import re
-from binascii import a2b_base64, b2a_base64
+from binascii import b2a_base64
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.json_text import JsonValues, Values, json_numbers
 from ggfmt.columnar.pieces import join
-from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, reject_all
+from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, bytes_of, reject_all
 from ggfmt.columnar.timestamps import floor_millis, instant_micros, micros_text
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.model.table import STRING, Kind, SqlType
@@ -28,7 +28,6 @@ _MAX_DIGITS = 1000
 
 # Decimals
 
-_BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", re.ASCII)
 _PLAIN = re.compile(r"[+-]?[0-9]{1,1500}(?:\.[0-9]{1,1500})?", re.ASCII)
 _EXPONENT = re.compile(r"[+-]?(?:[0-9]{1,1500}(?:\.[0-9]{0,1500})?|\.[0-9]{1,1500})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _MAX_BYTES = 1600  # Python prints no more digits
@@ -43,11 +42,6 @@ def decoded(text: str, scale: int) -> str | None:
     """Decode a decimal of a scale from Base64; None if the text is not Base64."""
     data = bytes_of(text)
     return decimal_text(int.from_bytes(data, "big", signed=True), scale) if data and len(data) <= _MAX_BYTES else None
-
-
-def bytes_of(text: str) -> bytes | None:
-    """Decode Base64; None if the text is not strictly Base64."""
-    return a2b_base64(text) if _BASE64.fullmatch(text) else None
 
 
 def decimal_text(number: int, scale: int) -> str:

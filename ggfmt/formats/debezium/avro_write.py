@@ -24,7 +24,7 @@ from ggfmt.columnar.columns import token_maps
 from ggfmt.columnar.json_text import Values
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.pieces import Piece, join, join_binary, zigzag_varint
-from ggfmt.columnar.strings import rows_where
+from ggfmt.columnar.strings import bytes_of, rows_where
 from ggfmt.columnar.timestamps import floor_millis
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
@@ -44,7 +44,6 @@ from ggfmt.formats.api.writing import (
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
 from ggfmt.formats.connect.avro import avro_schema
-from ggfmt.formats.connect.values import bytes_of
 from ggfmt.formats.debezium import CONTAINER, OWN, DebeziumAvroOptions
 from ggfmt.formats.debezium.encode import Encoding
 from ggfmt.formats.debezium.envelope import EventColumns, TokenColumns

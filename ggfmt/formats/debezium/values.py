@@ -24,8 +24,8 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.columns import JsonColumn, raw_column, texts
 from ggfmt.columnar.pieces import text_buffer
-from ggfmt.columnar.strings import Converted, Kernel, by_value, rows_where
-from ggfmt.formats.connect.values import bytes_of, decoded
+from ggfmt.columnar.strings import Converted, Kernel, by_value, bytes_of, rows_where
+from ggfmt.formats.connect.values import decoded
 from ggfmt.formats.debezium import placeholder_bytes
 from ggfmt.model.change import ImageColumn
 from ggfmt.model.table import Kind
