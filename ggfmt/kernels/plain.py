@@ -174,13 +174,15 @@ def _repeated(kinds: _Kinds, lists: Any, pieces: Sequence[Any], between: str, co
     items, ends = _joined(pieces, kinds), lists.offsets.to_pylist()
     if isinstance(items, bytes):
         items = [items] * ends[-1]
-    if len(items) < ends[-1] or None in items:
-        raise ValueError("lists of other items than those of the pieces")
+    if len(items) < ends[-1]:
+        raise ValueError("lists of other items than the pieces have")
+    if None in items or lists.null_count:
+        raise AssertionError("a join lost rows: a piece is null")
     texts = [_bytes(between).join(items[start:end]) for start, end in pairwise(ends)]
-    if counted:
-        counts = [zigzag_varint(end - start) if end > start else b"" for start, end in pairwise(ends)]
-        return list(map(b"".join, zip(counts, texts, strict=True)))
-    return texts
+    if not counted:
+        return texts
+    sizes = (end - start for start, end in pairwise(ends))
+    return [zigzag_varint(size) + text if size else text for size, text in zip(sizes, texts, strict=True)]
 
 
 _MAKERS: tuple[Callable[..., _Column], ...] = (_text, _conditional, _comma_joined, _repeated, _comma)
@@ -218,10 +220,10 @@ def count(texts: Any, parts: tuple[str, ...], wholes: tuple[str, ...]) -> tuple[
 
 def differ(texts: Any, others: Any, rows: Any = None, other_rows: Any = None) -> bytes:
     """Return, as bits, where two columns, or some rows of each, have different values. NULL equals only NULL."""
-    one, other = texts.to_pylist(), others.to_pylist()
     if rows is not None:
-        one, other = ([values[row] for row in of.to_pylist()] for values, of in ((one, rows), (other, other_rows)))
-    bits = "".join("01"[value != another] for value, another in zip(one, other, strict=True))
+        texts, others = texts.take(rows), others.take(other_rows)
+    pairs = zip(texts.to_pylist(), others.to_pylist(), strict=True)
+    bits = "".join("01"[value != other] for value, other in pairs)
     return int(f"0{bits[::-1]}", 2).to_bytes((len(bits) + 7) // 8, "little")
 
 

@@ -223,6 +223,11 @@ def test_mistakes_in_pieces_are_told_without_kernels(
         join(wrong, rows)
 
 
+def test_messages_too_large_for_an_array_are_told_before_they_are_made() -> None:
+    with patch.object(kernels, "native", None), pytest.raises(pa.ArrowCapacityError):
+        join([b"x" * (1 << 20)], 1 << 12)
+
+
 def test_a_null_that_no_row_shows_does_no_harm() -> None:
     nulls = Text(pa.array(["a", None]))
     made = both_ways(join, [Conditional(pa.array([True, False]), [nulls, "."], ["-"])])
