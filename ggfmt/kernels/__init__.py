@@ -29,7 +29,7 @@ REVISION = 31  # the same number as in revision.h
 REFUSALS = (ValueError, TypeError, OverflowError)
 
 # As measured; all messages use this text.
-COST = "reading takes 8 to 48 times as long, depending on the format, and a whole run 3 times as long"
+COST = "reading takes 8 to 48 times as long, depending on the format, and a whole run 3 to 6 times as long"
 
 _NAME = "ggfmt.kernels._native"
 _FILE = "_native"

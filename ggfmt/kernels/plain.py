@@ -176,13 +176,12 @@ def _repeated(kinds: _Kinds, lists: Any, pieces: Sequence[Any], between: str, co
         items = [items] * ends[-1]
     if len(items) < ends[-1]:
         raise ValueError("lists of other items than the pieces have")
-    if None in items or lists.null_count:
-        raise AssertionError("a join lost rows: a piece is null")
-    texts = [_bytes(between).join(items[start:end]) for start, end in pairwise(ends)]
-    if not counted:
-        return texts
-    sizes = (end - start for start, end in pairwise(ends))
-    return [zigzag_varint(size) + text if size else text for size, text in zip(sizes, texts, strict=True)]
+    texts: list[bytes | None] = []
+    for (start, end), there in zip(pairwise(ends), lists.is_valid().to_pylist(), strict=True):
+        size = zigzag_varint(end - start) if counted and end > start else b""
+        own = items[start:end]
+        texts.append(size + _bytes(between).join(own) if there and None not in own else None)
+    return texts
 
 
 _MAKERS: tuple[Callable[..., _Column], ...] = (_text, _conditional, _comma_joined, _repeated, _comma)

@@ -230,8 +230,12 @@ def test_messages_too_large_for_an_array_are_told_before_they_are_made() -> None
 
 def test_a_null_that_no_row_shows_does_no_harm() -> None:
     nulls = Text(pa.array(["a", None]))
-    made = both_ways(join, [Conditional(pa.array([True, False]), [nulls, "."], ["-"])])
-    assert [one.to_pylist() for one in made] == [["a.", "-"]] * 2
+    lists: Any = pa.array([[("k", "a")], None], pa.map_(pa.string(), pa.string()))
+    for piece in (nulls, Repeated(lists, [Text(lists.items)])):
+        made = both_ways(join, [Conditional(pa.array([True, False]), [piece, "."], ["-"])])
+        assert [one.to_pylist() for one in made] == [["a.", "-"]] * 2
+        with patch.object(kernels, "native", None), pytest.raises(AssertionError, match="a piece is null"):
+            join([piece, "."])
 
 
 @needs_kernels
