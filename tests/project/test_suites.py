@@ -15,6 +15,7 @@ import progress
 import pytest
 import suites
 from offenders import check_each
+from places import TESTS
 
 CORES, SCRATCH = "tests/test_cores.py", "tests/test_scratch.py"
 
@@ -52,6 +53,12 @@ def test_what_starts_processes_is_found_through_all_that_is_called() -> None:
     assert suites.starts(through_a_class)
     assert not suites.starts(command_line.call)
     assert not suites.starts(test_a_quick_test_cannot_start_anything)
+
+
+def test_the_slow_tests_are_there() -> None:
+    for name in suites.SLOW:
+        module, _, function = name.partition("::")
+        assert f"def {function}" in (TESTS / module).read_text(encoding="utf-8"), name
 
 
 # The tests of a change

@@ -2,8 +2,8 @@
 
 A test is `long` if it is marked so. It starts Spark (`spark`) if it is marked so or takes a session. It starts
 processes or servers (`process`) if it, its fixtures or the functions of tests that they call use a module that does, or
-if it is marked so: then ggfmt itself starts them. All others are `unit`, or `contract` in that folder. There, to start
-something is a failure.
+if it is marked so: then ggfmt itself starts them. All others are `unit`, or `contract` in that folder, or `slow` if
+`tests/slow.txt` names their module or function. There, to start something is a failure.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from places import TESTS
 SUITES = {
     "unit": "tests in one process, without Spark and servers",
     "contract": "the rules for every format, likewise",
+    "slow": "tests in one process that take longer than others (tests/slow.txt)",
     "process": "tests that start processes or servers",
     "spark": "tests that start Spark",
     "long": "tests that take long, and have a shorter one beside them",
 }
 QUICK = "unit or contract"
+SLOW = frozenset((TESTS / "slow.txt").read_text(encoding="utf-8").splitlines()[1:])
 _STARTING = {"launch_gateway", "multiprocessing", "pty", "socket", "subprocess"}
 _STARTS = {"subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "socket.connect"}
 
@@ -39,7 +41,10 @@ def suite_of(item: pytest.Function) -> str:
     fixtures = [found[-1].func for found in item._fixtureinfo.name2fixturedefs.values()]
     if any(starts(function) for function in (item.obj, *fixtures)):
         return "process"
-    return "contract" if item.path.is_relative_to(TESTS / "contract") else "unit"
+    module = item.path.relative_to(TESTS).as_posix()
+    if module in SLOW or f"{module}::{item.originalname}" in SLOW:
+        return "slow"
+    return "contract" if module.startswith("contract/") else "unit"
 
 
 @cache
@@ -93,7 +98,7 @@ class Guard:
             self._suite = ""
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event in _STARTS and self._suite in ("unit", "contract"):
+        if event in _STARTS and self._suite in ("unit", "contract", "slow"):
             raise pytest.fail.Exception(f"a test of the suite `{self._suite}` may not start anything: {arguments[:2]}")
 
 
