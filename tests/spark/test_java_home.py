@@ -75,6 +75,7 @@ def test_what_is_told_of_a_java(tmp_path: Path) -> None:
     assert find_java(str(home)) == Java(home, home / "bin" / "java", 21, "--java-home")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("variable", ["GGFMT_JAVA_HOME", "JAVA_HOME"])
 @pytest.mark.parametrize(
     ("wrong", "problem"),
@@ -128,11 +129,13 @@ def test_of_the_usual_places_the_oldest_that_will_do(monkeypatch: pytest.MonkeyP
     assert find_java().major == 17
 
 
+@pytest.mark.process
 def test_a_java_without_a_release_file_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home = fake_home(tmp_path / "home", release=False, script="echo 'openjdk version \"22.0.1\" 2024-04-16' >&2")
     assert find_java(str(home)).major == 22
 
 
+@pytest.mark.process
 def test_the_script_of_a_version_switcher_is_seen_through(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     real = fake_home(tmp_path / "real", "19.0.1")
     told = ("Picked up JAVA_TOOL_OPTIONS: -Dx", f"    java.home = {real}", "    java.version = 19.0.1")

@@ -105,12 +105,16 @@ class Guard:
 _SUITE = pytest.StashKey[str]()
 
 
-def pytest_configure(config: pytest.Config) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
     """Without names of tests the quick suites run; with them all but long ones. `-m` says otherwise."""
-    for name, description in SUITES.items():
-        config.addinivalue_line("markers", f"{name}: {description}")
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     config.option.markexpr = config.option.markexpr or ("not long" if named else QUICK)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, description in SUITES.items():
+        config.addinivalue_line("markers", f"{name}: {description}")
     config.pluginmanager.register(Guard())
 
 
