@@ -472,6 +472,7 @@ def test_no_log_line_of_inputs_can_be_forged(tmp_path: Path, caplog: pytest.LogC
         run_ggfmt([source], tmp_path / "none", *JSON_LINES)
 
 
+@pytest.mark.process
 def test_a_store_behind_a_proxy_is_not_knocked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 from collections.abc import Iterator
 from functools import cache
 from types import CodeType, FunctionType
@@ -87,6 +88,7 @@ class Guard:
 
     def __init__(self) -> None:
         self._suite = ""
+        self._in_threads: list[str] = []
         sys.addaudithook(self._audit)
 
     @pytest.hookimpl(wrapper=True)
@@ -97,9 +99,21 @@ class Guard:
         finally:
             self._suite = ""
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        """What a thread raises reaches no test."""
+        self._in_threads.clear()
+        found = yield
+        if self._in_threads:
+            pytest.fail(self._in_threads[0])
+        return found
+
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in _STARTS and self._suite in ("unit", "contract", "slow"):
-            raise pytest.fail.Exception(f"a test of the suite `{self._suite}` may not start anything: {arguments[:2]}")
+            text = f"a test of the suite `{self._suite}` may not start anything: {arguments[:2]}"
+            if threading.current_thread() is not threading.main_thread():
+                self._in_threads.append(text)
+            raise pytest.fail.Exception(text)
 
 
 _SUITE = pytest.StashKey[str]()
