@@ -23,12 +23,21 @@ from ggfmt.formats.debezium import source as sources
 from ggfmt.formats.debezium.connectors import Connector, connector_of, fields_without_cells, key_of_list, without_cells
 from ggfmt.formats.debezium.source import qualified_name
 from ggfmt.formats.debezium.types import TableColumn, Types, of_table_column
-from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.files import MONGODB, unread_record
 from ggfmt.formats.json.shapes import Encoding
 from ggfmt.formats.json.values import json_kind, raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, Statement, non_null
+from ggfmt.formats.records.dialect import (
+    ABSENT,
+    Change,
+    Convert,
+    Dialect,
+    Meaning,
+    RecordSchema,
+    Statement,
+    is_empty,
+    non_null,
+)
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
@@ -317,9 +326,9 @@ class Debezium(Dialect):
         op = _OPS.get(code) or rules.ops.get(code)
         before, after = non_null(record.before), non_null(record.after)
         # Arcion's JSON has an empty object for a missing image.
-        if before is not None and op in ("I", "T") and _is_empty(before):
+        if before is not None and op in ("I", "T") and is_empty(before):
             before = None
-        if after is not None and op in ("D", "T") and _is_empty(after):
+        if after is not None and op in ("D", "T") and is_empty(after):
             after = None
         if op is None:
             if code == _MESSAGE:
@@ -534,11 +543,6 @@ class Debezium(Dialect):
             self._types.of_column(column.type) if field is None else self._types.of_field(field)[1]
             for column, field in zip(table.columns, fields, strict=True)
         )
-
-
-def _is_empty(image: Raw) -> bool:
-    """Return whether an image is an object without columns."""
-    return bytes(image).translate(None, WHITE) == b"{}"
 
 
 def _parsed(data: Raw) -> Schema:

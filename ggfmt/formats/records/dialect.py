@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, repeat
+from itertools import repeat
 from types import MappingProxyType
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
@@ -35,6 +35,7 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
 from ggfmt.formats.json import dumps
 from ggfmt.formats.json import files as json_files
+from ggfmt.formats.json.cut import WHITE
 from ggfmt.formats.json.files import head_objects
 from ggfmt.formats.json.values import parse, raw_members
 from ggfmt.formats.records import roles
@@ -76,9 +77,8 @@ class Change(NamedTuple):
     op         one of `OP_TYPES`
     op_ts      a text in the format of messages, or microseconds since 1970; None if the record has no time
     position   a text; None if the record has no position
-    before, after  the images; None if the operation has no such image. An image has one of three forms: the bytes of a
-               JSON object; a dict from column name to text, None for NULL; a row that the dialect decoded
-               (`rows.StructRows`)
+    before, after  the images; None if the operation has no such image. An image has one of two forms: the bytes of a
+               JSON object; a dict from column name to text, None for NULL
     tokens     texts by name
     record_schema  the definition in the record; None if the definition must come from elsewhere
     transaction  the id of the transaction; None if the record has none or the dialect has no `with_transactions`
@@ -136,6 +136,11 @@ def non_null(value: Raw) -> Raw | None:
     return None if value in (ABSENT, _NULL) else value
 
 
+def is_empty(image: Raw) -> bool:
+    """Return whether an image is an object without columns."""
+    return bytes(image).translate(None, WHITE) == b"{}"
+
+
 def converting(kernel: Kernel) -> Convert:
     """Return a conversion that applies a kernel to the values of a column."""
 
@@ -165,7 +170,6 @@ class Dialect(ABC):
 
     record     the type that ggfmt decodes a JSON record into. If the type is a struct, the decoder skips and counts
                members that the struct does not declare.
-    in_bulk    the dialect can process most records together, with `by_table`, `changes_of_table` and `images_of_table`
     scanned    the native scanner can take records of this dialect, with the grammar from `grammar`
     ops        for the scanner: operation types by their texts in records
     row_token  for the scanner: the token for the number of an operation in its record, as in `roles.Grammar`
@@ -233,7 +237,6 @@ class Dialect(ABC):
     keys_stay: ClassVar[bool] = True
     takes_message_keys: ClassVar[bool] = True
     schema_kind: ClassVar[str | None] = None
-    in_bulk: ClassVar[bool] = False
     scanned: ClassVar[bool] = False
     ops: ClassVar[roles.Ops] = MappingProxyType({})
     row_token: ClassVar[str | None] = None
@@ -357,27 +360,6 @@ class Dialect(ABC):
 
         Raises: RecordError if the record should be an operation and is not.
         """
-
-    def by_table(self, records: Sequence[Any]) -> Mapping[str, Sequence[int]] | None:
-        """Group decoded records by table name: return the indices of the records of each table, in order.
-
-        Return None if a record may be something other than a single operation of a table that the reader knows.
-        """
-        return None
-
-    def changes_of_table(self, table: str, records: Sequence[Any]) -> list[Change] | None:
-        """Return the operations of a table's records as `by_table` grouped them: one per record, in order.
-
-        Return None if `changes` must process one of the records.
-        """
-        raise NotImplementedError
-
-    def images_of_table(self, table: str, records: Sequence[Any]) -> list[Any]:
-        """Return the images in the records of a table, for discovery; some images may be null.
-
-        Store the key of the table in `keys`.
-        """
-        raise NotImplementedError
 
     def first_grammar(self) -> roles.Grammar | None:
         """Return the scanner's grammar for the start of the input; None if it depends on the first record."""
@@ -539,22 +521,6 @@ def decode_records(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Iterable[Any]
         return chunk, records
     chunk = chunk.settled()
     return chunk, _one_by_one(dialect, chunk)
-
-
-def runs(dialect: Dialect, records: Iterable[Any]) -> Iterator[tuple[list[Any], Iterable[Any]]]:
-    """Divide decoded records into runs, in order, and yield two collections for each run.
-
-    The first has records that the dialect may process together. The second has records that it must process one by
-    one. One of the two is empty.
-    """
-    if not dialect.in_bulk:
-        yield [], records
-        return
-    for kind, run in groupby(records, key=type):
-        if issubclass(kind, msgspec.Struct):
-            yield list(run), ()
-        else:
-            yield [], run
 
 
 def examined_one(

@@ -37,7 +37,6 @@ from ggfmt.formats.records.dialect import (
     decode_records,
     examined_one,
     message_keys,
-    runs,
 )
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
@@ -180,20 +179,10 @@ class DialectDiscovery(Scanning, Discovery):
         undescribed: dict[str, list[Any]] = {}
         chunk, records = decode_records(self._dialect, chunk)
         self._has_keys = self.dialect.takes_message_keys and (chunk.wrapped is not None or bool(chunk.layout.keys))
-        index = 0
         keys = message_keys(self._dialect, chunk)
-        for together, singly in runs(self._dialect, records):
-            groups = self._dialect.by_table(together) if together and not self._has_keys else None
-            if groups is not None:
-                for name, places in groups.items():
-                    images = self._dialect.images_of_table(name, [together[place] for place in places])
-                    undescribed.setdefault(name, []).extend(images)
-                index += len(together)
-                continue
-            for meaning in classify_records(self._dialect, together or singly, keys):
-                for item in meaning if isinstance(meaning, list) else ():
-                    self._take_in(chunk, index, item, undescribed)
-                index += 1
+        for index, meaning in enumerate(classify_records(self._dialect, records, keys)):
+            for item in meaning if isinstance(meaning, list) else ():
+                self._take_in(chunk, index, item, undescribed)
         self._look_at_all(undescribed)
 
     def _take_in(

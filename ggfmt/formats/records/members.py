@@ -6,7 +6,6 @@ makes a new class that declares this member too. So it is just as fast if each r
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -94,15 +93,6 @@ class MemberDecoder:
         found = self._found_by_class[record.__class__]
         return [name for get, name in found if (value := get(record)) is not None and value is not _NOT_THERE]
 
-    def count_passed_over(self, records: Sequence[Any]) -> Mapping[str, int]:
-        """Count the records by each name in `passed_over`; all records must have the same class."""
-        if not self._met or not records:
-            return {}
-        found = self._found_by_class.get(records[0].__class__)
-        if found is None:
-            return Counter(name for record in records for name in self.passed_over(record))
-        return {name: _count_present(map(get, records)) for get, name in found}
-
     def _passing_over(self, records: list[Any], objects: Callable[[], Iterable[Any]]) -> list[Any]:
         """Set `passed_over` of leniently decoded records, learn the unknown members, and return the records."""
         if not any(record is not None and self._counts(record) for record in records):
@@ -165,10 +155,6 @@ class KeepingDecoder(MemberDecoder):
                 if record is not None:
                     record.raw = raw
         return records
-
-
-def _count_present(values: Iterable[Any]) -> int:
-    return sum(value is not None and value is not _NOT_THERE for value in values)
 
 
 def _member(attributes: _Place, last: str, record: Any) -> Any:

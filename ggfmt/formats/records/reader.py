@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, BinaryIO, ClassVar
 
-import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
@@ -45,7 +44,6 @@ from ggfmt.formats.records.dialect import (
     decode_records,
     examined_one,
     message_keys,
-    runs,
     sniff,
 )
 from ggfmt.formats.records.discovery import DialectDiscovery
@@ -55,7 +53,6 @@ from ggfmt.formats.records.roles import BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMB
 from ggfmt.formats.records.rows import (
     JsonRows,
     Rows,
-    StructRows,
     TextRows,
     avro_unions,
     converted,
@@ -126,13 +123,11 @@ class DialectTable(HeldTable):
     record_schema  the latest definition from a record; None if records do not describe the table
     converts       one conversion per column; None for plain texts
     rows           the decoder of images; None before the first image
-    row_class      the class of images that the dialect decoded; None if there are none yet
     """
 
     record_schema: RecordSchema | None
     converts: tuple[Convert | None, ...]
     rows: Rows | None = None
-    row_class: type[Any] | None = None
 
 
 class DialectReader(BatchingReader[DialectTable], Scanning):
@@ -202,50 +197,8 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
     def _take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
         cut, records = decode_records(self._dialect, chunk)
         self.hold_instead(chunk, cut)
-        keys = message_keys(self._dialect, cut)
-        for together, singly in runs(self._dialect, records):
-            if not together or not (yield from self._take_in_all(together)):
-                for meaning in classify_records(self._dialect, together or singly, keys):
-                    yield from self.take_in_one(meaning)
-
-    def _take_in_all(self, records: Sequence[Any]) -> Generator[Event, None, bool]:
-        """Buffer decoded records as operations, table by table.
-
-        Return False, and buffer nothing, if the dialect must process one of them singly.
-        """
-        groups = self._dialect.by_table(records)
-        if groups is None:
-            return False
-        made: dict[str, list[Change]] = {}
-        for name, places in groups.items():
-            changes = self._dialect.changes_of_table(name, [records[place] for place in places])
-            if changes is None:
-                return False
-            made[name] = changes
-        first = self.ordinal
-        self.ordinal += len(records)
-        for name, places in groups.items():
-            changes = made[name]
-            table = self.tables.get(name)
-            if table is None or table.record_schema is not None:
-                refused = yield from self._prepare(changes[0], first + places[0])
-                assert not refused, "the dialect made operations of a table without a definition"
-                table = self.tables[name]
-            rows = (row for change in changes for row in (change.before, change.after) if row is not None)
-            self._use_row_class(table, next(rows, None))
-            table.operations += changes
-            table.ordinals.extend([first + place for place in places])
-        for name, count in self._dialect.decoder.count_passed_over(records).items():
-            if count:
-                self.members[name] += count
-        return True
-
-    def _use_row_class(self, table: DialectTable, row: Any) -> None:
-        """Convert the buffered operations of a table to columns if their images have another class than `row`."""
-        if row is not None and row.__class__ is not table.row_class:
-            if table.row_class is not None:
-                table.done = list(self.collect(table))
-            table.row_class = row.__class__
+        for meaning in classify_records(self._dialect, records, message_keys(self._dialect, cut)):
+            yield from self.take_in_one(meaning)
 
     def take_in_one(self, meaning: Examination) -> Iterator[Event]:
         """Process the next record by its classification, and yield the events that cannot wait."""
@@ -259,8 +212,6 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
                         if (yield from self._prepare(item, ordinal)):
                             break
                         table = self.tables[item.table]
-                    if self.dialect.in_bulk:
-                        self._use_row_class(table, item.after if item.before is None else item.before)
                     table.operations.append(item)
                     table.ordinals.append(ordinal)
                 elif isinstance(item, Statement):
@@ -526,12 +477,11 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
     def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
         """Return the decoder of the images of a table.
 
-        All images have the same form: JSON, dicts, or rows that the dialect decoded.
+        All images have the same form: JSON, or dicts.
         """
         first = next((image for image in images if image is not None), None)
         if table.rows is None:
-            of_struct = isinstance(first, msgspec.Struct)
-            kind = TextRows if first is None or isinstance(first, dict) else StructRows if of_struct else JsonRows
+            kind = TextRows if first is None or isinstance(first, dict) else JsonRows
             rows = kind(table.definition, given=table.definition.full_name in self.catalog.trusted)
             if first is None:  # there are only truncates: the form of images is still unknown
                 return rows

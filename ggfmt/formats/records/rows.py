@@ -1,13 +1,13 @@
 """Decoding of the images of one table definition: images become rows, and rows become columns.
 
-An image is the bytes of a JSON object, a dict from column name to text, or a row that the dialect decoded. A row is a
-decoded image: a struct, or a tuple of texts. Both have the columns in table order.
+An image is the bytes of a JSON object, or a dict from column name to text. A row is a decoded image: a struct, or a
+tuple of texts. Both have the columns in table order.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter, itemgetter
@@ -78,20 +78,75 @@ def _row_class(names: tuple[str, ...], raw: tuple[bool, ...]) -> type[Any]:
     return msgspec.defstruct("Row", members, rename=renamed, forbid_unknown_fields=True, gc=False)
 
 
-class StructRows(Rows):
-    """A decoder for images that a dialect already decoded: structs of one class, with the columns in table order.
+class JsonRows(Rows):
+    """A decoder for JSON objects.
 
-    The default of a member determines the values of its column. `MISSING_RAW`: the text of any JSON value. `MISSING`: a
-    text, or None for NULL.
+    It learns from the data which columns to keep as JSON text, because some of their values are not JSON strings.
     """
 
     def __init__(self, definition: TableDef, given: bool = True) -> None:
         super().__init__(definition, given)
         if definition.key_indices:
             self.keys = attrgetter(*(f"c{index}" for index in definition.key_indices))
+        self._raw: set[str] = set()
+        self._decoder: msgspec.json.Decoder[Any] | None = None
+
+    @property
+    def decoder(self) -> msgspec.json.Decoder[Any]:
+        """The decoder of one image into a row, and of null into None."""
+        if self._decoder is None:
+            names = self.definition.column_names
+            row = _row_class(tuple(names), tuple(name in self._raw for name in names))
+            self._decoder = msgspec.json.Decoder(row | None)
+        return self._decoder
 
     def decode(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
-        return list(images), {}
+        there = [image for image in images if image is not None]
+        try:
+            rows = iter(self.decoder.decode_lines(b"\n".join(there)))
+        except (ValueError, RecursionError):
+            return self._singly(images)
+        return [None if image is None else next(rows) for image in images], {}
+
+    def _singly(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
+        wrong: Wrong = {}
+        for row, image in enumerate(images):
+            if image is not None:
+                problem = self._learn(bytes(image))
+                if problem is not None:
+                    wrong[row] = problem
+        rows: list[Any] = []
+        for row, image in enumerate(images):
+            rows.append(None if image is None or row in wrong else self._decode_image(bytes(image)))
+        return rows, wrong
+
+    def _decode_image(self, image: bytes) -> Any:
+        """Return the row of an image, whose columns `_learn` knows."""
+        try:
+            return self.decoder.decode(_with_plain_names(image))
+        except msgspec.ValidationError:  # the image has a name twice, and `_learn` saw only the last value
+            members = raw_members(image).items()
+            return self.decoder.decode(msgspec.json.encode({plain_name(name): value for name, value in members}))
+
+    def _learn(self, image: bytes) -> Diagnostic | None:
+        """Learn the columns whose values are neither JSON strings nor null.
+
+        Return a Diagnostic, and learn nothing, if the image does not fit the definition.
+        """
+        try:
+            members = raw_members(image)
+        except (ValueError, RecursionError):
+            reason = f"an image is {json_kind(image)} and not an object"
+            return Diagnostic("GG308", reason, Span(table=self.definition.full_name))
+        names = frozenset(self.definition.column_names)
+        for name in members:
+            if name not in names:
+                return self._unknown(name)
+        raw = {name for name, value in members.items() if bytes(value)[:1] not in (b'"', b"n")}
+        if not self._raw.issuperset(raw):
+            self._raw |= raw
+            self._decoder = None
+        return None
 
     def columns(self, rows: Sequence[Any]) -> tuple[ImageColumn, ...]:
         first = next((row for row in rows if row is not None), None)
@@ -103,100 +158,6 @@ class StructRows(Rows):
             raw_column(column) if default is MISSING_RAW else text_column(column)
             for default, column in zip(msgspec.structs.astuple(empty), values, strict=True)
         )
-
-
-class JsonRows(StructRows):
-    """A decoder for JSON objects.
-
-    `raw` names the columns whose values the decoder keeps as JSON text, because some are not JSON strings. The decoder
-    learns these columns from the data.
-    """
-
-    def __init__(self, definition: TableDef, raw: Iterable[str] = (), given: bool = True) -> None:
-        super().__init__(definition, given)
-        self.raw = set(raw)
-        self._class: type[Any] | None = None
-        self._decoder: msgspec.json.Decoder[Any] | None = None
-
-    def row_class(self) -> type[Any]:
-        """Return the class of the rows that the decoder makes."""
-        if self._class is None:
-            names = self.definition.column_names
-            self._class = _row_class(tuple(names), tuple(name in self.raw for name in names))
-        return self._class
-
-    @property
-    def decoder(self) -> msgspec.json.Decoder[Any]:
-        """The decoder of one image into a row, and of null into None."""
-        if self._decoder is None:
-            self._decoder = msgspec.json.Decoder(self.row_class() | None)
-        return self._decoder
-
-    def keep_raw(self, columns: Iterable[str]) -> None:
-        """Keep the values of some columns as JSON text in all later rows."""
-        if not self.raw.issuperset(columns):
-            self.raw.update(columns)
-            self._class = self._decoder = None
-
-    def decode(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
-        there = [image for image in images if image is not None]
-        try:
-            rows = iter(self.decode_lines(there))
-        except (ValueError, RecursionError):
-            return self._singly(images)
-        return [None if image is None else next(rows) for image in images], {}
-
-    def decode_lines(self, images: Iterable[Any]) -> list[Any]:
-        """Return the decoded rows of images; null becomes None.
-
-        Raises: ValueError or RecursionError if an image does not fit the row class.
-        """
-        rows: list[Any] = self.decoder.decode_lines(b"\n".join(images))
-        return rows
-
-    def decode_image(self, image: bytes) -> Any:
-        """Return the row of an image. Call `learn` with the image first: the definition must have all its columns."""
-        try:
-            return self.decoder.decode(_with_plain_names(image))
-        except msgspec.ValidationError:  # the image has a name twice, and `learn` saw only the last value
-            members = raw_members(image).items()
-            return self.decoder.decode(msgspec.json.encode({plain_name(name): value for name, value in members}))
-
-    def _singly(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
-        wrong: Wrong = {}
-        for row, image in enumerate(images):
-            if image is not None:
-                problem = self._learn(bytes(image))
-                if problem is not None:
-                    wrong[row] = problem
-        rows: list[Any] = []
-        for row, image in enumerate(images):
-            rows.append(None if image is None or row in wrong else self.decode_image(bytes(image)))
-        return rows, wrong
-
-    def _learn(self, image: bytes) -> Diagnostic | None:
-        """Learn the raw columns of an image; return a Diagnostic if the image does not fit the definition."""
-        try:
-            column = self.learn(image)
-        except (ValueError, RecursionError):
-            reason = f"an image is {json_kind(image)} and not an object"
-            return Diagnostic("GG308", reason, Span(table=self.definition.full_name))
-        return None if column is None else self._unknown(column)
-
-    def learn(self, image: bytes) -> str | None:
-        """Learn the columns whose values are neither JSON strings nor null; return None.
-
-        If the definition lacks a column, learn nothing and return the first such column.
-
-        Raises: ValueError or RecursionError if the image is not a JSON object.
-        """
-        members = raw_members(image)
-        names = frozenset(self.definition.column_names)
-        for name in members:
-            if name not in names:
-                return name
-        self.keep_raw({name for name, value in members.items() if bytes(value)[:1] not in (b'"', b"n")})
-        return None
 
 
 class TextRows(Rows):

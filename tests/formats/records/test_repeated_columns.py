@@ -56,3 +56,14 @@ def test_the_last_one_counts_in_either_image(row_only: bool) -> None:
     found = read("maxwell_json", data, projection=Projection(row_only=row_only))
     assert {(remark.code, count) for remark, count in found.remarks.items()} == {("GG317", 2)}
     assert [(item.after or item.before or {})["id"] for item in found.plain] == ["1", "4", "5"]
+
+
+@pytest.mark.parametrize("row_only", [False, True])
+def test_the_records_of_goldengate_are_counted_too(row_only: bool) -> None:
+    data = (
+        b'{"table":"S.T","op_type":"I","op_ts":null,"pos":"1","after":{"ID":"1","N":"1","N":"2"}}\n'
+        b'{"table":"S.T","op_type":"I","op_ts":null,"pos":"2","after":{"ID":"2","N":"3"}}\n'
+    )
+    found = read("json", data, projection=Projection(row_only=row_only))
+    assert {(remark.code, count) for remark, count in found.remarks.items()} == {("GG317", 1)}
+    assert [item.after for item in found.plain] == [{"ID": "1", "N": "2"}, {"ID": "2", "N": "3"}]

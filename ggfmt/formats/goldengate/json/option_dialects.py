@@ -26,7 +26,7 @@ from ggfmt.formats.goldengate.scanned_metadata import metadata_heads, metadata_m
 from ggfmt.formats.json.files import is_json_row
 from ggfmt.formats.json.values import json_text, raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, non_null
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, is_empty, non_null
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
@@ -210,9 +210,9 @@ class JsonByOptions(OptionDialect):
         else:
             images = [non_null(members.get(name, _NULL)) for name in names]
         before, after = images
-        if op in "IT" and before is not None and bytes(before) == b"{}":
+        if op in "IT" and before is not None and is_empty(before):
             before = None
-        if op in "DT" and after is not None and bytes(after) == b"{}":
+        if op in "DT" and after is not None and is_empty(after):
             after = None
         return before, after
 

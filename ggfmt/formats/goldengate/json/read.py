@@ -10,11 +10,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
 from typing import Any, Literal
 
 import msgspec
@@ -39,27 +37,23 @@ from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
 from ggfmt.formats.json.values import decode, json_kind, json_name, json_text, raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, is_empty, non_null
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.members import MemberDecoder
-from ggfmt.formats.records.problems import contradiction, legal_values, name_problem, unknown_column
+from ggfmt.formats.records.problems import legal_values, name_problem
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.roles import Grammar
-from ggfmt.formats.records.rows import JsonRows
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import OP_TYPES
-from ggfmt.model.table import STRING, Catalog, Kind, SqlType, TableDef
+from ggfmt.model.table import STRING, Catalog, SqlType, TableDef
 
 OP_NAMES = (*OP_TYPES, *OP_WORDS)
-_ONE_LETTER = frozenset(OP_TYPES)
-_RAW_KINDS = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE, Kind.BOOLEAN})
 _NULL = Raw(b"null")  # the default of members: the identity of this object distinguishes an absent member from null
 _NO_COLUMN: tuple[int, frozenset[type]] = (-1, frozenset())
 _MAX_NOTES = 24  # maximum number of unknown members with a place in the scanner
 
 _decode_name = msgspec.json.Decoder(str).decode
-_decode_tokens = msgspec.json.Decoder(dict[str, str] | None)
-_decode_raw_tokens = msgspec.json.Decoder(dict[str, Raw] | None)
+_decode_tokens = msgspec.json.Decoder(dict[str, str] | None).decode
 
 
 class OperationRecord(msgspec.Struct, gc=False):
@@ -111,13 +105,11 @@ class OperationJson(Dialect):
     keys_stay = False
     takes_message_keys = False
     schema_kind = "object metadata"
-    in_bulk = True
     scanned = True
     transaction_tokens = TRANSACTION_TOKENS
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
-        self._rows: dict[str, JsonRows] = {}
         self._checks: dict[str, tuple[TableDef, dict[str, tuple[int, frozenset[type]]]]] = {}
         self._named_twice = False
 
@@ -141,7 +133,7 @@ class OperationJson(Dialect):
             return self._other_meaning(members, b"{}")
         position = None if record.pos is None else str(record.pos)
         if self.catalog is None:
-            self._learn_keys(name, [record])
+            self._learn_key(name, record)
             before, after = non_null(record.before), non_null(record.after)
             return (Change(name, record.op_type[0], record.op_ts, position, before, after, {}),)
         if self.catalog.provisional and self._contradicts(name, record, self.catalog):
@@ -162,27 +154,10 @@ class OperationJson(Dialect):
                 return Diagnostic("GG308", f"`{member}` is {kind} and not an object", here)
         if definition is None:
             return UnknownTable.named(name, here)
-        rows = self._rows_of(definition)
-        before, after = record.before, record.after
-        try:
-            old, new = rows.decode_lines((before, after))
-        except (ValueError, RecursionError):
-            for image, data in (("before", before), ("after", after)):
-                column = rows.learn(bytes(data)) if non_null(data) is not None else None
-                if column is not None:
-                    return unknown_column(f"the {image} image", name, column, position)
-            try:
-                old, new = (rows.decode_image(bytes(data)) for data in (before, after))
-            except (ValueError, RecursionError):
-                return Diagnostic("GG301", "the record cannot be decoded", Span(table=name))
         op = record.op_type[0]
-        empty = rows.row_class()()
-        old, new = _without_empty(op, "IT", old, empty), _without_empty(op, "DT", new, empty)
-        problem = contradiction(op, old is not None, new is not None)
-        if problem is not None:
-            return problem.at(table=name, position=position)
-        tokens = self._tokens([record])[0] if self.with_tokens else {}
-        return (Change(name, op, record.op_ts, position, old, new, tokens),)
+        before, after = _without_empty(op, "IT", record.before), _without_empty(op, "DT", record.after)
+        tokens = self._tokens(record) if self.with_tokens else {}
+        return (Change(name, op, record.op_ts, position, before, after, tokens),)
 
     def _other_meaning(self, members: dict[str, Any], data: bytes) -> Meaning:
         """Return the meaning of a record that is not an `OperationRecord`."""
@@ -238,13 +213,6 @@ class OperationJson(Dialect):
             names = [*names, "qual_table"]
         return names
 
-    def _rows_of(self, definition: TableDef) -> JsonRows:
-        rows = self._rows.get(definition.full_name)
-        if rows is None or rows.definition is not definition:
-            raw = (column.name for column in definition.columns if column.type.kind in _RAW_KINDS)
-            rows = self._rows[definition.full_name] = JsonRows(definition, raw)
-        return rows
-
     def _contradicts(self, name: str, record: OperationRecord, catalog: Catalog) -> bool:
         """Return whether discovery may find something in a record that the known definitions lack.
 
@@ -279,78 +247,20 @@ class OperationJson(Dialect):
             self._checks[definition.full_name] = definition, columns
         return columns
 
-    def _tokens(self, records: Sequence[OperationRecord]) -> list[dict[str, str]]:
-        """Return the tokens of records. Raises: ValueError or RecursionError if a record's tokens are not an object."""
-        if all(record.tokens is _NULL for record in records):
-            return [{}] * len(records)
-        data = b"\n".join([record.tokens for record in records])
+    def _tokens(self, record: OperationRecord) -> dict[str, str]:
+        if record.tokens is _NULL:
+            return {}
         try:
-            return [tokens or {} for tokens in _decode_tokens.decode_lines(data)]
+            return _decode_tokens(record.tokens) or {}
         except msgspec.ValidationError:
-            every = _decode_raw_tokens.decode_lines(data)
-            return [{name: json_text(value) for name, value in (tokens or {}).items()} for tokens in every]
+            return {name: json_text(value) for name, value in raw_members(record.tokens).items()}
 
-    def _learn_keys(self, name: str, records: Iterable[OperationRecord]) -> None:
-        """Add the first key in records of a table."""
-        if name not in self.keys:
-            for record in records:
-                keys = () if record.primary_keys is _NULL else named_keys(record.primary_keys)
-                if keys:
-                    self.keys[name] = keys
-                    return
-
-    # Many records
-
-    def by_table(self, records: Sequence[OperationRecord]) -> Mapping[str, Sequence[int]] | None:
-        names: list[Any] = [record.table for record in records]
-        distinct = set(names)
-        if any(record.qual_table is not UNSET for record in records):
-            if distinct != {UNSET}:
-                return None
-            names = [record.qual_table for record in records]
-            if any(name.__class__ is not str for name in names):
-                return None
-            distinct = set(names)
-        elif UNSET in distinct:
-            return None
-        if self.catalog is not None and any(self.catalog.get(name) is None for name in distinct):
-            return None
-        if len(distinct) == 1:
-            return {names[0]: range(len(records))}
-        groups: defaultdict[str, list[int]] = defaultdict(list)
-        for place, name in enumerate(names):
-            groups[name].append(place)
-        return groups
-
-    def changes_of_table(self, table: str, records: Sequence[OperationRecord]) -> list[Change] | None:
-        definition = None if self.catalog is None else self.catalog.get(table)
-        assert definition is not None, "a reader has the definitions of the tables that it asks for"
-        rows = self._rows_of(definition)
-        try:
-            befores = rows.decode_lines([record.before for record in records])
-            afters = rows.decode_lines([record.after for record in records])
-            tokens: Iterable[dict[str, str]] = self._tokens(records) if self.with_tokens else repeat({})
-        except (ValueError, RecursionError):
-            return None
-        ops: list[str] = [record.op_type for record in records]
-        if not _ONE_LETTER.issuperset(ops):
-            ops = [op[0] for op in ops]
-        if _contradict(ops, befores, afters):
-            empty = rows.row_class()()
-            befores = [_without_empty(op, "IT", image, empty) for op, image in zip(ops, befores, strict=True)]
-            afters = [_without_empty(op, "DT", image, empty) for op, image in zip(ops, afters, strict=True)]
-            if _contradict(ops, befores, afters):
-                return None
-        op_ts = [record.op_ts for record in records]
-        positions: list[Any] = [record.pos for record in records]
-        if int in set(map(type, positions)):
-            positions = [None if position is None else str(position) for position in positions]
-        columns = (repeat(table), ops, op_ts, positions, befores, afters, tokens, repeat(None), repeat(None))
-        return list(map(Change._make, zip(*columns, strict=False)))
-
-    def images_of_table(self, table: str, records: Sequence[OperationRecord]) -> list[Raw]:
-        self._learn_keys(table, records)
-        return [image for record in records for image in (record.before, record.after)]
+    def _learn_key(self, name: str, record: OperationRecord) -> None:
+        """Learn the key in a record; the first key of a table counts."""
+        if name not in self.keys and record.primary_keys is not _NULL:
+            keys = named_keys(record.primary_keys)
+            if keys:
+                self.keys[name] = keys
 
     # The scanner
 
@@ -425,9 +335,9 @@ def _mistake(members: dict[str, Any], here: Span) -> Diagnostic:
     return Diagnostic("GG301", "the record cannot be decoded", Span(table=here.table))
 
 
-def _without_empty(op: str, without: str, image: Any, empty: Any) -> Any:
-    """Return the image; None if it is empty and operations of this type have no such image."""
-    return None if op in without and image == empty else image
+def _without_empty(op: str, without: str, image: Raw) -> Raw | None:
+    """Return the image; None if it is null, or empty and operations of this type have no such image."""
+    return None if op in without and is_empty(image) else non_null(image)
 
 
 def _classes(kind: SqlType) -> frozenset[type]:
@@ -435,12 +345,6 @@ def _classes(kind: SqlType) -> frozenset[type]:
     return frozenset(
         each for each, shown in JSON_TYPES.items() if shown == UNKNOWN or SQL_TYPES.get(shown, STRING) == kind
     )
-
-
-def _contradict(ops: Iterable[str], befores: Iterable[Any], afters: Iterable[Any]) -> bool:
-    """Return whether the images of an operation contradict its type."""
-    kinds = set(zip(ops, [image is None for image in befores], [image is None for image in afters], strict=True))
-    return any(contradiction(op, not no_before, not no_after) for op, no_before, no_after in kinds)
 
 
 class JsonReader(DialectReader):

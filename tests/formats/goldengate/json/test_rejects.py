@@ -37,10 +37,10 @@ def wrong_type(what: str, span: Span = HERE) -> Diagnostic:
     return Diagnostic("GG308", what, span)
 
 
-def lacks(image: str, column: str) -> Diagnostic:
+def lacks(column: str) -> Diagnostic:
     return Diagnostic(
         "GG204",
-        f"the {image} image has a column that the definition of the table lacks",
+        "an image has a column that the definition of the table lacks",
         Span(table="S.T", field=column, position="8"),
         "correct the definition, or leave it out of `--definitions` so that ggfmt infers it; for a metadata column, "
         "pass the writer's handler file with `--input-config`",
@@ -169,12 +169,12 @@ BAD: dict[str, tuple[str | bytes, Diagnostic]] = {
         HEAD + ',"before":[],"after":{}}',
         wrong_type("`before` is an array and not an object"),
     ),
-    "a column without a definition": (HEAD + ',"after":{"ID":1,"AGE":2}}', lacks("after", "AGE")),
+    "a column without a definition": (HEAD + ',"after":{"ID":1,"AGE":2}}', lacks("AGE")),
     "a column of another case": (
         '{"table":"S.T","op_type":"D","pos":"8","before":{"id":1}}',
-        lacks("before", "id"),
+        lacks("id"),
     ),
-    "a column with an odd name": (HEAD + ',"after":{"a\\"b":1}}', lacks("after", 'a"b')),
+    "a column with an odd name": (HEAD + ',"after":{"a\\"b":1}}', lacks('a"b')),
     "metadata without columns": (
         '{"qual_table":"S.T","op_type":"OBJECT_METADATA","pos":"8"}',
         wrong_type("`columns` is null and not an object"),
