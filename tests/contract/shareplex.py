@@ -79,7 +79,7 @@ CONTRACTS = {
             Recorded(
                 "shareplex/alibaba_dts_doc__shareplex.jsonl",
                 "IU",
-                reasons=["GG305 the record has no `table` in `meta`"],
+                reasons=["GG305 `meta` has no `table`"],
             ),
             Recorded("shareplex/alibaba_dts_doc__shareplex.jsonl", "IUD", options={"tableName": "CL_BIZ1.MIO_LOG"}),
         ),

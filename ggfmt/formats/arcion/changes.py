@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import msgspec
 import pyarrow as pa
@@ -11,7 +11,6 @@ from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.images import and_present, with_nulls
-from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.arcion.cursor import place_of
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, RecordSchema
@@ -20,7 +19,7 @@ from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, TableDef
 
-OPS = ("I", "U", "D")
+OPS = {name: name for name in ("I", "U", "D")}
 STATES = frozenset("0123")
 CURSOR_IN_TEXT, COUNTS_IN_TEXT = "cursor in text", "counts in text"
 NEW, OLD = frozenset("13"), frozenset("23")
@@ -62,7 +61,7 @@ class ScannedCursor(msgspec.Struct, gc=False):
     A cursor without a position is itself the position: it is odd.
     """
 
-    timestamp: Annotated[int | None, roles.slot()] = None
+    timestamp: Annotated[int | None, roles.time("ms")] = None
     log: Annotated[Raw, roles.slot()] = ABSENT
     position: Annotated[Raw, roles.slot(roles.ANY & ~roles.NULL, required=True)] = ABSENT
 
@@ -74,7 +73,6 @@ class ArcionDialect(Dialect):
     scanned = True
     scalars_only = True
     keeps_nested = False
-    ops: ClassVar[roles.Ops] = {name: name for name in OPS}
 
     def describe(self, table: str, names: tuple[str, ...]) -> RecordSchema:
         """The definition of a table with these columns."""
@@ -92,10 +90,9 @@ class ArcionDialect(Dialect):
         micros, position, tokens = place_of(cursor, counts)
         return Change(table, op, micros, position, *images, tokens if self.with_tokens else {}, record_schema)
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
+    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
         log, position = scanned.values("log"), scanned.values("position")
-        in_log = pc.binary_join_element_wise(log, position, ":")
-        return scale_numbers(scanned.values("timestamp"), 1000), pc.coalesce(in_log, position)
+        return pc.coalesce(pc.binary_join_element_wise(log, position, ":"), position)
 
 
 def check_op(op: str | None, table: str) -> str:

@@ -32,6 +32,7 @@ from ggfmt.formats.arcion.changes import (
     CURSOR_IN_TEXT,
     NEW,
     OLD,
+    OPS,
     ArcionDialect,
     ScannedCursor,
     check_op,
@@ -184,7 +185,7 @@ class ScannedRow(msgspec.Struct, gc=False):
 
     form: Annotated[str, roles.identity()]
     states: Annotated[str | None, roles.identity()] = None
-    opType: Annotated[str | None, roles.op()] = None
+    opType: Annotated[str | None, roles.op(OPS)] = None
     cursor: Annotated[
         Raw, roles.enter(ScannedCursor, required=False, others=roles.Token(0), in_text=CURSOR_IN_TEXT)
     ] = ABSENT
@@ -197,6 +198,8 @@ _ODD = b"?"  # what the kernel writes for a row that the exact reader has to tak
 
 
 class ArcionCsv(ArcionDialect):
+    record = ScannedRow
+
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self._tables: dict[str, str] = {}
@@ -258,7 +261,7 @@ class ArcionCsv(ArcionDialect):
         return (self.change(table, op, images_of(op, old, new), cursor, counts, record_schema),)
 
     def first_grammar(self) -> roles.Grammar:
-        return self.make_grammar(ScannedRow, (CURSOR_IN_TEXT, COUNTS_IN_TEXT), ())
+        return self.make_grammar(self.record, (CURSOR_IN_TEXT, COUNTS_IN_TEXT), ())
 
     def grammar(self, record: Row) -> roles.Grammar:
         return self.first_grammar()

@@ -23,6 +23,7 @@ from ggfmt.formats.arcion.changes import (
     CURSOR_IN_TEXT,
     NEW,
     OLD,
+    OPS,
     ArcionDialect,
     ScannedCursor,
     Texts,
@@ -65,7 +66,7 @@ class ArcionRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
     """
 
     tableName: Annotated[TableName | None, roles.enter()] = None
-    opType: Annotated[str | None, roles.op()] = None
+    opType: Annotated[str | None, roles.op(OPS)] = None
     cursor: Annotated[
         Raw, roles.enter(ScannedCursor, required=False, others=roles.Token(0), in_text=CURSOR_IN_TEXT)
     ] = ABSENT

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any
 
 import msgspec
-import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.arrow import compute as pc
 from ggfmt.columnar.strings import booleans, by_value
-from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.canal import DELETE_IN_OLD
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, converting, non_null
-from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
+from ggfmt.formats.records.declared import DeclaredDialect, Images
+from ggfmt.formats.records.dialect import ABSENT, Meaning, RecordSchema, converting, non_null
+from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.records.statements import Effect, What, effects_of, in_database, statement
 from ggfmt.model.table import Column, Kind, TableDef, join_name
 
-_OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "INIT": "I"}
+_OPS: roles.Ops = {
+    "INSERT": "I",
+    "UPDATE": "U",
+    "DELETE": "D",
+    "INIT": roles.OpToken("I", "snapshot", "true", rank=2),
+}
 _types = msgspec.json.Decoder(dict[str, str]).decode
-
-_Head: TypeAlias = tuple[int | None, str | None, dict[str, str], str | None]
 
 
 def _base64(text: str) -> str:
@@ -42,7 +42,7 @@ _BY_KIND = {Kind.BINARY: converting(by_value(_base64)), Kind.BOOLEAN: converting
 class Tidb(msgspec.Struct, gc=False):
     """The member that TiCDC adds to a message."""
 
-    commitTs: Annotated[int | str | None, roles.transaction(), roles.Token(3, unless="")] = None
+    commitTs: Annotated[int | str | None, roles.transaction(rank=1), roles.Token(3, unless="")] = None
     watermarkTs: Annotated[int | str | None, roles.skip(roles.NULL)] = None
     onlyHandleKey: Annotated[bool | None, roles.same(b"false")] = None
     claimCheckLocation: Annotated[str | None, roles.skip(roles.NULL)] = None
@@ -52,29 +52,27 @@ class CanalRecord(msgspec.Struct, gc=False):
     """The known members of a message."""
 
     data: Annotated[list[Raw] | None, roles.row(listed=True)] = None
-    database: Annotated[str | None, roles.identity()] = None
-    es: Annotated[int | str | None, roles.slot(roles.INTEGER | roles.NULL)] = None
-    id: Annotated[int | str | None, roles.slot(), roles.Token(0, unless="")] = None
+    database: Annotated[str | None, roles.name()] = None
+    es: Annotated[int | str | None, roles.time("ms")] = None
+    id: Annotated[int | str | None, roles.position(1), roles.Token(0, unless="")] = None
     isDdl: Annotated[bool | None, roles.same(b"false")] = None
     mysqlType: Annotated[Raw, roles.identity()] = ABSENT
     old: Annotated[list[Raw] | None, roles.old(listed=True)] = None
     pkNames: Annotated[tuple[str, ...] | None, roles.identity()] = None
     sql: Annotated[str | None, roles.skip()] = None
     sqlType: Annotated[Raw, roles.skip()] = ABSENT
-    table: Annotated[str | None, roles.identity()] = None
+    table: Annotated[str | None, roles.name()] = None
     ts: Annotated[int | str | None, roles.skip()] = None
-    type: Annotated[str | None, roles.op()] = None
-    gtid: Annotated[str | None, roles.slot(), roles.Token(1, unless="")] = None
+    type: Annotated[str | None, roles.op(_OPS)] = None
+    gtid: Annotated[str | None, roles.position(), roles.transaction(), roles.Token(1, unless="")] = None
     tidb: Annotated[Tidb | None, roles.enter(required=False)] = msgspec.field(default=None, name="_tidb")
 
 
-class Canal(Dialect):
+class Canal(DeclaredDialect):
     record = CanalRecord
     scalars_only = True
-    scanned = True
-    ops: ClassVar[roles.Ops] = {**_OPS, "INIT": roles.OpToken("I", "snapshot", "true", rank=2)}
     row_token = "row"
-    transaction_members = ("gtid", "commitTs")
+    more_ops = ", and types of DDL statements"
     overlay = True
     ordered = False
     by_kind = _BY_KIND
@@ -93,18 +91,13 @@ class Canal(Dialect):
         return None
 
     def changes(self, record: CanalRecord) -> Meaning:
-        kind = record.type
-        if kind is None:
-            raise missing_member_error("type", "every Canal message must have a type")
-        tidb = record.tidb
-        if kind == "TIDB_WATERMARK" or (tidb is not None and tidb.watermarkTs is not None):
+        if record.type == "TIDB_WATERMARK" or (record.tidb is not None and record.tidb.watermarkTs is not None):
             return "watermark"
-        if record.isDdl or kind not in _OPS:
-            return self._others(record, kind)
-        table = self._table(record)
-        if tidb is not None:
-            _refuse_part_of_row(tidb, table)
-        op = _OPS[kind]
+        return self.others(record, record.type) if record.isDdl and record.type else super().changes(record)
+
+    def images(self, record: CanalRecord, op: str, table: str) -> Sequence[Images]:
+        if record.tidb is not None:
+            _refuse_part_of_row(record.tidb, table)
         data, old = record.data, record.old
         if op == "D" and self.options.delete_rows == DELETE_IN_OLD and data is None:
             data = [row for row in old or () if non_null(row) is not None]
@@ -112,85 +105,33 @@ class Canal(Dialect):
             if op == "D" and old:
                 help = "if DTS wrote the message before 2022-03-20, set `deleteRows=old` with `--input-option`"
                 raise missing_member_error("data", help, table, what="a DELETE")
-            raise RecordError("GG305", f"a message of type {kind} has no rows in `data`", None, table)
-        record_schema = self._describe(record, table)
-        head = self._head(record)
-        if op == "U" and (old is None or len(old) != len(data)):
-            if old is not None:
-                raise RecordError("GG308", f"`data` has {len(data)} rows and `old` has {len(old)}", None, table)
-            old = [ABSENT] * len(data)
-        changes = []
-        for index, row in enumerate(data):
-            before = after = None
-            if op == "D":
-                before = row
-            else:
-                after = row
-                if op == "U" and old is not None:
-                    before = non_null(old[index])
-            changes.append(
-                self._change(table, op, head, before, after, record_schema, index if len(data) > 1 else None)
-            )
-        return changes
+            raise RecordError("GG305", f"a message of type {record.type} has no rows in `data`", None, table)
+        if op != "U" or old is None:
+            return [(row, None) if op == "D" else (None, row) for row in data]
+        if len(old) != len(data):
+            raise RecordError("GG308", f"`data` has {len(data)} rows and `old` has {len(old)}", None, table)
+        return [(non_null(before), after) for before, after in zip(old, data, strict=True)]
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        gtid, identity = scanned.values("gtid"), scanned.values("id")
-        position = pc.if_else(pc.not_equal(gtid, "").fill_null(False), gtid, identity)
-        return scale_numbers(scanned.values("es"), 1000), position
-
-    def _others(self, record: CanalRecord, kind: str) -> Meaning:
+    def others(self, record: CanalRecord, word: str | None) -> Meaning:
         """A record that is not of rows: a truncate, or a statement or mark that is counted by its kind."""
-        of_tables = record.isDdl or kind in ("DDL", "INIT_DDL", "QUERY")
+        of_tables = record.isDdl or word in ("DDL", "INIT_DDL", "QUERY")
         effects = effects_of(record.sql) if of_tables and record.sql else []
-        if kind == "TRUNCATE" or any(effect.what is What.TRUNCATE for effect in effects):
-            table = self._table(record)
-            return [self._change(table, "T", self._head(record), None, None, self._describe(record, table))]
-        if of_tables:
-            word = f"ddl {kind.lower()}" if kind not in ("DDL", "INIT_DDL") else "ddl"
-            if kind == "ERASE" and not record.sql:
-                effects = [Effect(What.DROP, ((record.table,),)) if record.table else Effect(What.UNCLEAR)]
-            elif kind == "RENAME" and not record.sql:
-                effects = [Effect(What.UNCLEAR)]
-            head = self._change(join_name(record.database, record.table), "T", self._head(record), None, None, None)
-            return [statement(word, effects, in_database(record.database), head)]
-        raise no_op("type", kind, _OPS, more=", and types of DDL statements")
+        table = self.table(record)
+        if word == "TRUNCATE" or any(effect.what is What.TRUNCATE for effect in effects):
+            if not table:
+                raise missing_member_error("table", NAME_TABLE)
+            return [self.change(record, "T", table)._replace(record_schema=self.describe(record, table))]
+        if word is None or not of_tables:
+            return super().others(record, word)
+        if word == "ERASE" and not record.sql:
+            effects = [Effect(What.DROP, ((record.table,),)) if record.table else Effect(What.UNCLEAR)]
+        elif word == "RENAME" and not record.sql:
+            effects = [Effect(What.UNCLEAR)]
+        told = "ddl" if word in ("DDL", "INIT_DDL") else f"ddl {word.lower()}"
+        name = join_name(record.database, record.table)
+        return [statement(told, effects, in_database(record.database), self.change(record, "T", name))]
 
-    def _head(self, record: CanalRecord) -> _Head:
-        """Time, position and tokens of all rows of a message, and the id of their transaction."""
-        op_ts = None if record.es in (None, "") else _millis(record.es) * 1000
-        identity = None if record.id is None else str(record.id)
-        tokens: dict[str, str] = {}
-        if self.with_tokens:
-            tokens = roles.tokens_of(CanalRecord, record)
-            if record.type == "INIT":
-                tokens["snapshot"] = "true"
-            if record.tidb is not None:
-                tokens |= roles.tokens_of(Tidb, record.tidb)
-        transaction = record.gtid or None
-        if not transaction and record.tidb is not None and record.tidb.commitTs is not None:
-            transaction = str(record.tidb.commitTs)
-        return op_ts, record.gtid or identity, tokens, transaction if self.with_transactions else None
-
-    @staticmethod
-    def _change(
-        table: str,
-        op: str,
-        head: _Head,
-        before: Raw | None,
-        after: Raw | None,
-        record_schema: RecordSchema | None,
-        row: int | None = None,
-    ) -> Change:
-        op_ts, position, tokens, transaction = head
-        own = tokens if row is None else {**tokens, "row": str(row)}
-        return Change(table, op, op_ts, position, before, after, own, record_schema, transaction)
-
-    def _table(self, record: CanalRecord) -> str:
-        if not record.table:
-            raise missing_member_error("table", NAME_TABLE)
-        return join_name(record.database, record.table)
-
-    def _describe(self, record: CanalRecord, table: str) -> RecordSchema | None:
+    def describe(self, record: CanalRecord, table: str) -> RecordSchema | None:
         types_text = non_null(record.mysqlType)
         keys = record.pkNames or ()
         if types_text is None:
@@ -236,13 +177,6 @@ def _refuse_part_of_row(tidb: Tidb, table: str) -> None:
     if tidb.onlyHandleKey:
         reason = "the message has only the key columns, not the row: `_tidb.onlyHandleKey`"
         raise RecordError("GG305", reason, help, table)
-
-
-def _millis(value: int | str) -> int:
-    try:
-        return int(value)
-    except ValueError:
-        raise RecordError("GG308", "`es` is not a number") from None
 
 
 READ_SIDES = {"canal_json": dialect_input(Canal)}

@@ -7,27 +7,20 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.cdl.types import PayloadField, column_of
-from ggfmt.formats.json.values import json_text
 from ggfmt.formats.records import problems, roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, non_null
+from ggfmt.formats.records.declared import DeclaredDialect, text_of
+from ggfmt.formats.records.dialect import ABSENT, Convert, Meaning, RecordSchema, non_null
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.table import Column, TableDef, join_name
 
 _V1, _V2 = "1.0", "2.0"
-_OPS = {
+_OPS: Mapping[str, roles.Ops] = {
     _V1: {"INSERT": "I", "UPDATE": "U", "DELETE": "D"},
-    _V2: {"c": "I", "r": "I", "u": "U", "d": "D"},
-}
-_SCANNED_OPS: Mapping[str, roles.Ops] = {
-    _V1: _OPS[_V1],
-    _V2: {**_OPS[_V2], "r": roles.OpToken("I", "snapshot", "true", rank=60)},
+    _V2: {"c": "I", "r": roles.OpToken("I", "snapshot", "true", rank=60), "u": "U", "d": "D"},
 }
 _CHANGE = "0"
 _SNAPSHOTS = ("true", "first", "last")  # the values of `snapshot` that are tokens
@@ -49,12 +42,12 @@ class Transaction(msgspec.Struct, gc=False):
 class Origin(msgspec.Struct, gc=False):
     """`source` of version 2.0."""
 
-    db: Annotated[str | None, roles.identity()] = None
-    schema: Annotated[str | None, roles.identity()] = None
-    table: Annotated[str | None, roles.identity()] = None
+    db: Annotated[str | None, roles.name()] = None
+    schema: Annotated[str | None, roles.name()] = None
+    table: Annotated[str | None, roles.name()] = None
     snapshot: Annotated[Raw, roles.identity(), roles.Token(60, unless="false")] = ABSENT
-    ts_ms: Annotated[int | None, roles.slot()] = None
-    lsn: Annotated[str | int | None, roles.slot()] = None
+    ts_ms: Annotated[int | None, roles.time("ms")] = None
+    lsn: Annotated[str | int | None, roles.position()] = None
     txId: Annotated[Raw, roles.Token(20)] = ABSENT
     version: Annotated[Raw, roles.Token(21)] = ABSENT
     connector: Annotated[Raw, roles.Token(22)] = ABSENT
@@ -70,14 +63,14 @@ class Payload(msgspec.Struct, gc=False):
     HEARTBEAT_IDENTIFIER: Annotated[Raw, roles.Token(40)] = ABSENT
     ts_ms: Annotated[Raw, roles.skip()] = ABSENT
     DATA_STORE: Annotated[Raw, roles.skip(), roles.Token(10, unless="", when=_V1)] = ABSENT
-    SEG_OWNER: Annotated[str | None, roles.identity(when=_V1), roles.skip()] = None
-    TABLE_NAME: Annotated[str | None, roles.identity(when=_V1), roles.skip()] = None
-    TIMESTAMP: Annotated[int | None, roles.slot(when=_V1), roles.skip()] = None
-    OPERATION: Annotated[str | None, roles.op(when=_V1), roles.skip()] = None
+    SEG_OWNER: Annotated[str | None, roles.name(when=_V1), roles.skip()] = None
+    TABLE_NAME: Annotated[str | None, roles.name(when=_V1), roles.skip()] = None
+    TIMESTAMP: Annotated[int | None, roles.time("ms", when=_V1), roles.skip()] = None
+    OPERATION: Annotated[str | None, roles.op(_OPS[_V1], when=_V1), roles.skip()] = None
     transaction: Annotated[Transaction | None, roles.enter(required=False, when=_V1), roles.skip(roles.NULL)] = None
     data: Annotated[Raw, roles.after(when=_V1), roles.skip()] = ABSENT
     source: Annotated[Origin | None, roles.enter(when=_V2), roles.skip(roles.NULL)] = None
-    op: Annotated[str | None, roles.op(when=_V2), roles.skip()] = None
+    op: Annotated[str | None, roles.op(_OPS[_V2], when=_V2), roles.skip()] = None
     after: Annotated[Raw, roles.after(when=_V2), roles.skip()] = ABSENT
 
 
@@ -95,10 +88,9 @@ class _Schema:
     keys: tuple[str, ...]
 
 
-class Cdl(Dialect):
+class Cdl(DeclaredDialect):
     record = CdlRecord
     scalars_only = True
-    scanned = True
     transaction_tokens = ("txId",)
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -125,83 +117,47 @@ class Cdl(Dialect):
             raise problems.RecordError(
                 "GG308", f"`message_version` cannot be `{version[:40]}`", "legal values are 1.0 and 2.0"
             )
-        kind, tag = (payload.OPERATION, "OPERATION") if version == _V1 else (payload.op, "op")
-        if kind is None and payload.message_type is not None and payload.message_type != _CHANGE:
-            return f"message type {payload.message_type[:40]}"
-        table = self._table(payload, version)
-        if kind is None:
-            raise problems.missing_member_error(tag, "every change must have an operation", table, what="`payload`")
-        op = _OPS[version].get(kind)
-        if op is None:
-            raise problems.no_op(tag, kind[: problems.MAX_SHOWN], _OPS[version], table)
-        record_schema = self._describe(record, table, version)
-        position, tokens = self._tokens(payload, version, kind)
-        origin = payload.source or Origin()
-        millis = payload.TIMESTAMP if version == _V1 else origin.ts_ms
-        after = non_null(payload.data if version == _V1 else payload.after)
-        op_ts = None if millis is None else millis * 1000
-        return (Change(table, op, op_ts, position, non_null(payload.before), after, tokens, record_schema),)
+        return super().changes(record)
+
+    def conditions(self, record: CdlRecord) -> tuple[str, ...]:
+        return () if record.payload is None else (record.payload.message_version or "",)
 
     def grammar(self, record: CdlRecord) -> roles.Grammar | None:
-        payload = record.payload
-        if payload is None or payload.message_version is None:
-            return None
-        snapshot = None if payload.source is None else _text(payload.source.snapshot, "snapshot")
-        if snapshot not in (*_NO_SNAPSHOTS, *_SNAPSHOTS):
-            return None
-        return self.declared_grammar(payload.message_version, ops=_SCANNED_OPS[payload.message_version])
+        return super().grammar(record) if self._snapshot(record) in (*_NO_SNAPSHOTS, *_SNAPSHOTS) else None
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        time = "TIMESTAMP" if "TIMESTAMP" in scanned.places else "ts_ms"
-        return scale_numbers(scanned.values(time), 1000), scanned.values("lsn")
+    def others(self, record: CdlRecord, word: str | None) -> Meaning:
+        kind = None if record.payload is None else record.payload.message_type
+        if word is None and kind is not None and kind != _CHANGE:
+            return f"message type {kind[:40]}"
+        return super().others(record, word)
 
-    def _table(self, payload: Payload, version: str) -> str:
-        if version == _V1:
-            parts = (self.options.database_name, payload.SEG_OWNER, payload.TABLE_NAME)
-            tag = "TABLE_NAME"
-        else:
-            origin = payload.source or Origin()
-            parts = (origin.db or self.options.database_name, origin.schema, origin.table)
-            tag = "source.table"
-        if not parts[-1]:
-            raise problems.missing_member_error(tag, problems.NAME_TABLE, what="`payload`")
-        return join_name(*parts)
+    def table(self, record: CdlRecord) -> str:
+        payload = record.payload or Payload()
+        origin = payload.source or Origin()
+        database = self.options.database_name
+        parts = (origin.db or database, origin.schema, origin.table)
+        if payload.message_version == _V1:
+            parts = (database, payload.SEG_OWNER, payload.TABLE_NAME)
+        return join_name(*parts) if parts[-1] else ""
 
-    def _tokens(self, payload: Payload, version: str, kind: str) -> tuple[str | None, dict[str, str]]:
-        """The position and the tokens of a change."""
-        values: dict[str, Raw] = {}
-        position = None
-        if version == _V1:
-            properties = (payload.transaction or Transaction()).properties or ()
-            values = {item.name: item.value for item in properties if item.name is not None}
-            values["DATA_STORE"] = payload.DATA_STORE
-            position = _text(values.pop("lsn", ABSENT), "lsn")
-        elif payload.source is not None:
-            origin = payload.source
-            position = None if origin.lsn is None else str(origin.lsn)
-            for name in ("txId", "version", "connector", "name"):
-                values[name] = getattr(origin, name)
-        if not self.with_tokens:
-            return position, {}
-        values["LOB_COLUMNS"] = payload.LOB_COLUMNS
-        values["HEARTBEAT_IDENTIFIER"] = payload.HEARTBEAT_IDENTIFIER
-        tokens = {name: text for name, value in values.items() if (text := _text(value, name)) is not None}
-        if not tokens.get("DATA_STORE"):
-            tokens.pop("DATA_STORE", None)
-        if payload.message_type is not None and payload.message_type != _CHANGE:
-            tokens["message_type"] = payload.message_type
-        snapshot = None if payload.source is None else _text(payload.source.snapshot, "snapshot")
-        if snapshot in _SNAPSHOTS:
-            tokens["snapshot"] = snapshot
-        elif kind == "r":
-            tokens["snapshot"] = "true"
-        return position, tokens
+    def tokens(self, record: CdlRecord, op: str | roles.OpToken) -> dict[str, str]:
+        tokens = super().tokens(record, op)
+        if tokens.get("snapshot", "true") not in _SNAPSHOTS:
+            del tokens["snapshot"]
+            if isinstance(op, roles.OpToken):
+                tokens[op.name] = op.text
+        return tokens
 
-    def _describe(self, record: CdlRecord, table: str, version: str) -> RecordSchema | None:
+    @staticmethod
+    def _snapshot(record: CdlRecord) -> str | None:
+        source = None if record.payload is None else record.payload.source
+        return None if source is None else text_of(non_null(source.snapshot), "snapshot")
+
+    def describe(self, record: CdlRecord, table: str) -> RecordSchema | None:
         assert record.payload is not None
         unique = non_null(record.payload.unique)
         data = b"" if non_null(record.schema) is None else bytes(record.schema)
-        schema = self._schema(data, version) if data else None
+        schema = self._schema(data, record.payload.message_version) if data else None
         keys = schema.keys if schema is not None else ()
         if not keys and unique is not None:
             keys = _names(unique, table)
@@ -217,14 +173,14 @@ class Cdl(Dialect):
             (table, data, keys), lambda: TableDef(table, columns).with_keys(keys), schema.converts, keys
         )
 
-    def _schema(self, data: bytes, version: str) -> _Schema:
+    def _schema(self, data: bytes, version: str | None) -> _Schema:
         schema = self._schemas.get(data)
         if schema is None:
             schema = self._schemas[data] = _parsed(data, version)
         return schema
 
 
-def _parsed(data: bytes, version: str) -> _Schema:
+def _parsed(data: bytes, version: str | None) -> _Schema:
     members = problems.decoded(_field, data, "`schema` is not a Kafka Connect schema").fields or ()
     images = {member.field: member.fields or () for member in members}
     fields: dict[str, PayloadField] = {}
@@ -240,11 +196,6 @@ def _parsed(data: bytes, version: str) -> _Schema:
 
 def _names(unique: Raw, table: str) -> tuple[str, ...]:
     return tuple(problems.decoded(_members, unique, "`unique` is not an object", table))
-
-
-def _text(value: Raw, name: str) -> str | None:
-    """A JSON value as a text, None for null or nothing."""
-    return None if non_null(value) is None else problems.decoded(json_text, value, f"`{name}` is not a valid string")
 
 
 READ_SIDES = {"cdl_json": dialect_input(Cdl)}

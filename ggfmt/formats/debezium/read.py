@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 import pyarrow as pa
@@ -35,8 +35,8 @@ from ggfmt.formats.records.dialect import (
     Meaning,
     RecordSchema,
     Statement,
-    is_empty,
     non_null,
+    without_empty_images,
 )
 from ggfmt.formats.records.members import KeepingDecoder
 from ggfmt.formats.records.problems import RecordError, decoded
@@ -45,7 +45,8 @@ from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.records.statements import Effect, Name, What, effects_of, statement, unquoted
 from ggfmt.model.table import Column, Kind, TableDef
 
-_OPS = {b'"c"': "I", b'"r"': "I", b'"u"': "U", b'"d"': "D", b'"t"': "T"}
+_OPS: roles.Ops = {"c": "I", "r": roles.OpToken("I", "snapshot", "true", rank=3), "u": "U", "d": "D", "t": "T"}
+_TYPES_OF_OPS = {f'"{code}"'.encode(): roles.type_of(op) for code, op in _OPS.items()}
 _OF_ENVELOPE = frozenset({"op", "ts_ms", "ts_us", "ts_ns"})
 _READ, _MESSAGE, _TRUE = b'"r"', b'"m"', (b'"true"', b"true")
 
@@ -56,7 +57,7 @@ class Envelope(msgspec.Struct, gc=False):
     before: Annotated[Raw, roles.before()] = ABSENT
     after: Annotated[Raw, roles.after()] = ABSENT
     source: Annotated[Raw, roles.enter(sources.ScannedSource, others=roles.Token())] = ABSENT
-    op: Annotated[Raw, roles.op()] = ABSENT
+    op: Annotated[Raw, roles.op(_OPS)] = ABSENT
     ts_ms: Annotated[Raw, roles.skip()] = ABSENT
     ts_us: Annotated[Raw, roles.skip()] = ABSENT
     ts_ns: Annotated[Raw, roles.skip()] = ABSENT
@@ -202,13 +203,6 @@ class Debezium(Dialect):
     record = DebeziumRecord
     scanned = True
     transaction_members = sources.TRANSACTION_MEMBERS
-    ops: ClassVar[roles.Ops] = {
-        "c": "I",
-        "r": roles.OpToken("I", "snapshot", "true", rank=3),
-        "u": "U",
-        "d": "D",
-        "t": "T",
-    }
     keeps_json = frozenset({Kind.STRING, Kind.DECIMAL})
     # VariableScaleDecimal, geometries and points
     structs = frozenset({("scale", "value"), ("srid", "wkb"), ("srid", "wkb", "x", "y")})
@@ -304,8 +298,11 @@ class Debezium(Dialect):
             return self.make_grammar(DebeziumRecord, conditions, notes, inherited=False)
         return self.make_grammar(Envelope, conditions, notes[:1])
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        return sources.micros(scanned), sources.positions(scanned)
+    def times(self, scanned: ScannedBatch) -> pa.Int64Array:
+        return sources.micros(scanned)
+
+    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
+        return sources.positions(scanned)
 
     def transactions(self, scanned: ScannedBatch) -> pa.StringArray | None:
         ids = super().transactions(scanned)
@@ -323,18 +320,14 @@ class Debezium(Dialect):
             raise RecordError("GG308", f"`{member}` is invalid: {what[:1].lower()}{what[1:]}") from None
         rules = connector_of(source.connector, source.origin)
         code = bytes(record.op)
-        op = _OPS.get(code) or rules.ops.get(code)
-        before, after = non_null(record.before), non_null(record.after)
-        # Arcion's JSON has an empty object for a missing image.
-        if before is not None and op in ("I", "T") and is_empty(before):
-            before = None
-        if after is not None and op in ("D", "T") and is_empty(after):
-            after = None
+        op = _TYPES_OF_OPS.get(code) or rules.ops.get(code)
         if op is None:
             if code == _MESSAGE:
                 return "message"
             word = code.decode() if len(code) <= 40 else "a long value"
             raise RecordError("GG304", f"`op` cannot be {word}", "legal values are `c`, `r`, `u`, `d`, `t` and `m`")
+        # Arcion's JSON has an empty object for a missing image.
+        before, after = without_empty_images(op, non_null(record.before), non_null(record.after))
         if source.collection and any(image is not None and bytes(image)[:1] == b'"' for image in (before, after)):
             raise RecordError("GG308", f"the record is {MONGODB.what}, which ggfmt does not read", MONGODB.help)
         named = tuple(getattr(source, name) for name in sources.NAMES)
@@ -427,7 +420,7 @@ class Debezium(Dialect):
         deleted = bytes(added.get("deleted", ABSENT)) in _TRUE
         code = bytes(added.get("op", ABSENT))
         rules = connector_of(source.connector, source.origin)
-        op = "D" if deleted else _OPS.get(code) or rules.ops.get(code)
+        op = "D" if deleted else _TYPES_OF_OPS.get(code) or rules.ops.get(code)
         if op is None:
             if code or self.options.flattened_op == REFUSE:
                 help = "configure the connector to add `op` to the rows, or set `flattenedOp` with `--input-option`"

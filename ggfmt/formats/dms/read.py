@@ -8,26 +8,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, cast
+from functools import cached_property
+from typing import Annotated, Any, cast
 
 import msgspec
-import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.dms import DmsOptions
 from ggfmt.formats.json.values import json_texts, raw_members, raw_text
 from ggfmt.formats.records import problems, roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, Statement, non_null, stamp_text
+from ggfmt.formats.records.declared import DeclaredDialect, Images
+from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, non_null
 from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.scanner import ScannedBatch, is_plain
+from ggfmt.formats.records.scanner import is_plain
 from ggfmt.formats.records.statements import renamed
-from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
+from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
-_OPS = {"load": "I", "insert": "I", "update": "U", "delete": "D", "create": "I", "read": "I"}
-_OF_SNAPSHOT = ("load", "read")
+_OF_SNAPSHOT = roles.OpToken("I", "snapshot", "true", rank=1)
+_OPS: roles.Ops = {
+    "load": _OF_SNAPSHOT, "insert": "I", "update": "U", "delete": "D", "create": "I", "read": _OF_SNAPSHOT
+}  # fmt: skip
 _TRUNCATES = ("truncate-table", "TruncateTable")  # as others are spelt in records, and by the description
+_OF_TABLES = ("droptable", "renametable")  # the other control operations that concern rows
 _TYPES = ("data", "control")
 _STRUCTURE = frozenset({"record-type", "operation", "schema-name", "table-name", "stream-position"})
 
@@ -67,42 +71,46 @@ class DmsControl(msgspec.Struct, gc=False):
 
 
 class DmsMetadata(msgspec.Struct):
-    """The members of `metadata` for the scanner; the exact reader takes their texts."""
+    """The known members of `metadata`."""
 
-    kind: Annotated[Raw, roles.same(b'"data"', required=True)] = msgspec.field(default=ABSENT, name="record-type")
-    operation: Annotated[Raw, roles.op()] = ABSENT
-    schema: Annotated[Raw, roles.identity()] = msgspec.field(default=ABSENT, name="schema-name")
-    table: Annotated[Raw, roles.identity(required=True)] = msgspec.field(default=ABSENT, name="table-name")
-    position: Annotated[Raw, roles.slot(roles.STRING | roles.NULL | roles.INTEGER)] = msgspec.field(
-        default=ABSENT, name="stream-position"
+    kind: Annotated[str | None, roles.same(b'"data"', required=True)] = msgspec.field(default=None, name="record-type")
+    operation: Annotated[str | None, roles.op(_OPS)] = None
+    schema: Annotated[str | None, roles.name()] = msgspec.field(default=None, name="schema-name")
+    table: Annotated[str | None, roles.name(required=True)] = msgspec.field(default=None, name="table-name")
+    position: Annotated[str | None, roles.position(takes=roles.STRING | roles.NULL | roles.INTEGER)] = msgspec.field(
+        default=None, name="stream-position"
     )
     commit: Annotated[
-        Raw, roles.slot(roles.STAMP, required=True, when=_COMMITTED), roles.skip(roles.NULL, when=_UNCOMMITTED)
-    ] = msgspec.field(default=ABSENT, name="commit-timestamp")
-    timestamp: Annotated[Raw, roles.slot(roles.STAMP | roles.NULL, when=_UNCOMMITTED), roles.Token(when=_COMMITTED)] = (
-        ABSENT
-    )
-    snapshot: Annotated[Raw, roles.skip(0)] = ABSENT  # odd: the operation decides on this token
+        str | None,
+        roles.time(roles.STAMP_TEXT, roles.STAMP, required=True, when=_COMMITTED),
+        roles.skip(roles.NULL, when=_UNCOMMITTED),
+    ] = msgspec.field(default=None, name="commit-timestamp")
+    timestamp: Annotated[
+        str | None, roles.time(roles.STAMP_TEXT, when=_UNCOMMITTED), roles.skip(roles.ANY), roles.Token(when=_COMMITTED)
+    ] = None
+    snapshot: Annotated[str | None, roles.skip(0)] = None  # odd: the operation decides on this token
 
 
-class DmsRecord(msgspec.Struct):
-    """The members of a record for the scanner, besides the image before."""
+class DmsRecord(msgspec.Struct, rename={"texts": "\x7ftexts", "before": "before-image"}):
+    """The members of a record.
 
-    metadata: Annotated[Raw, roles.enter(DmsMetadata, others=roles.Token())] = ABSENT
+    before  under any name that an option gives it
+    texts   the texts of all members of `metadata`
+    """
+
+    metadata: Annotated[DmsMetadata, roles.enter(others=roles.Token())]
     data: Annotated[Raw, roles.row()] = ABSENT
     control: Annotated[Raw, roles.skip()] = ABSENT
+    before: Annotated[Raw, roles.old()] = ABSENT
+    texts: dict[str, str | None] = {}
 
 
 _control = msgspec.json.Decoder(DmsControl).decode
 
 
-class Dms(Dialect):
-    record = dict[str, Raw]
+class Dms(DeclaredDialect):
+    record = DmsRecord
     scalars_only = True
-    scanned = True
-    ops: ClassVar[roles.Ops] = {
-        **_OPS, **{word: roles.OpToken(_OPS[word], "snapshot", "true", rank=1) for word in _OF_SNAPSHOT}
-    }  # fmt: skip
     transaction_tokens = ("transaction-id",)
     partial_before = True
     keeps_json = frozenset({Kind.STRING})
@@ -112,7 +120,11 @@ class Dms(Dialect):
         self.options = cast(DmsOptions, source.options or DmsOptions())
         self.absent_is_null = self.options.absent_means == ABSENT_NULL
         self._prefix = self.options.before_prefix
-        self._members = frozenset({"metadata", "data", "control", self.options.before_image})
+        self._known = frozenset({"metadata", "data", "control", self.options.before_image})
+
+    @cached_property
+    def decoder(self) -> Any:
+        return msgspec.json.Decoder(dict[str, Raw] | None)
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -124,8 +136,8 @@ class Dms(Dialect):
         block = non_null(record.get("metadata", ABSENT))
         if block is None:
             raise problems.missing_member_error("metadata", "every DMS record must have metadata")
-        metadata = problems.decoded(_texts, block, "`metadata` is not an object")
-        operation, kind = metadata.get("operation"), metadata.get("record-type")
+        texts = problems.decoded(_texts, block, "`metadata` is not an object")
+        kind = texts.get("record-type")
         if kind not in _TYPES:
             if kind is None:
                 raise problems.missing_member_error(
@@ -134,29 +146,29 @@ class Dms(Dialect):
             raise problems.RecordError(
                 "GG308", f"`record-type` cannot be `{kind[: problems.MAX_SHOWN]}`", problems.legal_values(_TYPES)
             )
-        if operation is None:
-            raise problems.missing_member_error(
-                "operation", "every DMS record must have an operation", what="`metadata`"
-            )
-        if kind == "control" and operation not in _TRUNCATES:
-            return self._control(non_null(record.get("control", ABSENT)), metadata, operation)
-        table = _table(metadata)
-        if kind == "control":
-            return (self._change(table, "T", None, None, metadata),)
-        op = _OPS.get(operation)
-        if op is None:
-            raise problems.no_op("operation", operation, _OPS, table)
-        row = non_null(record.get("data", ABSENT))
-        if row is None:
-            raise problems.missing_member_error("data", None, table)
-        old = non_null(record.get(self.options.before_image, ABSENT)) if op == "U" else None
-        if self._prefix and self._prefix.encode() in bytes(row):
-            row, old = self._parted(row, old, op, table)
-        before, after = (row, None) if op == "D" else (old, row)
-        return (self._change(table, op, before, after, metadata),)
+        row, control, old = (record.get(name, ABSENT) for name in ("data", "control", self.options.before_image))
+        own = DmsRecord(msgspec.convert(texts, DmsMetadata), row, control, old, texts)
+        return super().changes(own) if kind == "data" else self._control(own, own.metadata.operation)
+
+    def conditions(self, record: DmsRecord) -> tuple[str, ...]:
+        return (_COMMITTED if record.metadata.commit else _UNCOMMITTED,)
+
+    def images(self, record: DmsRecord, op: str, table: str) -> Sequence[Images]:
+        ((before, after),) = super().images(record, op, table)
+        row = before if op == "D" else after
+        if not self._prefix or self._prefix.encode() not in bytes(row):
+            return ((before, after),)
+        row, old = self._parted(row, before if op == "U" else None, op, table)
+        return ((row, None) if op == "D" else (old, row),)
+
+    def tokens(self, record: DmsRecord, op: str | roles.OpToken) -> dict[str, str]:
+        time = "commit-timestamp" if record.metadata.commit else "timestamp"
+        own = {name: text for name, text in record.texts.items() if text is not None}
+        tokens = {name: text for name, text in own.items() if name not in _STRUCTURE and name != time}
+        return {**tokens, op.name: op.text} if isinstance(op, roles.OpToken) else tokens
 
     def passed_over(self, record: Any) -> Sequence[str]:
-        return [name for name in record if name not in self._members]
+        return [name for name in record if name not in self._known]
 
     # The scanner
 
@@ -166,35 +178,10 @@ class Dms(Dialect):
             return None
         committed = json_texts(record["metadata"]).get("commit-timestamp")
         grammar = self.make_grammar(DmsRecord, (_COMMITTED if committed else _UNCOMMITTED,), ())
-        return grammar._replace(members=(*grammar.members, roles.old().named(image)))
+        return grammar._replace(members=(*grammar.members[:-1], grammar.members[-1]._replace(name=image.encode())))
 
     def scannable(self, table: TableDef) -> bool:
         return not self._prefix or not any(name.startswith(self._prefix) for name in table.column_names)
-
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray]:
-        time = next(name for name in (_COMMITTED, _UNCOMMITTED) if name in scanned.places)
-        return scanned.values(time), scanned.values("stream-position")
-
-    def _change(
-        self, table: str, op: str, before: Raw | None, after: Raw | None, metadata: Mapping[str, Any]
-    ) -> Change:
-        moment = "commit-timestamp" if metadata.get("commit-timestamp") else "timestamp"
-        time = metadata.get(moment)
-        stamp = stamp_text(time) if time else None
-        if time and stamp is None:
-            raise problems.RecordError(
-                "GG308", f"`{moment}` is not a time such as `2021-02-18T23:09:09.509179Z`", None, table
-            )
-        tokens = {}
-        if self.with_tokens:
-            tokens = {
-                name: text
-                for name, text in metadata.items()
-                if text is not None and name not in _STRUCTURE and name != moment
-            }
-            if metadata["operation"] in _OF_SNAPSHOT:
-                tokens["snapshot"] = "true"
-        return Change(table, op, stamp, metadata.get("stream-position"), before, after, tokens)
 
     def _parted(self, row: Raw, old: Raw | None, op: str, table: str) -> tuple[Raw, Raw | None]:
         """The row without the columns that have values before an update, and these by the names of their columns."""
@@ -209,22 +196,27 @@ class Dms(Dialect):
                 before[own] = value
         return _encoded(after), _encoded(before) if before or old is not None else None
 
-    def _control(self, control: Raw | None, metadata: Mapping[str, str | None], operation: str) -> Meaning:
-        if control is not None:
-            described = problems.decoded(
-                _control, control, "`control` does not describe a table in the format of DMS"
-            ).definition
-            if described is not None and described.columns:
-                table = _table(metadata)
-                return (self.described((table, bytes(control)), lambda: self._definition(table, described)),)
+    def _control(self, record: DmsRecord, operation: str | None) -> Meaning:
+        if operation is None:
+            return self.others(record, None)
+        control, table = non_null(record.control), self.table(record)
+        described = None
+        if control is not None and operation not in _TRUNCATES:
+            reason = "`control` does not describe a table in the format of DMS"
+            described = problems.decoded(_control, control, reason).definition
         word = f"control {operation[: problems.MAX_SHOWN]}"
         kind = operation.replace("-", "").lower()
-        if kind not in ("droptable", "renametable"):
+        if not (described and described.columns) and operation not in _TRUNCATES and kind not in _OF_TABLES:
             return word
-        head = self._change(_table(metadata), "T", None, None, metadata)
+        if not table:
+            raise problems.missing_member_error("table-name", problems.NAME_TABLE, what="`metadata`")
+        if described and described.columns:
+            return (self.described((table, bytes(record.control)), lambda: self._definition(table, described)),)
+        if operation in _TRUNCATES:
+            return (self.change(record, "T", table),)
         if kind == "droptable":
-            return (Statement(word, (head,)),)
-        return (Statement(word, (), (renamed(head.table, "a name that the record does not have"),)),)
+            return (Statement(word, (self.change(record, "T", table),)),)
+        return (Statement(word, (), (renamed(table, "a name that the record does not have"),)),)
 
     def _definition(self, table: str, described: DmsTable) -> TableDef:
         names = described.columns
@@ -237,12 +229,6 @@ def _texts(metadata: Raw) -> dict[str, str | None]:
     members = raw_members(metadata)
     own = {name: raw_text(value, name) for name, value in members.items() if name in _STRUCTURE}
     return {**json_texts(metadata), **own}
-
-
-def _table(metadata: Mapping[str, str | None]) -> str:
-    if not metadata.get("table-name"):
-        raise problems.missing_member_error("table-name", problems.NAME_TABLE, what="`metadata`")
-    return join_name(metadata.get("schema-name"), metadata["table-name"])
 
 
 def _encoded(members: Mapping[str, Raw]) -> Raw:

@@ -51,10 +51,6 @@ def _member(place: int, name: str, places: Roles, with_key: bool, token: str | N
     return roles.skip(roles.ANY).named(name)
 
 
-def metadata_heads(scanned: ScannedBatch, names: Sequence[str], places: Roles) -> tuple[pa.StringArray, pa.StringArray]:
-    """Return the times and positions of scanned operations, as `Dialect.heads` does."""
-    none: pa.StringArray = pa.nulls(len(scanned), pa.string())
-    op_ts, position = (
-        none if place is None else scanned.values(names[place]) for place in (places.op_ts, places.position)
-    )
-    return op_ts, position
+def metadata_column(scanned: ScannedBatch, names: Sequence[str], place: int | None) -> pa.StringArray:
+    """Return the texts of a metadata member of scanned operations; null if messages do not have it."""
+    return pa.nulls(len(scanned), pa.string()) if place is None else scanned.values(names[place])

@@ -6,27 +6,29 @@ a bootstrap, are counted. Rows that are encrypted cannot be read.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import msgspec
-import pyarrow as pa
 from msgspec import Raw
 
-from ggfmt.arrow import compute as pc
-from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.maxwell import SNAPSHOT
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, Statement, non_null
+from ggfmt.formats.records.declared import DeclaredDialect
+from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, non_null
 from ggfmt.formats.records.options import ABSENT_NULL
-from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error, no_op
+from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
-from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.formats.records.statements import EVERY, What, effects_of, in_database, renamed, statement
 from ggfmt.model.table import Column, Kind, SqlType, TableDef, join_name
 
-_OPS = {"insert": "I", "update": "U", "delete": "D", "bootstrap-insert": "I"}
+_OPS: roles.Ops = {
+    "insert": "I",
+    "update": "U",
+    "delete": "D",
+    "bootstrap-insert": roles.OpToken("I", SNAPSHOT, "true", rank=9),
+}
 _MARKS = {"bootstrap-start": "bootstrap start", "bootstrap-complete": "bootstrap complete"}
 _STATEMENTS = ("table-", "database-")
 
@@ -34,15 +36,15 @@ _STATEMENTS = ("table-", "database-")
 class MaxwellRecord(msgspec.Struct, gc=False):
     """The known members of a message."""
 
-    database: Annotated[str | None, roles.identity()] = None
-    table: Annotated[str | None, roles.identity()] = None
-    type: Annotated[str | None, roles.op()] = None
-    ts: Annotated[int | None, roles.slot()] = None
+    database: Annotated[str | None, roles.name()] = None
+    table: Annotated[str | None, roles.name()] = None
+    type: Annotated[str | None, roles.op(_OPS)] = None
+    ts: Annotated[int | None, roles.time("s")] = None
     xid: Annotated[int | None, roles.transaction(), roles.Token(0)] = None
     xoffset: Annotated[int | None, roles.Token(1)] = None
     commit: Annotated[bool | None, roles.Token(8, unless="false")] = None
-    position: Annotated[str | None, roles.slot()] = None
-    gtid: Annotated[str | None, roles.slot(), roles.Token(7)] = None
+    position: Annotated[str | None, roles.position()] = None
+    gtid: Annotated[str | None, roles.position(1), roles.Token(7)] = None
     server_id: Annotated[int | None, roles.Token(2)] = None
     thread_id: Annotated[int | None, roles.Token(3)] = None
     schema_id: Annotated[int | None, roles.Token(4)] = None
@@ -78,16 +80,14 @@ class MaxwellTable(msgspec.Struct, gc=False):
 _table = msgspec.json.Decoder(MaxwellTable).decode
 
 
-class Maxwell(Dialect):
+class Maxwell(DeclaredDialect):
     record = MaxwellRecord
-    scanned = True
-    transaction_members = ("xid",)
-    ops: ClassVar[roles.Ops] = {**_OPS, "bootstrap-insert": roles.OpToken("I", SNAPSHOT, "true", rank=9)}
     empty_old_is_none = True
     overlay = True
     shows_rows = True
     keeps_json = frozenset({Kind.STRING})
     json_columns = True
+    more_ops = ", and types of DDL statements"
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -102,64 +102,30 @@ class Maxwell(Dialect):
         return f"`database` and the type `{kind[:40]}`" if known else None
 
     def changes(self, record: MaxwellRecord) -> Meaning:
-        table = join_name(record.database, record.table)
         if non_null(record.encrypted) is not None:
             help = "configure Maxwell to write rows without `encrypt`"
-            raise RecordError("GG305", "the record has no `data`: it is encrypted", help, table or None)
-        kind = record.type
-        op = _OPS.get(kind) if kind is not None else None
-        if kind is None or op is None:
-            return self._others(record, kind)
-        if not table or not record.table:
-            raise missing_member_error("table", "every row must name its table")
-        row = non_null(record.data)
-        if row is None:
-            raise missing_member_error("data", None, table, what=f"a record of the type `{kind}`")
+            raise RecordError("GG305", "the record has no `data`: it is encrypted", help, self.table(record) or None)
+        return super().changes(record)
+
+    def describe(self, record: MaxwellRecord, table: str) -> None:
         if record.primary_key_columns:
             self.add_key(table, record.primary_key_columns)
-        before = after = None
-        if op == "D":
-            before = row
-        else:
-            after = row
-            if op == "U":
-                before = non_null(record.old)
-        op_ts = None if record.ts is None else record.ts * 1_000_000
-        tokens = self._tokens(record, kind) if self.with_tokens else {}
-        transaction = str(record.xid) if self.with_transactions and record.xid is not None else None
-        position = record.position or record.gtid
-        return (Change(table, op, op_ts, position, before, after, tokens, transaction=transaction),)
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        position, gtid = scanned.values("position"), scanned.values("gtid")
-        position = pc.if_else(pc.not_equal(position, "").fill_null(False), position, gtid)
-        return scale_numbers(scanned.values("ts"), 1_000_000), position
+    def others(self, record: MaxwellRecord, word: str | None) -> Meaning:
+        if word in _MARKS:
+            return _MARKS[word]
+        if word is None or not word.startswith(_STATEMENTS):
+            return super().others(record, word)
+        definition = non_null(record.definition)
+        if definition is None:
+            return [self._statement(record, word, f"ddl {word[:40]}")]
+        described = self.described(bytes(definition), lambda: _described_table(definition, record))
+        return [described, self._statement(record, word, None, described.table.full_name)]
 
-    def _tokens(self, record: MaxwellRecord, kind: str) -> dict[str, str]:
-        tokens = roles.tokens_of(MaxwellRecord, record)
-        if kind == "bootstrap-insert":
-            tokens[SNAPSHOT] = "true"
-        return tokens
-
-    def _others(self, record: MaxwellRecord, kind: str | None) -> Meaning:
-        if kind is None:
-            raise missing_member_error("type", "every Maxwell record must have a type")
-        if kind in _MARKS:
-            return _MARKS[kind]
-        if kind.startswith(_STATEMENTS):
-            definition = non_null(record.definition)
-            if definition is None:
-                return [self._statement(record, kind, f"ddl {kind[:40]}")]
-            described = self.described(bytes(definition), lambda: _described_table(definition, record))
-            return [described, self._statement(record, kind, None, described.table.full_name)]
-        raise no_op("type", kind, _OPS, more=", and types of DDL statements")
-
-    @staticmethod
-    def _statement(record: MaxwellRecord, kind: str, word: str | None, new: str = "") -> Statement:
+    def _statement(self, record: MaxwellRecord, kind: str, word: str | None, new: str = "") -> Statement:
         """The statement of a record, whose type says what it does. `new`: the name of its table afterwards."""
-        table = join_name(record.database, record.table)
         op_ts = None if record.ts is None else record.ts * 1000  # of statements in milliseconds
-        head = Change(table, "T", op_ts, record.position or record.gtid, None, None, {})
+        head = self.change(record, "T", join_name(record.database, record.table))._replace(op_ts=op_ts)
         if kind == "database-drop":
             return Statement(word, (head._replace(table=f"{join_name(record.database)}.{EVERY}"),))
         if kind == "table-drop":

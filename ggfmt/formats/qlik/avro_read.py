@@ -380,6 +380,7 @@ def _shown(maker: Maker | None) -> tuple[frozenset[int], int, int | None]:
 class QlikAvro(Qlik):
     """Images are dicts of texts."""
 
+    record = QlikAvroChange
     scanned = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
@@ -430,7 +431,7 @@ class QlikAvro(Qlik):
         table, known = self.known(change, change.message)
         if not self.takes_mask(change.message, table, known):
             return None
-        return self.make_grammar(QlikAvroChange, (AVRO, self.other), ())
+        return self.make_grammar(self.record, (AVRO, self.other), ())
 
     def states(self, record: AvroEnvelope, table: TableDef) -> bytes | None:
         change = self._latest

@@ -25,6 +25,13 @@ MAGIC = "atMSG"
 ENVELOPED, FLATTENED, AVRO, DESCRIBED = "enveloped", "flattened", "avro", "described"
 PREFIX = "headers_"
 
+OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
+SNAPSHOTS = ("REFRESH", "READ")
+_FORMS: roles.Ops = {
+    form: roles.OpToken(op, "snapshot", "true", rank=5) if name in SNAPSHOTS else op
+    for name, op in OPS.items()
+    for form in (name, name.lower())
+}
 _TEXT = roles.STRING | roles.NULL
 
 
@@ -56,8 +63,8 @@ class QlikLineage(msgspec.Struct, gc=False):
 class QlikHeaders(msgspec.Struct, gc=False):
     """The headers of a change; masks are hexadecimal digits."""
 
-    operation: Annotated[str | None, roles.op()] = None
-    timestamp: Annotated[str | None, roles.slot(roles.STAMP | roles.NULL)] = None
+    operation: Annotated[str | None, roles.op(_FORMS)] = None
+    timestamp: Annotated[str | None, roles.time(roles.STAMP_TEXT)] = None
     changeSequence: Annotated[str | int | None, roles.slot(), roles.Token(4, unless="", when=CHANGE_SEQUENCE)] = None
     streamPosition: Annotated[str | int | None, roles.slot(), roles.Token(4, unless="", when=STREAM_POSITION)] = None
     transactionId: Annotated[

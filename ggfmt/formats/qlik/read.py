@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import msgspec
 import pyarrow as pa
 
-from ggfmt.arrow import compute as pc
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, ReadSupport
 from ggfmt.formats.json.values import raw_members
@@ -24,7 +23,9 @@ from ggfmt.formats.qlik.messages import (
     ENVELOPED,
     FLATTENED,
     MAGIC,
+    OPS,
     PREFIX,
+    SNAPSHOTS,
     QlikBody,
     QlikHeaders,
     QlikRecord,
@@ -47,8 +48,6 @@ from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.scanner import LEFT_OUT, ScannedBatch
 from ggfmt.model.table import Catalog, Column, TableDef, join_name, split_name
 
-_OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
-_SNAPSHOTS = ("REFRESH", "READ")
 _MAX_COLUMNS = 1 << 16
 _SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
 _TABLE_HELP = (
@@ -80,12 +79,6 @@ class Qlik(Dialect):
     """The parts that both encodings share; their images differ."""
 
     scalars_only = True
-    transaction_members = ("transactionId", f"{PREFIX}transactionId")
-    ops: ClassVar[roles.Ops] = {
-        form: roles.OpToken(op, "snapshot", "true", rank=5) if name in _SNAPSHOTS else op
-        for name, op in _OPS.items()
-        for form in (name, name.lower())
-    }
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -126,11 +119,9 @@ class Qlik(Dialect):
     def common_tokens(self, table: TableDef) -> dict[str, str]:
         return self._told.get(table.full_name, {})
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        prefix = "" if "timestamp" in scanned.places else "headers_"
-        position = scanned.values(f"{prefix}{self.position}")
-        position = pc.if_else(pc.equal(position, ""), pa.scalar(None, pa.string()), position)
-        return scanned.values(f"{prefix}timestamp"), position
+    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
+        prefix = "" if self.position in scanned.places else PREFIX
+        return scanned.values(f"{prefix}{self.position}")
 
     # What an image is
 
@@ -236,11 +227,11 @@ class Qlik(Dialect):
     def _change(self, record: QlikRecord, body: QlikBody) -> Change:
         headers = body.headers if body.headers is not None else body.flattened()
         operation = (headers.operation or body.operation or "").upper()
-        op = _OPS.get(operation)
+        op = OPS.get(operation)
         if op is None:
             if not operation:
                 raise missing_member_error("operation", "every change must have an operation in `headers`")
-            raise no_op("operation", in_message(operation), _OPS)
+            raise no_op("operation", in_message(operation), OPS)
         table, known = self.known(record, body)
         data, old = self._masked(headers, body, table, known)
         before, after = old, data
@@ -252,7 +243,7 @@ class Qlik(Dialect):
             text = _text(getattr(headers, self.other))
             if text is not None:
                 tokens[self.other] = text
-            if operation in _SNAPSHOTS:
+            if operation in SNAPSHOTS:
                 tokens["snapshot"] = "true"
             if known is not None:
                 tokens.update(known.tokens)

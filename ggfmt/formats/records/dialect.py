@@ -21,7 +21,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from types import MappingProxyType
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import msgspec
@@ -30,6 +29,7 @@ from msgspec import Raw
 
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.strings import Kernel
+from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Layout
@@ -136,8 +136,16 @@ def non_null(value: Raw) -> Raw | None:
     return None if value in (ABSENT, _NULL) else value
 
 
-def is_empty(image: Raw) -> bool:
-    """Return whether an image is an object without columns."""
+def without_empty_images(op: str, before: Raw | None, after: Raw | None) -> tuple[Raw | None, Raw | None]:
+    """Return both images of an operation; None for an empty object where operations of this type have no image."""
+    if before is not None and op in "IT" and _is_empty(before):
+        before = None
+    if after is not None and op in "DT" and _is_empty(after):
+        after = None
+    return before, after
+
+
+def _is_empty(image: Raw) -> bool:
     return bytes(image).translate(None, WHITE) == b"{}"
 
 
@@ -168,17 +176,17 @@ class Dialect(ABC):
 
     How to decode records:
 
-    record     the type that ggfmt decodes a JSON record into. If the type is a struct, the decoder skips and counts
-               members that the struct does not declare.
+    record     the type that ggfmt decodes a JSON record into, unless the dialect has its own decoder. If the type is a
+               struct, it declares the roles of members, and the decoder skips and counts members that it does not
+               declare.
     scanned    the native scanner can take records of this dialect, with the grammar from `grammar`
-    ops        for the scanner: operation types by their texts in records
     row_token  for the scanner: the token for the number of an operation in its record, as in `roles.Grammar`
     by_kind    conversions by kind of column; columns of other kinds contain plain texts
 
     Where the id of the transaction is; without both, operations have no such ids:
 
-    transaction_members  the members with the role `roles.transaction`, or with other roles that make columns; the first
-               one that is not empty counts. The dialect also sets `Change.transaction`.
+    transaction_members  the members of records that are slots and ids; the first one that is not empty counts. By
+               default, those with the role `roles.transaction`. The dialect also sets `Change.transaction`.
     transaction_tokens  the tokens with the id; the first one that is not empty counts. The reader then makes all tokens
                if the caller requests the ids: this is slower.
 
@@ -238,7 +246,6 @@ class Dialect(ABC):
     takes_message_keys: ClassVar[bool] = True
     schema_kind: ClassVar[str | None] = None
     scanned: ClassVar[bool] = False
-    ops: ClassVar[roles.Ops] = MappingProxyType({})
     row_token: ClassVar[str | None] = None
     transaction_members: ClassVar[tuple[str, ...]] = ()
     transaction_tokens: ClassVar[tuple[str, ...]] = ()
@@ -265,6 +272,12 @@ class Dialect(ABC):
         self._record_schemas: dict[Hashable, RecordSchema] = {}
         self._latest_schemas: dict[str, tuple[Hashable, RecordSchema]] = {}
         self._grammars: dict[Hashable, roles.Grammar] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = cls.__dict__
+        if _is_struct(own.get("record")) and "transaction_members" not in own:
+            cls.transaction_members = tuple(name for name, _ in roles.columns_of(cls.record, roles.TRANSACTION))
 
     def keyed(self, table: TableDef) -> TableDef:
         """Return a definition with a primary key.
@@ -377,35 +390,31 @@ class Dialect(ABC):
         """
         return self.declared_grammar() if self.scanned else None
 
-    def declared_grammar(self, *conditions: str, ops: roles.Ops | None = None) -> roles.Grammar | None:
+    def declared_grammar(self, *conditions: str) -> roles.Grammar | None:
         """Return the grammar that `record` declares under some conditions.
 
-        By default, use the `ops` of the dialect. Return None if records had more unknown members than the scanner has
-        room for.
+        Return None if records had more unknown members than the scanner has room for.
         """
         notes = self.notes(roles.places(self.record, conditions))
-        return None if notes is None else self.make_grammar(self.record, conditions, notes, ops)
+        return None if notes is None else self.make_grammar(self.record, conditions, notes)
 
     def make_grammar(
         self,
         record: type[msgspec.Struct],
         conditions: tuple[str, ...],
         notes: roles.Notes,
-        ops: roles.Ops | None = None,
         inherited: bool = True,
     ) -> roles.Grammar:
         """Return the result of `roles.make_grammar` from a cache.
 
-        The cache key does not contain `ops`: calls with the same other arguments must pass the same `ops`. If the
-        caller requested the ids of transactions, this is a condition too.
+        If the caller requested the ids of transactions, this is a condition too.
         """
         if self.with_transactions:
             conditions = (*conditions, roles.TRANSACTIONS)
         key = record, conditions, notes, inherited
         grammar = self._grammars.get(key)
         if grammar is None:
-            own = self.ops if ops is None else ops
-            grammar = roles.make_grammar(record, own, conditions, notes, self.row_token, inherited)
+            grammar = roles.make_grammar(record, conditions, notes, self.row_token, inherited)
             self._grammars[key] = grammar
         return grammar
 
@@ -441,17 +450,32 @@ class Dialect(ABC):
         """Return the tokens that all scanned operations of a table have, after all other tokens."""
         return {}
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        """Return `op_ts` and `position` of scanned operations.
+    def times(self, scanned: ScannedBatch) -> pa.StringArray | pa.Int64Array:
+        """Return `op_ts` of scanned operations: texts, or microseconds since 1970 (int64)."""
+        found = [
+            scale_numbers(scanned.values(name), part.micros) if part.micros else scanned.values(name)
+            for name, part in roles.columns_of(self.record, roles.TIME)
+            if name in scanned.places
+        ]
+        return pc.coalesce(*found) if found else pa.nulls(len(scanned), pa.string())
 
-        `op_ts` has texts, or microseconds since 1970 (int64).
-        """
-        raise NotImplementedError
+    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
+        """Return `position` of scanned operations."""
+        found = self._texts(scanned, [name for name, _ in roles.columns_of(self.record, roles.POSITION)])
+        return pa.nulls(len(scanned), pa.string()) if found is None else found
 
     def transactions(self, scanned: ScannedBatch) -> pa.StringArray | None:
         """Return the ids of the transactions of scanned operations; None if there is no member with such ids."""
-        texts = [without_empty(scanned.values(name)) for name in self.transaction_members if name in scanned.places]
-        return pc.coalesce(*texts) if texts else None
+        return self._texts(scanned, self.transaction_members)
+
+    @staticmethod
+    def _texts(scanned: ScannedBatch, members: Sequence[str]) -> pa.StringArray | None:
+        """Return the text of the first of some members that is not empty; None if they are not slots."""
+        every = [scanned.values(name) for name in members if name in scanned.places]
+        texts = [without_empty(values) for values in every if values.null_count < len(values)]
+        if len(texts) > 1 and texts[0].null_count:
+            return pc.coalesce(*texts)
+        return texts[0] if texts else every[0] if every else None
 
     @cached_property
     def decoder(self) -> Any:
@@ -459,8 +483,7 @@ class Dialect(ABC):
 
         It decodes a tombstone into None.
         """
-        of_struct = isinstance(self.record, type) and issubclass(self.record, msgspec.Struct)
-        return MemberDecoder(self.record) if of_struct else msgspec.json.Decoder(self.record | None)
+        return MemberDecoder(self.record) if _is_struct(self.record) else msgspec.json.Decoder(self.record | None)
 
     def passed_over(self, record: Any) -> Sequence[str]:
         """Return the names of the members of a record that mean nothing to the dialect.
@@ -499,6 +522,10 @@ class Dialect(ABC):
     def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
         """Return start and end of each record in the data of a chunk, in bytes."""
         return json_files.record_spans(chunk)
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 # The classification of the records of a chunk, for the reader and the discovery of a dialect.

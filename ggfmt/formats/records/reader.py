@@ -333,7 +333,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
     def _places(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
         """Return times and positions of scanned operations, and problems of times by row."""
         if self._placed[0] is not scanned:
-            op_ts, position = self._dialect.heads(scanned)
+            op_ts, position = self._dialect.times(scanned), self._dialect.positions(scanned)
             op_ts, wrong = stamps_of(op_ts) if isinstance(op_ts, pa.Int64Array) else (op_ts, {})
             self._placed = scanned, (op_ts, position, wrong)
         placed: tuple[pa.StringArray, pa.StringArray, Wrong] = self._placed[1]

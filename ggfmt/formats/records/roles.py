@@ -1,35 +1,34 @@
 """The declaration of a record: what each member is to the exact reader and to the native scanner.
 
 A dialect declares its record once, as a `msgspec.Struct`. The type of a field is what the exact reader decodes the
-member into. A role in the annotation says what the scanner does with the member, and a token that it is a token too:
+member into. A role in the annotation says what the member means, and a token that it is a token too:
 
     class Row(msgspec.Struct):
-        table: Annotated[str | None, roles.identity()] = None
-        type: Annotated[str | None, roles.op()] = None
-        ts: Annotated[int | None, roles.slot()] = None
-        xid: Annotated[int | None, roles.Token(0)] = None
+        table: Annotated[str | None, roles.name()] = None
+        type: Annotated[str | None, roles.op({"insert": "I", "delete": "D"})] = None
+        ts: Annotated[int | None, roles.time("ms")] = None
+        xid: Annotated[int | None, roles.transaction(), roles.Token(0)] = None
         data: Annotated[Raw, roles.row()] = ABSENT
 
-`make_grammar` makes the scanner's grammar of it. A member without a role is odd: the scanner leaves each record with
-this member to the exact reader, as it does with everything else that is not regular (see `kernels/json_scan.c`).
+`make_grammar` makes the scanner's grammar of it, and `records.declared` the operations of the exact reader. A member
+without a role is odd: the scanner leaves each record with this member to the exact reader, as it does with everything
+else that is not regular (see `kernels/json_scan.c`).
 
-If one class serves records of several kinds, a role holds `when` a condition is given to `make_grammar`. The first role
-of a field that holds counts, and the first token.
+If one class serves records of several kinds, a role holds `when` a condition is given. The first role of a field that
+holds counts for the scanner, and the first token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from enum import Enum
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 import msgspec
-from msgspec import Raw
-
-from ggfmt.formats.json.values import json_text
 
 # Kinds of JSON values. A STAMP is a string with a time of UTC or without a zone; it becomes a time stamp as messages
 # have it.
@@ -42,6 +41,16 @@ SKIP, ENTER, IDENTITY, SLOT, NOTE, OP, TOKENS, BEFORE, AFTER, SAME, ROW, OLD, NA
 MAX_NOTES = 12  # for which the scanner has room
 
 TRANSACTIONS = "transactions"  # the condition that the caller requested the ids of transactions
+
+# What a member is to the operations of its record, besides an image, the type or a token: a part of the name of the
+# table, the time, the position, the id of the transaction.
+NAME, TIME, POSITION, TRANSACTION = "name", "time", "position", "transaction"
+
+# Units of time: microseconds in one of a number. A STAMP_TEXT is an ISO 8601 timestamp, in UTC or without a zone; a
+# TEXT is as messages have it.
+STAMP_TEXT, TEXT = "stamp", "text"
+_UNITS = {"s": 1_000_000, "ms": 1000, "us": 1, STAMP_TEXT: 0, TEXT: 0}
+_TIMES = {STAMP_TEXT: STAMP | NULL, TEXT: STRING | NULL}
 
 Place = tuple[str, ...]  # the names of the members that lead to an object
 
@@ -96,6 +105,28 @@ class OpToken(NamedTuple):
 Ops = Mapping[str, str | OpToken]  # operation types by the texts that messages have for them
 
 
+def type_of(op: str | OpToken) -> str:
+    return op.op if isinstance(op, OpToken) else op
+
+
+class Part(NamedTuple):
+    """What a member is to the operations of its record.
+
+    kind  `NAME`, `TIME`, `POSITION` or `TRANSACTION`
+    rank  of several times, positions or ids, the first one that is not empty counts, lower ranks first
+    unit  of a time
+    """
+
+    kind: str
+    rank: int = 0
+    unit: str = TEXT
+
+    @property
+    def micros(self) -> int:
+        """The microseconds in one of the numbers that are times; 0 for times that are texts."""
+        return _UNITS[self.unit]
+
+
 @dataclass(frozen=True)
 class Role:
     """What the scanner does with a member; the functions below make roles.
@@ -105,6 +136,8 @@ class Role:
     within    for an object: the class that declares its members
     others    how to treat undeclared members of an object: odd (False), skip (True), take as tokens, or as columns
     in_text   the condition under which a string contains the object
+    part      what the member is to the operations of its record
+    ops       for the operation type: the types by the texts for them
     """
 
     action: int
@@ -116,6 +149,11 @@ class Role:
     within: type[msgspec.Struct] | None = None
     others: Token | Columns | bool = False
     in_text: str | None = None
+    part: Part | None = None
+    ops: Ops = dataclass_field(default_factory=dict, hash=False)
+
+    def holds(self, conditions: Collection[str]) -> bool:
+        return self.when is None or self.when in conditions
 
     def named(self, name: str, takes: int = ANY, token: Token | None = None) -> Member:
         """Return a member with this role, and perhaps a token, that no class declares."""
@@ -138,23 +176,38 @@ def identity(required: bool = False, when: str | None = None) -> Role:
     return Role(IDENTITY, when, required)
 
 
+def name(required: bool = False, when: str | None = None) -> Role:
+    """Make the value a part of the name of the table, and so of the record's identity."""
+    return Role(IDENTITY, when, required, part=Part(NAME))
+
+
 def slot(takes: int | None = None, required: bool = False, when: str | None = None) -> Role:
     """Make a column of the values."""
     return Role(SLOT, when, required, takes)
 
 
-def transaction(takes: int | None = None, required: bool = False) -> Role:
+def time(unit: str, takes: int | None = None, required: bool = False, when: str | None = None, rank: int = 0) -> Role:
+    """Make a column of the values, which are times: numbers of `s`, `ms` or `us` since 1970, `STAMP_TEXT` or `TEXT`."""
+    part = Part(TIME, rank, unit)
+    return Role(SLOT, when, required, _TIMES.get(unit, INTEGER | NULL) if takes is None else takes, part=part)
+
+
+def position(rank: int = 0, takes: int | None = None, when: str | None = None) -> Role:
+    """Make a column of the values, which are positions."""
+    return Role(SLOT, when, takes=takes, part=Part(POSITION, rank))
+
+
+def transaction(takes: int | None = None, rank: int = 0) -> Role:
     """Make a column of the values, which are ids of transactions, if the caller requested such ids.
 
-    Put this role before the role that the member has otherwise, and name the member in `transaction_members` of the
-    dialect.
+    Put this role before a role that makes no column.
     """
-    return slot(takes, required, TRANSACTIONS)
+    return Role(SLOT, TRANSACTIONS, takes=takes, part=Part(TRANSACTION, rank))
 
 
-def op(when: str | None = None) -> Role:
-    """Take the operation type from this string."""
-    return Role(OP, when, required=True)
+def op(ops: Ops | None = None, when: str | None = None) -> Role:
+    """Take the operation type from this string, by the texts for types."""
+    return Role(OP, when, required=True, ops=ops or {})
 
 
 def before(when: str | None = None) -> Role:
@@ -190,9 +243,9 @@ def tokens(takes: int = ANY & ~NULL, rank: int = 0, when: str | None = None) -> 
     return Role(TOKENS, when, takes=takes, rank=rank)
 
 
-def token_list(but: str, rank: int = 0, when: str | None = None) -> Role:
-    """Take tokens from a list of objects with a `name` and a `value`; the one named `but` is a slot instead."""
-    return Role(LIST, when, argument=but, rank=rank)
+def token_list(position: str, rank: int = 0, when: str | None = None) -> Role:
+    """Take tokens from a list of objects with a `name` and a `value`; the one named `position` is that instead."""
+    return Role(LIST, when, argument=position, rank=rank, part=Part(POSITION))
 
 
 def same(value: bytes, required: bool = False, when: str | None = None) -> Role:
@@ -240,14 +293,68 @@ NO_RECORDS = Grammar((), {})  # every record is odd, until the first operation d
 
 def make_grammar(
     record: type[msgspec.Struct],
-    ops: Ops,
     conditions: Collection[str] = (),
     notes: Notes = (),
     row_token: str | None = None,
     inherited: bool = True,
 ) -> Grammar:
     """Return the grammar of records that a class declares; if not `inherited`, use only the class's own fields."""
-    return Grammar(tuple(_members(record, frozenset(conditions), notes, (), inherited)), ops, row_token)
+    held = frozenset(conditions)
+    found = (member.role for member in declared(record, held, inherited))
+    ops = next((role.ops for role in found if role is not None and role.action == OP), {})
+    return Grammar(tuple(_members(record, held, notes, (), inherited)), ops, row_token)
+
+
+class Declared(NamedTuple):
+    """A member that a class declares, or a class within it.
+
+    attributes  the attributes that lead to the value
+    names       the names of the members that lead to the value
+    role        the first role that holds; None for a member without a role
+    parts       what the member is to operations, by all roles that hold
+    """
+
+    attributes: tuple[str, ...]
+    names: Place
+    role: Role | None
+    parts: tuple[Part, ...]
+    token: Token | None
+
+
+@lru_cache(maxsize=256)
+def declared(
+    record: type[msgspec.Struct], conditions: frozenset[str] = frozenset(), inherited: bool = True
+) -> tuple[Declared, ...]:
+    """List all members of records under some conditions, with those of the objects that the scanner enters."""
+    return tuple(_declared(record, conditions, inherited))
+
+
+def _declared(record: type[msgspec.Struct], conditions: frozenset[str], inherited: bool = True) -> Iterator[Declared]:
+    for field in _fields(record, inherited):
+        role = field.role(conditions)
+        within = field.within(role)
+        parts = tuple(one.part for one in field.roles if one.part is not None and one.holds(conditions))
+        yield Declared((field.attribute,), (field.name,), role, parts, field.token(conditions))
+        for member in () if within is None else _declared(within, conditions):
+            attributes, names = (field.attribute, *member.attributes), (field.name, *member.names)
+            yield member._replace(attributes=attributes, names=names)
+
+
+@lru_cache(maxsize=256)
+def columns_of(record: type[msgspec.Struct], kind: str) -> tuple[tuple[str, Part], ...]:
+    """List the slots of a kind of part that records may have under any conditions, with lower ranks first."""
+    found = _columns_of(record, kind)
+    return tuple(sorted(dict(found).items(), key=lambda pair: pair[1].rank))
+
+
+def _columns_of(record: type[msgspec.Struct], kind: str) -> Iterator[tuple[str, Part]]:
+    for field in _all_fields(record):
+        for role in field.roles:
+            if role.part is not None and role.part.kind == kind:
+                yield role.argument if role.action == LIST else field.name, role.part
+            within = field.within(role)
+            if within is not None:
+                yield from _columns_of(within, kind)
 
 
 def places(record: type[msgspec.Struct], conditions: Collection[str] = (), inherited: bool = True) -> list[Place]:
@@ -332,7 +439,7 @@ class _Field:
 
     def role(self, conditions: Collection[str]) -> Role | None:
         """Return the role under these conditions, or None. A token without a role has the role `skip`."""
-        held = (role for role in self.roles if role.when is None or role.when in conditions)
+        held = (role for role in self.roles if role.holds(conditions))
         return next(held, None if self.token(conditions) is None else _SKIPPED)
 
     def within(self, role: Role | None) -> type[msgspec.Struct] | None:
@@ -368,40 +475,6 @@ def _field(attribute: str, name: str, kind: Any) -> _Field:
     return _Field(attribute, name, takes, next(structs, None), own_roles, own_tokens)
 
 
-# The exact reader
-
-
-def tokens_of(declared: type[msgspec.Struct], record: msgspec.Struct) -> dict[str, str]:
-    """Make the tokens of a decoded record, which is of a declared class or of a subclass.
-
-    Objects of tokens are not among them.
-    """
-    found = {}
-    for attribute, name, unless in _token_fields(declared):
-        value = getattr(record, attribute)
-        if value is None:
-            continue
-        if value is True or value is False:
-            text = "true" if value else "false"
-        elif not isinstance(value, Raw):
-            text = str(value)
-        elif bytes(value) in (b"", b"null"):
-            continue
-        else:
-            text = json_text(value)
-        if text != unless:
-            found[name] = text
-    return found
-
-
-def token_names(declared: type[msgspec.Struct]) -> tuple[str, ...]:
-    """List by rank the names of the tokens that a class declares."""
-    return tuple(name for _, name, _ in _token_fields(declared))
-
-
-@lru_cache(maxsize=256)
-def _token_fields(record: type[msgspec.Struct]) -> tuple[tuple[str, str, str | None], ...]:
-    """List by rank the attributes that are tokens, the tokens' names, and the texts that are no tokens."""
-    fields = [(field, token) for field in _all_fields(record) if (token := field.token(())) is not None]
-    fields.sort(key=lambda pair: pair[1].rank)
-    return tuple((field.attribute, token.name or field.name, token.unless) for field, token in fields)
+def token_names(record: type[msgspec.Struct]) -> tuple[str, ...]:
+    """List the names of the tokens that a class declares."""
+    return tuple(m.token.name or m.names[-1] for m in declared(record) if m.token is not None)

@@ -182,7 +182,7 @@ def test_what_is_no_change_by_its_type_is_counted() -> None:
         ({"payload": {}}, "GG305 `payload` has no `message_version`"),
         (message("INSERT", {}, None, message_version="3"), "GG308 `message_version` cannot be `3`"),
         (message("INSERT", {}, None, TABLE_NAME=None), "GG305 `payload` has no `TABLE_NAME`"),
-        (message("INSERT", {}, None, message_version="2.0", op="c"), "GG305 `payload` has no `source.table`"),
+        (message("INSERT", {}, None, message_version="2.0", op="c"), "GG305 `payload` has no `source`"),
         (message("INSERT", {}, None, OPERATION=None), "GG305 `payload` has no `OPERATION`"),
         (message("TRUNCATE", None, None), "GG304 `OPERATION` cannot be `TRUNCATE`"),
         (message("INSERT", None, None), "GG307 an insert has no after image"),

@@ -207,7 +207,7 @@ def test_a_key_that_an_update_leaves_out_has_become_null(absent: str, projection
         (message("insert", ROW, type=None), "GG305 the record has no `type`"),
         (message("upsert", ROW), "GG304 `type` cannot be `upsert`"),
         (message("x" * 50, ROW), "GG304 `type` cannot be `...`"),
-        (message("insert", None), "GG305 a record of the type `insert` has no `data`"),
+        (message("insert", None), "GG305 the record has no `data`"),
         (message("insert", ROW, table=None), "GG305 the record has no `table`"),
         (message("insert", ROW, database="a "), "GG306 the table name `a .t` has an empty part"),
         (message("insert", "x"), "GG308 an image is a string and not an object"),

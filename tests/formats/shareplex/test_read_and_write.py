@@ -100,11 +100,11 @@ def test_statements_are_counted_and_the_table_may_be_told_by_an_option() -> None
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (message(None, ROW), "GG305 the record has no `op` in `meta`"),
-        ({"data": ROW}, "GG305 the record has no `op` in `meta`"),
+        (message(None, ROW), "GG305 `meta` has no `op`"),
+        ({"data": ROW}, "GG305 the record has no `meta`"),
         (message("upsert", ROW), "GG304 `op` cannot be `UPSERT`"),
         (message("x" * 50, ROW), "GG304 `op` cannot be `...`"),
-        (message("ins", ROW, table=None), "GG305 the record has no `table` in `meta`"),
+        (message("ins", ROW, table=None), "GG305 `meta` has no `table`"),
         (message("ins", ROW, table="A.B.C.D"), "GG306 the table name `A.B.C.D` has more than three parts"),
         (message("ins", None), "GG305 the record has no `data`"),
         (message("ins", "x"), "GG308 an image is a string and not an object"),
@@ -199,7 +199,7 @@ def test_recorded_messages() -> None:
     assert insert.tokens["idx"] == "1/11"
     assert (update.before or {})["CNTR_NO"] == "1171201606syui26"
     assert update.after == {"CNTR_NO": "1171201606"}
-    assert read("shareplex_json", data).reasons == ["GG305 the record has no `table` in `meta`"]
+    assert read("shareplex_json", data).reasons == ["GG305 `meta` has no `table`"]
     every = read("shareplex_json", data, told("shareplex_json", tableName="CL_BIZ1.MIO_LOG", completeAfter="true"))
     assert every.rejects == []
     assert every.plain[1].after == {**(update.before or {}), "CNTR_NO": "1171201606"}

@@ -22,11 +22,11 @@ from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.records import OP_WORDS
-from ggfmt.formats.goldengate.scanned_metadata import metadata_heads, metadata_members
+from ggfmt.formats.goldengate.scanned_metadata import metadata_column, metadata_members
 from ggfmt.formats.json.files import is_json_row
 from ggfmt.formats.json.values import json_text, raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, is_empty, non_null
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, non_null, without_empty_images
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
@@ -124,8 +124,11 @@ class OptionDialect(Dialect):
         """Return a grammar with the images alone; None if the scanner cannot take them."""
         raise NotImplementedError
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray]:
-        return metadata_heads(scanned, self.names, self._roles)
+    def times(self, scanned: ScannedBatch) -> pa.StringArray:
+        return metadata_column(scanned, self.names, self._roles.op_ts)
+
+    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
+        return metadata_column(scanned, self.names, self._roles.position)
 
     def of_images(self, members: _Members) -> _Members:
         """Return the members that are not metadata."""
@@ -209,12 +212,7 @@ class JsonByOptions(OptionDialect):
             images = [self._with_prefix(members, prefix) for prefix in prefixes]
         else:
             images = [non_null(members.get(name, _NULL)) for name in names]
-        before, after = images
-        if op in "IT" and before is not None and is_empty(before):
-            before = None
-        if op in "DT" and after is not None and is_empty(after):
-            after = None
-        return before, after
+        return without_empty_images(op, *images)
 
     def image_members(self) -> Grammar | None:
         options: JsonOptions = self.options

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-import pyarrow as pa
 from msgspec import UNSET, Raw, UnsetType
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
@@ -37,19 +36,20 @@ from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
 from ggfmt.formats.json.values import decode, json_kind, json_name, json_text, raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, is_empty, non_null
+from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null, without_empty_images
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.members import MemberDecoder
 from ggfmt.formats.records.problems import legal_values, name_problem
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.roles import Grammar
-from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Catalog, SqlType, TableDef
 
 OP_NAMES = (*OP_TYPES, *OP_WORDS)
 _NULL = Raw(b"null")  # the default of members: the identity of this object distinguishes an absent member from null
 _NO_COLUMN: tuple[int, frozenset[type]] = (-1, frozenset())
+# Conditions: the member with the name of the table, and that a key which no record had before is news.
+_TABLE, _QUAL_TABLE, _KEYS_COUNT = "table", "qual_table", "keys count"
 _MAX_NOTES = 24  # maximum number of unknown members with a place in the scanner
 
 _decode_name = msgspec.json.Decoder(str).decode
@@ -62,16 +62,19 @@ class OperationRecord(msgspec.Struct, gc=False):
     `qual_table` may have any type, because it is ignored beside `table`.
     """
 
-    op_type: Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"]
-    table: str | UnsetType = UNSET
-    qual_table: Any = UNSET
-    op_ts: str | None = None
-    pos: str | int | None = None
-    current_ts: Raw = _NULL
-    primary_keys: Raw = _NULL
-    tokens: Raw = _NULL
-    before: Raw = _NULL
-    after: Raw = _NULL
+    op_type: Annotated[
+        Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"],
+        roles.op({name: name[0] for name in OP_NAMES}),
+    ]
+    table: Annotated[str | UnsetType, roles.identity(required=True, when=_TABLE)] = UNSET
+    qual_table: Annotated[Any, roles.identity(required=True, when=_QUAL_TABLE)] = UNSET
+    op_ts: Annotated[str | None, roles.time(roles.TEXT)] = None
+    pos: Annotated[str | int | None, roles.position()] = None
+    current_ts: Annotated[Raw, roles.skip()] = _NULL
+    primary_keys: Annotated[Raw, roles.identity(when=_KEYS_COUNT), roles.skip()] = _NULL
+    tokens: Annotated[Raw, roles.tokens()] = _NULL
+    before: Annotated[Raw, roles.before()] = _NULL
+    after: Annotated[Raw, roles.after()] = _NULL
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ class OperationJson(Dialect):
         if definition is None:
             return UnknownTable.named(name, here)
         op = record.op_type[0]
-        before, after = _without_empty(op, "IT", record.before), _without_empty(op, "DT", record.after)
+        before, after = without_empty_images(op, non_null(record.before), non_null(record.after))
         tokens = self._tokens(record) if self.with_tokens else {}
         return (Change(name, op, record.op_ts, position, before, after, tokens),)
 
@@ -265,7 +268,7 @@ class OperationJson(Dialect):
     # The scanner
 
     def first_grammar(self) -> Grammar:
-        return self._make_grammar("table", [])
+        return self._make_grammar(_TABLE, [])
 
     def grammar(self, record: OperationRecord | OtherRecord) -> Grammar | None:
         if isinstance(record, OtherRecord):
@@ -273,30 +276,14 @@ class OperationJson(Dialect):
         unknown = self.decoder.learned()
         if unknown is None or len(unknown) > _MAX_NOTES:
             return None
-        tag = "qual_table" if record.table is UNSET else "table"
-        return self._make_grammar(tag, [*unknown, *["qual_table"] * (self._named_twice and tag == "table")])
+        tag = _QUAL_TABLE if record.table is UNSET else _TABLE
+        return self._make_grammar(tag, [*unknown, *[_QUAL_TABLE] * (self._named_twice and tag == _TABLE)])
 
     def _make_grammar(self, tag: str, unknown: Sequence[str]) -> Grammar:
         """Return the grammar of records whose table is in the member `tag`, with some unknown members."""
-        keys_count = self.catalog is None or self.catalog.provisional  # a key that no record had before is news
-        key = tag, keys_count, *unknown
-        grammar = self._grammars.get(key)
-        if grammar is not None:  # the reader compares the grammars of all odd records with that of its scanner
-            return grammar
-        members = (
-            roles.identity(required=True).named(tag),
-            roles.op().named("op_type"),
-            roles.slot(roles.STRING | roles.NULL).named("op_ts"),
-            roles.skip().named("current_ts"),
-            roles.slot(roles.STRING | roles.INTEGER | roles.NULL).named("pos"),
-            (roles.identity() if keys_count else roles.skip()).named("primary_keys"),
-            roles.tokens().named("tokens"),
-            roles.before().named("before"),
-            roles.after().named("after"),
-            *map(roles.note, unknown),
-        )
-        grammar = self._grammars[key] = Grammar(members, {name: name[0] for name in OP_NAMES})
-        return grammar
+        keys_count = self.catalog is None or self.catalog.provisional
+        conditions = (tag, _KEYS_COUNT) if keys_count else (tag,)
+        return self.make_grammar(OperationRecord, conditions, (((), tuple(map(roles.note, unknown))),))
 
     def identified(self, identity: bytes) -> TableDef | None:
         named, keys, *_ = (*identity.split(b"\0"), b"")
@@ -306,9 +293,6 @@ class OperationJson(Dialect):
         except ValueError:
             return None
         return None if definition is None or (listed and listed != definition.primary_keys) else definition
-
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray]:
-        return scanned.values("op_ts"), scanned.values("pos")
 
 
 def named_keys(data: Raw) -> tuple[str, ...]:
@@ -333,11 +317,6 @@ def _mistake(members: dict[str, Any], here: Span) -> Diagnostic:
         if not (value is None or isinstance(value, str) or integral):
             return Diagnostic("GG308", f"`{member}` is {json_name(value)} and not a string", here)
     return Diagnostic("GG301", "the record cannot be decoded", Span(table=here.table))
-
-
-def _without_empty(op: str, without: str, image: Raw) -> Raw | None:
-    """Return the image; None if it is null, or empty and operations of this type have no such image."""
-    return None if op in without and is_empty(image) else non_null(image)
 
 
 def _classes(kind: SqlType) -> frozenset[type]:

@@ -22,7 +22,7 @@ from ggfmt.formats.connect.values import read_as
 from ggfmt.formats.goldengate.kafkaconnect import INSERT, REFUSE, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.scanned_metadata import metadata_heads, metadata_members
+from ggfmt.formats.goldengate.scanned_metadata import metadata_column, metadata_members
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
 from ggfmt.formats.json.values import json_texts, raw_members, raw_text
 from ggfmt.formats.records import roles
@@ -147,9 +147,14 @@ class KafkaConnect(Dialect):
         names = table.column_names
         return not any(name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in names for name in names)
 
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray]:
-        columns = self._scanned
-        return metadata_heads(scanned, [column.name for column in columns], _roles(columns))
+    def times(self, scanned: ScannedBatch) -> pa.StringArray:
+        return self._column(scanned, _roles(self._scanned).op_ts)
+
+    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
+        return self._column(scanned, _roles(self._scanned).position)
+
+    def _column(self, scanned: ScannedBatch, place: int | None) -> pa.StringArray:
+        return metadata_column(scanned, [column.name for column in self._scanned], place)
 
     def _metadata(self, names: Mapping[str, Any]) -> tuple[MetaColumn, ...]:
         """Return the metadata fields of a message: those of the template in the options, or else the fixed ones

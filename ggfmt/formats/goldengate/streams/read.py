@@ -5,12 +5,12 @@ It also accepts records of the JSON formatter: operation types of one letter, an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
-import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Span
@@ -18,28 +18,27 @@ from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.goldengate import records
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.streams import INSERT, REFUSE, StreamsOptions
-from ggfmt.formats.json.values import json_text, raw_members, raw_text
+from ggfmt.formats.json.values import json_text, raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, non_null
+from ggfmt.formats.records.declared import DeclaredDialect, Images
+from ggfmt.formats.records.dialect import ABSENT, Meaning, non_null, without_empty_images
 from ggfmt.formats.records.options import ABSENT_NULL
-from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error, no_op
+from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, dialect_input
-from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
 
-_EMPTY = Raw(b"{}")
 _ID = roles.STRING | roles.INTEGER | roles.NULL
 
 
 class StreamRecord(msgspec.Struct, gc=False):
     """The known members of a record."""
 
-    qual_table: Annotated[str | None, roles.identity()] = None
+    qual_table: Annotated[str | None, roles.name()] = None
     table: Annotated[str | None, roles.identity()] = None
     op_type: Annotated[str | None, roles.op()] = None
-    op_ts: Annotated[str | None, roles.slot()] = None
-    pos: Annotated[int | str | None, roles.slot()] = None
+    op_ts: Annotated[str | None, roles.time(roles.TEXT)] = None
+    pos: Annotated[int | str | None, roles.position()] = None
     before: Annotated[Raw, roles.before()] = ABSENT
     after: Annotated[Raw, roles.after()] = ABSENT
     xid: Annotated[Raw, roles.transaction(_ID), roles.Token(1)] = ABSENT
@@ -66,10 +65,9 @@ def _record_class(before: str, after: str) -> Any:
     return msgspec.defstruct("StreamRecord", members, rename=names, gc=False)
 
 
-class Streams(Dialect):
-    scanned = True
+class Streams(DeclaredDialect):
+    record = StreamRecord
     scalars_only = True
-    transaction_members = ("xid",)
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
@@ -82,10 +80,8 @@ class Streams(Dialect):
         self._ops = {name: name for name in OP_TYPES} | records.OP_WORDS | dict(keys)
 
     def grammar(self, record: StreamRecord) -> roles.Grammar | None:
-        return None if record.specversion is not None else self.declared_grammar(ops=self._ops)
-
-    def heads(self, scanned: ScannedBatch) -> tuple[pa.StringArray | pa.Int64Array, pa.StringArray]:
-        return scanned.values("op_ts"), scanned.values("pos")
+        grammar = None if record.specversion is not None else super().grammar(record)
+        return None if grammar is None else grammar._replace(ops=self._ops)
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -94,39 +90,43 @@ class Streams(Dialect):
     def changes(self, record: StreamRecord) -> Meaning:
         if record.specversion is not None:
             return self._enveloped(record)
-        kind = record.op_type
-        if kind is None:
-            if non_null(record.schema) is not None:
-                return "json schema"
-            raise missing_member_error("op_type", "every operation must have an operation type")
-        op = self._ops.get(kind)
-        if op is None:
-            if kind == records.STREAM_METADATA:
-                return "stream metadata"
-            if kind == records.DDL:
-                text = msgspec.json.decode(record.ddl) if bytes(record.ddl)[:1] == b'"' else None
-                position = None if record.pos is None else str(record.pos)
-                return [records.ddl_statement(text, record.op_ts, position)]
-        table = record.qual_table or record.table
-        if not table:
-            raise missing_member_error("qual_table", "every operation must name its table")
-        if kind == records.OBJECT_METADATA:
-            columns = bytes(record.columns)
+        op = None if record.op_type is None else self._ops.get(record.op_type)
+        return self.others(record, record.op_type) if op is None else self.operations(record, op)
+
+    def others(self, record: StreamRecord, word: str | None) -> Meaning:
+        if word is None and non_null(record.schema) is not None:
+            return "json schema"
+        if word == records.STREAM_METADATA:
+            return "stream metadata"
+        if word == records.DDL:
+            text = msgspec.json.decode(record.ddl) if bytes(record.ddl)[:1] == b'"' else None
+            return [records.ddl_statement(text, record.op_ts, self.change(record, "T", "").position)]
+        if word == records.OBJECT_METADATA:
+            table, columns = self.table(record), bytes(record.columns)
+            if not table:
+                raise missing_member_error("qual_table", NAME_TABLE)
             return (self.described((table, columns), lambda: _described_table(table, columns)),)
-        if op is None:
-            op = self._odd(kind, table)
+        if word != records.UPSERT:
+            return super().others(record, word)
+        if self._upsert == REFUSE:
+            help = "set `upsert=insert` or `upsert=update` with `--input-option`"
+            raise RecordError("GG304", "an UPSERT may be an insert or an update", help, self.table(record) or None)
+        return self.operations(record, "I" if self._upsert == INSERT else "U")
+
+    def table(self, record: StreamRecord) -> str:
+        return record.qual_table or record.table or ""
+
+    def images(self, record: StreamRecord, op: str, table: str) -> Sequence[Images]:
+        return (without_empty_images(op, non_null(record.before), non_null(record.after)),)
+
+    def describe(self, record: StreamRecord, table: str) -> None:
         if record.primary_keys:
             self.keys[table] = record.primary_keys
-        before, after = non_null(record.before), non_null(record.after)
-        if before == _EMPTY and op in "IT":
-            before = None
-        if after == _EMPTY and op in "DT":
-            after = None
-        position = None if record.pos is None else str(record.pos)
-        tokens = self._tokens(record, table) if self.with_tokens else {}
-        xid = non_null(record.xid) if self.with_transactions else None
-        transaction = None if xid is None else decoded(partial(raw_text, name="xid"), xid, "`xid` is not text", table)
-        return (Change(table, op, record.op_ts, position, before, after, tokens, transaction=transaction),)
+
+    def tokens(self, record: StreamRecord, op: str | roles.OpToken) -> dict[str, str]:
+        more = non_null(record.tokens)
+        tokens = {} if more is None else decoded(_texts, more, "`tokens` is not an object", self.table(record))
+        return tokens | super().tokens(record, op)
 
     def _enveloped(self, record: StreamRecord) -> Meaning:
         """Return the meaning of the `data` in a CloudEvents envelope."""
@@ -137,21 +137,6 @@ class Streams(Dialect):
         if inner.specversion is not None:
             raise RecordError("GG308", "the `data` of the event is another event")
         return self.changes(inner)
-
-    def _odd(self, kind: str, table: str) -> str:
-        if kind != records.UPSERT:
-            raise no_op("op_type", kind, self._ops, table)
-        if self._upsert == REFUSE:
-            help = "set `upsert=insert` or `upsert=update` with `--input-option`"
-            raise RecordError("GG304", "an UPSERT may be an insert or an update", help, table)
-        return "I" if self._upsert == INSERT else "U"
-
-    def _tokens(self, record: StreamRecord, table: str) -> dict[str, str]:
-        tokens = {}
-        more = non_null(record.tokens)
-        if more is not None:
-            tokens = decoded(_texts, more, "`tokens` is not an object", table)
-        return tokens | roles.tokens_of(StreamRecord, record)
 
 
 def _described_table(name: str, columns: bytes) -> TableDef:
