@@ -120,7 +120,7 @@ class Canal(DeclaredDialect):
         if word == "TRUNCATE" or any(effect.what is What.TRUNCATE for effect in effects):
             if not table:
                 raise missing_member_error("table", NAME_TABLE)
-            return [self.change(record, "T", table)._replace(record_schema=self.describe(record, table))]
+            return [self.change(record, "T", table, record_schema=self.describe(record, table))]
         if word is None or not of_tables:
             return super().others(record, word)
         if word == "ERASE" and not record.sql:

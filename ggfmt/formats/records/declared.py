@@ -6,31 +6,23 @@ The scanner makes operations from the same roles (`Dialect.times`, `Dialect.posi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Any, ClassVar
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.json.values import json_text, raw_text
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema, non_null, stamp_text
+from ggfmt.formats.records.dialect import ABSENT, Change, Dialect, Meaning, RecordSchema, non_null, stamp_text
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.model.table import name_of_fields
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _NO_OP = "every change must have an operation type"
 Images = tuple[Any, Any]
-
-
-def member_of(record: Any, member: roles.Declared) -> Any:
-    """Return the value of a member; None if it is absent or null."""
-    for attribute in member.attributes:
-        record = getattr(record, attribute)
-        if record is None:
-            return None
-    return non_null(record) if isinstance(record, Raw) else record
 
 
 def text_of(value: Any, name: str) -> str | None:
@@ -40,7 +32,7 @@ def text_of(value: Any, name: str) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Raw):
-        return decoded(json_text, value, f"`{name}` is not a valid string")
+        return None if non_null(value) is None else decoded(json_text, value, f"`{name}` is not a valid string")
     return str(value)
 
 
@@ -55,33 +47,80 @@ def missing(record: Any, member: roles.Declared, help: str | None = None, table:
     return missing_member_error(name, help, table, what)
 
 
+class _Member(NamedTuple):
+    """A member of records: a function that returns its value, None if it is absent or null; its name; what it is."""
+
+    get: Callable[[Any], Any]
+    name: str
+    role: roles.Role | None
+    declared: roles.Declared
+
+    @classmethod
+    def of(cls, member: roles.Declared) -> _Member:
+        get = attrgetter(".".join(member.attributes))
+
+        def value(record: Any) -> Any:
+            try:
+                found = get(record)
+            except AttributeError:  # an object around the member is null
+                return None
+            return non_null(found) if found.__class__ is Raw else found
+
+        return cls(value, member.names[-1], member.role, member)
+
+    def text(self, record: Any) -> str | None:
+        """Return the text of a member that is a part of operations; of a list, that of the item that is no token."""
+        value, name = self.get(record), self.name
+        if self.role is not None and self.role.action == roles.LIST:
+            name = self.role.argument
+            value = next((non_null(one.value) for one in reversed(value or ()) if one.name == name), None)
+        if isinstance(value, Raw):
+            return decoded(partial(raw_text, name=name), value, f"`{name}` is not a valid string")
+        return text_of(value, name)
+
+
 class _Members:
-    """The members of records under some conditions, by their meaning."""
+    """The members of records under some conditions, by their meaning; those of a lower rank come first."""
 
     def __init__(self, record: type[msgspec.Struct], conditions: frozenset[str]) -> None:
-        members = roles.declared(record, conditions)
-        self.by_action = {member.role.action: member for member in members if member.role is not None}
+        declared = [_Member.of(member) for member in roles.declared(record, conditions)]
+        self.by_action = {member.role.action: member for member in declared if member.role is not None}
         self.op = self.by_action[roles.OP]
         assert self.op.role is not None
         self.ops = self.op.role.ops
-        self.tokens = [
-            (member.role.rank if member.token is None else member.token.rank, member)
-            for member in members
-            if member.role is not None and (member.token is not None or member.role.action == roles.LIST)
-        ]
-        self.tokens.sort(key=lambda pair: pair[0])
-        parts = [(part, member) for member in members for part in member.parts]
-        parts.sort(key=lambda pair: pair[0].rank)
-        self._parts = parts
+        self.parts: dict[str, list[tuple[roles.Part, _Member]]] = {
+            kind: sorted(
+                ((part, member) for member in declared for part in member.declared.parts if part.kind == kind),
+                key=lambda pair: pair[0].rank,
+            )
+            for kind in (roles.NAME, roles.TIME, roles.POSITION, roles.TRANSACTION)
+        }
+        self.tokens = sorted(
+            (
+                (member.role.rank if token is None else token.rank, member, token)
+                for member in declared
+                if member.role is not None
+                and ((token := member.declared.token) is not None or member.role.action == roles.LIST)
+            ),
+            key=lambda token: token[0],
+        )
+        every = [".".join(member.declared.attributes) for _, member, _ in self.tokens]
+        self._token_values = attrgetter(*every) if len(every) > 1 else None
 
-    def of(self, kind: str) -> list[tuple[roles.Part, roles.Declared]]:
-        """List the members that are a kind of part, lower ranks first."""
-        return [pair for pair in self._parts if pair[0].kind == kind]
+    def token_values(self, record: Any) -> Sequence[Any]:
+        """Return the values of all members that are tokens, as they are in the record."""
+        if self._token_values is not None:
+            try:
+                values: Sequence[Any] = self._token_values(record)
+                return values
+            except AttributeError:  # an object around a member is null
+                pass
+        return [member.get(record) for _, member, _ in self.tokens]
 
 
 @lru_cache(maxsize=256)
-def _members(record: type[msgspec.Struct], conditions: frozenset[str]) -> _Members:
-    return _Members(record, conditions)
+def _members(record: type[msgspec.Struct], conditions: tuple[str, ...], transactions: bool) -> _Members:
+    return _Members(record, frozenset((*conditions, roles.TRANSACTIONS) if transactions else conditions))
 
 
 class DeclaredDialect(Dialect):
@@ -103,19 +142,20 @@ class DeclaredDialect(Dialect):
 
     def table(self, record: Any) -> str:
         """Return the full name of the table; empty if the record does not name it."""
-        parts = [text_of(member_of(record, m), m.names[-1]) for _, m in self._declared(record).of(roles.NAME)]
+        parts = [member.text(record) for _, member in self._declared(record).parts[roles.NAME]]
         return name_of_fields(parts) if parts[-1] else ""
 
     def images(self, record: Any, op: str, table: str) -> Sequence[Images]:
         """Return the before and after images of each operation of a record."""
         own = self._declared(record).by_action
         if roles.ROW not in own:
-            return ((member_of(record, own[roles.BEFORE]), member_of(record, own[roles.AFTER])),)
-        row = member_of(record, own[roles.ROW])
+            return ((own[roles.BEFORE].get(record), own[roles.AFTER].get(record)),)
+        row = own[roles.ROW].get(record)
         if row is None and op != "T":
-            raise missing(record, own[roles.ROW], None, table)
-        old = member_of(record, own[roles.OLD]) if op == "U" and roles.OLD in own else None
-        return ((row, None) if op == "D" else (old, row),)
+            raise missing(record, own[roles.ROW].declared, None, table)
+        if op == "D":
+            return ((row, None),)
+        return ((own[roles.OLD].get(record) if op == "U" and roles.OLD in own else None, row),)
 
     def describe(self, record: Any, table: str) -> RecordSchema | None:
         """Return the definition of the table in a record, or None; store a key that stands alone with `add_key`."""
@@ -126,12 +166,12 @@ class DeclaredDialect(Dialect):
         members = self._declared(record)
         table = self.table(record) or None
         if word is None:
-            raise missing(record, members.op, _NO_OP, table)
-        raise no_op(members.op.names[-1], word, members.ops, table, self.more_ops)
+            raise missing(record, members.op.declared, _NO_OP, table)
+        raise no_op(members.op.name, word, members.ops, table, self.more_ops)
 
     def changes(self, record: Any) -> Meaning:
         members = self._declared(record)
-        word = member_of(record, members.op)
+        word = members.op.get(record)
         op = None if word is None else members.ops.get(word)
         return self.others(record, word) if op is None else self.operations(record, op)
 
@@ -139,40 +179,55 @@ class DeclaredDialect(Dialect):
         """Return the operations of a record, whose type is known."""
         table = self.table(record)
         if not table:
-            raise missing(record, self._declared(record).of(roles.NAME)[-1][1], self.table_help)
+            raise missing(record, self._declared(record).parts[roles.NAME][-1][1].declared, self.table_help)
         images = self.images(record, roles.type_of(op), table)
         record_schema = self.describe(record, table)
-        change = self.change(record, op, table)._replace(record_schema=record_schema)
-        changes = [change._replace(before=before, after=after) for before, after in images]
+        change = self.change(record, op, table, images[0], record_schema)
+        changes = [change, *(change._replace(before=old, after=new) for old, new in images[1:])]
         if len(changes) > 1 and self.with_tokens and self.row_token is not None:
             for row, one in enumerate(changes):
                 changes[row] = one._replace(tokens={**one.tokens, self.row_token: str(row)})
         return changes
 
-    def change(self, record: Any, op: str | roles.OpToken, table: str) -> Change:
-        """Return an operation of a record without its images."""
-        members = self._declared(record)
-        times = (_time(part, member, record, table) for part, member in members.of(roles.TIME))
-        positions = (_text(member, record) for _, member in members.of(roles.POSITION))
-        ids = (_text(member, record) for _, member in members.of(roles.TRANSACTION))
-        return Change(
-            table,
-            roles.type_of(op),
-            next((time for time in times if time is not None), None),
-            next(filter(None, positions), None),
-            None,
-            None,
-            self.tokens(record, op) if self.with_tokens else {},
-            transaction=next(filter(None, ids), None),
-        )
+    def change(
+        self,
+        record: Any,
+        op: str | roles.OpToken,
+        table: str,
+        images: Images = (None, None),
+        record_schema: RecordSchema | None = None,
+    ) -> Change:
+        """Return an operation of a record."""
+        parts = self._declared(record).parts
+        op_ts = position = transaction = None
+        for part, member in parts[roles.TIME]:
+            op_ts = _time(part, member, record, table)
+            if op_ts is not None:
+                break
+        for _, member in parts[roles.POSITION]:
+            position = member.text(record) or None
+            if position is not None:
+                break
+        for _, member in parts[roles.TRANSACTION]:
+            transaction = member.text(record) or None
+            if transaction is not None:
+                break
+        tokens = self.tokens(record, op) if self.with_tokens else {}
+        return Change(table, roles.type_of(op), op_ts, position, *images, tokens, record_schema, transaction)
 
     def tokens(self, record: Any, op: str | roles.OpToken) -> dict[str, str]:
         """Return the tokens of the operations of a record."""
-        found = [
-            (rank, name, text)
-            for rank, member in self._declared(record).tokens
-            for name, text in _tokens(member, member_of(record, member))
-        ]
+        members = self._declared(record)
+        found = []
+        for (rank, member, token), value in zip(members.tokens, members.token_values(record), strict=True):
+            if value is None or value is ABSENT:
+                continue
+            if token is None:
+                found += [(rank, name, text) for name, text in _listed(member, value)]
+                continue
+            text = value if value.__class__ is str else text_of(value, member.name)
+            if text is not None and text != token.unless:
+                found.append((rank, token.name or member.name, text))
         if isinstance(op, roles.OpToken) and all(name != op.name for _, name, _ in found):
             found.append((op.rank, op.name, op.text))
             found.sort(key=lambda token: token[0])
@@ -182,35 +237,19 @@ class DeclaredDialect(Dialect):
         return self.declared_grammar(*self.conditions(record))
 
     def _declared(self, record: Any) -> _Members:
-        conditions = self.conditions(record)
-        return _members(self.record, frozenset((*conditions, *([roles.TRANSACTIONS] * self.with_transactions))))
+        return _members(self.record, self.conditions(record), self.with_transactions)
 
 
-def _text(member: roles.Declared, record: Any) -> str | None:
-    """Return the text of a member that is a part of operations; of a list, that of the one that is no token."""
-    value, name = member_of(record, member), member.names[-1]
-    if member.role is not None and member.role.action == roles.LIST:
-        name = member.role.argument
-        value = next((non_null(one.value) for one in reversed(value or ()) if one.name == name), None)
-    if isinstance(value, Raw):
-        return decoded(partial(raw_text, name=name), value, f"`{name}` is not a valid string")
-    return text_of(value, name)
+def _listed(member: _Member, items: Sequence[Any]) -> list[tuple[str, str]]:
+    """Return the names and texts of the items of a list that are tokens."""
+    assert member.role is not None
+    texts = ((one.name, text_of(non_null(one.value), one.name)) for one in items if one.name is not None)
+    return [(name, text) for name, text in texts if text is not None and name != member.role.argument]
 
 
-def _tokens(member: roles.Declared, value: Any) -> list[tuple[str, str]]:
-    """Return the names and texts of the tokens that a member is."""
-    if member.token is None:  # a list of them
-        assert member.role is not None
-        listed = ((one.name, text_of(non_null(one.value), one.name)) for one in value or () if one.name is not None)
-        return [(name, text) for name, text in listed if text is not None and name != member.role.argument]
-    text = text_of(value, member.names[-1])
-    return [] if text is None or text == member.token.unless else [(member.token.name or member.names[-1], text)]
-
-
-def _time(part: roles.Part, member: roles.Declared, record: Any, table: str) -> str | int | None:
+def _time(part: roles.Part, member: _Member, record: Any, table: str) -> str | int | None:
     """Return the time in a member: a text, or microseconds since 1970; None if it is absent or empty."""
-    value = member_of(record, member)
-    name = member.names[-1]
+    value, name = member.get(record), member.name
     if value is None or value == "":
         return None
     if part.micros:
