@@ -17,7 +17,7 @@ from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
 from ggfmt.formats.records.dialect import ABSENT, Meaning, RecordSchema, converting, non_null
-from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
+from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.statements import Effect, What, effects_of, in_database, statement
 from ggfmt.model.table import Column, Kind, TableDef, join_name
@@ -93,7 +93,7 @@ class Canal(DeclaredDialect):
     def changes(self, record: CanalRecord) -> Meaning:
         if record.type == "TIDB_WATERMARK" or (record.tidb is not None and record.tidb.watermarkTs is not None):
             return "watermark"
-        return self.others(record, record.type) if record.isDdl and record.type else super().changes(record)
+        return self.others(record, record.type) if record.isDdl else super().changes(record)
 
     def images(self, record: CanalRecord, op: str, table: str) -> Sequence[Images]:
         if record.tidb is not None:
@@ -114,14 +114,14 @@ class Canal(DeclaredDialect):
 
     def others(self, record: CanalRecord, word: str | None) -> Meaning:
         """A record that is not of rows: a truncate, or a statement or mark that is counted by its kind."""
+        if word is None:
+            return super().others(record, word)
         of_tables = record.isDdl or word in ("DDL", "INIT_DDL", "QUERY")
         effects = effects_of(record.sql) if of_tables and record.sql else []
-        table = self.table(record)
         if word == "TRUNCATE" or any(effect.what is What.TRUNCATE for effect in effects):
-            if not table:
-                raise missing_member_error("table", NAME_TABLE)
+            table = self.named_table(record)
             return [self.change(record, "T", table, record_schema=self.describe(record, table))]
-        if word is None or not of_tables:
+        if not of_tables:
             return super().others(record, word)
         if word == "ERASE" and not record.sql:
             effects = [Effect(What.DROP, ((record.table,),)) if record.table else Effect(What.UNCLEAR)]

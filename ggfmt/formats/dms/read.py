@@ -31,7 +31,6 @@ _OPS: roles.Ops = {
     "load": _OF_SNAPSHOT, "insert": "I", "update": "U", "delete": "D", "create": "I", "read": _OF_SNAPSHOT
 }  # fmt: skip
 _TRUNCATES = ("truncate-table", "TruncateTable")  # as others are spelt in records, and by the description
-_OF_TABLES = ("droptable", "renametable")  # the other control operations that concern rows
 _TYPES = ("data", "control")
 _STRUCTURE = frozenset({"record-type", "operation", "schema-name", "table-name", "stream-position"})
 
@@ -199,24 +198,23 @@ class Dms(DeclaredDialect):
     def _control(self, record: DmsRecord, operation: str | None) -> Meaning:
         if operation is None:
             return self.others(record, None)
-        control, table = non_null(record.control), self.table(record)
-        described = None
-        if control is not None and operation not in _TRUNCATES:
+        if operation in _TRUNCATES:
+            return (self.change(record, "T", self.named_table(record)),)
+        control = non_null(record.control)
+        if control is not None:
             reason = "`control` does not describe a table in the format of DMS"
             described = problems.decoded(_control, control, reason).definition
+            if described is not None and described.columns:
+                table = self.named_table(record)
+                return (self.described((table, bytes(control)), lambda: self._definition(table, described)),)
         word = f"control {operation[: problems.MAX_SHOWN]}"
         kind = operation.replace("-", "").lower()
-        if not (described and described.columns) and operation not in _TRUNCATES and kind not in _OF_TABLES:
+        if kind not in ("droptable", "renametable"):
             return word
-        if not table:
-            raise problems.missing_member_error("table-name", problems.NAME_TABLE, what="`metadata`")
-        if described and described.columns:
-            return (self.described((table, bytes(record.control)), lambda: self._definition(table, described)),)
-        if operation in _TRUNCATES:
-            return (self.change(record, "T", table),)
+        head = self.change(record, "T", self.named_table(record))
         if kind == "droptable":
-            return (Statement(word, (self.change(record, "T", table),)),)
-        return (Statement(word, (), (renamed(table, "a name that the record does not have"),)),)
+            return (Statement(word, (head,)),)
+        return (Statement(word, (), (renamed(head.table, "a name that the record does not have"),)),)
 
     def _definition(self, table: str, described: DmsTable) -> TableDef:
         names = described.columns

@@ -145,6 +145,13 @@ class DeclaredDialect(Dialect):
         parts = [member.text(record) for _, member in self._declared(record).parts[roles.NAME]]
         return name_of_fields(parts) if parts[-1] else ""
 
+    def named_table(self, record: Any) -> str:
+        """Return the full name of the table. Raises: RecordError if the record does not name it."""
+        table = self.table(record)
+        if not table:
+            raise missing(record, self._declared(record).parts[roles.NAME][-1][1].declared, self.table_help)
+        return table
+
     def images(self, record: Any, op: str, table: str) -> Sequence[Images]:
         """Return the before and after images of each operation of a record."""
         own = self._declared(record).by_action
@@ -177,9 +184,7 @@ class DeclaredDialect(Dialect):
 
     def operations(self, record: Any, op: str | roles.OpToken) -> list[Change]:
         """Return the operations of a record, whose type is known."""
-        table = self.table(record)
-        if not table:
-            raise missing(record, self._declared(record).parts[roles.NAME][-1][1].declared, self.table_help)
+        table = self.named_table(record)
         images = self.images(record, roles.type_of(op), table)
         record_schema = self.describe(record, table)
         change = self.change(record, op, table, images[0], record_schema)

@@ -159,6 +159,10 @@ def test_keys_may_be_told_by_an_option() -> None:
     ("record", "reason"),
     [
         ({**message("INSERT", [ROW]), "type": None}, "GG305 the record has no `type`"),
+        (
+            {**message("TRUNCATE", None), "type": None, "isDdl": True, "sql": "truncate table t"},
+            "GG305 the record has no `type`",
+        ),
         (message("UPSERT", [ROW]), "GG304 `type` cannot be `UPSERT`"),
         (message("INSERT", None), "GG305 a message of type INSERT has no rows in `data`"),
         (message("INSERT", [ROW], table=None), "GG305 the record has no `table`"),
@@ -167,6 +171,7 @@ def test_keys_may_be_told_by_an_option() -> None:
         (message("INSERT", ["x"]), "GG308 an image is a string and not an object"),
         (message("UPDATE", [ROW, ROW], [{}]), "GG308 `data` has 2 rows and `old` has 1"),
         (message("INSERT", [ROW], es="soon"), "GG308 `es` is not a number"),
+        (message("INSERT", [ROW], es="1_0"), "GG308 `es` is not a number"),
         (message("INSERT", [ROW], es=10**17), "GG308 the time of the operation is out of range"),
         (message("INSERT", [ROW], mysqlType={"id": 1}), "GG308 `mysqlType` does not have a string for each column"),
         (

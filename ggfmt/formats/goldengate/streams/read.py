@@ -23,7 +23,7 @@ from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
 from ggfmt.formats.records.dialect import ABSENT, Meaning, non_null, without_empty_images
 from ggfmt.formats.records.options import ABSENT_NULL
-from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
+from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, dialect_input
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import TableDef
@@ -100,11 +100,9 @@ class Streams(DeclaredDialect):
             return "stream metadata"
         if word == records.DDL:
             text = msgspec.json.decode(record.ddl) if bytes(record.ddl)[:1] == b'"' else None
-            return [records.ddl_statement(text, record.op_ts, self.change(record, "T", "").position)]
+            return [records.ddl_statement(text, record.op_ts, None if record.pos is None else str(record.pos))]
         if word == records.OBJECT_METADATA:
-            table, columns = self.table(record), bytes(record.columns)
-            if not table:
-                raise missing_member_error("qual_table", NAME_TABLE)
+            table, columns = self.named_table(record), bytes(record.columns)
             return (self.described((table, columns), lambda: _described_table(table, columns)),)
         if word != records.UPSERT:
             return super().others(record, word)
