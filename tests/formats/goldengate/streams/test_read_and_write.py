@@ -247,3 +247,9 @@ def test_metadata_changes_go_through_files_of_any_layout(setting: str, size: int
 
     assert by_table(found.operations) == by_table(before.operations)
     assert len({event.table for event in found.definitions if event.table.full_name == "S.T"}) == 3
+
+
+def test_an_empty_image_may_have_blanks() -> None:
+    first = b'{"qual_table":"S.T","op_type":"INSERT","op_ts":null,"pos":"1","before":{},"after":{"ID":1}}\n'
+    found = read("goldengate_streams_json", first + first.replace(b"{}", b"{ }"))
+    assert ([item.op for item in found.plain], found.reasons) == (["I", "I"], [])
