@@ -311,7 +311,7 @@ def test_the_names_of_the_developers_documents_are_those_of_the_code() -> None:
     assert {"SchemaChange", "WriteSupport", "WRITE_SIDES"} <= named
     assert [name for name in sorted(named) if not re.search(rf"^(?:class )?{name}\b", code, re.MULTILINE)] == []
     modules = set(re.findall(r"`((?:scan|sinks|commit|commands|cli|config|spark|formats)/[\w/]+\.py)`", prose))
-    assert {"sinks/messages/execution.py", "formats/records/dialect.py"} <= modules
+    assert {"sinks/messages/execution.py", "formats/records/declared.py"} <= modules
     assert [name for name in sorted(modules) if not (ROOT / "ggfmt" / name).is_file()] == []
 
 

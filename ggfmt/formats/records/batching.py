@@ -1,4 +1,4 @@
-"""Base classes of the readers of records.
+"""The base class of the readers of records.
 
 A reader buffers operations by table until it has enough for a batch, or until a definition changes. It keeps the chunks
 of these operations too, so that it can locate each record in its file.
@@ -48,19 +48,45 @@ class _BufferedChunk:
     starts: pa.Int64Array | None = None
 
 
-class PlacingReader(Reader):
-    """A reader that can locate its records while it keeps their chunks.
+@dataclass
+class HeldTable:
+    """The operations of a table that a reader buffers.
 
+    done        operations that are already batches of columns
+    refused     rejects: operations with a problem that the conversion to columns found
+    operations  operations that are not yet columns
+    ordinals    the ordinals of the records of `operations`
+    """
+
+    definition: TableDef
+    done: list[ChangeBatch] = field(default_factory=list, kw_only=True)
+    refused: list[Reject] = field(default_factory=list, kw_only=True)
+    operations: list[Any] = field(default_factory=list, kw_only=True)
+    ordinals: array[int] = field(default_factory=lambda: array("q"), kw_only=True)
+
+
+Table = TypeVar("Table", bound=HeldTable)
+
+
+class BatchingReader(Reader, Generic[Table]):
+    """A reader that buffers operations in `tables`, by full name, until it has enough for a batch.
+
+    It can locate its records while it keeps their chunks.
+
+    scanner             takes regular records; the reader itself reads the others exactly. None: the reader reads all
+                        exactly
     ordinal             the ordinal of the next record
     transaction_tokens  the tokens with the id of the transaction; the first one that is not empty counts
     reads_tokens        the reader needs tokens, because the caller requested them or the ids of transactions
     """
 
+    scanner: Scanner | None = None
     transaction_tokens: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self.reads_tokens = projection.tokens or (projection.transactions and bool(self.transaction_tokens))
+        self.tables: dict[str, Table] = {}
         self.ordinal = 0
         self.wrapped = False  # whether a record was in a Kafka message
         self._chunks: list[_BufferedChunk] = []
@@ -91,15 +117,6 @@ class PlacingReader(Reader):
     def flush(self) -> Iterator[Event]:
         yield from self.drain(True)
         self._forget()
-
-    @property
-    def holds(self) -> bool:
-        """Whether the reader buffers operations."""
-        return False
-
-    def drain(self, everything: bool) -> Iterator[Event]:
-        """Yield the buffered operations that need not wait any longer, or all of them if `everything`."""
-        return iter(())
 
     def with_transactions(self, batch: ChangeBatch) -> ChangeBatch:
         """Return a batch with the ids of transactions that are tokens, and without tokens that no one requested."""
@@ -205,39 +222,6 @@ class PlacingReader(Reader):
             diagnostic = held.chunk.wrapped.problems.get(ordinal - held.first, diagnostic)
         chunk, start, end = self.locate(ordinal)
         return Reject(ordinal, chunk.data[start:end], diagnostic.at(file=chunk.file, offset=chunk.offset + start))
-
-
-@dataclass
-class HeldTable:
-    """The operations of a table that a reader buffers.
-
-    done        operations that are already batches of columns
-    refused     rejects: operations with a problem that the conversion to columns found
-    operations  operations that are not yet columns
-    ordinals    the ordinals of the records of `operations`
-    """
-
-    definition: TableDef
-    done: list[ChangeBatch] = field(default_factory=list, kw_only=True)
-    refused: list[Reject] = field(default_factory=list, kw_only=True)
-    operations: list[Any] = field(default_factory=list, kw_only=True)
-    ordinals: array[int] = field(default_factory=lambda: array("q"), kw_only=True)
-
-
-Table = TypeVar("Table", bound=HeldTable)
-
-
-class BatchingReader(PlacingReader, Generic[Table]):
-    """A reader that buffers operations in `tables`, by full name, until it has enough for a batch.
-
-    scanner  takes regular records; the reader itself reads the others exactly. None: the reader reads all exactly
-    """
-
-    scanner: Scanner | None = None
-
-    def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
-        super().__init__(catalog, projection, source)
-        self.tables: dict[str, Table] = {}
 
     def columns(self, table: Table) -> ChangeBatch | Wrong:
         """Convert the buffered operations of a table to a batch; there is at least one operation.

@@ -33,7 +33,9 @@ def text_of(value: Any, name: str) -> str | None:
         return "true" if value else "false"
     if isinstance(value, Raw):
         return None if non_null(value) is None else decoded(json_text, value, f"`{name}` is not a valid string")
-    return str(value)
+    if isinstance(value, int):
+        return str(value)
+    raise RecordError("GG308", f"`{name}` is not a string, a whole number, a boolean or null")
 
 
 def missing(record: Any, member: roles.Declared, help: str | None = None, table: str | None = None) -> RecordError:
