@@ -32,12 +32,12 @@ static int unlike(const char *what) {
     return -1;
 }
 
-static int view_of(const struct ArrowSchema *schema, const struct ArrowArray *array, ArrowView *view) {
+static int view_of(const struct ArrowSchema *schema, const struct ArrowArray *array, const char *kinds, ArrowView *view) {
     static const int32_t no_ends[1] = {0};
     static const char no_data[SLACK];
     const char *format = schema->format;
     int is_list = strcmp(format, "+l") == 0 || strcmp(format, "+m") == 0;
-    if (schema->dictionary != NULL || array->length < 0 || array->offset < 0)
+    if (strchr(kinds, format[0]) == NULL || schema->dictionary != NULL || array->length < 0 || array->offset < 0)
         return unlike(format);
     view->kind = (ArrowKind)format[0];
     view->length = array->length;
@@ -65,7 +65,7 @@ static int view_of(const struct ArrowSchema *schema, const struct ArrowArray *ar
     return 0;
 }
 
-int arrow_view(PyObject *object, ArrowView *view) {
+int arrow_view(PyObject *object, const char *kinds, ArrowView *view) {
     static PyObject *method;
     *view = (ArrowView){0};
     if (method == NULL && (method = PyUnicode_InternFromString("__arrow_c_array__")) == NULL)
@@ -77,7 +77,7 @@ int arrow_view(PyObject *object, ArrowView *view) {
         const struct ArrowSchema *schema = PyCapsule_GetPointer(PyTuple_GetItem(view->owner, 0), "arrow_schema");
         const struct ArrowArray *array =
             schema == NULL ? NULL : PyCapsule_GetPointer(PyTuple_GetItem(view->owner, 1), "arrow_array");
-        if (array != NULL && view_of(schema, array, view) == 0)
+        if (array != NULL && view_of(schema, array, kinds, view) == 0)
             return 0;
     } else {
         unlike("no Arrow array");

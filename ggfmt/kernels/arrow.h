@@ -20,8 +20,8 @@ typedef struct {
     int64_t width;         /* of WIDE, in bytes */
 } ArrowView;
 
-/* Makes a view of an array. -1, with an exception, for what is no array, or one of another kind. */
-int arrow_view(PyObject *array, ArrowView *view);
+/* Makes a view of an array. -1, with an exception, for what is no array of one of the kinds. */
+int arrow_view(PyObject *array, const char *kinds, ArrowView *view);
 void arrow_release(ArrowView *view);
 
 static inline int bit_at(const uint8_t *bits, int64_t place) {

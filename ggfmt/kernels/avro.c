@@ -157,13 +157,6 @@ size_t decimal_text(char *text, const char *bytes, size_t length, int scale) {
     return at;
 }
 
-static void digits_at(char *at, int count, int64_t value) {
-    while (count--) {
-        at[count] = (char)('0' + value % 10);
-        value /= 10;
-    }
-}
-
 size_t micros_text(char *text, int64_t micros) {
     const int64_t day = 86400000000;
     if (micros < -62135596800000000 || micros > 253402300799999999)
@@ -182,14 +175,14 @@ size_t micros_text(char *text, int64_t micros) {
     int64_t date = of_year - (153 * month + 2) / 5 + 1;
     month += month < 10 ? 3 : -9;
     year += era * 400 + (month <= 2);
-    memcpy(text, "0000-00-00 00:00:00.000000", 26);
-    digits_at(text, 4, year);
-    digits_at(text + 5, 2, month);
-    digits_at(text + 8, 2, date);
-    digits_at(text + 11, 2, rest / 3600000000);
-    digits_at(text + 14, 2, rest / 60000000 % 60);
-    digits_at(text + 17, 2, rest / 1000000 % 60);
-    digits_at(text + 20, 6, rest % 1000000);
+    memcpy(text, TIME_TEXT, 26);
+    digits_text(text, 4, year);
+    digits_text(text + 5, 2, month);
+    digits_text(text + 8, 2, date);
+    digits_text(text + 11, 2, rest / 3600000000);
+    digits_text(text + 14, 2, rest / 60000000 % 60);
+    digits_text(text + 17, 2, rest / 1000000 % 60);
+    digits_text(text + 20, 6, rest % 1000000);
     return 26;
 }
 

@@ -4,9 +4,6 @@
    belongs to is null, or the field is, the row has no value. A column of items, or of the names of a map, has one for each
    item, and its LIST has where those of a row end. */
 #include "avro_program.h"
-#include "scanner.h"
-
-#include <stdlib.h>
 
 /* What becomes of a value. PUT: the value of a row, or null. ITEM: one of the items of a row. LIST: an array, whose items
    have the next column, or a map, whose names and values have the next two. GROUP: whether there is a record. */
@@ -15,18 +12,15 @@ enum ColumnAction { C_SKIP, C_PUT, C_ITEM, C_LIST, C_GROUP };
 enum { DECIMAL_BYTES = 16 };
 
 typedef struct {
-    int64_t rows;
-    int64_t nulls;
-    Bytes valid;   /* a byte for each row */
-    Bytes data;    /* of texts and bytes all of them, else values of `width` bytes; of booleans a byte for each */
-    Bytes ends;    /* int32: of texts, bytes and lists */
+    Column column;
     uint8_t type;  /* of the node that puts values: A_NULL without such a node */
-    uint8_t width; /* in bytes; 0 of texts, bytes and lists, and of records */
+    uint8_t width; /* in bytes; 0 of texts, bytes and lists, and of records. Of booleans there is a byte for each */
     uint8_t items; /* rows are those of items */
 } Cells;
 
 typedef struct {
     PyObject_HEAD
+    Memory memory;
     Node root;
     Cells *cells;
     int count;
@@ -39,64 +33,13 @@ static int has_ends(const Cells *cells) {
     return cells->type == A_STRING || cells->type == A_ARRAY || (cells->type == A_BYTES && cells->width == 0);
 }
 
-/* A row without a value. */
-static Verdict put_blank(Cells *cells) {
-    static const char blank[DECIMAL_BYTES];
-    const int32_t end = (int32_t)cells->data.size;
-    if (bytes_append(&cells->valid, blank, 1) < 0 || bytes_append(&cells->data, blank, cells->width) < 0)
-        return NO_MEMORY;
-    if (has_ends(cells) && bytes_append(&cells->ends, &end, sizeof end) < 0)
-        return NO_MEMORY;
-    cells->rows++;
-    cells->nulls++;
-    return TAKEN;
-}
-
-/* Sees to it that the rows of a field before `row` are filled. */
+/* Sees to it that the rows of a field before `row` are filled: those without a value have as many bytes as others. */
 static Verdict fill(Cells *cells, int64_t row) {
+    static const char blank[2 * SLACK];
     Verdict verdict = TAKEN;
-    while (verdict == TAKEN && cells->rows < row)
-        verdict = put_blank(cells);
+    while (cells->width && cells->column.rows < row && verdict == TAKEN)
+        verdict = column_put(&cells->column, cells->column.rows, blank, cells->width, sizeof blank, MISSING);
     return verdict;
-}
-
-/* The column in which a node puts a value, which is ready for the next row; NULL if there is no memory. */
-static Cells *ready(Sink *s, const Node *node) {
-    Cells *cells = &s->cells[node->place];
-    if (!cells->items && fill(cells, s->row) != TAKEN)
-        return NULL;
-    if (bytes_reserve(&cells->valid, 1) < 0)
-        return NULL;
-    return cells;
-}
-
-static void end_row(Cells *cells) {
-    cells->valid.data[cells->valid.size++] = 1;
-    cells->rows++;
-}
-
-static Verdict put_value(Sink *s, const Node *node, const void *value, size_t width) {
-    Cells *cells;
-    if (node->action == C_SKIP)
-        return TAKEN;
-    if ((cells = ready(s, node)) == NULL || bytes_append(&cells->data, value, width) < 0)
-        return NO_MEMORY;
-    end_row(cells);
-    return TAKEN;
-}
-
-static Verdict put_text(Cells *cells, const char *text, size_t length, size_t readable) {
-    if (length > INT32_MAX || cells->data.size > (size_t)INT32_MAX - length)
-        return ODD;
-    if (bytes_reserve(&cells->data, length + SLACK) < 0 || bytes_reserve(&cells->ends, sizeof(int32_t)) < 0)
-        return NO_MEMORY;
-    copy_short(cells->data.data + cells->data.size, text, length, readable);
-    cells->data.size += length;
-    const int32_t end = (int32_t)cells->data.size;
-    memcpy(cells->ends.data + cells->ends.size, &end, sizeof end);
-    cells->ends.size += sizeof end;
-    end_row(cells);
-    return TAKEN;
 }
 
 /* What the walk does with values */
@@ -104,8 +47,14 @@ static Verdict put_text(Cells *cells, const char *text, size_t length, size_t re
 static Verdict on_string(Sink *s, const Node *node, const char *text, size_t length, size_t readable) {
     if (node->action == C_SKIP)
         return TAKEN;
-    Cells *cells = ready(s, node);
-    return cells == NULL ? NO_MEMORY : put_text(cells, text, length, readable);
+    Cells *cells = &s->cells[node->place];
+    Verdict verdict = fill(cells, s->row);
+    return verdict != TAKEN ? verdict
+                            : column_put(&cells->column, cells->items ? cells->column.rows : s->row, text, length, readable, TEXT);
+}
+
+static Verdict put_value(Sink *s, const Node *node, const void *value, size_t width) {
+    return on_string(s, node, value, width, width);
 }
 
 /* A row is filled when the next value comes, or at the end. */
@@ -147,12 +96,6 @@ static Verdict on_bytes(Sink *s, const Node *node, const char *start, size_t len
     return on_string(s, node, start, length, length);
 }
 
-static inline Verdict on_fixed(Sink *Py_UNUSED(s), const Node *Py_UNUSED(node), const char *start, size_t length) {
-    (void)start;
-    (void)length;
-    return TAKEN;
-}
-
 static inline Verdict on_enum(Sink *Py_UNUSED(s), const Node *Py_UNUSED(node), int Py_UNUSED(symbol)) {
     return TAKEN;
 }
@@ -163,28 +106,20 @@ static inline Verdict on_item(Sink *Py_UNUSED(s), const Node *Py_UNUSED(node), i
 
 static Verdict on_key(Sink *s, const Node *node, int64_t item, const char *name, size_t length, size_t readable) {
     (void)item;
-    if (node->action == C_SKIP)
-        return TAKEN;
-    Cells *names = &s->cells[node->place + 1];
-    return bytes_reserve(&names->valid, 1) < 0 ? NO_MEMORY : put_text(names, name, length, readable);
+    Column *names = &s->cells[node->place + 1].column;
+    return node->action == C_SKIP ? TAKEN : column_put(names, names->rows, name, length, readable, TEXT);
 }
 
+/* A record is there, or a list ends with as many items as there are. */
 static Verdict on_close(Sink *s, const Node *node, int64_t Py_UNUSED(items)) {
-    if (node->action == C_SKIP)
-        return TAKEN;
-    Cells *cells = ready(s, node);
-    if (cells == NULL)
-        return NO_MEMORY;
-    if (node->action == C_LIST) {
-        const int64_t rows = cells[1].rows;
-        const int32_t end = (int32_t)rows;
-        if (rows > INT32_MAX)
+    Verdict verdict = on_string(s, node, "", 0, 0);
+    if (node->action == C_LIST && verdict == TAKEN) {
+        Cells *cells = &s->cells[node->place];
+        if (cells[1].column.rows > INT32_MAX)
             return ODD;
-        if (bytes_append(&cells->ends, &end, sizeof end) < 0)
-            return NO_MEMORY;
+        ((int32_t *)cells->column.ends.data)[s->row] = (int32_t)cells[1].column.rows;
     }
-    end_row(cells);
-    return TAKEN;
+    return verdict;
 }
 
 /* Readers of Avro make a map of the last value of each name. */
@@ -196,64 +131,30 @@ static inline int has_unique_names(const Node *Py_UNUSED(node)) {
 
 /* The columns for Python */
 
-/* Bits of bytes that are 0 or 1. */
-static PyObject *bits_of(const Bytes *bytes) {
-    Bytes bits = {0};
-    const size_t length = (bytes->size + 7) / 8;
-    if (bytes_reserve(&bits, length ? length : 1) < 0)
-        return PyErr_NoMemory();
-    memset(bits.data, 0, length);
-    for (size_t row = 0; row < bytes->size; row++)
-        bits.data[row >> 3] |= (char)(bytes->data[row] << (row & 7));
-    bits.size = length;
-    PyObject *taken = bytes_take(&bits);
-    if (taken == NULL)
-        bytes_free(&bits);
-    return taken;
-}
-
 static PyObject *none(void) {
     Py_RETURN_NONE;
 }
 
-static PyObject *cells_take(Cells *cells) {
-    PyObject *valid = cells->nulls ? bits_of(&cells->valid) : none();
-    PyObject *ends = has_ends(cells) ? bytes_take(&cells->ends) : none();
-    PyObject *data = cells->type == A_BOOLEAN ? bits_of(&cells->data) : bytes_take(&cells->data);
-    PyObject *result = NULL;
-    if (valid && ends && data)
-        result = Py_BuildValue("(LOLOO)", (long long)cells->rows, valid, (long long)cells->nulls, ends, data);
-    Py_XDECREF(valid);
-    Py_XDECREF(ends);
-    Py_XDECREF(data);
-    return result;
-}
-
-static void cells_clear(Cells *cells) {
-    bytes_free(&cells->valid);
-    bytes_free(&cells->data);
-    bytes_free(&cells->ends);
-    cells->rows = cells->nulls = 0;
-}
-
-/* The offsets of Arrow start with that of the first row. */
-static Verdict start(AvroColumns *self) {
-    static const int32_t first = 0;
-    for (int i = 0; i < self->count; i++)
-        if (has_ends(&self->cells[i]) && bytes_append(&self->cells[i].ends, &first, sizeof first) < 0)
-            return NO_MEMORY;
-    return TAKEN;
+static PyObject *cells_take(Cells *cells, int64_t count) {
+    Column *column = &cells->column;
+    const int64_t rows = cells->items ? column->rows : count;
+    int64_t nulls = rows;
+    for (int64_t row = 0; row < column->rows; row++)
+        nulls -= column->kinds.data[row] == TEXT;
+    PyObject *valid = nulls ? column_bits(column, rows, TEXT, TEXT) : none();
+    PyObject *ends = has_ends(cells) ? column_offsets(column, rows) : none();
+    PyObject *data = cells->type == A_BOOLEAN ? bits_take(column->data.data, rows, rows, 1, 1) : bytes_take(&column->data);
+    return Py_BuildValue("(LNLNN)", (long long)rows, valid, (long long)nulls, ends, data);
 }
 
 static Verdict decode(AvroColumns *self, const char *at, const char *end, Py_ssize_t count) {
-    Verdict verdict = start(self);
+    Verdict verdict = count < 0 ? ODD : TAKEN;
     for (self->row = 0; verdict == TAKEN && self->row < count; self->row++)
         verdict = walk(self, &self->root, &at, end);
     if (verdict == TAKEN && at != end)
         verdict = ODD;
     for (int i = 0; verdict == TAKEN && i < self->count; i++)
-        if (!self->cells[i].items)
-            verdict = fill(&self->cells[i], count);
+        verdict = fill(&self->cells[i], self->cells[i].items ? 0 : count);
     return verdict;
 }
 
@@ -263,25 +164,14 @@ static PyObject *columns_decode(PyObject *object, PyObject *args) {
     Py_ssize_t count;
     if (!PyArg_ParseTuple(args, "y*n", &data, &count))
         return NULL;
-    PyObject *result = NULL;
     const char *at = data.buf;
-    Verdict verdict = count < 0 ? ODD : decode(self, at, at + data.len, count);
-    if (verdict == NO_MEMORY) {
-        PyErr_NoMemory();
-    } else if (verdict == ODD) {
-        result = none();
-    } else {
-        result = PyTuple_New(self->count);
-        for (int i = 0; result != NULL && i < self->count; i++) {
-            PyObject *column = cells_take(&self->cells[i]);
-            if (column == NULL)
-                Py_CLEAR(result);
-            else
-                PyTuple_SetItem(result, i, column);
-        }
+    Verdict verdict = decode(self, at, at + data.len, count);
+    PyObject *result = verdict == NO_MEMORY ? PyErr_NoMemory() : verdict == ODD ? none() : PyTuple_New(self->count);
+    for (int i = 0; i < self->count; i++) {
+        if (verdict == TAKEN && result != NULL)
+            put_item(&result, i, cells_take(&self->cells[i], count));
+        column_free(&self->cells[i].column);
     }
-    for (int i = 0; i < self->count; i++)
-        cells_clear(&self->cells[i]);
     PyBuffer_Release(&data);
     return result;
 }
@@ -365,10 +255,9 @@ static int bind(AvroColumns *self, const Node *node, int is_optional) {
 
 static void columns_dealloc(PyObject *object) {
     AvroColumns *self = (AvroColumns *)object;
-    node_free(&self->root);
     for (int i = 0; i < self->count; i++)
-        cells_clear(&self->cells[i]);
-    free(self->cells);
+        column_free(&self->cells[i].column);
+    memory_free(&self->memory);
     free_object(object);
 }
 
@@ -385,19 +274,11 @@ static PyObject *columns_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     AvroColumns *self = (AvroColumns *)PyType_GenericAlloc(type, 0);
     if (self == NULL)
         return NULL;
-    self->cells = calloc((size_t)count + 1, sizeof(Cells));
-    if (self->cells == NULL) {
-        PyErr_NoMemory();
-        Py_DECREF(self);
-        return NULL;
-    }
-    self->count = count;
-    if (node_read(&self->root, program, NULL, NULL) < 0 || bind(self, &self->root, 0) < 0)
+    self->cells = memory_make(&self->memory, (size_t)count, sizeof(Cells));
+    self->count = self->cells == NULL ? 0 : count;
+    if (self->cells == NULL || node_read(&self->root, &self->memory, program, NULL, NULL) < 0 ||
+        bind(self, &self->root, 0) < 0 || (self->root.least == 0 && refuse("a record has bytes") < 0))
         Py_CLEAR(self);
-    else if (self->root.least == 0) {
-        refuse("a record has bytes");
-        Py_CLEAR(self);
-    }
     return (PyObject *)self;
 }
 
@@ -407,17 +288,6 @@ static PyMethodDef columns_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot columns_slots[] = {
-    {Py_tp_doc, "Decodes records in Avro into columns of Arrow; see avro_columns.c."},
-    {Py_tp_new, (void *)columns_new},
-    {Py_tp_dealloc, (void *)columns_dealloc},
-    {Py_tp_methods, columns_methods},
-    {0, NULL},
-};
-
-PyType_Spec avro_columns_spec = {
-    .name = "ggfmt.kernels._native.AvroColumns",
-    .basicsize = sizeof(AvroColumns),
-    .flags = FIXED_TYPE,
-    .slots = columns_slots,
-};
+PyType_Spec avro_columns_spec = OBJECT_TYPE("AvroColumns", sizeof(AvroColumns), FIXED_TYPE,
+                                            "Decodes records in Avro into columns of Arrow; see avro_columns.c.", columns_new,
+                                            columns_dealloc, columns_methods);

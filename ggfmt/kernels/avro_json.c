@@ -3,6 +3,7 @@
    The writer leaves every decision on errors to the exact reader. A datum with anything out of the ordinary is ODD and ends
    the work, so that the caller can read it exactly and go on behind it. */
 #include "avro_program.h"
+#include "escape.h"
 
 #include <math.h>
 
@@ -10,6 +11,7 @@ typedef Bytes Sink;
 
 typedef struct {
     PyObject_HEAD
+    Memory memory;
     Node root;
     Bytes out;
 } Writer;
@@ -18,53 +20,10 @@ static Verdict copied(Bytes *out, const char *text, size_t length) {
     return bytes_append(out, text, length) < 0 ? NO_MEMORY : TAKEN;
 }
 
-static inline int is_plain(unsigned char c) {
-    return c >= 0x20 && c != '"' && c != '\\';
-}
-
-static Verdict string(Bytes *out, const char *text, size_t length) {
-    static const char hex[] = "0123456789abcdef";
-    if (length > SIZE_MAX / 8 || bytes_reserve(out, 6 * length + 2) < 0)
+static Verdict string(Bytes *out, const char *text, size_t length, size_t readable) {
+    if (copied(out, "\"", 1) != TAKEN || escape(out, JSON, text, length, readable) < 0)
         return NO_MEMORY;
-    char *to = out->data + out->size;
-    *to++ = '"';
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (is_plain(c)) {
-            *to++ = (char)c;
-            continue;
-        }
-        *to++ = '\\';
-        switch (c) {
-        case '"':
-        case '\\':
-            *to++ = (char)c;
-            break;
-        case '\b':
-            *to++ = 'b';
-            break;
-        case '\f':
-            *to++ = 'f';
-            break;
-        case '\n':
-            *to++ = 'n';
-            break;
-        case '\r':
-            *to++ = 'r';
-            break;
-        case '\t':
-            *to++ = 't';
-            break;
-        default:
-            memcpy(to, "u00", 3);
-            to[3] = hex[c >> 4];
-            to[4] = hex[c & 15];
-            to += 5;
-        }
-    }
-    *to++ = '"';
-    out->size = (size_t)(to - out->data);
-    return TAKEN;
+    return copied(out, "\"", 1);
 }
 
 static Verdict base64(Bytes *out, const char *bytes, size_t length) {
@@ -157,13 +116,8 @@ static Verdict on_bytes(Sink *out, const Node *node, const char *start, size_t l
     return base64(out, start, length);
 }
 
-static Verdict on_fixed(Sink *out, const Node *Py_UNUSED(node), const char *start, size_t length) {
-    return base64(out, start, length);
-}
-
 static Verdict on_string(Sink *out, const Node *Py_UNUSED(node), const char *start, size_t length, size_t readable) {
-    (void)readable;
-    return string(out, start, length);
+    return string(out, start, length, readable);
 }
 
 static Verdict on_enum(Sink *out, const Node *node, int symbol) {
@@ -178,8 +132,7 @@ static Verdict on_item(Sink *out, const Node *node, int64_t item) {
 }
 
 static Verdict on_key(Sink *out, const Node *Py_UNUSED(node), int64_t item, const char *start, size_t length, size_t readable) {
-    (void)readable;
-    if (copied(out, item ? "," : "{", 1) != TAKEN || string(out, start, length) != TAKEN)
+    if (copied(out, item ? "," : "{", 1) != TAKEN || string(out, start, length, readable) != TAKEN)
         return NO_MEMORY;
     return copied(out, ":", 1);
 }
@@ -204,71 +157,70 @@ static PyObject *writer_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O", names, &program))
         return NULL;
     Writer *self = (Writer *)PyType_GenericAlloc(type, 0);
-    if (self != NULL && node_read(&self->root, program, NULL, NULL) < 0)
+    if (self != NULL && node_read(&self->root, &self->memory, program, NULL, NULL) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;
 }
 
 static void writer_dealloc(PyObject *self) {
-    node_free(&((Writer *)self)->root);
+    memory_free(&((Writer *)self)->memory);
     bytes_free(&((Writer *)self)->out);
     free_object(self);
 }
 
+/* Writes one datum with its mark; of one that is not TAKEN nothing stays. */
+static Verdict datum(Writer *self, const char **place, const char *end, const Slice *mark, const Slice *before, const Slice *behind) {
+    const char *at = *place;
+    const size_t written = self->out.size;
+    if ((size_t)(end - at) < mark->length || memcmp(at, mark->start, mark->length) != 0)
+        return ODD;
+    at += mark->length;
+    Verdict verdict = copied(&self->out, before->start, before->length);
+    if (verdict == TAKEN)
+        verdict = walk(&self->out, &self->root, &at, end);
+    if (verdict == TAKEN)
+        verdict = at == *place ? ODD : copied(&self->out, behind->start, behind->length); /* without bytes it has no end */
+    if (verdict == TAKEN)
+        *place = at;
+    else
+        self->out.size = written;
+    return verdict;
+}
+
 static PyObject *writer_write(PyObject *object, PyObject *args) {
     Writer *self = (Writer *)object;
-    Py_buffer data, mark, before, behind;
-    Py_ssize_t place, most, done = 0;
-    if (!PyArg_ParseTuple(args, "y*nny*y*y*", &data, &place, &most, &mark, &before, &behind))
+    Py_buffer data;
+    Py_ssize_t place, most, done = 0, lengths[3];
+    Slice mark, before, behind;
+    if (!PyArg_ParseTuple(args, "y*nny#y#y#", &data, &place, &most, &mark.start, &lengths[0], &before.start, &lengths[1],
+                          &behind.start, &lengths[2]))
         return NULL;
+    mark.length = (size_t)lengths[0];
+    before.length = (size_t)lengths[1];
+    behind.length = (size_t)lengths[2];
     PyObject *result = NULL;
     Bytes ends = {0}, *out = &self->out;
-    if (place < 0 || place > data.len) {
-        PyErr_SetString(PyExc_ValueError, "the place is not in the data");
-        goto done;
-    }
-    const char *start = data.buf, *at = start + place, *end = start + data.len;
     Verdict verdict = TAKEN;
-    while (verdict == TAKEN && at < end && (most < 0 || done < most)) {
-        const char *next = at;
-        size_t written = out->size;
-        if (end - at < mark.len || memcmp(at, mark.buf, (size_t)mark.len) != 0)
-            break;
-        next += mark.len;
-        verdict = copied(out, before.buf, (size_t)before.len);
-        if (verdict == TAKEN)
-            verdict = walk(out, &self->root, &next, end);
-        if (verdict == TAKEN)
-            verdict = copied(out, behind.buf, (size_t)behind.len);
-        if (verdict == TAKEN && next == at) /* a datum without bytes could be there without end */
-            verdict = ODD;
-        if (verdict != TAKEN) {
-            out->size = written;
-            break;
+    if (place < 0 || place > data.len) {
+        refuse("the place is not in the data");
+    } else {
+        const char *start = data.buf, *at = start + place, *end = start + data.len;
+        for (; at < end && (most < 0 || done < most); done++) {
+            verdict = datum(self, &at, end, &mark, &before, &behind);
+            int64_t sizes[2] = {at - start, (int64_t)out->size};
+            if (verdict == TAKEN && bytes_append(&ends, sizes, sizeof sizes) < 0)
+                verdict = NO_MEMORY;
+            if (verdict != TAKEN)
+                break;
         }
-        at = next;
-        int64_t sizes[2] = {at - start, (int64_t)out->size};
-        if (bytes_append(&ends, sizes, sizeof sizes) < 0)
-            verdict = NO_MEMORY;
-        done++;
+        const char *text = out->data == NULL ? "" : out->data;
+        result = verdict == NO_MEMORY ? PyErr_NoMemory()
+                                      : Py_BuildValue("nny#N", done, (Py_ssize_t)(at - start), text, (Py_ssize_t)out->size,
+                                                      bytes_take(&ends));
     }
-    if (verdict == NO_MEMORY) {
-        out->size = 0;
-        PyErr_NoMemory();
-        goto done;
-    }
-    PyObject *text = PyBytes_FromStringAndSize(out->data, (Py_ssize_t)out->size), *taken = bytes_take(&ends);
     out->size = 0;
-    if (text != NULL && taken != NULL)
-        result = Py_BuildValue("nnOO", done, (Py_ssize_t)(at - start), text, taken);
-    Py_XDECREF(text);
-    Py_XDECREF(taken);
-done:
     bytes_free(&ends);
     PyBuffer_Release(&data);
-    PyBuffer_Release(&mark);
-    PyBuffer_Release(&before);
-    PyBuffer_Release(&behind);
     return result;
 }
 
@@ -277,17 +229,6 @@ static PyMethodDef writer_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot writer_slots[] = {
-    {Py_tp_doc, "Writes data in Avro as JSON; see avro_json.c."},
-    {Py_tp_new, (void *)writer_new},
-    {Py_tp_dealloc, (void *)writer_dealloc},
-    {Py_tp_methods, writer_methods},
-    {0, NULL},
-};
-
-PyType_Spec avro_to_json_spec = {
-    .name = "ggfmt.kernels._native.AvroToJson",
-    .basicsize = sizeof(Writer),
-    .flags = FIXED_TYPE,
-    .slots = writer_slots,
-};
+PyType_Spec avro_to_json_spec = OBJECT_TYPE("AvroToJson", sizeof(Writer), FIXED_TYPE,
+                                            "Writes data in Avro as JSON; see avro_json.c.", writer_new, writer_dealloc,
+                                            writer_methods);

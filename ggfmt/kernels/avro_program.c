@@ -1,17 +1,6 @@
 #include "avro_program.h"
 
-#include "scanner.h"
-
-#include <stdlib.h>
-
 enum { MAX_DEPTH = 32 };
-
-void node_free(Node *node) {
-    for (int i = 0; i < node->count; i++)
-        node_free(&node->children[i]);
-    free(node->children);
-    keys_free(&node->texts);
-}
 
 static size_t least_of(const Node *node) {
     size_t least = 0;
@@ -72,7 +61,7 @@ static int can_have(const Node *node, Py_ssize_t count) {
 }
 
 /* A node from (type, how it is shown, size or None, texts, children[, action, place]). */
-static int read_node(Node *node, PyObject *tuple, NodeCheck *check, const void *limits, int depth) {
+static int read_node(Node *node, Memory *memory, PyObject *tuple, NodeCheck *check, const void *limits, int depth) {
     int type, show, action = 0;
     PyObject *size, *texts, *children;
     if (depth > MAX_DEPTH)
@@ -98,18 +87,16 @@ static int read_node(Node *node, PyObject *tuple, NodeCheck *check, const void *
     if (!can_show(node))
         return refuse("a value cannot be shown so");
     Py_ssize_t count = PyTuple_Size(children);
-    if (keys_read(&node->texts, texts) < 0)
+    if (keys_read(&node->texts, memory, texts) < 0)
         return -1;
     if (!can_have(node, count))
         return refuse("a wrong number of fields");
-    node->children = calloc((size_t)count + 1, sizeof(Node));
-    if (node->children == NULL) {
-        PyErr_NoMemory();
+    node->children = memory_make(memory, (size_t)count, sizeof(Node));
+    if (node->children == NULL)
         return -1;
-    }
     for (Py_ssize_t i = 0; i < count; i++) {
         Node *child = &node->children[node->count++];
-        if (read_node(child, PyTuple_GetItem(children, i), check, limits, depth + 1) < 0)
+        if (read_node(child, memory, PyTuple_GetItem(children, i), check, limits, depth + 1) < 0)
             return -1;
         node->acts |= child->acts;
     }
@@ -119,6 +106,6 @@ static int read_node(Node *node, PyObject *tuple, NodeCheck *check, const void *
     return check == NULL ? 0 : check(node, limits);
 }
 
-int node_read(Node *node, PyObject *tuple, NodeCheck *check, const void *limits) {
-    return read_node(node, tuple, check, limits, 0);
+int node_read(Node *node, Memory *memory, PyObject *tuple, NodeCheck *check, const void *limits) {
+    return read_node(node, memory, tuple, check, limits, 0);
 }

@@ -30,7 +30,6 @@ typedef struct Node {
 typedef int NodeCheck(Node *node, const void *limits);
 
 /* Reads a program from tuples of Python; -1, with an exception, on failure. A `check` gets the `limits`. */
-int node_read(Node *node, PyObject *tuple, NodeCheck *check, const void *limits);
-void node_free(Node *node);
+int node_read(Node *node, Memory *memory, PyObject *tuple, NodeCheck *check, const void *limits);
 
 #endif

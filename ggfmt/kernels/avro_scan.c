@@ -6,8 +6,6 @@
 #include "avro_program.h"
 #include "scanner.h"
 
-#include <stdlib.h>
-
 /* What becomes of a value. Places of cells count through both images. FLAG: a boolean; a cell is missing if it is true.
    TOKEN_TEXT: the text of a token whose name was put already; programs of Python do not have it. */
 enum Action { SKIP, CELL, SLOT, OP, FLAG, TOKEN, TOKENS, IMAGE, NAME, TOKEN_TEXT };
@@ -25,7 +23,7 @@ typedef struct {
     int names;          /* the number of these parts */
     int wrapped;        /* a record is the bytes behind the name of its table and a number */
     int bare_truncates; /* a truncate has no columns, whatever its record has */
-    OwnText delimiter;  /* behind each record */
+    Slice delimiter;  /* behind each record */
     OpWords ops;
     /* the record in hand */
     Slice name[MAX_NAMES];
@@ -38,14 +36,6 @@ typedef struct {
 typedef AvroScanner Sink;
 
 /* What the walk does with values */
-
-static Verdict put_token_text(Rows *rows, const char *text, size_t length, size_t readable) {
-    return column_put(&rows->token_texts, rows->token_texts.rows, text, length, readable, TEXT);
-}
-
-static Verdict put_token_name(Rows *rows, const char *name, size_t length, size_t readable) {
-    return column_put(&rows->token_names, rows->token_names.rows, name, length, readable, TEXT);
-}
 
 static Verdict on_string(Sink *s, const Node *node, const char *text, size_t length, size_t readable) {
     Rows *rows = s->rows;
@@ -61,14 +51,10 @@ static Verdict on_string(Sink *s, const Node *node, const char *text, size_t len
         s->op = op_letter(&s->ops, text, length);
         return s->op ? TAKEN : ODD;
     case TOKEN:
-        if (length) {
-            const Key *name = &node->texts.all[0];
-            Verdict verdict = put_token_name(rows, name->text, name->length, name->length);
-            return verdict != TAKEN ? verdict : put_token_text(rows, text, length, readable);
-        }
-        return TAKEN;
+        return length ? rows_token(rows, &(Slice){node->texts.all[0].text, node->texts.all[0].length}, text, length, readable)
+                      : TAKEN;
     case TOKEN_TEXT:
-        return put_token_text(rows, text, length, readable);
+        return column_put(&rows->token_texts, rows->token_texts.rows, text, length, readable, TEXT);
     default:
         return TAKEN;
     }
@@ -125,12 +111,6 @@ static Verdict on_bytes(Sink *s, const Node *node, const char *start, size_t len
     return put_base64(&columns[node->place], s->base.row, start, length);
 }
 
-static inline Verdict on_fixed(Sink *Py_UNUSED(s), const Node *Py_UNUSED(node), const char *start, size_t length) {
-    (void)start;
-    (void)length;
-    return TAKEN;
-}
-
 static inline Verdict on_enum(Sink *Py_UNUSED(s), const Node *Py_UNUSED(node), int Py_UNUSED(symbol)) {
     return TAKEN;
 }
@@ -141,7 +121,8 @@ static inline Verdict on_item(Sink *Py_UNUSED(s), const Node *Py_UNUSED(node), i
 
 static inline Verdict on_key(Sink *s, const Node *node, int64_t item, const char *name, size_t length, size_t readable) {
     (void)item;
-    return node->action == TOKENS ? put_token_name(s->rows, name, length, readable) : TAKEN;
+    Column *names = &s->rows->token_names;
+    return node->action == TOKENS ? column_put(names, names->rows, name, length, readable, TEXT) : TAKEN;
 }
 
 static inline Verdict on_close(Sink *s, const Node *node, int64_t Py_UNUSED(items)) {
@@ -156,25 +137,7 @@ static inline int has_unique_names(const Node *node) {
 
 #include "avro_walk.h"
 
-/* Identities: the parts of a table's name, each behind its length */
-
-static int is_identity(const AvroScanner *s, const Key *identity) {
-    const char *text = identity->text;
-    size_t left = identity->length;
-    for (int i = 0; i < s->names; i++) {
-        size_t length = s->name[i].length, known;
-        if (left < sizeof known)
-            return 0;
-        memcpy(&known, text, sizeof known);
-        if (known != length || left - sizeof known < length || memcmp(text + sizeof known, s->name[i].start, length) != 0)
-            return 0;
-        text += sizeof known + length;
-        left -= sizeof known + length;
-    }
-    return left == 0;
-}
-
-/* Finds the table of the record that starts at a place. Of a wrapped record, `place` and `end` become those of its bytes. */
+/* Finds the table of the record that starts at a place: its identity has the parts of a name, each behind its length. Of a wrapped record, `place` and `end` become those of its bytes. */
 static Verdict find_table(AvroScanner *s, const char **place, const char **end) {
     Scanner *base = &s->base;
     const char *at = *place;
@@ -189,11 +152,6 @@ static Verdict find_table(AvroScanner *s, const char **place, const char **end) 
         if (at == NULL || (at = avro_long(at, *end, &number)) == NULL || (at = avro_bytes(at, *end, place, &length)) == NULL)
             return ODD;
         *end = at;
-    }
-    Table *table = scanner_last_table(base);
-    if (table != NULL && is_identity(s, &base->keys.all[base->last])) {
-        scanner_use(base, table);
-        return TAKEN;
     }
     base->identity.size = 0;
     for (int i = 0; i < s->names; i++)
@@ -221,7 +179,7 @@ static Verdict record(Scanner *base, const char **place, const char *end, int64_
         return verdict;
     if (!s->op || (s->wrapped && at != stop))
         return ODD;
-    if ((size_t)(end - at) < s->delimiter.length || memcmp(at, s->delimiter.data, s->delimiter.length) != 0)
+    if ((size_t)(end - at) < s->delimiter.length || memcmp(at, s->delimiter.start, s->delimiter.length) != 0)
         return ODD;
     at += s->delimiter.length;
     if (s->bare_truncates && s->op == 'T')
@@ -299,17 +257,14 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     if (s->names < 0 || s->names > MAX_NAMES || (s->wrapped && s->names != 1))
         return refuse("a wrong number of parts of a name");
     const Limits limits = {-1, 0, s->names};
-    if (node_read(&s->head, head, check_node, &limits) < 0 || op_words_read(&s->ops, ops) < 0)
+    if (node_read(&s->head, &base->memory, head, check_node, &limits) < 0 ||
+        op_words_read(&s->ops, &base->memory, ops) < 0)
         return -1;
-    return own_text_read(&s->delimiter, delimiter);
+    return text_read(&base->memory, delimiter, &s->delimiter);
 }
 
 static void free_scanner(Scanner *base) {
-    AvroScanner *s = (AvroScanner *)base;
-    node_free(&s->head);
-    op_words_free(&s->ops);
-    free(s->delimiter.data);
-    bytes_free(&s->missing);
+    bytes_free(&((AvroScanner *)base)->missing);
 }
 
 /* A table from the program of its records, and the numbers of its columns and slots. */
@@ -321,13 +276,9 @@ static int make_table(Scanner *Py_UNUSED(base), Table *table, int Py_UNUSED(key)
     if (columns < 0 || columns > AVRO_MAX_FIELDS || slots < 0 || slots > AVRO_MAX_FIELDS)
         return refuse("too many columns or slots");
     const Limits limits = {2 * columns, slots, 0};
-    if (node_read(&((AvroTable *)table)->root, program, check_node, &limits) < 0)
+    if (node_read(&((AvroTable *)table)->root, &table->memory, program, check_node, &limits) < 0)
         return -1;
-    return rows_make(&table->rows, columns, columns, slots);
-}
-
-static void free_table(Table *table) {
-    node_free(&((AvroTable *)table)->root);
+    return rows_make(&table->rows, &table->memory, columns, columns, slots);
 }
 
 ScannerKind avro_scanner = {
@@ -337,6 +288,5 @@ ScannerKind avro_scanner = {
     .make = make,
     .free = free_scanner,
     .make_table = make_table,
-    .free_table = free_table,
     .record = record,
 };

@@ -1,6 +1,6 @@
 /* The walk over data in Avro, as a program says. The file that includes it has its own copy, made for what it does with
    values: it defines the type Sink and, each with a Sink and a Node as its first parameters, on_null, on_boolean, on_long,
-   on_float, on_double, on_bytes, on_fixed, on_string (with how many bytes are readable) and on_enum; on_item in front of an
+   on_float, on_double, on_bytes (of FIXED too), on_string (with how many bytes are readable) and on_enum; on_item in front of an
    item of an array and of a field, on_key in front of a value of a map, each with the place in its container; on_close
    behind all of a container, with their number; and has_unique_names, for a map. */
 #ifndef GGFMT_AVRO_WALK_H
@@ -125,7 +125,7 @@ static Verdict walk(Sink *sink, const Node *node, const char **place, const char
         if (end - at < node->size)
             return ODD;
         *place = at + node->size;
-        return on_fixed(sink, node, at, (size_t)node->size);
+        return on_bytes(sink, node, at, (size_t)node->size);
     case A_ENUM:
         at = *place = avro_long(at, end, &number);
         return at == NULL || number < 0 || number >= node->texts.count ? ODD : on_enum(sink, node, (int)number);

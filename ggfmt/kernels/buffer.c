@@ -70,6 +70,48 @@ void *room_for_one(void *items, size_t count, size_t size) {
     return room > SIZE_MAX / 2 / size ? NULL : realloc(items, room * size);
 }
 
+typedef struct Piece {
+    struct Piece *before;
+    max_align_t content[];
+} Piece;
+
+void *memory_make(Memory *memory, size_t count, size_t size) {
+    Piece *piece = count > SIZE_MAX / 4 / size ? NULL : calloc(1, sizeof(Piece) + count * size);
+    if (piece == NULL)
+        return PyErr_NoMemory();
+    piece->before = memory->last;
+    memory->last = piece;
+    return piece->content;
+}
+
+void memory_free(Memory *memory) {
+    while (memory->last != NULL) {
+        Piece *piece = memory->last;
+        memory->last = piece->before;
+        free(piece);
+    }
+}
+
+int text_read(Memory *memory, PyObject *from, Slice *text) {
+    char *data, *copy;
+    Py_ssize_t length;
+    if (PyBytes_AsStringAndSize(from, &data, &length) < 0 || (copy = memory_make(memory, (size_t)length + 1, 1)) == NULL)
+        return -1;
+    memcpy(copy, data, (size_t)length);
+    *text = (Slice){copy, (size_t)length};
+    return 0;
+}
+
+int optional_text_read(Memory *memory, PyObject *from, Slice *text) {
+    *text = (Slice){0};
+    return from == Py_None ? 0 : text_read(memory, from, text);
+}
+
+int refuse(const char *reason) {
+    PyErr_SetString(PyExc_ValueError, reason);
+    return -1;
+}
+
 typedef struct {
     PyObject_HEAD
     Bytes bytes;
@@ -103,8 +145,10 @@ PyType_Spec buffer_spec = {
 
 PyObject *bytes_take(Bytes *bytes) {
     Buffer *buffer = PyObject_New(Buffer, buffer_type);
-    if (buffer == NULL)
+    if (buffer == NULL) {
+        bytes_free(bytes);
         return NULL;
+    }
     if (bytes->size < bytes->capacity / 2) { /* a batch is held for a while, and what it does not need is others' */
         char *less = realloc(bytes->data, bytes->size ? bytes->size : 1);
         if (less != NULL) {
@@ -115,4 +159,16 @@ PyObject *bytes_take(Bytes *bytes) {
     buffer->bytes = *bytes;
     *bytes = (Bytes){0};
     return (PyObject *)buffer;
+}
+
+PyObject *bits_take(const char *bytes, int64_t count, int64_t rows, char least, char most) {
+    Bytes bits = {0};
+    size_t length = ((size_t)rows + 7) / 8;
+    if (bytes_reserve(&bits, length + 1) < 0)
+        return PyErr_NoMemory();
+    memset(bits.data, 0, length);
+    for (int64_t row = 0; row < count; row++)
+        bits.data[row >> 3] |= (char)((bytes[row] >= least && bytes[row] <= most) << (row & 7));
+    bits.size = length;
+    return bytes_take(&bits);
 }

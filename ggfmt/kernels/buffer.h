@@ -1,4 +1,4 @@
-/* Bytes that grow, and the Python object that such bytes become. */
+/* Bytes that grow, the Python object that such bytes become, and memory that is freed with its owner. */
 #ifndef GGFMT_BUFFER_H
 #define GGFMT_BUFFER_H
 
@@ -56,12 +56,41 @@ static inline int slice_is(const Slice *slice, const char *text, size_t length) 
     return slice->length == length && (length == 0 || memcmp(slice->start, text, length) == 0);
 }
 
+/* Copies whose owner frees them all at once. A struct of zeros holds none. */
+typedef struct {
+    struct Piece *last;
+} Memory;
+
+/* `count` items of a size, all zeros; NULL, with an exception, if there is no memory. */
+void *memory_make(Memory *memory, size_t count, size_t size);
+void memory_free(Memory *memory);
+
+/* Copies bytes of Python; -1, with an exception, on failure. */
+int text_read(Memory *memory, PyObject *from, Slice *text);
+
+/* As `text_read`; None is a text that starts at NULL. */
+int optional_text_read(Memory *memory, PyObject *from, Slice *text);
+
+/* Raises a ValueError; returns -1. */
+int refuse(const char *reason);
+
+/* As `refuse`; returns NULL. */
+static inline void *refused(const char *reason) {
+    refuse(reason);
+    return NULL;
+}
+
 /* Room for one item more behind `count` items of a size, which doubles where it is used up, so that many items one by one
    are no work by their square. NULL if there is no memory; the items are where they were then. */
 void *room_for_one(void *items, size_t count, size_t size);
 
-/* The bytes as an object with the buffer protocol, which owns them from now on; NULL, with an exception, on failure. */
+/* The bytes as an object with the buffer protocol, which owns them from now on; NULL, with an exception, on failure. There
+   are none left either way. */
 PyObject *bytes_take(Bytes *bytes);
+
+/* A bit for each of `rows` bytes, of which those behind the first `count` are 0: whether it is from `least` to `most`. NULL,
+   with an exception, on failure. */
+PyObject *bits_take(const char *bytes, int64_t count, int64_t rows, char least, char most);
 
 extern PyType_Spec buffer_spec;
 extern PyTypeObject *buffer_type;

@@ -38,25 +38,11 @@ void column_free(Column *column) {
     *column = (Column){0};
 }
 
-/* Bits of the rows whose kind is at least `least` (or exactly so, if `only`), as a Buffer. */
-static PyObject *bits_of(const Column *column, int64_t rows, Kind least, int only) {
-    Bytes bits = {0};
-    size_t length = ((size_t)rows + 7) / 8;
-    if (bytes_reserve(&bits, length ? length : 1) < 0)
-        return PyErr_NoMemory();
-    memset(bits.data, 0, length);
-    for (int64_t row = 0; row < column->rows; row++) {
-        int kind = column->kinds.data[row];
-        bits.data[row >> 3] |= (char)((only ? kind == (int)least : kind >= (int)least) << (row & 7));
-    }
-    bits.size = length;
-    PyObject *taken = bytes_take(&bits);
-    if (taken == NULL)
-        bytes_free(&bits);
-    return taken;
+static PyObject *none(void) {
+    Py_RETURN_NONE;
 }
 
-static PyObject *offsets_of(const Column *column, int64_t rows) {
+PyObject *column_offsets(const Column *column, int64_t rows) {
     Bytes offsets = {0};
     size_t length = ((size_t)rows + 1) * sizeof(int32_t);
     if (bytes_reserve(&offsets, length) < 0)
@@ -68,40 +54,25 @@ static PyObject *offsets_of(const Column *column, int64_t rows) {
     for (int64_t row = column->rows; row < rows; row++)
         ends[row + 1] = (int32_t)column->data.size;
     offsets.size = length;
-    PyObject *taken = bytes_take(&offsets);
-    if (taken == NULL)
-        bytes_free(&offsets);
-    return taken;
+    return bytes_take(&offsets);
 }
 
-static PyObject *none(void) {
-    Py_RETURN_NONE;
+PyObject *column_bits(const Column *column, int64_t rows, Kind least, Kind most) {
+    return bits_take(column->kinds.data, column->rows, rows, (char)least, (char)most);
 }
 
 PyObject *column_take(Column *column, int64_t rows) {
     int64_t counts[4] = {0};
     for (int64_t row = 0; row < column->rows; row++)
         counts[column->kinds.data[row] & 3]++;
-    int64_t missing = counts[MISSING] + rows - column->rows;
-    int64_t nulls = missing + counts[IS_NULL];
-    PyObject *offsets = offsets_of(column, rows);
-    PyObject *validity = nulls ? bits_of(column, rows, LITERAL, 0) : none();
-    PyObject *present = missing ? bits_of(column, rows, IS_NULL, 0) : none();
-    PyObject *texts = none();
-    if (counts[TEXT]) {
-        Py_DECREF(texts);
-        texts = counts[LITERAL] ? bits_of(column, rows, TEXT, 1) : PyBool_FromLong(1);
-    }
+    int64_t nulls = rows - counts[LITERAL] - counts[TEXT];
+    PyObject *offsets = column_offsets(column, rows);
+    PyObject *validity = nulls ? column_bits(column, rows, LITERAL, TEXT) : none();
+    PyObject *present = nulls > counts[IS_NULL] ? column_bits(column, rows, IS_NULL, TEXT) : none();
+    PyObject *texts = counts[TEXT] == 0      ? none()
+                      : counts[LITERAL] == 0 ? PyBool_FromLong(1)
+                                             : column_bits(column, rows, TEXT, TEXT);
     PyObject *data = bytes_take(&column->data);
-    PyObject *result = NULL;
-    if (offsets && validity && present && texts && data)
-        result = Py_BuildValue("(OOOLOO)", offsets, data, validity, (long long)nulls, present, texts);
-    Py_XDECREF(offsets);
-    Py_XDECREF(validity);
-    Py_XDECREF(present);
-    Py_XDECREF(texts);
-    Py_XDECREF(data);
-    column->rows = 0;
-    column->data.size = 0;
-    return result;
+    column_free(column);
+    return Py_BuildValue("(NNNLNN)", offsets, data, validity, (long long)nulls, present, texts);
 }

@@ -42,6 +42,11 @@ static inline void column_end(Column *column, int64_t row, Kind kind) {
 void column_cut(Column *column, int64_t row);
 void column_free(Column *column);
 
+/* Where the text of each row starts, and the end; and a bit for each row, whether its kind is from `least` to `most`. NULL, with
+   an exception, on failure. */
+PyObject *column_offsets(const Column *column, int64_t rows);
+PyObject *column_bits(const Column *column, int64_t rows, Kind least, Kind most);
+
 /* The column as a tuple for Python, which is empty afterwards: offsets (int32, rows + 1), data, validity bits or None,
    how many are null or missing, bits of where it is present or None for everywhere; and which values are TEXT: None for
    none, True for all, else bits. NULL, with an exception, on failure. */

@@ -4,8 +4,7 @@
    anything out of the ordinary it writes what is no JSON. */
 #include "escape.h"
 #include "json.h"
-
-#include <stdlib.h>
+#include "keys.h"
 
 enum { STATES = 4, IN_NEW = 1, IN_OLD = 2, LAST_FIELDS = 3, MAX_COLUMNS = 1 << 18 };
 enum { OP, CURSOR, COUNTS };
@@ -17,10 +16,8 @@ typedef struct {
 } Dialect;
 
 static int read_dialect(Dialect *dialect, int delimiter, int quote) {
-    if (delimiter < 1 || delimiter > 127 || quote < 1 || quote > 127 || delimiter == quote) {
-        PyErr_SetString(PyExc_ValueError, "a delimiter or quote that is no ASCII character");
-        return -1;
-    }
+    if (delimiter < 1 || delimiter > 127 || quote < 1 || quote > 127 || delimiter == quote)
+        return refuse("a delimiter or quote that is no ASCII character");
     dialect->delimiter = (char)delimiter;
     dialect->quote = (char)quote;
     return 0;
@@ -60,8 +57,7 @@ static const char *row_end(const Dialect *d, const char *at, const char *end) {
 
 /* Starts and ends of the rows from a place on, and where the next one starts. If `more` follows the data, they end before
    a row that may go on in it; and before one of more than `most` bytes. */
-PyObject *kernel_csv_rows(PyObject *module, PyObject *args) {
-    (void)module;
+PyObject *kernel_csv_rows(PyObject *Py_UNUSED(module), PyObject *args) {
     Dialect dialect;
     const char *data;
     Py_ssize_t size, place, most;
@@ -69,10 +65,8 @@ PyObject *kernel_csv_rows(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "y#npnCCp", &data, &size, &place, &more, &most, &delimiter, &quote, &dialect.backslash) ||
         read_dialect(&dialect, delimiter, quote) < 0)
         return NULL;
-    if (place < 0 || place > size || most < 0) {
-        PyErr_SetString(PyExc_ValueError, "the place is not in the data");
-        return NULL;
-    }
+    if (place < 0 || place > size || most < 0)
+        return refused("the place is not in the data");
     Bytes spans = {0};
     while (place < size) {
         int is_rest = size - place <= most;
@@ -95,25 +89,23 @@ PyObject *kernel_csv_rows(PyObject *module, PyObject *args) {
             return PyErr_NoMemory();
         }
     }
-    PyObject *taken = bytes_take(&spans);
-    bytes_free(&spans);
-    return taken == NULL ? NULL : Py_BuildValue("Nn", taken, place);
+    return Py_BuildValue("Nn", bytes_take(&spans), place);
 }
 
 /* The JSON of rows */
 
 typedef struct {
-    const char *start;
-    const char *end;
+    Slice text;
     int is_quoted;
     int is_escaped; /* a quoted field with escapes */
 } Field;
 
+/* The verdict on the row in hand is TAKEN until something out of the ordinary is met; what is written from then on is lost. */
 typedef struct {
+    Memory memory;
     Dialect dialect;
-    const char *null;
-    Py_ssize_t null_length;
-    Slice *names; /* of columns, as members start: `"ID":` */
+    Slice null;
+    Keys names; /* of columns, as members start: `"ID":` */
     int columns;
     int is_change; /* not a row of a snapshot */
     Slice head;
@@ -122,82 +114,77 @@ typedef struct {
     int width;
     Bytes text; /* of a field without its escapes */
     Bytes out;
+    Verdict verdict;
 } Rows;
 
-static Verdict put(Bytes *out, const char *text, size_t length) {
-    return bytes_append(out, text, length) < 0 ? NO_MEMORY : TAKEN;
+static void put(Rows *rows, const char *text, size_t length) {
+    if (bytes_append(&rows->out, text, length) < 0)
+        rows->verdict = NO_MEMORY;
 }
 
-#define PUT(out, text) put(out, text, sizeof(text) - 1)
+#define PUT(rows, text) put(rows, text, sizeof(text) - 1)
 
-/* Takes a row apart. ODD if it has another number of fields, or one that goes on behind its closing quote. */
-static Verdict take_apart(Rows *rows, const char *at, const char *end) {
+static void find_odd(Rows *rows) {
+    if (rows->verdict == TAKEN)
+        rows->verdict = ODD;
+}
+
+/* Takes a row apart. 0 if it has another number of fields, or one that goes on behind its closing quote. */
+static int take_apart(Rows *rows, const char *at, const char *end) {
     const Dialect *d = &rows->dialect;
     for (int i = 0; i < rows->width; i++) {
         Field *field = &rows->fields[i];
-        *field = (Field){at, at, at < end && *at == d->quote, 0};
-        if (field->is_quoted) {
-            field->start = at + 1;
-            field->end = closing(d, at + 1, end);
-            if (field->end == NULL)
-                return ODD;
-            size_t length = (size_t)(field->end - field->start);
-            field->is_escaped = memchr(field->start, d->backslash ? '\\' : d->quote, length) != NULL;
-            at = field->end + 1;
-        } else {
-            const char *next = memchr(at, d->delimiter, (size_t)(end - at));
-            at = field->end = next == NULL ? end : next;
-        }
-        if (i + 1 == rows->width)
-            return at == end ? TAKEN : ODD;
-        if (at == end || *at != d->delimiter)
-            return ODD;
-        at++;
+        if (i && (at == end || *at++ != d->delimiter))
+            return 0;
+        *field = (Field){{at, 0}, at < end && *at == d->quote, 0};
+        const char *stop = field->is_quoted ? closing(d, ++field->text.start, end) : memchr(at, d->delimiter, (size_t)(end - at));
+        if (stop == NULL && field->is_quoted)
+            return 0;
+        at = stop == NULL ? end : stop + field->is_quoted;
+        field->text.length = (size_t)(at - field->is_quoted - field->text.start);
+        field->is_escaped = field->is_quoted && memchr(field->text.start, d->backslash ? '\\' : d->quote, field->text.length);
     }
-    return ODD;
+    return at == end;
 }
 
 /* The text of a field. It is in `rows->text` if the field has escapes. */
-static Verdict text_of(Rows *rows, const Field *field, Slice *text) {
-    *text = (Slice){field->start, (size_t)(field->end - field->start)};
-    if (!field->is_escaped)
-        return TAKEN;
+static Slice text_of(Rows *rows, const Field *field) {
     const Dialect *d = &rows->dialect;
     rows->text.size = 0;
-    if (bytes_reserve(&rows->text, text->length) < 0)
-        return NO_MEMORY;
+    if (!field->is_escaped)
+        return field->text;
+    if (bytes_reserve(&rows->text, field->text.length) < 0) {
+        rows->verdict = NO_MEMORY;
+        return (Slice){field->text.start, 0};
+    }
     char *to = rows->text.data;
-    for (const char *at = field->start; at < field->end; at++) {
+    for (const char *at = field->text.start, *end = at + field->text.length; at < end; at++) {
         if (!d->backslash && *at == d->quote)
             at++; /* the second one of two */
-        else if (d->backslash && *at == '\\' && at + 1 < field->end && (at[1] == '\\' || at[1] == d->quote))
+        else if (d->backslash && *at == '\\' && at + 1 < end && (at[1] == '\\' || at[1] == d->quote))
             at++;
         *to++ = *at;
     }
-    *text = (Slice){rows->text.data, (size_t)(to - rows->text.data)};
-    return TAKEN;
+    return (Slice){rows->text.data, (size_t)(to - rows->text.data)};
 }
 
 static int is_null(const Rows *rows, const Field *field) {
-    return !field->is_quoted && field->end - field->start == rows->null_length &&
-           memcmp(field->start, rows->null, (size_t)rows->null_length) == 0;
+    return !field->is_quoted && slice_is(&field->text, rows->null.start, rows->null.length);
 }
 
-static Verdict put_text(Rows *rows, const Slice *text) {
-    size_t readable = text->length;
-    if (text->start != rows->text.data)
-        readable = (size_t)(rows->end - text->start);
-    if (PUT(&rows->out, "\"") != TAKEN || escape(&rows->out, JSON, text->start, text->length, readable) < 0)
-        return NO_MEMORY;
-    return PUT(&rows->out, "\"");
+static void put_text(Rows *rows, Slice text) {
+    size_t readable = text.start == rows->text.data ? text.length : (size_t)(rows->end - text.start);
+    PUT(rows, "\"");
+    if (escape(&rows->out, JSON, text.start, text.length, readable) < 0)
+        rows->verdict = NO_MEMORY;
+    PUT(rows, "\"");
 }
 
-static Verdict put_value(Rows *rows, const Field *field) {
-    Slice text;
+static void put_value(Rows *rows, const Field *field) {
     if (is_null(rows, field))
-        return PUT(&rows->out, "null");
-    Verdict verdict = text_of(rows, field, &text);
-    return verdict == TAKEN ? put_text(rows, &text) : verdict;
+        PUT(rows, "null");
+    else
+        put_text(rows, text_of(rows, field));
 }
 
 /* Whether the name of a member has a blank in it, which the exact reader may take out. */
@@ -216,104 +203,75 @@ static int has_blank_in_name(const char *at, const char *end) {
 }
 
 /* Writes a member that is a JSON object in a text, if the field has one. */
-static Verdict put_object(Rows *rows, const char *member, size_t length, const Field *field) {
-    Slice text;
+static void put_object(Rows *rows, const char *member, const Field *field) {
     if (is_null(rows, field))
-        return TAKEN;
-    Verdict verdict = text_of(rows, field, &text);
-    if (verdict != TAKEN)
-        return verdict;
+        return;
+    const Slice text = text_of(rows, field);
     const char *end = text.start + text.length;
     if (json_space(text.start, end) == end)
-        return TAKEN;
+        return;
     if (has_blank_in_name(text.start, end))
-        return ODD;
-    return put(&rows->out, member, length) == TAKEN ? put_text(rows, &text) : NO_MEMORY;
+        find_odd(rows);
+    put(rows, member, strlen(member));
+    put_text(rows, text);
 }
 
-/* The number of a field that says in which images a column has a value; -1 for another text. */
-static int state_of(const Field *field) {
-    if (field->end - field->start != 1 || *field->start < '0' || *field->start >= '0' + STATES)
-        return -1;
-    return *field->start - '0';
+/* The images in which a column has a value, as the last field of the column says. */
+static int state_of(Rows *rows, int column) {
+    const Slice *text = &rows->fields[3 * column + 2].text;
+    if (text->length == 1 && *text->start >= '0' && *text->start < '0' + STATES)
+        return *text->start - '0';
+    find_odd(rows);
+    return 0;
 }
 
-/* Writes the columns of an image that have a value there, and returns how many; in a snapshot, all. */
-static Verdict put_image(Rows *rows, int image, int *count) {
-    int step = rows->is_change ? 3 : 1;
-    *count = 0;
+/* Writes a member that is an image, of the columns that have a value there; in a snapshot, of all. One without columns is
+   written only if operations of this type have the image. */
+static void put_image(Rows *rows, const char *member, int image, int is_there) {
+    const int step = rows->is_change ? 3 : 1;
+    const size_t before = rows->out.size;
+    int count = 0;
+    put(rows, member, strlen(member));
     for (int i = 0; i < rows->columns; i++) {
-        const Field *field = &rows->fields[step * i];
-        if (rows->is_change && !(state_of(field + 2) & image))
+        if (rows->is_change && !(state_of(rows, i) & image))
             continue;
-        Verdict verdict = put(&rows->out, *count ? "," : "{", 1);
-        if (verdict == TAKEN)
-            verdict = put(&rows->out, rows->names[i].start, rows->names[i].length);
-        if (verdict == TAKEN)
-            verdict = put_value(rows, image == IN_OLD ? field + 1 : field);
-        if (verdict != TAKEN)
-            return verdict;
-        ++*count;
+        put(rows, count++ ? "," : "{", 1);
+        put(rows, rows->names.all[i].text, rows->names.all[i].length);
+        put_value(rows, &rows->fields[step * i + (image == IN_OLD)]);
     }
-    return *count ? PUT(&rows->out, "}") : TAKEN;
-}
-
-/* Writes a member that is an image. One without columns is written only if operations of this type have the image. */
-static Verdict put_image_member(Rows *rows, const char *member, size_t length, int image, int is_there) {
-    int count;
-    size_t before = rows->out.size;
-    Verdict verdict = put(&rows->out, member, length);
-    if (verdict == TAKEN)
-        verdict = put_image(rows, image, &count);
-    if (verdict == TAKEN && !count) {
-        if (is_there)
-            return PUT(&rows->out, "{}");
+    if (count)
+        PUT(rows, "}");
+    else if (is_there)
+        PUT(rows, "{}");
+    else
         rows->out.size = before;
-    }
-    return verdict;
-}
-
-#define MEMBER(text) text, sizeof(text) - 1
-
-/* Writes what a change has besides its images: states, type, cursor and counts. */
-static Verdict put_change(Rows *rows) {
-    const Field *last = &rows->fields[3 * rows->columns];
-    if (PUT(&rows->out, ",\"states\":\"") != TAKEN || bytes_reserve(&rows->out, (size_t)rows->columns) < 0)
-        return NO_MEMORY;
-    for (int i = 0; i < rows->columns; i++) {
-        if (state_of(&rows->fields[3 * i + 2]) < 0)
-            return ODD;
-        rows->out.data[rows->out.size++] = *rows->fields[3 * i + 2].start;
-    }
-    if (PUT(&rows->out, "\",\"opType\":") != TAKEN)
-        return NO_MEMORY;
-    Verdict verdict = put_value(rows, &last[OP]);
-    if (verdict == TAKEN)
-        verdict = put_object(rows, MEMBER(",\"cursor\":"), &last[CURSOR]);
-    return verdict == TAKEN ? put_object(rows, MEMBER(",\"operationcount\":"), &last[COUNTS]) : verdict;
 }
 
 static Verdict put_row(Rows *rows, const char *at, const char *end) {
-    if (at == end || !is_utf8(at, end))
+    rows->verdict = TAKEN;
+    if (at == end || !is_utf8(at, end) || !take_apart(rows, at, end))
         return ODD;
-    Verdict verdict = take_apart(rows, at, end);
-    if (verdict == TAKEN)
-        verdict = put(&rows->out, rows->head.start, rows->head.length);
-    if (verdict != TAKEN)
-        return verdict;
+    put(rows, rows->head.start, rows->head.length);
     int is_delete = 0;
     if (rows->is_change) {
-        const Field *op = &rows->fields[3 * rows->columns];
-        is_delete = op->end - op->start == 1 && *op->start == 'D';
-        verdict = put_change(rows);
+        const Field *last = &rows->fields[3 * rows->columns];
+        is_delete = slice_is(&last[OP].text, "D", 1);
+        PUT(rows, ",\"states\":\"");
+        for (int i = 0; i < rows->columns; i++) {
+            const char digit = (char)('0' + state_of(rows, i));
+            put(rows, &digit, 1);
+        }
+        PUT(rows, "\",\"opType\":");
+        put_value(rows, &last[OP]);
+        put_object(rows, ",\"cursor\":", &last[CURSOR]);
+        put_object(rows, ",\"operationcount\":", &last[COUNTS]);
+        put_image(rows, ",\"before\":", IN_OLD, is_delete);
     } else {
-        verdict = PUT(&rows->out, ",\"opType\":\"I\"");
+        PUT(rows, ",\"opType\":\"I\"");
     }
-    if (verdict == TAKEN && rows->is_change)
-        verdict = put_image_member(rows, MEMBER(",\"before\":"), IN_OLD, is_delete);
-    if (verdict == TAKEN)
-        verdict = put_image_member(rows, MEMBER(",\"after\":"), IN_NEW, !is_delete);
-    return verdict == TAKEN ? PUT(&rows->out, "}") : verdict;
+    put_image(rows, ",\"after\":", IN_NEW, !is_delete);
+    PUT(rows, "}");
+    return rows->verdict;
 }
 
 /* Writes all rows, and where the JSON of each ends. */
@@ -321,17 +279,14 @@ static int put_rows(Rows *rows, const char *data, Py_ssize_t size, const int64_t
     for (Py_ssize_t i = 0; i < count; i++) {
         int64_t start = spans[2 * i], end = spans[2 * i + 1];
         size_t written = rows->out.size;
-        if (start < 0 || end < start || end > size) {
-            PyErr_SetString(PyExc_ValueError, "a row is not in the data");
-            return -1;
-        }
-        Verdict verdict = put_row(rows, data + start, data + end);
-        if (verdict == ODD) {
+        if (start < 0 || end < start || end > size)
+            return refuse("a row is not in the data");
+        if (put_row(rows, data + start, data + end) == ODD) {
             rows->out.size = written;
-            verdict = PUT(&rows->out, "?");
+            PUT(rows, "?");
         }
         int64_t made = (int64_t)rows->out.size;
-        if (verdict != TAKEN || bytes_append(ends, &made, sizeof made) < 0) {
+        if (rows->verdict == NO_MEMORY || bytes_append(ends, &made, sizeof made) < 0) {
             PyErr_NoMemory();
             return -1;
         }
@@ -341,55 +296,34 @@ static int put_rows(Rows *rows, const char *data, Py_ssize_t size, const int64_t
 
 static int read_names(Rows *rows, PyObject *names) {
     Py_ssize_t count = PyTuple_Size(names);
-    if (count < 1 || count > MAX_COLUMNS) {
-        PyErr_SetString(PyExc_ValueError, "no columns, or too many");
-        return -1;
-    }
+    if (count < 1 || count > MAX_COLUMNS)
+        return refuse("no columns, or too many");
     rows->columns = (int)count;
     rows->width = rows->is_change ? 3 * rows->columns + LAST_FIELDS : rows->columns;
-    rows->names = calloc((size_t)count, sizeof(Slice));
-    rows->fields = calloc((size_t)rows->width, sizeof(Field));
-    if (rows->names == NULL || rows->fields == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        char *text;
-        Py_ssize_t length;
-        if (PyBytes_AsStringAndSize(PyTuple_GetItem(names, i), &text, &length) < 0)
-            return -1;
-        rows->names[i] = (Slice){text, (size_t)length};
-    }
-    return 0;
+    rows->fields = memory_make(&rows->memory, (size_t)rows->width, sizeof(Field));
+    return rows->fields == NULL ? -1 : keys_read(&rows->names, &rows->memory, names);
 }
 
 /* csv_to_json(data, spans, delimiter, quote, backslash, null, names, changes, head): the JSON of rows, and the int64 ends
    of it. `head` starts each object, and `names` start its members. */
-PyObject *kernel_csv_to_json(PyObject *module, PyObject *args) {
-    (void)module;
+PyObject *kernel_csv_to_json(PyObject *Py_UNUSED(module), PyObject *args) {
     Rows rows = {0};
     Py_buffer spans;
     PyObject *names, *result = NULL;
     const char *data;
-    Py_ssize_t size, head;
+    Py_ssize_t size, head, null;
     int delimiter, quote;
     if (!PyArg_ParseTuple(args, "y#y*CCpy#O!py#", &data, &size, &spans, &delimiter, &quote, &rows.dialect.backslash,
-                          &rows.null, &rows.null_length, &PyTuple_Type, &names, &rows.is_change, &rows.head.start, &head))
+                          &rows.null.start, &null, &PyTuple_Type, &names, &rows.is_change, &rows.head.start, &head))
         return NULL;
     Bytes ends = {0};
+    rows.null.length = (size_t)null;
     rows.head.length = (size_t)head;
     rows.end = data + size;
     if (read_dialect(&rows.dialect, delimiter, quote) == 0 && read_names(&rows, names) == 0 &&
-        put_rows(&rows, data, size, spans.buf, spans.len / (Py_ssize_t)(2 * sizeof(int64_t)), &ends) == 0) {
-        PyObject *text = PyBytes_FromStringAndSize(rows.out.data, (Py_ssize_t)rows.out.size);
-        PyObject *made = text == NULL ? NULL : bytes_take(&ends);
-        if (made != NULL)
-            result = Py_BuildValue("NN", text, made);
-        else
-            Py_XDECREF(text);
-    }
-    free(rows.names);
-    free(rows.fields);
+        put_rows(&rows, data, size, spans.buf, spans.len / (Py_ssize_t)(2 * sizeof(int64_t)), &ends) == 0)
+        result = Py_BuildValue("y#N", rows.out.data == NULL ? "" : rows.out.data, (Py_ssize_t)rows.out.size, bytes_take(&ends));
+    memory_free(&rows.memory);
     bytes_free(&rows.text);
     bytes_free(&rows.out);
     bytes_free(&ends);

@@ -5,8 +5,7 @@
    end the scan, which notes its ordinal, start and end instead. The scan ends where a name is met that is not known yet. */
 #include "json.h"
 #include "scanner.h"
-
-#include <stdlib.h>
+#include "search.h"
 
 enum { MAX_HEAD = 256, MAX_FIELDS = 1 << 20 };
 
@@ -25,16 +24,11 @@ typedef struct {
 } DelimitedTable;
 
 typedef struct {
-    const char *start;
-    const char *end;
-} Span;
-
-typedef struct {
     Scanner base;
-    OwnText between; /* the delimiter between fields */
-    OwnText behind;  /* the delimiter behind lines */
-    OwnText null;
-    OwnText missing;
+    Slice between; /* the delimiter between fields */
+    Slice behind;  /* the delimiter behind lines */
+    Slice null;
+    Slice missing;
     int quoted; /* values may be in quotes, with the quotes within doubled */
     int head;   /* the number of fields of metadata */
     int op;     /* the place of the operation type among them */
@@ -43,42 +37,30 @@ typedef struct {
     int *slot; /* the places of the slots */
     int slots;
     OpWords ops;
-    Bytes name_text; /* a name in several parts */
-    Span *field;     /* of the line's metadata */
+    Slice *field;    /* of the line's metadata */
     const char *end; /* of the data */
 } DelimitedScanner;
 
 /* Fields */
 
-/* The next place of a mark; `end` if there is none. */
-static inline const char *find(const OwnText *mark, const char *at, const char *end) {
-    if (mark->length == 1) {
-        const char *found = memchr(at, mark->data[0], (size_t)(end - at));
-        return found == NULL ? end : found;
-    }
-    while ((size_t)(end - at) >= mark->length) {
-        at = memchr(at, mark->data[0], (size_t)(end - at) - mark->length + 1);
-        if (at == NULL)
-            return end;
-        if (memcmp(at, mark->data, mark->length) == 0)
-            return at;
-        at++;
-    }
-    return end;
+/* The field from a place to the next delimiter, or to the end. */
+static inline Slice field_at(const Slice *delimiter, const char *at, const char *end) {
+    const char *found = search(at, end, delimiter->start, delimiter->length);
+    return (Slice){at, (size_t)((found == NULL ? end : found) - at)};
 }
 
-static inline int is(const OwnText *mark, const Span *span) {
-    return own_text_is(mark, span->start, (size_t)(span->end - span->start));
+static inline int is(const Slice *mark, const Slice *field) {
+    return slice_is(mark, field->start, field->length);
 }
 
 /* Puts a value in quotes, without the quotes, and with doubled ones within made single. */
-static Verdict put_quoted(Column *column, int64_t row, const Span *span) {
-    Verdict verdict = column_ready(column, row, (size_t)(span->end - span->start));
+static Verdict put_quoted(Column *column, int64_t row, const Slice *field) {
+    Verdict verdict = column_ready(column, row, field->length);
     if (verdict != TAKEN)
         return verdict;
     char *to = column->data.data + column->data.size;
-    const char *end = span->end - 1;
-    for (const char *at = span->start + 1; at < end; at++) {
+    const char *end = field->start + field->length - 1;
+    for (const char *at = field->start + 1; at < end; at++) {
         *to++ = *at;
         if (*at == '"' && at + 1 < end && at[1] == '"')
             at++;
@@ -88,51 +70,31 @@ static Verdict put_quoted(Column *column, int64_t row, const Span *span) {
     return TAKEN;
 }
 
-static Verdict put_field(DelimitedScanner *s, Column *column, int64_t row, const Span *span) {
-    if (is(&s->missing, span))
+static Verdict put_field(DelimitedScanner *s, Column *column, int64_t row, const Slice *field) {
+    if (is(&s->missing, field))
         return TAKEN;
-    if (is(&s->null, span))
-        return column_put(column, row, span->start, 0, 0, IS_NULL);
-    size_t length = (size_t)(span->end - span->start);
-    if (s->quoted && length > 1 && *span->start == '"' && span->end[-1] == '"')
-        return put_quoted(column, row, span);
-    return column_put(column, row, span->start, length, (size_t)(s->end - span->start), TEXT);
+    if (is(&s->null, field))
+        return column_put(column, row, field->start, 0, 0, IS_NULL);
+    if (s->quoted && field->length > 1 && *field->start == '"' && field->start[field->length - 1] == '"')
+        return put_quoted(column, row, field);
+    return column_put(column, row, field->start, field->length, (size_t)(s->end - field->start), TEXT);
 }
 
 /* Lines */
 
-/* Finds the metadata of a line. Returns where its last field ends, NULL if the line has fewer fields. */
-static const char *metadata(DelimitedScanner *s, const char *at, const char *end) {
-    for (int i = 0; i < s->head; i++) {
-        if (i) {
-            if (at == end)
-                return NULL;
-            at += s->between.length;
-        }
-        s->field[i].start = at;
-        at = s->field[i].end = find(&s->between, at, end);
-    }
-    return at;
-}
-
 /* The name of the line's table, with a full stop in front of each part, unless all parts before it are empty. */
-static Verdict table_name(DelimitedScanner *s, Span *name) {
-    static const char nothing[1];
-    *name = (Span){nothing, nothing};
-    if (s->name_parts)
-        *name = s->field[s->name[0]];
+static Verdict table_name(DelimitedScanner *s, Slice *name) {
+    Bytes *text = &s->base.text;
+    *name = s->name_parts ? s->field[s->name[0]] : (Slice){"", 0};
     if (s->name_parts < 2)
         return TAKEN;
-    s->name_text.size = 0;
+    text->size = 0;
     for (int i = 0; i < s->name_parts; i++) {
-        const Span *part = &s->field[s->name[i]];
-        if ((s->name_text.size && bytes_append(&s->name_text, ".", 1) < 0) ||
-            bytes_append(&s->name_text, part->start, (size_t)(part->end - part->start)) < 0)
+        const Slice *part = &s->field[s->name[i]];
+        if ((text->size && bytes_append(text, ".", 1) < 0) || bytes_append(text, part->start, part->length) < 0)
             return NO_MEMORY;
     }
-    if (bytes_reserve(&s->name_text, 1) < 0)
-        return NO_MEMORY;
-    *name = (Span){s->name_text.data, s->name_text.data + s->name_text.size};
+    *name = (Slice){text->data == NULL ? "" : text->data, text->size};
     return TAKEN;
 }
 
@@ -142,20 +104,18 @@ static Verdict values(DelimitedScanner *s, DelimitedTable *table, char op, const
                           [BEFORE] = op == 'U' || op == 'D',
                           [AFTER] = op == 'U' || op == 'I',
                           [VALUE] = op != 'T'};
-    int64_t row = table->base.rows.count;
     for (int i = 0; i < table->width; i++) {
         if (at == end)
             return ODD;
-        at += s->between.length;
-        Span span = {at, find(&s->between, at, end)};
+        const Slice text = field_at(&s->between, at + s->between.length, end);
         const Field *field = &table->fields[i];
         if (exists[field->part]) {
             Column *columns = field->part == BEFORE ? table->base.rows.before : table->base.rows.after;
-            Verdict verdict = put_field(s, &columns[field->column], row, &span);
+            Verdict verdict = put_field(s, &columns[field->column], s->base.row, &text);
             if (verdict != TAKEN)
                 return verdict;
         }
-        at = span.end;
+        at = text.start + text.length;
     }
     return at == end ? TAKEN : ODD;
 }
@@ -163,32 +123,36 @@ static Verdict values(DelimitedScanner *s, DelimitedTable *table, char op, const
 /* Takes a line, without the delimiter behind it. */
 static Verdict line(DelimitedScanner *s, const char *at, const char *end, int64_t ordinal) {
     Scanner *base = &s->base;
-    Span name;
-    if (!is_utf8(at, end) || (at = metadata(s, at, end)) == NULL)
+    Slice name;
+    if (!is_utf8(at, end))
         return ODD;
+    for (int i = 0; i < s->head; i++) {
+        if (i && at == end)
+            return ODD;
+        s->field[i] = field_at(&s->between, at + (i ? s->between.length : 0), end);
+        at = s->field[i].start + s->field[i].length;
+    }
     Verdict verdict = table_name(s, &name);
     if (verdict == TAKEN)
-        verdict = scanner_find(base, name.start, (size_t)(name.end - name.start));
+        verdict = scanner_find(base, name.start, name.length);
     if (verdict != TAKEN)
         return verdict;
     DelimitedTable *table = (DelimitedTable *)base->table;
-    const Span *word = &s->field[s->op];
-    char op = op_letter(&s->ops, word->start, (size_t)(word->end - word->start));
-    if (!op)
-        return ODD;
-    verdict = values(s, table, op, at, end);
+    Rows *rows = &table->base.rows;
+    char op = op_letter(&s->ops, s->field[s->op].start, s->field[s->op].length);
+    verdict = op ? values(s, table, op, at, end) : ODD;
     for (int i = 0; verdict == TAKEN && i < s->slots; i++) {
-        const Span *span = &s->field[s->slot[i]];
-        verdict = column_put(&table->base.rows.slot[i], base->row, span->start, (size_t)(span->end - span->start),
-                             (size_t)(s->end - span->start), TEXT);
+        const Slice *text = &s->field[s->slot[i]];
+        verdict = column_put(&rows->slot[i], base->row, text->start, text->length, (size_t)(s->end - text->start), TEXT);
     }
-    return verdict == TAKEN ? rows_end(&table->base.rows, base->row, op, 0, ordinal) : verdict;
+    return verdict == TAKEN ? rows_end(rows, base->row, op, 0, ordinal) : verdict;
 }
 
 /* Takes a line and the delimiter behind it. Notes an odd line, unless it is odd because its table is unknown. */
 static Verdict record(Scanner *base, const char **place, const char *end, int64_t ordinal) {
     DelimitedScanner *s = (DelimitedScanner *)base;
-    const char *at = *place, *stop = find(&s->behind, at, end);
+    const Slice text = field_at(&s->behind, *place, end);
+    const char *at = text.start, *stop = at + text.length;
     s->end = end;
     Verdict verdict = line(s, at, stop, ordinal);
     if (verdict == ODD && !base->is_unbound) {
@@ -203,12 +167,10 @@ static Verdict record(Scanner *base, const char **place, const char *end, int64_
 
 /* The scanner */
 
-static int read_places(const DelimitedScanner *s, PyObject *tuple, int **places, int *count) {
-    *places = calloc((size_t)PyTuple_Size(tuple) + 1, sizeof(int));
-    if (*places == NULL) {
-        PyErr_NoMemory();
+static int read_places(DelimitedScanner *s, PyObject *tuple, int **places, int *count) {
+    *places = memory_make(&s->base.memory, (size_t)PyTuple_Size(tuple), sizeof(int));
+    if (*places == NULL)
         return -1;
-    }
     for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); i++) {
         long place = PyLong_AsLong(PyTuple_GetItem(tuple, i));
         if (place < 0 || place >= s->head || i >= MAX_HEAD)
@@ -228,27 +190,13 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     if (!PyBytes_Size(between) || !PyBytes_Size(behind) || s->head < 1 || s->head > MAX_HEAD || s->op < 0 ||
         s->op >= s->head)
         return refuse("an empty delimiter, or no operation type");
-    s->field = calloc((size_t)s->head, sizeof(Span));
-    if (s->field == NULL)
-        PyErr_NoMemory();
-    if (s->field == NULL || own_text_read(&s->between, between) < 0 || own_text_read(&s->behind, behind) < 0 ||
-        own_text_read(&s->null, null) < 0 || own_text_read(&s->missing, missing) < 0 ||
+    Memory *memory = &base->memory;
+    s->field = memory_make(memory, (size_t)s->head, sizeof(Slice));
+    if (s->field == NULL || text_read(memory, between, &s->between) < 0 || text_read(memory, behind, &s->behind) < 0 ||
+        text_read(memory, null, &s->null) < 0 || text_read(memory, missing, &s->missing) < 0 ||
         read_places(s, name, &s->name, &s->name_parts) < 0 || read_places(s, slots, &s->slot, &s->slots) < 0)
         return -1;
-    return op_words_read(&s->ops, kinds);
-}
-
-static void free_scanner(Scanner *base) {
-    DelimitedScanner *s = (DelimitedScanner *)base;
-    free(s->between.data);
-    free(s->behind.data);
-    free(s->null.data);
-    free(s->missing.data);
-    free(s->name);
-    free(s->slot);
-    free(s->field);
-    op_words_free(&s->ops);
-    bytes_free(&s->name_text);
+    return op_words_read(&s->ops, memory, kinds);
 }
 
 /* Makes a table from (part, column) of each field, the number of columns, and whether lines have both images. */
@@ -261,11 +209,9 @@ static int make_table(Scanner *base, Table *base_table, int Py_UNUSED(key), PyOb
     Py_ssize_t count = PyTuple_Size(fields);
     if (count > MAX_FIELDS || columns < 0 || columns > MAX_FIELDS)
         return refuse("too many fields");
-    table->fields = calloc((size_t)count + 1, sizeof(Field));
-    if (table->fields == NULL) {
-        PyErr_NoMemory();
+    table->fields = memory_make(&table->base.memory, (size_t)count, sizeof(Field));
+    if (table->fields == NULL)
         return -1;
-    }
     for (Py_ssize_t i = 0; i < count; i++) {
         int part, column;
         if (!PyArg_ParseTuple(PyTuple_GetItem(fields, i), "ii", &part, &column))
@@ -274,11 +220,7 @@ static int make_table(Scanner *base, Table *base_table, int Py_UNUSED(key), PyOb
             return refuse("a field of no column");
         table->fields[table->width++] = (Field){(uint8_t)part, column};
     }
-    return rows_make(&table->base.rows, both ? columns : 0, columns, ((DelimitedScanner *)base)->slots);
-}
-
-static void free_table(Table *table) {
-    free(((DelimitedTable *)table)->fields);
+    return rows_make(&table->base.rows, &table->base.memory, both ? columns : 0, columns, ((DelimitedScanner *)base)->slots);
 }
 
 static PyObject *scanner_refuse(PyObject *self, PyObject *name) {
@@ -300,8 +242,6 @@ ScannerKind delimited_scanner = {
                  "Takes lines of delimited text into columns; see delimited_scan.c."),
     .table_size = sizeof(DelimitedTable),
     .make = make,
-    .free = free_scanner,
     .make_table = make_table,
-    .free_table = free_table,
     .record = record,
 };

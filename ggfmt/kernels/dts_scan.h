@@ -1,5 +1,4 @@
-/* The scanner of DTS's records, between its files: values (dts_values.c), tables (dts_tables.c), tokens (dts_tokens.c), and
-   whole records with what Python sees of the scanner (dts_scan.c). */
+/* The scanner of DTS's records, between its files: values (dts_values.c), and records and tables (dts_scan.c). */
 #ifndef GGFMT_DTS_SCAN_H
 #define GGFMT_DTS_SCAN_H
 
@@ -8,13 +7,18 @@
 
 enum { MAX_TAGS = 32, MAX_STAMPS = 16, OPERATIONS = 17, MAX_COLUMNS = 1 << 16, MAX_LENGTH = 1 << 26, MAX_PREFIX = 7 };
 
+/* Seconds since 1970 of the years 1 to 9999. */
+#define FIRST_SECOND INT64_C(-62135596800)
+#define LAST_SECOND INT64_C(253402300799)
+
 /* What the values of a column become. */
 enum Mode { TEXTS, BYTES, BOOLEANS };
 
 /* What an operation is, besides a letter for a change: a row of a first load, a record that is counted, one left alone. */
 enum { FIRST_LOAD = 'L', COUNTED = '-', LEFT = '?' };
 
-/* The words that the caller gives, in this order. */
+/* The words that the caller gives, in this order: names of tokens, those of texts of a record first; the text of the token
+   W_SNAPSHOT; the tag with the key of a table; and how names start that the exact reader gives to tags. */
 enum Word { W_SOURCE_TYPE, W_VERSION, W_ID, W_BORN, W_SAFE_POSITION, W_TRANSACTION, W_SOURCE_VERSION, W_PROCESS, W_SNAPSHOT,
             W_TRUE, W_KEYS, W_MORE, WORDS };
 
@@ -26,14 +30,7 @@ typedef struct {
     uint8_t *mode;
 } DtsTable;
 
-/* The parts of an identity. */
-typedef struct {
-    Slice name;
-    Slice keys;
-    Slice fields; /* in Avro, from their branch on */
-    int64_t source;
-} Identity;
-
+/* The `text` of the base has the times at which the record in hand was processed, as JSON. */
 typedef struct {
     Scanner base;
     Keys words;
@@ -44,26 +41,21 @@ typedef struct {
     ImageRules rules;
     int row_only;
     int with_tokens;
-    Identity last_identity; /* the parts of the identity that was found last, within its key */
+    Slice last_fields; /* of the identity that was found last, within its key */
     int64_t counts[OPERATIONS];
     /* of the data in hand */
     int born;   /* whether records have a time of birth: 1, 0, or -1 for a record that has bytes left for it */
     int prefix; /* the number of bytes with the length of a record, in front of it */
     /* the record in hand */
     int64_t version, id, stamp, born_at;
-    Slice position, safe_position, transaction, source_version;
-    Identity of;
+    Slice position, safe_position, transaction, source_version, name;
+    Slice keys; /* the text of the tag; of none the start is NULL */
+    int source;
     int operation;
-    Slice process; /* the list, behind its branch */
-    int stamps;    /* -1 for no list */
     int tags;
     Slice tag_name[MAX_TAGS];
     Slice tag_text[MAX_TAGS];
 } DtsScanner;
-
-static inline int dts_is_word(const DtsScanner *s, const Slice *text, enum Word word) {
-    return key_is(&s->words, (int)word, text->start, text->length);
-}
 
 /* The branch of a union, which is one byte: an even number below 128, halved. */
 static inline const char *dts_branch(const char *at, const char *end, int *branch) {
@@ -74,18 +66,6 @@ static inline const char *dts_branch(const char *at, const char *end, int *branc
 }
 
 /* Puts one value into its column. */
-Verdict dts_cell(DtsScanner *s, Column *column, enum Mode mode, int digits, const char **place, const char *end);
-
-/* Passes over the columns of a record, and finds its table by its identity. */
-Verdict dts_find_table(DtsScanner *s, const char **place, const char *end);
-int dts_make_table(Scanner *base, Table *table, int key, PyObject *description);
-void dts_free_table(Table *table);
-
-/* Read the times at which a record was processed, and its tags; NULL where the scanner does not take them. */
-const char *dts_process(DtsScanner *s, const char *at, const char *end);
-const char *dts_tags(DtsScanner *s, const char *at, const char *end);
-
-/* Puts all that a record has besides its values, its time and its position. */
-Verdict dts_put_tokens(DtsScanner *s);
+Verdict dts_cell(const DtsScanner *s, Column *column, enum Mode mode, int digits, const char **place, const char *end);
 
 #endif

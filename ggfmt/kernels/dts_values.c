@@ -7,78 +7,114 @@
 enum Branch { B_NULL, B_INTEGER, B_CHARACTER, B_DECIMAL, B_FLOAT, B_TIMESTAMP, B_DATE_TIME, B_ZONED, B_BINARY_GEOMETRY,
               B_TEXT_GEOMETRY, B_BINARY_OBJECT, B_TEXT_OBJECT, B_EMPTY };
 
-static Verdict put(DtsScanner *s, Column *column, const char *text, size_t length, size_t readable) {
-    return column_put(column, s->base.row, text, length, readable, TEXT);
+/* The fields of branches: n a number, d a double, t a text, b bytes, p the parts of a time. */
+static const char *const layouts[] = {
+    [B_INTEGER] = "nt", [B_CHARACTER] = "tb", [B_DECIMAL] = "tnn", [B_FLOAT] = "dnn", [B_TIMESTAMP] = "nn",
+    [B_DATE_TIME] = "p", [B_ZONED] = "pt", [B_BINARY_GEOMETRY] = "bb", [B_TEXT_GEOMETRY] = "bt", [B_BINARY_OBJECT] = "bb",
+    [B_TEXT_OBJECT] = "bt",
+};
+
+enum { YEAR = 1, DATE = 7, CLOCK = 56, DATE_AND_CLOCK = 63, FRACTION = 64 };
+
+typedef struct {
+    int64_t number[2];
+    Slice first, last; /* of texts and bytes */
+    double real;
+    int64_t part[7]; /* of a time */
+    unsigned there;  /* bits of its parts */
+} Fields;
+
+static const char *time_parts(const char *at, const char *end, Fields *fields) {
+    fields->there = 0;
+    for (int i = 0; i < 7; i++) {
+        int branch;
+        at = dts_branch(at, end, &branch);
+        if (at == NULL || branch > 1)
+            return NULL;
+        if (branch && (at = avro_long(at, end, &fields->part[i])) == NULL)
+            return NULL;
+        fields->there |= (unsigned)branch << i;
+    }
+    return at;
 }
 
-static size_t two(char *text, int64_t value) {
-    text[0] = (char)('0' + value / 10);
-    text[1] = (char)('0' + value % 10);
-    return 2;
+/* Reads fields from the start of the first one to behind the last one; NULL where there are others. */
+static const char *read_fields(const char *at, const char *end, const char *layout, Fields *fields) {
+    int numbers = 0;
+    fields->first.start = NULL;
+    for (; *layout && at != NULL; layout++) {
+        switch (*layout) {
+        case 'n':
+            at = avro_long(at, end, &fields->number[numbers++]);
+            break;
+        case 'd':
+            if (end - at < 8)
+                return NULL;
+            memcpy(&fields->real, at, 8);
+            at += 8;
+            break;
+        case 'p':
+            at = time_parts(at, end, fields);
+            break;
+        default:
+            at = avro_bytes(at, end, &fields->last.start, &fields->last.length);
+            if (at != NULL && *layout == 't' && !avro_utf8(fields->last.start, fields->last.length))
+                return NULL;
+            if (fields->first.start == NULL)
+                fields->first = fields->last;
+        }
+    }
+    return at;
 }
 
-/* Writes a number with at least this many digits. */
-static size_t padded(char *text, int64_t value, size_t digits) {
-    char room[24];
-    size_t length = integer_text(room, value), zeros = length < digits ? digits - length : 0;
-    memset(text, '0', zeros);
-    memcpy(text + zeros, room, length);
-    return zeros + length;
-}
-
-static size_t fraction_text(char *text, int64_t value, int digits) {
-    text[0] = '.';
-    return 1 + padded(text + 1, value, (size_t)digits);
+static int is_fraction(int64_t value, int digits) {
+    return value >= 0 && value < (digits == 9 ? 1000000000 : 1000000);
 }
 
 /* Writes a time of the parts that are there. Returns 0 if a part is out of range, or the parts make up no usual time. */
 static size_t time_text(char *text, const int64_t *part, unsigned there, int digits) {
     static const int64_t most[] = {9999, 12, 31, 23, 59, 59};
-    const int64_t limit = digits == 9 ? 1000000000 : 1000000;
-    size_t at = 0;
-    for (int i = 0; i < 6; i++)
-        if ((there & 1u << i) && (part[i] < 0 || part[i] > most[i]))
+    static const int places[] = {0, 5, 8, 11, 14, 17};
+    memcpy(text, TIME_TEXT, sizeof TIME_TEXT);
+    for (int i = 0; i < 6; i++) {
+        if (!(there & 1u << i))
+            continue;
+        if (part[i] < 0 || part[i] > most[i])
             return 0;
-    int fraction = there >> 6 & 1;
-    if (fraction && (part[6] < 0 || part[6] >= limit))
-        return 0;
-    unsigned parts = there & 63;
-    if (parts == 1) /* a year */
-        return fraction ? 0 : integer_text(text, part[0]);
-    if (parts != 7 && parts != 56 && parts != 63)
-        return 0;
-    if (parts & 7) {
-        at += padded(text, part[0], 4);
-        text[at++] = '-';
-        at += two(text + at, part[1]);
-        text[at++] = '-';
-        at += two(text + at, part[2]);
+        digits_text(text + places[i], i ? 2 : 4, part[i]);
     }
-    if (parts == 7)
-        return fraction ? 0 : at;
-    if (parts & 7)
-        text[at++] = ' ';
-    at += two(text + at, part[3]);
-    text[at++] = ':';
-    at += two(text + at, part[4]);
-    text[at++] = ':';
-    at += two(text + at, part[5]);
-    return fraction ? at + fraction_text(text + at, part[6], digits) : at;
+    if ((there & FRACTION) && !is_fraction(part[6], digits))
+        return 0;
+    if (there & FRACTION)
+        digits_text(text + 20, digits, part[6]);
+    const size_t length = there & FRACTION ? (size_t)(20 + digits) : 19;
+    switch (there) {
+    case YEAR:
+        return integer_text(text, part[0]);
+    case DATE:
+        return 10;
+    case DATE_AND_CLOCK:
+    case DATE_AND_CLOCK | FRACTION:
+        return length;
+    case CLOCK:
+    case CLOCK | FRACTION:
+        memmove(text, text + 11, length - 11);
+        return length - 11;
+    default:
+        return 0;
+    }
 }
 
-static const char *parts_at(const char *at, const char *end, int64_t *part, unsigned *there) {
-    *there = 0;
-    for (int i = 0; i < 7; i++) {
-        if (at >= end || (*at != 0 && *at != 2))
-            return NULL;
-        if (*at++ == 2) {
-            *there |= 1u << i;
-            at = avro_long(at, end, &part[i]);
-            if (at == NULL)
-                return NULL;
-        }
-    }
-    return at;
+/* Appends the name of a zone to a time. Returns 0 if the zone is not as usual. */
+static size_t zoned_text(char *text, size_t length, const Slice *zone) {
+    if (length == 0 || zone->length == 0 || zone->length > 60)
+        return 0;
+    for (size_t i = 0; i < zone->length; i++)
+        if (zone->start[i] < ' ' || zone->start[i] > '~')
+            return 0;
+    text[length] = ' ';
+    memcpy(text + length + 1, zone->start, zone->length);
+    return length + 1 + zone->length;
 }
 
 /* Whether bytes in a charset are the same text in UTF-8. */
@@ -92,132 +128,69 @@ static int reads_as_utf8(const DtsScanner *s, const Slice *charset, const Slice 
     }
     if (keys_find(&s->unicode, name, charset->length) >= 0)
         return avro_utf8(bytes->start, bytes->length);
-    if (keys_find(&s->ascii, name, charset->length) < 0)
-        return 0;
-    unsigned char high = 0;
-    for (size_t i = 0; i < bytes->length; i++)
-        high |= (unsigned char)bytes->start[i];
-    return high < 0x80;
+    return keys_find(&s->ascii, name, charset->length) >= 0 && is_ascii(bytes->start, bytes->length);
 }
 
-static Verdict put_boolean(DtsScanner *s, Column *column, const Slice *span) {
-    static const char *const texts[][2] = {{"t", "true"}, {"true", "true"}, {"1", "true"},
-                                           {"f", "false"}, {"false", "false"}, {"0", "false"}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (slice_is(span, texts[i][0], strlen(texts[i][0])))
-            return put(s, column, texts[i][1], strlen(texts[i][1]), strlen(texts[i][1]));
+/* Puts a text that was made of a value; ODD if it has no length, for then none could be made. */
+static Verdict put_made(const DtsScanner *s, Column *column, const char *text, size_t length) {
+    return length ? column_put(column, s->base.row, text, length, AVRO_TEXT, TEXT) : ODD;
+}
+
+static Verdict put_boolean(const DtsScanner *s, Column *column, const Slice *text) {
+    static const char *const spellings[] = {"t", "f", "true", "false", "1", "0"};
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        if (slice_is(text, spellings[i], strlen(spellings[i])))
+            return i % 2 ? column_put(column, s->base.row, "false", 5, 5, TEXT) : column_put(column, s->base.row, "true", 4, 4, TEXT);
     return ODD;
 }
 
-Verdict dts_cell(DtsScanner *s, Column *column, enum Mode mode, int digits, const char **place, const char *end) {
+Verdict dts_cell(const DtsScanner *s, Column *column, enum Mode mode, int digits, const char **place, const char *end) {
     char text[AVRO_TEXT];
-    Slice first, value;
+    Fields fields;
+    const Slice *value = &fields.last;
     int branch;
-    int64_t number, part[7];
-    unsigned there;
-    size_t length;
-    double real;
     const char *at = dts_branch(*place, end, &branch);
+    if (at == NULL || branch > B_EMPTY)
+        return ODD;
+    if (branch == B_NULL || branch == B_EMPTY) {
+        int is_left_out = 0;
+        if (branch == B_EMPTY && ((at = dts_branch(at, end, &is_left_out)) == NULL || is_left_out > 1))
+            return ODD;
+        *place = at;
+        return is_left_out ? TAKEN : column_put(column, s->base.row, "", 0, 0, IS_NULL);
+    }
+    at = *place = read_fields(at, end, layouts[branch], &fields);
     if (at == NULL)
         return ODD;
-    if (branch == B_NULL) {
-        *place = at;
-        return column_put(column, s->base.row, "", 0, 0, IS_NULL);
-    }
-    if (branch == B_EMPTY) {
-        if (at >= end || (*at != 0 && *at != 2))
-            return ODD;
-        *place = at + 1;
-        return *at ? TAKEN : column_put(column, s->base.row, "", 0, 0, IS_NULL);
-    }
-    if (mode == BYTES && branch != B_CHARACTER && branch != B_BINARY_GEOMETRY && branch != B_BINARY_OBJECT)
-        return ODD;
-    switch (branch) {
-    case B_INTEGER:
-        at = avro_long(at, end, &number);
-        if (at == NULL || (at = avro_text(at, end, &value)) == NULL)
-            return ODD;
-        break;
-    case B_CHARACTER:
-        at = avro_text(at, end, &first);
-        if (at == NULL || (at = avro_bytes(at, end, &value.start, &value.length)) == NULL)
-            return ODD;
-        if (mode == BYTES)
-            break;
-        if (!reads_as_utf8(s, &first, &value))
-            return ODD;
-        if (mode == BOOLEANS) {
-            *place = at;
-            return put_boolean(s, column, &value);
-        }
-        break;
-    case B_DECIMAL:
-        at = avro_text(at, end, &value);
-        if (at == NULL || (at = avro_long(at, end, &number)) == NULL || (at = avro_long(at, end, &number)) == NULL)
-            return ODD;
-        break;
+    int is_binary = branch == B_CHARACTER || branch == B_BINARY_GEOMETRY || branch == B_BINARY_OBJECT;
+    if (mode == BYTES)
+        return is_binary ? put_base64(column, s->base.row, value->start, value->length) : ODD;
+    switch ((enum Branch)branch) {
     case B_FLOAT:
-        if (end - at < 8)
-            return ODD;
-        memcpy(&real, at, 8);
-        at = avro_long(at + 8, end, &number);
-        if (at == NULL || (at = avro_long(at, end, &number)) == NULL || !isfinite(real))
-            return ODD;
-        value = (Slice){text, double_text(text, real)};
-        if (value.length == 0)
-            return ODD;
-        break;
+        return put_made(s, column, text, isfinite(fields.real) ? double_text(text, fields.real) : 0);
     case B_TIMESTAMP:
-        at = avro_long(at, end, &number);
-        if (at == NULL || (at = avro_long(at, end, &part[6])) == NULL || number < -62135596800 || number > 253402300799)
+        if (fields.number[0] < FIRST_SECOND || fields.number[0] > LAST_SECOND || !is_fraction(fields.number[1], digits))
             return ODD;
-        if (part[6] < 0 || part[6] >= (digits == 9 ? 1000000000 : 1000000))
-            return ODD;
-        length = micros_text(text, number * 1000000);
-        if (length == 0)
-            return ODD;
-        value = (Slice){text, 19 + fraction_text(text + 19, part[6], digits)};
-        break;
+        micros_text(text, fields.number[0] * 1000000);
+        digits_text(text + 20, digits, fields.number[1]);
+        return put_made(s, column, text, (size_t)(20 + digits));
     case B_DATE_TIME:
+        return put_made(s, column, text, time_text(text, fields.part, fields.there, digits));
     case B_ZONED:
-        at = parts_at(at, end, part, &there);
-        if (at == NULL || (length = time_text(text, part, there, digits)) == 0)
+        return put_made(s, column, text, zoned_text(text, time_text(text, fields.part, fields.there, digits), value));
+    case B_CHARACTER:
+        if (!reads_as_utf8(s, &fields.first, value))
             return ODD;
-        if (branch == B_ZONED) {
-            at = avro_text(at, end, &first);
-            if (at == NULL || first.length == 0 || first.length > 60)
-                return ODD;
-            text[length++] = ' ';
-            for (size_t i = 0; i < first.length; i++) {
-                if (first.start[i] < ' ' || first.start[i] > '~')
-                    return ODD;
-                text[length++] = first.start[i];
-            }
-        }
-        value = (Slice){text, length};
-        break;
-    case B_TEXT_GEOMETRY:
+        /* fall through */
     case B_TEXT_OBJECT:
-        at = avro_bytes(at, end, &first.start, &first.length);
-        if (at == NULL || (at = avro_text(at, end, &value)) == NULL)
-            return ODD;
-        if (mode == BOOLEANS && branch == B_TEXT_OBJECT) {
-            *place = at;
-            return put_boolean(s, column, &value);
-        }
-        break;
-    case B_BINARY_GEOMETRY:
-    case B_BINARY_OBJECT:
-        at = avro_bytes(at, end, &first.start, &first.length);
-        if (mode != BYTES || at == NULL || (at = avro_bytes(at, end, &value.start, &value.length)) == NULL)
-            return ODD;
-        break;
+        if (mode == BOOLEANS)
+            return put_boolean(s, column, value);
+        /* fall through */
+    case B_INTEGER:
+    case B_DECIMAL:
+    case B_TEXT_GEOMETRY:
+        return column_put(column, s->base.row, value->start, value->length, (size_t)(end - value->start), TEXT);
     default:
         return ODD;
     }
-    *place = at;
-    if (mode == BYTES)
-        return put_base64(column, s->base.row, value.start, value.length);
-    size_t readable = value.start == text ? sizeof text : (size_t)(end - value.start);
-    return put(s, column, value.start, value.length, readable);
 }

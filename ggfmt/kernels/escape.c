@@ -8,23 +8,6 @@ enum { STRETCH = 4096 };
 /* The most bytes that one byte becomes. */
 static const size_t growth[] = {[JSON] = 6, [JACKSON] = 6, [CONNECT] = 6, [CDATA] = 17, [ATTRIBUTE] = 6, [DOUBLED] = 2};
 
-/* Bytes that may stand for more than themselves. */
-static inline int needs_escape(Encoding encoding, unsigned char c) {
-    switch (encoding) {
-    case JSON:
-    case JACKSON:
-        return c < 0x20 || c == '"' || c == '\\';
-    case CONNECT:
-        return c < 0x20 || c == '"' || c == '\\' || c >= 0xF0;
-    case CDATA:
-        return c == ']' || c == '\r';
-    case ATTRIBUTE:
-        return c == '&' || c == '<' || c == '\'' || c == '\t' || c == '\n' || c == '\r';
-    default:
-        return c == '"';
-    }
-}
-
 /* The bytes of a block that need an escape, or might. */
 static inline Places standing_out(Encoding encoding, Block block) {
     Found found;
@@ -96,8 +79,11 @@ static char *put_attribute(char *to, unsigned char c) {
         return PUT(to, "&#9;");
     case '\n':
         return PUT(to, "&#10;");
-    default:
+    case '\r':
         return PUT(to, "&#13;");
+    default:
+        *to = (char)c;
+        return to + 1;
     }
 }
 
@@ -143,6 +129,12 @@ static inline size_t put_one(Encoding encoding, char **place, const char *from, 
     return taken;
 }
 
+static Block load_few(const char *from, size_t count) {
+    char bytes[sizeof(Block)] = {0};
+    memcpy(bytes, from, count);
+    return block_load(bytes);
+}
+
 /* Escapes the first `stretch` bytes of `length`, and what goes on behind them; returns how many bytes it took. There is
    room for what they become, and SLACK bytes more. */
 static inline size_t escape_stretch(Encoding encoding, char **place, const char *from, size_t stretch, size_t length,
@@ -150,24 +142,17 @@ static inline size_t escape_stretch(Encoding encoding, char **place, const char 
     char *to = *place;
     size_t at = 0;
     while (at < stretch) {
-        if (readable - at >= sizeof(Block)) {
-            size_t count = stretch - at < sizeof(Block) ? stretch - at : sizeof(Block);
-            Block block = block_load(from + at);
-            block_store(to, block);
-            Places places = standing_out(encoding, block);
-            size_t same = places ? first_place(places) : sizeof(Block);
-            if (same >= count) {
-                at += count;
-                to += count;
-                continue;
-            }
-            at += same;
-            to += same;
-        }
-        if (needs_escape(encoding, (unsigned char)from[at]))
+        size_t count = stretch - at < sizeof(Block) ? stretch - at : sizeof(Block);
+        Block block = readable - at >= sizeof(Block) ? block_load(from + at) : load_few(from + at, count);
+        block_store(to, block);
+        Places places = standing_out(encoding, block);
+        size_t same = places ? first_place(places) : sizeof(Block);
+        if (same > count)
+            same = count;
+        at += same;
+        to += same;
+        if (same < count)
             at += put_one(encoding, &to, from + at, length - at);
-        else
-            *to++ = from[at++];
     }
     *place = to;
     return at;

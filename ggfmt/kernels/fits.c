@@ -1,8 +1,7 @@
 /* Looks at all values of an array: whether they are of a form, how many hold a text, how many are one. */
 #include "arrow.h"
 #include "json.h"
-
-#include <stdlib.h>
+#include "search.h"
 
 /* As ggfmt/columnar/strings.py has them. */
 enum Form { JSON_NUMBER, JSON_BOOLEAN, XML_TEXT, SHORT_INTEGER, SHORT_FLOAT, SHORT_DOUBLE, FORMS };
@@ -28,67 +27,43 @@ static int is_xml(const char *at, const char *end) {
     return 1;
 }
 
-/* Of at most 18 digits. */
-static int is_short_integer(const char *at, const char *end) {
-    if (at < end && *at == '-')
-        at++;
-    if (at >= end || end - at > 18 || (*at == '0' && end - at > 1))
-        return 0;
-    for (; at < end; at++)
-        if (*at < '0' || *at > '9')
+/* Digits, of which there are at most `most`, and perhaps a point among them: so few that number and power of ten are exact. */
+static int is_short(const char *at, const char *end, ptrdiff_t most, int with_point) {
+    const char *start = at + (at < end && *at == '-'), *point = NULL;
+    for (at = start; at < end; at++)
+        if (*at == '.' && with_point && at > start && point == NULL)
+            point = at;
+        else if (*at < '0' || *at > '9')
             return 0;
-    return 1;
+    return at > start && point != end - 1 && end - start - (point != NULL) <= most;
 }
 
-/* Digits with or without a point among them, of which there are so few that number and power of ten are exact. */
-static int is_short(const char *at, const char *end, ptrdiff_t most) {
-    if (at < end && *at == '-')
-        at++;
-    const char *start = at;
-    while (at < end && *at >= '0' && *at <= '9')
-        at++;
-    if (at == start)
-        return 0;
-    if (at < end && *at == '.') {
-        const char *point = at++;
-        most++;
-        while (at < end && *at >= '0' && *at <= '9')
-            at++;
-        if (at == point + 1)
-            return 0;
-    }
-    return at == end && end - start <= most;
+static int is_short_integer(const char *at, const char *end) {
+    const char *first = at + (at < end && *at == '-');
+    return is_short(at, end, 18, 0) && (*first != '0' || end - first == 1);
 }
 
 static int is_short_float(const char *at, const char *end) {
-    return is_short(at, end, 7); /* below 2 to the 24th */
+    return is_short(at, end, 7, 1); /* below 2 to the 24th */
 }
 
 static int is_short_double(const char *at, const char *end) {
-    return is_short(at, end, 15); /* below 2 to the 53rd */
+    return is_short(at, end, 15, 1); /* below 2 to the 53rd */
 }
 
 typedef int (*Test)(const char *, const char *);
 static const Test tests[FORMS] = {is_number, is_boolean, is_xml, is_short_integer, is_short_float, is_short_double};
 
-PyObject *kernel_fits(PyObject *module, PyObject *args) {
+PyObject *kernel_fits(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *array;
     int form, fit = 1;
     ArrowView view;
-    (void)module;
     if (!PyArg_ParseTuple(args, "Oi", &array, &form))
         return NULL;
-    if (form < 0 || form >= FORMS) {
-        PyErr_SetString(PyExc_ValueError, "an unknown form");
+    if (form < 0 || form >= FORMS)
+        return refused("an unknown form");
+    if (arrow_view(array, "u", &view) < 0)
         return NULL;
-    }
-    if (arrow_view(array, &view) < 0)
-        return NULL;
-    if (view.kind != TEXTS) {
-        arrow_release(&view);
-        PyErr_SetString(PyExc_TypeError, "no array of texts");
-        return NULL;
-    }
     if (form == XML_TEXT && view.valid == NULL && view.length)  /* all of it at once */
         fit = is_xml(view.data + view.ends[0], view.data + view.ends[view.length]);
     else
@@ -111,8 +86,6 @@ static int same_value(const ArrowView *one, int64_t row, const ArrowView *other,
 /* Whether all numbers are rows of an array. */
 static int are_rows(const ArrowView *numbers, const ArrowView *of) {
     const int64_t *rows = (const int64_t *)numbers->data;
-    if (numbers->kind != LONGS)
-        return 0;
     for (int64_t place = 0; place < numbers->length; place++)
         if (rows[place] < 0 || rows[place] >= of->length || arrow_is_null(numbers, place))
             return 0;
@@ -120,34 +93,30 @@ static int are_rows(const ArrowView *numbers, const ArrowView *of) {
 }
 
 /* Of two arrays of texts, or of some rows of each. NULL equals NULL alone. */
-PyObject *kernel_differ(PyObject *module, PyObject *args) {
+PyObject *kernel_differ(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *first, *second, *first_rows = NULL, *second_rows = NULL, *result = NULL;
     ArrowView one = {0}, rows = {0}, other = {0}, others = {0};
-    Bytes bits = {0};
-    (void)module;
+    Bytes differs = {0};
     if (!PyArg_ParseTuple(args, "OO|OO", &first, &second, &first_rows, &second_rows))
         return NULL;
     int chosen = second_rows != NULL;
-    if (arrow_view(first, &one) == 0 && arrow_view(second, &other) == 0 &&
-        (!chosen || (arrow_view(first_rows, &rows) == 0 && arrow_view(second_rows, &others) == 0))) {
+    if (arrow_view(first, "u", &one) == 0 && arrow_view(second, "u", &other) == 0 &&
+        (!chosen || (arrow_view(first_rows, "l", &rows) == 0 && arrow_view(second_rows, "l", &others) == 0))) {
         int64_t length = chosen ? rows.length : one.length;
-        size_t size = (size_t)(length + 7) / 8;
-        if (one.kind != TEXTS || other.kind != TEXTS || (chosen ? others.length : other.length) != length ||
+        const int64_t *own = (const int64_t *)rows.data, *at = (const int64_t *)others.data;
+        if ((chosen ? others.length : other.length) != length ||
             (chosen && (!are_rows(&rows, &one) || !are_rows(&others, &other)))) {
             PyErr_SetString(PyExc_TypeError, "no two arrays of texts with as many rows");
-        } else if (bytes_start(&bits, size + 1) < 0) {
+        } else if (bytes_start(&differs, (size_t)length + 1) < 0) {
             PyErr_NoMemory();
         } else {
-            memset(bits.data, 0, size + 1);
-            bits.size = size;
-            const int64_t *own = (const int64_t *)rows.data, *at = (const int64_t *)others.data;
             for (int64_t place = 0; place < length; place++)
-                if (!same_value(&one, chosen ? own[place] : place, &other, chosen ? at[place] : place))
-                    bits.data[place >> 3] = (char)(bits.data[place >> 3] | 1 << (place & 7));
-            result = bytes_take(&bits);
+                differs.data[place] =
+                    !same_value(&one, chosen ? own[place] : place, &other, chosen ? at[place] : place);
+            result = bits_take(differs.data, length, length, 1, 1);
         }
     }
-    bytes_free(&bits);
+    bytes_free(&differs);
     arrow_release(&one);
     arrow_release(&rows);
     arrow_release(&other);
@@ -155,23 +124,12 @@ PyObject *kernel_differ(PyObject *module, PyObject *args) {
     return result;
 }
 
-/* The first place of a text in some bytes, NULL for none. */
-static const char *find(const char *at, const char *end, const char *text, size_t length) {
-    while ((size_t)(end - at) >= length) {
-        at = memchr(at, text[0], (size_t)(end - at) - length + 1);
-        if (at == NULL || memcmp(at, text, length) == 0)
-            return at;
-        at++;
-    }
-    return NULL;
-}
-
 /* How many values hold a text that is not empty. */
 static long long holding(const ArrowView *view, const char *text, size_t length) {
     const char *end = view->data + view->ends[view->length], *at = view->data + view->ends[0];
     long long count = 0;
     int64_t row = 0;
-    while ((at = find(at, end, text, length)) != NULL) {
+    while ((at = search(at, end, text, length)) != NULL) {
         while (view->data + view->ends[row + 1] <= at)
             row++;
         const char *behind = view->data + view->ends[row + 1];
@@ -196,33 +154,22 @@ static long long equal_to(const ArrowView *view, const char *text, size_t length
     return count;
 }
 
-PyObject *kernel_count(PyObject *module, PyObject *args) {
-    PyObject *array, *parts, *wholes, *result = NULL;
+PyObject *kernel_count(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *array, *parts, *wholes;
     ArrowView view;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OO!O!", &array, &PyTuple_Type, &parts, &PyTuple_Type, &wholes))
-        return NULL;
-    if (arrow_view(array, &view) < 0)
+    if (!PyArg_ParseTuple(args, "OO!O!", &array, &PyTuple_Type, &parts, &PyTuple_Type, &wholes) ||
+        arrow_view(array, "u", &view) < 0)
         return NULL;
     Py_ssize_t held = PyTuple_Size(parts), all = held + PyTuple_Size(wholes);
-    if (view.kind != TEXTS)
-        PyErr_SetString(PyExc_TypeError, "no array of texts");
-    else
-        result = PyTuple_New(all);
+    PyObject *result = PyTuple_New(all);
     for (Py_ssize_t i = 0; result != NULL && i < all; i++) {
-        Py_ssize_t length;
-        PyObject *item = i < held ? PyTuple_GetItem(parts, i) : PyTuple_GetItem(wholes, i - held), *count = NULL;
-        const char *text = PyUnicode_AsUTF8AndSize(item, &length);
-        if (text != NULL && view.length == 0)
-            count = PyLong_FromLong(0);
-        else if (text != NULL && i < held)
-            count = PyLong_FromLongLong(length ? holding(&view, text, (size_t)length) : 0);
-        else if (text != NULL)
-            count = PyLong_FromLongLong(equal_to(&view, text, (size_t)length));
-        if (count == NULL)
-            Py_CLEAR(result);
-        else
-            PyTuple_SetItem(result, i, count);
+        Py_ssize_t size;
+        const char *text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(i < held ? parts : wholes, i < held ? i : i - held), &size);
+        const size_t length = (size_t)size;
+        put_item(&result, i, text == NULL  ? NULL
+                             : i >= held   ? PyLong_FromLongLong(equal_to(&view, text, length))
+                             : length == 0 ? PyLong_FromLong(0)
+                                           : PyLong_FromLongLong(holding(&view, text, length)));
     }
     arrow_release(&view);
     return result;

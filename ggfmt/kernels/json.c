@@ -74,27 +74,22 @@ static const char *word(const char *at, const char *end, const char *text, size_
     return (size_t)(end - at) >= length && memcmp(at, text, length) == 0 ? at + length : NULL;
 }
 
-/* A string whose escapes are checked too. */
-static const char *checked_string(const char *at, const char *end) {
-    int escaped;
-    const char *close = json_string(at, end, &escaped);
-    if (close != NULL && escaped) {
-        Bytes unused = {0};
-        Verdict verdict = json_unescape(&unused, at, close);
-        bytes_free(&unused);
-        if (verdict != TAKEN)
-            return NULL;
-    }
-    return close == NULL ? NULL : close + 1;
+static int has_good_escapes(const char *at, const char *end) {
+    Bytes unused = {0};
+    Verdict verdict = json_unescape(&unused, at, end);
+    bytes_free(&unused);
+    return verdict == TAKEN;
 }
 
 static const char *value_at(const char *at, const char *end, int depth) {
-    int ignored;
+    int ignored, escaped, more;
     if (at >= end)
         return NULL;
     switch (*at) {
-    case '"':
-        return checked_string(at + 1, end);
+    case '"': {
+        const char *close = json_string(at + 1, end, &escaped);
+        return close == NULL || (escaped && !has_good_escapes(at + 1, close)) ? NULL : close + 1;
+    }
     case 'n':
         return word(at, end, "null", 4);
     case 't':
@@ -109,31 +104,17 @@ static const char *value_at(const char *at, const char *end, int depth) {
     }
     if (depth >= JSON_DEPTH)
         return NULL;
-    char close = *at == '{' ? '}' : ']';
-    at = json_space(at + 1, end);
-    if (at < end && *at == close)
-        return at + 1;
-    for (;;) {
-        if (close == '}') {
-            if (at >= end || *at != '"' || (at = checked_string(at + 1, end)) == NULL)
-                return NULL;
-            at = json_space(at, end);
-            if (at >= end || *at != ':')
-                return NULL;
-            at = json_space(at + 1, end);
-        }
+    const char bracket = *at;
+    for (at = json_first(at, end, bracket, &more); at != NULL && more; at = json_next(at, end, bracket, &more)) {
+        Slice name;
+        if (bracket == '{' && ((at = json_name(at, end, &name, &escaped)) == NULL ||
+                               (escaped && !has_good_escapes(name.start, name.start + name.length))))
+            return NULL;
         at = value_at(at, end, depth + 1);
         if (at == NULL)
             return NULL;
-        at = json_space(at, end);
-        if (at >= end)
-            return NULL;
-        if (*at == close)
-            return at + 1;
-        if (*at != ',')
-            return NULL;
-        at = json_space(at + 1, end);
     }
+    return at;
 }
 
 const char *json_value(const char *at, const char *end) {
@@ -210,26 +191,11 @@ static int hex_digits(const char *at, const char *end, uint32_t *code) {
 }
 
 static size_t utf8_of(uint32_t code, char *out) {
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xe0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
+    size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = length - 1; i > 0; i--, code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)(length == 1 ? code : (0xf00 >> length & 0xff) | code);
+    return length;
 }
 
 /* The character that an escape stands for, from behind its backslash; behind it, or NULL. */

@@ -27,6 +27,35 @@ const char *json_number(const char *at, const char *end, int *integer);
 /* From the start of a value to behind it, all of it checked. */
 const char *json_value(const char *at, const char *end);
 
+/* These go through the items of an object or array, by its opening bracket: to its first item, and from behind an item to the
+   next one. `more` becomes 0 where there is none, behind the closing bracket, which is the second character behind the opening
+   one in ASCII. */
+static inline const char *json_first(const char *at, const char *end, char bracket, int *more) {
+    if (at >= end || *at != bracket)
+        return NULL;
+    at = json_space(at + 1, end);
+    *more = at >= end || *at != bracket + 2;
+    return *more ? at : at + 1;
+}
+
+static inline const char *json_next(const char *at, const char *end, char bracket, int *more) {
+    at = json_space(at, end);
+    if (at >= end || (*at != ',' && *at != bracket + 2))
+        return NULL;
+    *more = *at == ',';
+    return *more ? json_space(at + 1, end) : at + 1;
+}
+
+/* From the start of a member to its value; `name` is what stands between the quotes. */
+static inline const char *json_name(const char *at, const char *end, Slice *name, int *escaped) {
+    const char *close = at < end && *at == '"' ? json_string(at + 1, end, escaped) : NULL;
+    if (close == NULL)
+        return NULL;
+    *name = (Slice){at + 1, (size_t)(close - at - 1)};
+    at = json_space(close + 1, end);
+    return at < end && *at == ':' ? json_space(at + 1, end) : NULL;
+}
+
 /* From the start of an object or array to behind its last bracket, by brackets and strings alone. */
 const char *json_bracketed(const char *at, const char *end);
 

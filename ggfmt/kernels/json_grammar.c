@@ -1,92 +1,80 @@
 /* The grammar of a dialect, as Python gives it: members of records and types of operations. */
 #include "json_scan.h"
 
-#include <stdlib.h>
-
-void json_node_free(Node *node) {
-    for (int i = 0; i < node->children_count; i++)
-        json_node_free(&node->children[i]);
-    free(node->children);
-    free(node->name.data);
-    free(node->same.data);
-    free(node->token.data);
-    free(node->unless.data);
-}
-
 /* Reads what token a member makes: (name, rank, the text that makes none), or None. */
-static int read_token(PyObject *token, Node *node) {
+static int read_token(Memory *memory, PyObject *token, Node *node) {
     PyObject *name, *unless;
     if (token == Py_None)
         return 0;
     if (!PyArg_ParseTuple(token, "OiO", &name, &node->rank, &unless))
         return -1;
-    return own_text_read_optional(&node->token, name) < 0 ? -1 : own_text_read_optional(&node->unless, unless);
+    return optional_text_read(memory, name, &node->token) < 0 ? -1 : optional_text_read(memory, unless, &node->unless);
+}
+
+/* Reads what a member has besides its name and its token, by its action. */
+static int read_argument(JsonScanner *s, Node *node, PyObject *argument, int depth) {
+    PyObject *members;
+    switch (node->action) {
+    case ENTER:
+        if (!PyArg_ParseTuple(argument, "Oip", &members, &node->takes, &node->in_text))
+            return -1;
+        if (node->takes == COLUMNS)
+            s->root.takes = NOTHING;
+        return json_read_members(s, node, members, depth + 1);
+    case IDENTITY:
+    case NAMES:
+        node->place = s->identity_parts++;
+        return 0;
+    case SLOT:
+        node->place = s->slots++;
+        /* fall through */
+    case SKIP:
+    case TOKENS:
+        node->takes = (int)PyLong_AsLong(argument);
+        return PyErr_Occurred() ? -1 : 0;
+    case NOTE:
+        node->place = s->slots++;
+        return 0;
+    case LIST:
+        node->place = s->slots++;
+        /* fall through */
+    case SAME:
+        return text_read(&s->base.memory, argument, &node->same);
+    case BEFORE:
+    case AFTER:
+    case ROW:
+    case OLD:
+        s->listed |= argument == Py_True;
+        return 0;
+    case OP:
+        return 0;
+    }
+    return refuse("an unknown action");
 }
 
 /* Reads members from a tuple of (name, action, required, argument, token). */
 int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth) {
+    Memory *memory = &s->base.memory;
     if (!PyTuple_Check(members) || PyTuple_Size(members) > MAX_MEMBERS || depth > MAX_DEPTH)
         return refuse("too many members, or no tuple of them");
-    node->children = calloc((size_t)PyTuple_Size(members) + 1, sizeof(Node));
-    if (node->children == NULL) {
-        PyErr_NoMemory();
+    const int count = (int)PyTuple_Size(members);
+    node->children = memory_make(memory, (size_t)count, sizeof(Node));
+    if (node->children == NULL)
         return -1;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_Size(members); i++) {
-        PyObject *name, *argument, *token, *members_within;
-        int action, required;
-        Node *child = &node->children[node->children_count++];
-        if (!PyArg_ParseTuple(PyTuple_GetItem(members, i), "O!ipOO", &PyBytes_Type, &name, &action, &required, &argument,
-                              &token))
-            return -1;
-        if (own_text_read(&child->name, name) < 0 || read_token(token, child) < 0)
+    node->children_count = count;
+    for (int i = 0; i < count; i++) {
+        PyObject *name, *argument, *token;
+        int action;
+        Node *child = &node->children[i];
+        if (!PyArg_ParseTuple(PyTuple_GetItem(members, i), "O!ipOO", &PyBytes_Type, &name, &action, &child->required,
+                              &argument, &token))
             return -1;
         child->place = -1;
-        child->next = (int)i + 1 < PyTuple_Size(members) ? (int)i + 1 : 0;
+        child->next = i + 1 < count ? i + 1 : 0;
         child->action = (enum Action)action;
-        child->required = required;
-        switch (child->action) {
-        case ENTER:
-            if (!PyArg_ParseTuple(argument, "Oip", &members_within, &child->takes, &child->in_text) ||
-                json_read_members(s, child, members_within, depth + 1) < 0)
-                return -1;
-            if (child->takes == COLUMNS)
-                s->root.takes = NOTHING;
-            break;
-        case IDENTITY:
-        case NAMES:
-            child->place = s->identity_parts++;
-            break;
-        case SLOT:
-        case SKIP:
-        case TOKENS:
-            if (child->action == SLOT)
-                child->place = s->slots++;
-            child->takes = (int)PyLong_AsLong(argument);
-            if (PyErr_Occurred())
-                return -1;
-            break;
-        case NOTE:
-            child->place = s->slots++;
-            break;
-        case SAME:
-        case LIST:
-            if (child->action == LIST)
-                child->place = s->slots++;
-            if (own_text_read(&child->same, argument) < 0)
-                return -1;
-            break;
-        case BEFORE:
-        case AFTER:
-        case ROW:
-        case OLD:
-            s->listed |= argument == Py_True;
-            break;
-        case OP:
-            break;
-        default:
-            return refuse("an unknown action");
-        }
+        if (text_read(memory, name, &child->name) < 0 || read_token(memory, token, child) < 0 ||
+            read_argument(s, child, argument, depth) < 0)
+            return -1;
         if (s->slots > MAX_SLOTS || s->identity_parts > MAX_SLOTS)
             return refuse("too many slots");
     }
@@ -95,20 +83,18 @@ int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth) 
 
 /* Reads types of operations: for each text its letter, and the name, text and rank of its token. A name is None for no token. */
 int json_read_ops(JsonScanner *s, PyObject *ops) {
-    PyObject *text, *meaning;
+    Memory *memory = &s->base.memory;
+    PyObject *text, *meaning, *name, *token_text;
     Py_ssize_t place = 0;
-    s->ops = calloc((size_t)PyDict_Size(ops) + 1, sizeof(OpName));
-    if (s->ops == NULL) {
-        PyErr_NoMemory();
+    s->ops = memory_make(memory, (size_t)PyDict_Size(ops), sizeof(OpName));
+    if (s->ops == NULL)
         return -1;
-    }
     while (PyDict_Next(ops, &place, &text, &meaning)) {
         OpName *op = &s->ops[s->op_count++];
-        PyObject *name, *token_text;
         int letter;
         if (!PyArg_ParseTuple(meaning, "cOOi", &letter, &name, &token_text, &op->rank) ||
-            own_text_read(&op->from, text) < 0 || own_text_read_optional(&op->token, name) < 0 ||
-            own_text_read_optional(&op->token_text, token_text) < 0)
+            text_read(memory, text, &op->from) < 0 || optional_text_read(memory, name, &op->token) < 0 ||
+            optional_text_read(memory, token_text, &op->token_text) < 0)
             return -1;
         op->letter = (char)letter;
     }
@@ -125,8 +111,8 @@ int json_read_columns(JsonScanner *s, PyObject *columns) {
         PyObject *prefix;
         int action;
         ColumnMembers *of = &s->columns[s->columns_count++];
-        if (!PyArg_ParseTuple(PyTuple_GetItem(columns, i), "O!i", &PyBytes_Type, &prefix, &action) ||
-            own_text_read(&of->prefix, prefix) < 0)
+        if (!PyArg_ParseTuple(PyTuple_GetItem(columns, i), "Oi", &prefix, &action) ||
+            text_read(&s->base.memory, prefix, &of->prefix) < 0)
             return -1;
         if (action != BEFORE && action != AFTER && action != ROW)
             return refuse("columns are of an image");

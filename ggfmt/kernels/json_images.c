@@ -28,10 +28,19 @@ Verdict json_keep_pairs(JsonScanner *s) {
     return TAKEN;
 }
 
+/* The expected column if its name and a quote after it are at a place; -1 otherwise. */
+static inline int expected_column(const Keys *names, int expected, const char *at, const char *end) {
+    if (expected >= names->count)
+        return -1;
+    const Key *key = &names->all[expected];
+    int is_here = (size_t)(end - at) > key->length && at[key->length] == '"' && memcmp(at, key->text, key->length) == 0;
+    return is_here ? expected : -1;
+}
+
 /* Begins an image: chooses where its values go. */
 static Image begin_image(const JsonScanner *s, JsonTable *table, int old, int64_t row) {
     const Rows *rows = &table->base.rows;
-    const Identity *key = &s->identities[s->base.last]; /* the record's: its table is known */
+    const Identity *key = json_identity(s); /* the record's: its table is known */
     Image image = {old ? rows->before : rows->after, KEEP_ALL, old, row, 0, -1, key->valued[old]};
     if (s->row_only) {
         int chosen = old == (s->op == 'D');
@@ -49,9 +58,9 @@ static Image begin_image(const JsonScanner *s, JsonTable *table, int old, int64_
 
 /* In which images a column has a value, by the states of the identity; -1 if only the exact reader can decide. */
 static inline int column_state(const JsonScanner *s, const Identity *key, Image *image, int found, int kinds, int mask) {
-    if (key->states.data == NULL)
+    if (key->states.start == NULL)
         return mask;
-    int state = key->states.data[found];
+    int state = key->states.start[found];
     if (state == NOT_NAMED)
         return -1;
     if (!key->masked) {
@@ -76,7 +85,7 @@ static inline int in_new_images(const JsonScanner *s, const JsonTable *table, co
    a value in it, and the scanner ignores the texts of its other columns. */
 static inline Verdict column_value(JsonScanner *s, JsonTable *table, Image *image, int found, const char **place,
                                    const char *end) {
-    const Identity *key = &s->identities[s->base.last];
+    const Identity *key = json_identity(s);
     int kinds, mask = image->old ? IN_BEFORE : IN_AFTER;
     if (table->stamps[found] == table->stamp)
         return ODD;
@@ -87,8 +96,8 @@ static inline Verdict column_value(JsonScanner *s, JsonTable *table, Image *imag
     const char *at = spanned(*place, end, &span, &kinds);
     if (at == NULL)
         return ODD;
-    if (table->takes.data != NULL &&
-        (!(kinds & table->takes.data[found]) || (s->purpose == ROWS && found < image->expected)))
+    if (table->takes.start != NULL &&
+        (!(kinds & table->takes.start[found]) || (s->purpose == ROWS && found < image->expected)))
         return ODD;
     if (table->paired != NULL && note_pair(s, table, image->last, found) < 0)
         return NO_MEMORY;
@@ -110,22 +119,15 @@ static inline Verdict column_value(JsonScanner *s, JsonTable *table, Image *imag
     return TAKEN;
 }
 
-/* Takes one image from its brace to behind it. */
+/* Takes one image from its brace to behind it. For ROWS, one without columns may be out of place. */
 static Verdict whole_image(JsonScanner *s, JsonTable *table, int old, int64_t row, const char **place, const char *end) {
     const char *at = *place;
     Image image = begin_image(s, table, old, row);
-    if (at >= end || *at != '{')
-        return ODD;
-    at = json_space(at + 1, end);
-    if (at < end && *at == '}') { /* for ROWS, an image without columns may be out of place */
-        *place = at + 1;
-        return s->purpose != ROWS || (old && s->op == 'U' && !image.lacking) ? TAKEN : ODD;
-    }
-    for (;;) {
+    int more;
+    for (at = json_first(at, end, '{', &more); at != NULL && more; at = json_next(at, end, '{', &more)) {
         if (at >= end || *at != '"')
             return ODD;
-        at++;
-        int found = key_here(&table->names, image.expected, at, end);
+        int found = expected_column(&table->names, image.expected, ++at, end);
         if (found < 0) {
             int escaped;
             const char *close = json_string(at, end, &escaped);
@@ -139,25 +141,21 @@ static Verdict whole_image(JsonScanner *s, JsonTable *table, int old, int64_t ro
         Verdict verdict = column_value(s, table, &image, found, &at, end);
         if (verdict != TAKEN)
             return verdict;
-        at = json_space(at, end);
-        if (at >= end)
-            return ODD;
-        if (*at == '}') {
-            *place = at + 1;
-            return image.lacking ? ODD : TAKEN;
-        }
-        if (*at != ',')
-            return ODD;
-        at = json_space(at + 1, end);
     }
+    if (at == NULL)
+        return ODD;
+    *place = at;
+    if (image.last < 0 && s->purpose != ROWS)
+        return TAKEN;
+    return image.lacking || (image.last < 0 && !(old && s->op == 'U')) ? ODD : TAKEN;
 }
 
 /* Takes an undeclared member of the record as a column of an image, from the start of its value to behind it. All columns of
    an image come together, behind the members that the table and the image depend on. */
-Verdict json_column(JsonScanner *s, const char *name, size_t length, const char **place, const char *end) {
+Verdict json_column(JsonScanner *s, Slice name, const char **place, const char *end) {
     const ColumnMembers *of = s->columns;
     while (of < s->columns + s->columns_count &&
-           (length < of->prefix.length || memcmp(name, of->prefix.data, of->prefix.length) != 0))
+           (name.length < of->prefix.length || memcmp(name.start, of->prefix.start, of->prefix.length) != 0))
         of++;
     if (of == s->columns + s->columns_count || s->parts_met != s->identity_parts || (!s->op && (s->row_only || of->action == ROW)))
         return ODD;
@@ -168,20 +166,19 @@ Verdict json_column(JsonScanner *s, const char *name, size_t length, const char 
     JsonTable *table = (JsonTable *)s->base.table;
     int *count = old ? &s->old_count : &s->new_count, *done = old ? &s->old_done : &s->new_done;
     if (!*done) {
-        *(old ? &s->before : &s->after) = (Span){name, name, LITERAL, 0, 0};
+        *(old ? &s->before : &s->after) = (Span){name.start, name.start, LITERAL, 0, 0};
         *count = *done = 1;
         s->image = begin_image(s, table, old, s->base.row);
     } else if (s->image.old != old) {
         return ODD;
     }
-    if (s->purpose != ROWS && table->takes.data == NULL) { /* any image will do */
+    if (s->purpose != ROWS && table->takes.start == NULL) { /* any image will do */
         *place = json_value(*place, end);
         return *place == NULL ? ODD : TAKEN;
     }
-    name += of->prefix.length;
-    length -= of->prefix.length;
-    int found = key_here(&table->names, s->image.expected, name, end);
-    if (found < 0 && (found = keys_find(&table->names, name, length)) < 0)
+    name = (Slice){name.start + of->prefix.length, name.length - of->prefix.length};
+    int found = expected_column(&table->names, s->image.expected, name.start, end);
+    if (found < 0 && (found = keys_find(&table->names, name.start, name.length)) < 0)
         return ODD;
     return column_value(s, table, &s->image, found, place, end);
 }
@@ -189,7 +186,7 @@ Verdict json_column(JsonScanner *s, const char *name, size_t length, const char 
 /* A member has one object or, if images are listed, a list of objects. */
 Verdict json_images(JsonScanner *s, int old, const char **place, const char *end, int *count) {
     JsonTable *table = (JsonTable *)s->base.table;
-    if (s->purpose != ROWS && table->takes.data == NULL) { /* any image will do */
+    if (s->purpose != ROWS && table->takes.start == NULL) { /* any image will do */
         *count = 1;
         *place = json_value(*place, end);
         return *place == NULL ? ODD : TAKEN;
@@ -198,22 +195,13 @@ Verdict json_images(JsonScanner *s, int old, const char **place, const char *end
         *count = 1;
         return whole_image(s, table, old, s->base.row, place, end);
     }
-    *count = 0;
-    if (*place >= end || **place != '[')
-        return ODD;
-    const char *at = json_space(*place + 1, end);
-    for (;;) {
+    int more;
+    const char *at = json_first(*place, end, '[', &more);
+    for (*count = 0; at != NULL && more; at = json_next(at, end, '[', &more), ++*count) {
         Verdict verdict = whole_image(s, table, old, s->base.row + *count, &at, end);
         if (verdict != TAKEN)
             return verdict;
-        ++*count;
-        at = json_space(at, end);
-        if (at >= end || (*at != ',' && *at != ']'))
-            return ODD;
-        if (*at == ']') {
-            *place = at + 1;
-            return TAKEN;
-        }
-        at = json_space(at + 1, end);
     }
+    *place = at;
+    return at == NULL || *count == 0 ? ODD : TAKEN;
 }

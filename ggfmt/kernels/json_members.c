@@ -5,7 +5,7 @@ static Node *child_named(const Node *node, int expected, const char *at, size_t 
     for (int i = 0; i < node->children_count; i++) {
         int place = expected + i < node->children_count ? expected + i : expected + i - node->children_count;
         Node *child = &node->children[place];
-        if (own_text_is(&child->name, at, length))
+        if (slice_is(&child->name, at, length))
             return child;
     }
     return NULL;
@@ -14,7 +14,7 @@ static Node *child_named(const Node *node, int expected, const char *at, size_t 
 static Verdict take_op(JsonScanner *s, const Span *span) {
     size_t length = (size_t)(span->end - span->start);
     for (int i = 0; i < s->op_count; i++) {
-        if (own_text_is(&s->ops[i].from, span->start, length)) {
+        if (slice_is(&s->ops[i].from, span->start, length)) {
             s->op = s->ops[i].letter;
             s->named = &s->ops[i];
             return TAKEN;
@@ -24,75 +24,52 @@ static Verdict take_op(JsonScanner *s, const Span *span) {
 }
 
 /* Adds a token, unless its text is that of no token. */
-static Verdict add_token(JsonScanner *s, const Node *node, const char *name, size_t length, const Span *text) {
+static Verdict add_token(JsonScanner *s, const Node *node, Slice name, const Span *text) {
     if (text->kind == IS_NULL)
         return TAKEN;
-    if (node->unless.data != NULL) {
+    if (node->unless.start != NULL) {
         if (text->escaped)
             return ODD;
-        if (own_text_is(&node->unless, text->start, (size_t)(text->end - text->start)))
+        if (slice_is(&node->unless, text->start, (size_t)(text->end - text->start)))
             return TAKEN;
     }
     if (s->token_count == MAX_TOKENS)
         return ODD;
     Token *token = &s->tokens[s->token_count++];
-    *token = (Token){NULL, 0, name, length, *text, node->rank};
-    if (node->action == ENTER) {
-        token->prefix = node->token.data;
-        token->prefix_length = node->token.length;
-    }
+    *token = (Token){{0}, name, *text, node->rank};
+    if (node->action == ENTER)
+        token->prefix = node->token;
     return TAKEN;
 }
 
 /* Takes an unknown member: a token, or, if the object has no prefix for tokens, nothing. */
-static Verdict other_member(JsonScanner *s, const Node *node, const char *name, size_t length, int escaped, const char **place,
-                            const char *end) {
+static Verdict other_member(JsonScanner *s, const Node *node, Slice name, int escaped, const char **place, const char *end) {
     Span span;
     int kinds;
-    if (escaped || memchr(name, ' ', length) != NULL) /* it may be a known name, broken over lines */
+    if (escaped || memchr(name.start, ' ', name.length) != NULL) /* it may be a known name, broken over lines */
         return ODD;
-    if (node->token.data == NULL)
+    if (node->token.start == NULL)
         return (*place = json_value(*place, end)) == NULL ? ODD : TAKEN;
     *place = spanned(*place, end, &span, &kinds);
-    return *place == NULL ? ODD : add_token(s, node, name, length, &span);
+    return *place == NULL ? ODD : add_token(s, node, name, &span);
 }
 
 /* Takes an object of tokens, from its brace to behind it. */
 static Verdict token_object(JsonScanner *s, const Node *node, const char **place, const char *end) {
-    Span name, text;
-    int kinds;
-    const char *at = *place;
-    if (at >= end || *at != '{')
-        return ODD;
-    at = json_space(at + 1, end);
-    if (at < end && *at == '}') {
-        *place = at + 1;
-        return TAKEN;
-    }
-    for (;;) {
-        if (at >= end || *at != '"')
+    const char *at;
+    int more, escaped, kinds;
+    for (at = json_first(*place, end, '{', &more); at != NULL && more; at = json_next(at, end, '{', &more)) {
+        Slice name;
+        Span text;
+        at = json_name(at, end, &name, &escaped);
+        if (at == NULL || escaped || (at = spanned(at, end, &text, &kinds)) == NULL || !(kinds & node->takes))
             return ODD;
-        at = spanned(at, end, &name, &kinds);
-        if (at == NULL || name.escaped)
-            return ODD;
-        at = json_space(at, end);
-        if (at >= end || *at != ':')
-            return ODD;
-        at = spanned(json_space(at + 1, end), end, &text, &kinds);
-        if (at == NULL || !(kinds & node->takes))
-            return ODD;
-        Verdict verdict = add_token(s, node, name.start, (size_t)(name.end - name.start), &text);
+        Verdict verdict = add_token(s, node, name, &text);
         if (verdict != TAKEN)
             return verdict;
-        at = json_space(at, end);
-        if (at >= end || (*at != ',' && *at != '}'))
-            return ODD;
-        if (*at == '}') {
-            *place = at + 1;
-            return TAKEN;
-        }
-        at = json_space(at + 1, end);
     }
+    *place = at;
+    return at == NULL ? ODD : TAKEN;
 }
 
 static int is_null(const char *at, const char *end) {
@@ -126,6 +103,7 @@ static Verdict image_member(JsonScanner *s, const Node *node, const char **place
         if (verdict != TAKEN)
             return verdict;
         verdict = json_images(s, old, place, end, old ? &s->old_count : &s->new_count);
+        span->end = *place;
         *(old ? &s->old_done : &s->new_done) = 1;
         return verdict;
     }
@@ -152,111 +130,75 @@ static const char *identity_part(JsonScanner *s, int place, const char *at, cons
     return behind;
 }
 
-/* Takes the names in an object as a part of the identity. */
+/* Takes the names in an object as a part of the identity; null is one too. */
 static Verdict names_part(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span *part = &s->part[node->place];
     const char *at = *place;
-    int escaped;
+    int escaped, more;
     if (is_null(at, end)) {
         *place = json_value(at, end);
-        if (*place == NULL)
-            return ODD;
         *part = (Span){.start = at, .end = *place};
         s->parts_met++;
-        return TAKEN;
+        return *place == NULL ? ODD : TAKEN;
     }
-    if (at >= end || *at != '{')
-        return ODD;
     s->names.size = 0;
-    for (at = json_space(at + 1, end); at < end && *at == '"';) {
-        const char *close = json_string(at + 1, end, &escaped);
-        if (close == NULL)
+    for (at = json_first(at, end, '{', &more); at != NULL && more; at = json_next(at, end, '{', &more)) {
+        Slice name;
+        at = json_name(at, end, &name, &escaped);
+        if (at == NULL || (at = json_value(at, end)) == NULL)
             return ODD;
-        if (bytes_append(&s->names, at, (size_t)(close + 1 - at)) < 0)
+        if (bytes_append(&s->names, name.start - 1, name.length + 2) < 0) /* with its quotes */
             return NO_MEMORY;
-        at = json_space(close + 1, end);
-        if (at >= end || *at != ':' || (at = json_value(json_space(at + 1, end), end)) == NULL)
-            return ODD;
-        at = json_space(at, end);
-        if (at < end && *at == '}') {
-            *part = (Span){.start = s->names.data, .end = s->names.data + s->names.size};
-            s->parts_met++;
-            *place = at + 1;
-            return TAKEN;
-        }
-        if (at >= end || *at != ',')
-            return ODD;
-        at = json_space(at + 1, end);
     }
-    return ODD; /* no names, or no object */
+    if (at == NULL || s->names.size == 0)
+        return ODD;
+    *part = (Span){.start = s->names.data, .end = s->names.data + s->names.size};
+    *place = at;
+    s->parts_met++;
+    return TAKEN;
 }
 
 /* Reads an object with a `name` and a `value`, from its brace to behind it. */
 static const char *named_value(const char *at, const char *end, Span *name, Span *value) {
-    int kinds;
+    int kinds, more, escaped;
     name->start = value->start = NULL;
-    if (at >= end || *at != '{')
-        return NULL;
-    for (at = json_space(at + 1, end);;) {
-        Span member;
-        at = spanned(at, end, &member, &kinds);
-        if (at == NULL || kinds != STRINGS || member.escaped)
+    for (at = json_first(at, end, '{', &more); at != NULL && more; at = json_next(at, end, '{', &more)) {
+        Slice member;
+        if ((at = json_name(at, end, &member, &escaped)) == NULL)
             return NULL;
-        size_t length = (size_t)(member.end - member.start);
-        Span *part = length == 4 && memcmp(member.start, "name", 4) == 0    ? name
-                     : length == 5 && memcmp(member.start, "value", 5) == 0 ? value
-                                                                            : NULL;
-        at = json_space(at, end);
-        if (part == NULL || part->start != NULL || at >= end || *at != ':')
+        Span *part = slice_is(&member, "name", 4) ? name : slice_is(&member, "value", 5) ? value : NULL;
+        if (part == NULL || part->start != NULL || (at = spanned(at, end, part, &kinds)) == NULL)
             return NULL;
-        at = spanned(json_space(at + 1, end), end, part, &kinds);
-        if (at == NULL || (part == name && (kinds != STRINGS || name->escaped)))
+        if (part == name && (kinds != STRINGS || name->escaped))
             return NULL;
-        at = json_space(at, end);
-        if (at < end && *at == '}')
-            return name->start != NULL && value->start != NULL ? at + 1 : NULL;
-        if (at >= end || *at != ',')
-            return NULL;
-        at = json_space(at + 1, end);
     }
+    return name->start != NULL && value->start != NULL ? at : NULL;
 }
 
 /* Takes a list of tokens, from its bracket to behind it. */
 static Verdict token_list(JsonScanner *s, const Node *node, const char **place, const char *end) {
     Span name, value;
-    const char *at = *place;
-    if (at >= end || *at != '[')
-        return ODD;
-    at = json_space(at + 1, end);
-    if (at < end && *at == ']') {
-        *place = at + 1;
-        return TAKEN;
-    }
-    for (;;) {
+    const char *at;
+    int more;
+    for (at = json_first(*place, end, '[', &more); at != NULL && more; at = json_next(at, end, '[', &more)) {
         at = named_value(at, end, &name, &value);
         if (at == NULL)
             return ODD;
-        size_t length = (size_t)(name.end - name.start);
-        if (own_text_is(&node->same, name.start, length)) {
+        const Slice text = {name.start, (size_t)(name.end - name.start)};
+        if (slice_is(&node->same, text.start, text.length)) {
             if (s->slot[node->place].kind != MISSING)
                 return ODD;
             s->slot[node->place] = value;
-        } else if (node->token.data != NULL) {
-            Verdict verdict = add_token(s, node, name.start, length, &value);
+        } else if (node->token.start != NULL) {
+            Verdict verdict = add_token(s, node, text, &value);
             if (verdict != TAKEN)
                 return verdict;
         } else if (value.escaped && json_value(value.start - 1, end) == NULL) {
             return ODD;
         }
-        at = json_space(at, end);
-        if (at >= end || (*at != ',' && *at != ']'))
-            return ODD;
-        if (*at == ']') {
-            *place = at + 1;
-            return TAKEN;
-        }
-        at = json_space(at + 1, end);
     }
+    *place = at;
+    return at == NULL ? ODD : TAKEN;
 }
 
 /* Takes a value as a slot, a token, both or nothing. */
@@ -269,8 +211,8 @@ static Verdict plain_member(JsonScanner *s, const Node *node, const char **place
     int is_stamp = !(kinds & node->takes);
     if (is_stamp && (!(node->takes & STAMP) || kinds != STRINGS))
         return ODD;
-    if (node->token.data != NULL) {
-        Verdict verdict = add_token(s, node, node->token.data, node->token.length, &span);
+    if (node->token.start != NULL) {
+        Verdict verdict = add_token(s, node, node->token, &span);
         if (verdict != TAKEN)
             return verdict;
     }
@@ -292,16 +234,16 @@ static Verdict object_in_text(JsonScanner *s, Node *node, const char **place, co
         return ODD;
     const char *at = text.start, *stop = text.end;
     if (text.escaped) {
-        size_t start = s->texts.size, needed = (size_t)(stop - at) + SLACK;
-        if (start == 0 && bytes_reserve(&s->texts, (size_t)(end - at) + 2 * SLACK) < 0)
+        size_t start = s->base.text.size, needed = (size_t)(stop - at) + SLACK;
+        if (start == 0 && bytes_reserve(&s->base.text, (size_t)(end - at) + 2 * SLACK) < 0)
             return NO_MEMORY;
-        if (s->texts.capacity - start < needed) /* strings in strings */
+        if (s->base.text.capacity - start < needed) /* strings in strings */
             return ODD;
-        Verdict verdict = json_unescape(&s->texts, at, stop);
+        Verdict verdict = json_unescape(&s->base.text, at, stop);
         if (verdict != TAKEN)
             return verdict;
-        at = s->texts.data + start;
-        stop = s->texts.data + s->texts.size;
+        at = s->base.text.data + start;
+        stop = s->base.text.data + s->base.text.size;
     }
     at = json_space(at, stop);
     Verdict verdict = json_object(s, node, &at, stop);
@@ -327,13 +269,9 @@ static Verdict member(JsonScanner *s, Node *node, const char **place, const char
         return node->in_text ? object_in_text(s, node, place, end) : json_object(s, node, place, end);
     case IDENTITY:
         at = identity_part(s, node->place, at, end);
-        if (at != NULL && node->token.data != NULL) {
-            if (spanned(*place, end, &span, &kinds) != at)
-                return ODD;
-            Verdict verdict = add_token(s, node, node->token.data, node->token.length, &span);
-            if (verdict != TAKEN)
-                return verdict;
-        }
+        if (at != NULL && node->token.start != NULL &&
+            (spanned(*place, end, &span, &kinds) != at || add_token(s, node, node->token, &span) != TAKEN))
+            return ODD;
         break;
     case NOTE:
         s->slot[node->place] = (Span){at, at, LITERAL, 0, 0};
@@ -362,7 +300,7 @@ static Verdict member(JsonScanner *s, Node *node, const char **place, const char
     case OLD:
         return image_member(s, node, place, end);
     case SAME:
-        if ((size_t)(end - at) < node->same.length || memcmp(at, node->same.data, node->same.length) != 0)
+        if ((size_t)(end - at) < node->same.length || memcmp(at, node->same.start, node->same.length) != 0)
             return ODD;
         at = json_value(at, end);
         if (at != NULL && (size_t)(at - *place) != node->same.length)
@@ -374,35 +312,18 @@ static Verdict member(JsonScanner *s, Node *node, const char **place, const char
 }
 
 Verdict json_object(JsonScanner *s, Node *node, const char **place, const char *end) {
-    const char *at = *place;
+    const char *at;
     uint64_t seen = 0;
-    int columns = 0;
+    int more, escaped, columns = 0;
     int expected = node->first, *followed = &node->first; /* expect the members in the order of the last record */
-    if (at >= end || *at != '{')
-        return ODD;
-    at = json_space(at + 1, end);
-    while (at >= end || *at != '}') {
-        if (at >= end || *at != '"')
+    for (at = json_first(*place, end, '{', &more); at != NULL && more; at = json_next(at, end, '{', &more)) {
+        Slice name;
+        at = json_name(at, end, &name, &escaped);
+        if (at == NULL)
             return ODD;
-        int escaped;
-        const char *close = json_string(++at, end, &escaped);
-        if (close == NULL)
-            return ODD;
-        const char *name = at;
-        Node *child = child_named(node, expected, at, (size_t)(close - at));
-        if (child == NULL && node->takes == NOTHING)
-            return ODD;
-        at = json_space(close + 1, end);
-        if (at >= end || *at != ':')
-            return ODD;
-        at = json_space(at + 1, end);
+        Node *child = child_named(node, expected, name.start, name.length);
         Verdict verdict;
-        if (child == NULL && node->takes == COLUMNS) {
-            columns = 1;
-            verdict = escaped ? ODD : json_column(s, name, (size_t)(close - name), &at, end);
-        } else if (child == NULL) {
-            verdict = other_member(s, node, name, (size_t)(close - name), escaped, &at, end);
-        } else {
+        if (child != NULL) {
             int number = (int)(child - node->children);
             if (seen & (uint64_t)1 << number)
                 return ODD;
@@ -413,23 +334,18 @@ Verdict json_object(JsonScanner *s, Node *node, const char **place, const char *
             followed = &child->next;
             expected = child->next;
             verdict = member(s, child, &at, end);
+        } else if (node->takes == COLUMNS) {
+            columns = 1;
+            verdict = escaped ? ODD : json_column(s, name, &at, end);
+        } else {
+            verdict = node->takes == NOTHING ? ODD : other_member(s, node, name, escaped, &at, end);
         }
         if (verdict != TAKEN)
             return verdict;
-        at = json_space(at, end);
-        if (at >= end)
-            return ODD;
-        if (*at == '}')
-            break;
-        if (*at != ',')
-            return ODD;
-        at = json_space(at + 1, end);
-        if (at < end && *at == '}')
-            return ODD;
     }
     for (int i = 0; i < node->children_count; i++)
         if (node->children[i].required && !(seen & (uint64_t)1 << i))
             return ODD;
-    *place = at + 1;
-    return TAKEN;
+    *place = at;
+    return at == NULL ? ODD : TAKEN;
 }

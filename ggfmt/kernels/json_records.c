@@ -3,20 +3,15 @@
 
 #include <stdio.h>
 
-static char token_letter(const Token *token, size_t place) {
-    return place < token->prefix_length ? token->prefix[place] : token->name[place - token->prefix_length];
-}
-
+/* Whether two tokens have one name, wherever their prefixes end. */
 static int same_name(const Token *one, const Token *other) {
-    size_t length = one->prefix_length + one->name_length;
-    if (other->prefix_length + other->name_length != length)
-        return 0;
-    if (one->prefix == other->prefix)
-        return one->name == other->name || memcmp(one->name, other->name, one->name_length) == 0;
-    for (size_t i = 0; i < length; i++)
-        if (token_letter(one, i) != token_letter(other, i))
-            return 0;
-    return 1;
+    if (one->prefix.length < other->prefix.length)
+        return same_name(other, one);
+    const size_t shorter = other->prefix.length, rest = one->prefix.length - shorter;
+    return one->prefix.length + one->name.length == shorter + other->name.length &&
+           (shorter == 0 || memcmp(one->prefix.start, other->prefix.start, shorter) == 0) &&
+           (rest == 0 || memcmp(one->prefix.start + shorter, other->name.start, rest) == 0) &&
+           (one->name.length == 0 || memcmp(one->name.start, other->name.start + rest, one->name.length) == 0);
 }
 
 /* Puts the tokens of the record in order; ODD if two of them have one name. */
@@ -25,10 +20,10 @@ static Verdict settle_tokens(JsonScanner *s) {
         for (int j = 0; j < i; j++)
             if (same_name(&s->tokens[i], &s->tokens[j]))
                 return ODD;
-    if (s->named != NULL && s->named->token.data != NULL) {
+    if (s->named != NULL && s->named->token.start != NULL) {
         const OpName *op = s->named;
-        Token own = {NULL, 0, op->token.data, op->token.length,
-                     {op->token_text.data, op->token_text.data + op->token_text.length, TEXT, 0, 0}, op->rank};
+        const char *text = op->token_text.start;
+        Token own = {{0}, op->token, {text, text + op->token_text.length, TEXT, 0, 0}, op->rank};
         int there = 0;
         for (int i = 0; i < s->token_count; i++)
             there |= same_name(&own, &s->tokens[i]);
@@ -50,48 +45,45 @@ static Verdict settle_tokens(JsonScanner *s) {
 
 /* Puts a token in a row behind the tokens of all rows. Its text may be outside the record, so that nothing beyond its
    end is read. */
-static Verdict put_token(JsonTable *table, const Token *token) {
-    Column *names = &table->base.rows.token_names;
-    Verdict verdict = column_ready(names, names->rows, token->prefix_length + token->name_length + SLACK);
+static Verdict put_token(Rows *rows, const Token *token) {
+    Column *names = &rows->token_names;
+    Verdict verdict = column_ready(names, names->rows, token->prefix.length + token->name.length);
     if (verdict != TAKEN)
         return verdict;
-    if (token->prefix_length) {
-        memcpy(names->data.data + names->data.size, token->prefix, token->prefix_length);
-        names->data.size += token->prefix_length;
-    }
-    memcpy(names->data.data + names->data.size, token->name, token->name_length);
-    names->data.size += token->name_length;
+    if (bytes_append(&names->data, token->prefix.start, token->prefix.length) < 0 ||
+        bytes_append(&names->data, token->name.start, token->name.length) < 0)
+        return NO_MEMORY;
     column_end(names, names->rows, TEXT);
-    return put_span(&table->base.rows.token_texts, table->base.rows.token_texts.rows, &token->text, token->text.end);
+    return put_span(&rows->token_texts, rows->token_texts.rows, &token->text, token->text.end);
 }
 
 /* Puts the tokens of the operation `index` of the `count` in the record. */
-static Verdict put_tokens(const JsonScanner *s, JsonTable *table, int index, int count) {
+static Verdict put_tokens(const JsonScanner *s, Rows *rows, int index, int count) {
     for (int i = 0; i < s->token_count; i++) {
-        Verdict verdict = put_token(table, &s->tokens[i]);
+        Verdict verdict = put_token(rows, &s->tokens[i]);
         if (verdict != TAKEN)
             return verdict;
     }
-    if (s->row_token.data == NULL || count == 1)
+    if (s->row_token.start == NULL || count == 1)
         return TAKEN;
     char digits[MAX_ROW_DIGITS + 1];
     int length = snprintf(digits, sizeof digits, "%d", index);
-    Token own = {NULL, 0, s->row_token.data, s->row_token.length, {digits, digits + length, TEXT, 0, 0}, 0};
-    return put_token(table, &own);
+    return rows_token(rows, &s->row_token, digits, (size_t)length, sizeof digits);
 }
 
-static Verdict put_row(JsonScanner *s, JsonTable *table, int index, int count, int image_bits, int64_t ordinal, const char *end) {
+static Verdict put_row(JsonScanner *s, int index, int count, int image_bits, int64_t ordinal, const char *end) {
+    Rows *rows = &s->base.table->rows;
     int64_t row = s->base.row + index;
     for (int i = 0; i < s->slots; i++) {
         if (s->slot[i].kind == MISSING)
             continue;
-        const char *readable = s->texts.size ? s->slot[i].end : end; /* it may be outside the record */
-        Verdict verdict = put_span(&table->base.rows.slot[i], row, &s->slot[i], readable);
+        const char *readable = s->base.text.size ? s->slot[i].end : end; /* it may be outside the record */
+        Verdict verdict = put_span(&rows->slot[i], row, &s->slot[i], readable);
         if (verdict != TAKEN)
             return verdict;
     }
-    Verdict verdict = put_tokens(s, table, index, count);
-    return verdict == TAKEN ? rows_end(&table->base.rows, row, s->op, image_bits, ordinal) : verdict;
+    Verdict verdict = put_tokens(s, rows, index, count);
+    return verdict == TAKEN ? rows_end(rows, row, s->op, image_bits, ordinal) : verdict;
 }
 
 /* Gives a role to the images whose role depends on the operation type. ODD if two that are not null have one role. */
@@ -141,8 +133,8 @@ static Verdict whole_record(JsonScanner *s, const char **place, const char *end,
     if (s->purpose != ROWS)
         return TAKEN;
     int has_before = s->before.kind == LITERAL, has_after = s->after.kind == LITERAL;
-    const Identity *key = &s->identities[s->base.last];
-    if (key->states.data != NULL && !key->masked) {
+    const Identity *key = json_identity(s);
+    if (key->states.start != NULL && !key->masked) {
         if ((key->valued[1] && !has_before) || (key->valued[0] && !has_after))
             return ODD;
         has_before = key->valued[1] > 0;
@@ -157,7 +149,7 @@ static Verdict whole_record(JsonScanner *s, const char **place, const char *end,
         return ODD; /* the batch has no columns that would show that the image is empty */
     int count = has_after ? s->new_count : has_before ? s->old_count : 1;
     for (int i = 0; i < count; i++) {
-        verdict = put_row(s, (JsonTable *)s->base.table, i, count, has_before | has_after << 1, ordinal, end);
+        verdict = put_row(s, i, count, has_before | has_after << 1, ordinal, end);
         if (verdict != TAKEN)
             return verdict;
     }
@@ -193,7 +185,7 @@ Verdict json_record(Scanner *base, const char **place, const char *end, int64_t 
     memset(s->part, 0, (size_t)s->identity_parts * sizeof(Span));
     s->before = s->after = s->row_image = s->old_image = (Span){0};
     s->known = 0;
-    s->texts.size = 0;
+    base->text.size = 0;
     s->named = NULL;
     s->token_count = 0;
     s->parts_met = s->old_count = s->new_count = s->old_done = s->new_done = 0;

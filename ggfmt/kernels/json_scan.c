@@ -6,8 +6,6 @@
    that it takes, and then the end of the odd record that ended it. A scan of spans notes nothing. */
 #include "json_scan.h"
 
-#include <stdlib.h>
-
 static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     static char *names[] = {"members", "ops", "rules", "row_only", "key_updates", "row_token", "purpose", "columns", "overlay",
                              NULL};
@@ -21,32 +19,16 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     if (purpose < ROWS || purpose > DEFINITIONS)
         return refuse("there is no such purpose");
     s->purpose = (enum Purpose)purpose;
-    if ((columns != Py_None && json_read_columns(s, columns) < 0) || json_read_members(s, &s->root, members, 0) < 0 || json_read_ops(s, ops) < 0 ||
-        image_rules_read(&s->rules, rules) < 0)
+    if ((columns != Py_None && json_read_columns(s, columns) < 0) || json_read_members(s, &s->root, members, 0) < 0 ||
+        json_read_ops(s, ops) < 0 || image_rules_read(&s->rules, rules) < 0)
         return -1;
-    return own_text_read_optional(&s->row_token, row_token);
+    return optional_text_read(&base->memory, row_token, &s->row_token);
 }
 
 static void free_scanner(Scanner *base) {
     JsonScanner *s = (JsonScanner *)base;
-    for (int i = 0; i < s->op_count; i++) {
-        free(s->ops[i].from.data);
-        free(s->ops[i].token.data);
-        free(s->ops[i].token_text.data);
-    }
-    for (int i = 0; i < s->identity_count; i++) {
-        free(s->identities[i].parts);
-        free(s->identities[i].states.data);
-    }
-    for (int i = 0; i < s->columns_count; i++)
-        free(s->columns[i].prefix.data);
-    free(s->identities);
-    free(s->row_token.data);
-    free(s->ops);
-    json_node_free(&s->root);
     bytes_free(&s->pairs);
     bytes_free(&s->names);
-    bytes_free(&s->texts);
 }
 
 static PyObject *bind_alias(PyObject *self, PyObject *args) {
@@ -54,9 +36,9 @@ static PyObject *bind_alias(PyObject *self, PyObject *args) {
     PyObject *identity, *number, *states;
     if (!PyArg_ParseTuple(args, "O!O!O", &PyBytes_Type, &identity, &PyLong_Type, &number, &states))
         return NULL;
-    const Table *table = scanner_table(s, number);
+    Table *table = scanner_table(s, number);
     int key = table == NULL ? -1 : scanner_key(s, identity);
-    if (key < 0 || json_read_identity((JsonScanner *)s, key, states, (const JsonTable *)table) < 0)
+    if (key < 0 || json_read_identity((JsonScanner *)s, key, states, (JsonTable *)table) < 0)
         return NULL;
     scanner_bind_key(s, key, (int)PyLong_AsLong(number));
     Py_RETURN_NONE;

@@ -40,15 +40,15 @@ typedef struct {
 } Span;
 
 typedef struct Node {
-    OwnText name;
+    Slice name;
     enum Action action;
     int required;
     int place;      /* of a slot, or of a part of the identity; -1 for none */
     int takes;      /* the kinds of values that the member takes; of an object, what else it may have */
     int in_text;    /* the object is in a string */
-    OwnText same;   /* the bytes that the member must have */
-    OwnText token;  /* the name of the token that the member makes; of an object, the prefix for tokens of unknown members */
-    OwnText unless; /* with this text the member makes no token */
+    Slice same;   /* the bytes that the member must have */
+    Slice token;  /* the name of the token that the member makes; of an object, the prefix for tokens of unknown members */
+    Slice unless; /* with this text the member makes no token */
     int rank;       /* tokens are ordered by rank, and in one rank as the record has them */
     int next;       /* the sibling that followed the member in the last record */
     int first;      /* the child that came first in the last record */
@@ -58,28 +58,26 @@ typedef struct Node {
 
 /* A token of the record in hand. Its name has two parts. */
 typedef struct {
-    const char *prefix;
-    size_t prefix_length;
-    const char *name;
-    size_t name_length;
+    Slice prefix;
+    Slice name;
     Span text;
     int rank;
 } Token;
 
-/* What a scanner knows of an identity besides its text and its table. */
+/* The detail of an identity. */
 typedef struct {
-    size_t *parts;  /* where each part starts, and the end */
-    OwnText states; /* of each column of the table, in which images it has a value; without data if the images decide */
-    int masked;     /* the images decide, except for the columns that are LEFT_OUT: an after image has no value of them, and
-                       a before image no NULL */
-    int valued[2];  /* how many columns an after image and a before image need at least */
+    size_t *parts; /* where each part starts, and the end */
+    Slice states;  /* of each column of the table, in which images it has a value; none if the images decide */
+    int masked;    /* the images decide, except for the columns that are LEFT_OUT: an after image has no value of them, and
+                      a before image no NULL */
+    int valued[2]; /* how many columns an after image and a before image need at least */
 } Identity;
 
 typedef struct {
     Table base;
     Keys names;
     uint8_t *is_key;
-    OwnText takes;    /* the kinds of values of each column; without data any. For ROWS, columns then come in order */
+    Slice takes;      /* the kinds of values of each column; none for any. For ROWS, columns then come in order */
     Bytes pairs;      /* for DEFINITIONS, the places (int32) of two columns that came next to each other, as first met */
     uint64_t *paired; /* for each column a set of those that came next to it, in bits */
     uint32_t *stamps; /* of each column, the image that had it last */
@@ -87,16 +85,16 @@ typedef struct {
 } JsonTable;
 
 typedef struct {
-    OwnText from;
+    Slice from;
     char letter;
-    OwnText token; /* the name and the text of a token that such operations have, and its rank */
-    OwnText token_text;
+    Slice token; /* the name and the text of a token that such operations have, and its rank */
+    Slice token_text;
     int rank;
 } OpName;
 
 /* Undeclared members that are columns: how their names start, and the image that they are of: BEFORE, AFTER or ROW. */
 typedef struct {
-    OwnText prefix;
+    Slice prefix;
     enum Action action;
 } ColumnMembers;
 
@@ -127,11 +125,8 @@ typedef struct {
     OpName *ops;
     int op_count;
     ImageRules rules;
-    Identity *identities; /* by the numbers of the scanner's keys */
-    int identity_count;
-    OwnText row_token; /* with several operations in a record, the name of the token with the number of each */
+    Slice row_token; /* with several operations in a record, the name of the token with the number of each */
     Bytes names; /* the names of the record's NAMES */
-    Bytes texts; /* strings with objects, unescaped; spans of the record in hand point to them, so that they are not moved */
     /* the record in hand */
     Span slot[MAX_SLOTS];
     Span part[MAX_SLOTS];
@@ -150,6 +145,11 @@ typedef struct {
     int old_done, new_done;
     Image image; /* whose columns are members of the record */
 } JsonScanner;
+
+/* What is known of the identity that was found last. */
+static inline const Identity *json_identity(const JsonScanner *s) {
+    return s->base.bindings[s->base.last].detail;
+}
 
 static inline Verdict put_span(Column *column, int64_t row, const Span *span, const char *end) {
     if (span->is_stamp) {
@@ -208,7 +208,6 @@ static inline const char *spanned(const char *at, const char *end, Span *span, i
 }
 
 /* json_grammar.c */
-void json_node_free(Node *node);
 int json_read_members(JsonScanner *s, Node *node, PyObject *members, int depth);
 int json_read_columns(JsonScanner *s, PyObject *columns);
 int json_read_ops(JsonScanner *s, PyObject *ops);
@@ -217,7 +216,7 @@ int json_read_ops(JsonScanner *s, PyObject *ops);
 const char *json_known_part(const JsonScanner *s, int place, const char *at, const char *end);
 int json_write_identity(JsonScanner *s);
 Verdict json_find_table(JsonScanner *s);
-int json_read_identity(JsonScanner *s, int key, PyObject *states, const JsonTable *table);
+int json_read_identity(JsonScanner *s, int key, PyObject *states, JsonTable *table);
 int json_make_table(Scanner *base, Table *table, int key, PyObject *description);
 void json_free_table(Table *table);
 
@@ -225,7 +224,7 @@ void json_free_table(Table *table);
 Verdict json_images(JsonScanner *s, int old, const char **place, const char *end, int *count);
 
 /* An undeclared member that is a column, from the start of its value to behind it. */
-Verdict json_column(JsonScanner *s, const char *name, size_t length, const char **place, const char *end);
+Verdict json_column(JsonScanner *s, Slice name, const char **place, const char *end);
 
 /* Adds the pairs of columns of the record in hand, which is taken, to those of its table. */
 Verdict json_keep_pairs(JsonScanner *s);

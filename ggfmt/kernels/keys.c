@@ -2,9 +2,8 @@
 
 #include "hash.h"
 
-#include <stdlib.h>
-
-static int find_hashed(const Keys *keys, const char *text, size_t length, uint64_t hash) {
+int keys_find(const Keys *keys, const char *text, size_t length) {
+    const uint64_t hash = hash_of(text, length);
     if (keys->index_size == 0)
         return -1;
     size_t size = keys->index_size, place = hash_first(hash, size);
@@ -16,10 +15,6 @@ static int find_hashed(const Keys *keys, const char *text, size_t length, uint64
     return -1;
 }
 
-int keys_find(const Keys *keys, const char *text, size_t length) {
-    return find_hashed(keys, text, length, hash_of(text, length));
-}
-
 static void enter(Keys *keys, int number) {
     size_t place = hash_first(keys->all[number].hash, keys->index_size);
     while (keys->index[place] >= 0)
@@ -27,85 +22,37 @@ static void enter(Keys *keys, int number) {
     keys->index[place] = number;
 }
 
-/* Makes room for one text more. */
-static int grow(Keys *keys) {
-    Key *all = room_for_one(keys->all, (size_t)keys->count, sizeof(Key));
-    if (all == NULL)
-        return -1;
-    keys->all = all;
-    if (((size_t)keys->count + 1) * 2 <= keys->index_size)
-        return 0;
-    size_t size = keys->index_size ? keys->index_size * 2 : 64;
-    int32_t *index = malloc(size * sizeof(int32_t));
+/* Makes room for twice as many texts, and leaves what was used before to the owner of the memory. */
+static int grow(Keys *keys, Memory *memory) {
+    const int room = keys->room ? 2 * keys->room : 8;
+    Key *all = keys->room > INT32_MAX / 4 ? PyErr_NoMemory() : memory_make(memory, (size_t)room, sizeof(Key));
+    int32_t *index = all == NULL ? NULL : memory_make(memory, 2 * (size_t)room, sizeof(int32_t));
     if (index == NULL)
         return -1;
-    free(keys->index);
+    if (keys->count)
+        memcpy(all, keys->all, (size_t)keys->count * sizeof(Key));
+    memset(index, 0xff, 2 * (size_t)room * sizeof(int32_t));
+    keys->all = all;
+    keys->room = room;
     keys->index = index;
-    keys->index_size = size;
-    memset(index, 0xff, size * sizeof(int32_t));
+    keys->index_size = 2 * (size_t)room;
     for (int i = 0; i < keys->count; i++)
         enter(keys, i);
     return 0;
 }
 
-static int append(Keys *keys, const char *text, size_t length, uint64_t hash) {
-    char *copy = malloc(length + 1);
-    if (copy == NULL || keys->count == INT32_MAX || grow(keys) < 0) {
-        free(copy);
-        PyErr_NoMemory();
+int keys_append(Keys *keys, Memory *memory, PyObject *from) {
+    Slice text;
+    if (text_read(memory, from, &text) < 0 || (keys->count == keys->room && grow(keys, memory) < 0))
         return -1;
-    }
-    if (length)
-        memcpy(copy, text, length);
-    keys->all[keys->count] = (Key){copy, length, hash};
+    keys->all[keys->count] = (Key){text.start, text.length, hash_of(text.start, text.length)};
     enter(keys, keys->count);
     return keys->count++;
 }
 
-int keys_add(Keys *keys, const char *text, size_t length) {
-    uint64_t hash = hash_of(text, length);
-    int number = find_hashed(keys, text, length, hash);
-    return number >= 0 ? number : append(keys, text, length, hash);
-}
-
-int keys_append(Keys *keys, PyObject *text) {
-    char *data;
-    Py_ssize_t length;
-    if (PyBytes_AsStringAndSize(text, &data, &length) < 0)
-        return -1;
-    return append(keys, data, (size_t)length, hash_of(data, (size_t)length));
-}
-
-int keys_read(Keys *keys, PyObject *tuple) {
+int keys_read(Keys *keys, Memory *memory, PyObject *tuple) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); i++)
-        if (keys_append(keys, PyTuple_GetItem(tuple, i)) < 0)
+        if (keys_append(keys, memory, PyTuple_GetItem(tuple, i)) < 0)
             return -1;
     return 0;
-}
-
-void keys_free(Keys *keys) {
-    for (int i = 0; i < keys->count; i++)
-        free(keys->all[i].text);
-    free(keys->all);
-    free(keys->index);
-    *keys = (Keys){0};
-}
-
-int own_text_read(OwnText *text, PyObject *from) {
-    char *data;
-    Py_ssize_t length;
-    if (PyBytes_AsStringAndSize(from, &data, &length) < 0)
-        return -1;
-    text->data = malloc((size_t)length + 1);
-    if (text->data == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    memcpy(text->data, data, (size_t)length);
-    text->length = (size_t)length;
-    return 0;
-}
-
-int own_text_read_optional(OwnText *text, PyObject *from) {
-    return from == Py_None ? 0 : own_text_read(text, from);
 }

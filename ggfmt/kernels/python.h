@@ -43,6 +43,20 @@ enum {
     INTERNAL_TYPE = FIXED_TYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, /* C alone makes objects */
 };
 
+/* Puts an item into a new tuple, which the lack of one frees. */
+static inline void put_item(PyObject **tuple, Py_ssize_t place, PyObject *item) {
+    if (item == NULL)
+        Py_CLEAR(*tuple);
+    else
+        PyTuple_SetItem(*tuple, place, item);
+}
+
+/* A type of objects with methods. */
+#define OBJECT_TYPE(type_name, size, type_flags, doc, make, dealloc, methods)                                               \
+    {.name = "ggfmt.kernels._native." type_name, .basicsize = size, .flags = type_flags,                                    \
+     .slots = (PyType_Slot[]){{Py_tp_doc, doc}, {Py_tp_new, (void *)make}, {Py_tp_dealloc, (void *)dealloc},                \
+                              {Py_tp_methods, methods}, {0, NULL}}}
+
 /* Frees an object whose members are freed. Each object of a type that was made at run time holds the type. */
 static inline void free_object(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);

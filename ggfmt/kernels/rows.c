@@ -1,16 +1,10 @@
 #include "rows.h"
 
-#include <stdlib.h>
-
-int rows_make(Rows *rows, int old_columns, int new_columns, int slots) {
-    *rows = (Rows){0};
-    rows->before = calloc((size_t)old_columns + (size_t)new_columns + 1, sizeof(Column));
-    rows->slot = calloc((size_t)slots + 1, sizeof(Column));
-    if (rows->before == NULL || rows->slot == NULL) {
-        rows_free(rows);
-        PyErr_NoMemory();
+int rows_make(Rows *rows, Memory *memory, int old_columns, int new_columns, int slots) {
+    rows->before = memory_make(memory, (size_t)old_columns + (size_t)new_columns, sizeof(Column));
+    rows->slot = memory_make(memory, (size_t)slots, sizeof(Column));
+    if (rows->before == NULL || rows->slot == NULL)
         return -1;
-    }
     rows->after = rows->before + old_columns;
     rows->old_columns = old_columns;
     rows->new_columns = new_columns;
@@ -29,9 +23,6 @@ void rows_free(Rows *rows) {
     bytes_free(&rows->ops);
     bytes_free(&rows->images);
     bytes_free(&rows->ordinals);
-    free(rows->before);
-    free(rows->slot);
-    *rows = (Rows){0};
 }
 
 Verdict rows_end(Rows *rows, int64_t row, char op, int images, int64_t ordinal) {
@@ -68,58 +59,25 @@ void rows_cut(Rows *rows, int64_t row) {
         rows->count = row;
 }
 
-/* What a column holds; nothing stays in memory of it, for there may be many tables. */
-static PyObject *taken(Column *column, int64_t rows) {
-    PyObject *result = column_take(column, rows);
-    column_free(column);
-    return result;
-}
-
 static PyObject *columns_taken(Column *columns, int count, int64_t rows, const uint8_t *only) {
     Py_ssize_t length = 0, place = 0;
     for (int i = 0; i < count; i++)
         length += only == NULL || only[i];
     PyObject *result = PyTuple_New(length);
-    for (int i = 0; result != NULL && i < count; i++) {
-        if (only != NULL && !only[i])
-            continue;
-        PyObject *column = taken(&columns[i], rows);
-        if (column == NULL)
-            Py_CLEAR(result);
-        else
-            PyTuple_SetItem(result, place++, column);
-    }
+    for (int i = 0; result != NULL && i < count; i++)
+        if (only == NULL || only[i])
+            put_item(&result, place++, column_take(&columns[i], rows));
     return result;
 }
 
 PyObject *rows_take(Rows *rows, const uint8_t *only) {
     int64_t count = rows->count, tokens = rows->token_names.rows;
-    PyObject *parts[] = {
-        columns_taken(rows->before, rows->old_columns, count, only),
-        columns_taken(rows->after, rows->new_columns, count, NULL),
-        columns_taken(rows->slot, rows->slots, count, NULL),
-        taken(&rows->token_names, tokens),
-        taken(&rows->token_texts, tokens),
-        bytes_take(&rows->token_offsets),
-        bytes_take(&rows->ops),
-        bytes_take(&rows->images),
-        bytes_take(&rows->ordinals),
-    };
-    enum { PARTS = sizeof parts / sizeof *parts };
-    PyObject *result = PyTuple_New(PARTS + 1), *number = PyLong_FromLongLong(count);
-    int whole = result != NULL && number != NULL;
-    for (int i = 0; i < PARTS; i++)
-        whole = whole && parts[i] != NULL;
+    PyObject *before = columns_taken(rows->before, rows->old_columns, count, only);
+    PyObject *after = columns_taken(rows->after, rows->new_columns, count, NULL);
+    PyObject *slots = columns_taken(rows->slot, rows->slots, count, NULL);
+    PyObject *names = column_take(&rows->token_names, tokens), *texts = column_take(&rows->token_texts, tokens);
     rows->count = 0;
-    if (!whole) {
-        for (int i = 0; i < PARTS; i++)
-            Py_XDECREF(parts[i]);
-        Py_XDECREF(result);
-        Py_XDECREF(number);
-        return NULL;
-    }
-    PyTuple_SetItem(result, 0, number);
-    for (int i = 0; i < PARTS; i++)
-        PyTuple_SetItem(result, i + 1, parts[i]);
-    return result;
+    return Py_BuildValue("(LNNNNNNNNN)", (long long)count, before, after, slots, names, texts,
+                         bytes_take(&rows->token_offsets), bytes_take(&rows->ops), bytes_take(&rows->images),
+                         bytes_take(&rows->ordinals));
 }

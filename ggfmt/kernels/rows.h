@@ -20,9 +20,16 @@ typedef struct {
     int64_t count;
 } Rows;
 
-/* Room for so many columns of both images, and slots; -1, with an exception, on failure. */
-int rows_make(Rows *rows, int old_columns, int new_columns, int slots);
+/* Has room for so many columns of both images, and slots, in memory of the table; -1, with an exception, on failure. */
+int rows_make(Rows *rows, Memory *memory, int old_columns, int new_columns, int slots);
 void rows_free(Rows *rows);
+
+/* Puts a token behind the tokens of all rows. Of its text `readable` bytes can be read. */
+static inline Verdict rows_token(Rows *rows, const Slice *name, const char *text, size_t length, size_t readable) {
+    Column *names = &rows->token_names, *texts = &rows->token_texts;
+    Verdict verdict = column_put(names, names->rows, name->start, name->length, name->length, TEXT);
+    return verdict == TAKEN ? column_put(texts, texts->rows, text, length, readable, TEXT) : verdict;
+}
 
 /* Ends a row whose cells, slots and tokens were put. */
 Verdict rows_end(Rows *rows, int64_t row, char op, int images, int64_t ordinal);

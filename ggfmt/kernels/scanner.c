@@ -2,38 +2,28 @@
 
 #include <stdlib.h>
 
-enum { MAX_OP_WORDS = 64 };
-
-int refuse(const char *reason) {
-    PyErr_SetString(PyExc_ValueError, reason);
-    return -1;
-}
-
 int scanner_idle(const Scanner *s) {
     if (s->is_busy)
         PyErr_SetString(PyExc_RuntimeError, "the scanner is in use by another thread");
     return !s->is_busy;
 }
 
-static const ScannerKind *kind_of(const Scanner *s) {
-    return s->kind;
-}
-
 /* Tables and identities */
 
 static Table *table_at(const Scanner *s, int number) {
-    return (Table *)(void *)(s->tables + (size_t)number * kind_of(s)->table_size);
+    return (Table *)(void *)(s->tables + (size_t)number * s->kind->table_size);
 }
 
 static int number_of(const Scanner *s, const Table *table) {
-    return (int)((size_t)((const char *)table - s->tables) / kind_of(s)->table_size);
+    return (int)((size_t)((const char *)table - s->tables) / s->kind->table_size);
 }
 
 static void empty_table(const Scanner *s, Table *table) {
-    if (kind_of(s)->free_table != NULL)
-        kind_of(s)->free_table(table);
+    if (s->kind->free_table != NULL)
+        s->kind->free_table(table);
     rows_free(&table->rows);
-    memset(table, 0, kind_of(s)->table_size);
+    memory_free(&table->memory);
+    memset(table, 0, s->kind->table_size);
 }
 
 /* The number of a table of zeros; -1, with an exception, on failure. */
@@ -41,13 +31,13 @@ static int free_number(Scanner *s) {
     for (; s->first_free < s->table_count; s->first_free++)
         if (!table_at(s, s->first_free)->is_bound)
             return s->first_free;
-    char *tables = room_for_one(s->tables, (size_t)s->table_count, kind_of(s)->table_size);
+    char *tables = room_for_one(s->tables, (size_t)s->table_count, s->kind->table_size);
     if (tables == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     s->tables = tables;
-    memset(table_at(s, s->table_count), 0, kind_of(s)->table_size);
+    memset(table_at(s, s->table_count), 0, s->kind->table_size);
     return s->table_count++;
 }
 
@@ -65,15 +55,16 @@ int scanner_key(Scanner *s, PyObject *identity) {
         return -1;
     }
     s->bindings = bindings;
-    int key = keys_add(&s->keys, PyBytes_AsString(identity), (size_t)PyBytes_Size(identity));
-    if (key == known)
-        bindings[key] = (Binding){UNBOUND, -1};
+    int key = keys_find(&s->keys, PyBytes_AsString(identity), (size_t)PyBytes_Size(identity));
+    if (key < 0 && (key = keys_append(&s->keys, &s->memory, identity)) == known)
+        bindings[key] = (Binding){UNBOUND, -1, NULL};
     return key >= 0 && bindings[key].table != UNBOUND ? refuse("the identity is bound already") : key;
 }
 
 void scanner_bind_key(Scanner *s, int key, int number) {
     Table *table = table_at(s, number);
-    s->bindings[key] = (Binding){number, table->first_key};
+    s->bindings[key].table = number;
+    s->bindings[key].next = table->first_key;
     table->first_key = key;
 }
 
@@ -110,44 +101,30 @@ Verdict scanner_find(Scanner *s, const char *identity, size_t length) {
 
 /* Words and rules of operations */
 
-static int read_letter(PyObject *letter) {
-    if (!PyBytes_Check(letter) || PyBytes_Size(letter) != 1)
-        return refuse("an operation type is one letter");
-    return PyBytes_AsString(letter)[0] & 127;
-}
-
-int op_words_read(OpWords *ops, PyObject *dict) {
+int op_words_read(OpWords *ops, Memory *memory, PyObject *dict) {
     PyObject *word, *letter;
     Py_ssize_t place = 0;
     if (PyDict_Size(dict) > MAX_OP_WORDS)
         return refuse("too many operation types");
     while (PyDict_Next(dict, &place, &word, &letter)) {
-        int read = read_letter(letter);
-        if (read < 0 || keys_append(&ops->words, word) < 0)
+        int number = keys_append(&ops->words, memory, word);
+        if (number < 0 || !PyArg_Parse(letter, "c", &ops->letters[number]))
             return -1;
-        char text = (char)read;
-        if (bytes_append(&ops->letters, &text, 1) < 0) {
-            PyErr_NoMemory();
-            return -1;
-        }
+        ops->letters[number] &= 127;
     }
     return 0;
-}
-
-void op_words_free(OpWords *ops) {
-    keys_free(&ops->words);
-    bytes_free(&ops->letters);
 }
 
 int image_rules_read(ImageRules *rules, PyObject *dict) {
     PyObject *letter, *rule;
     Py_ssize_t place = 0;
     while (PyDict_Next(dict, &place, &letter, &rule)) {
-        int before, after, read = read_letter(letter);
-        if (read < 0 || !PyArg_ParseTuple(rule, "ii", &before, &after))
+        int before, after;
+        char read;
+        if (!PyArg_Parse(letter, "c", &read) || !PyArg_ParseTuple(rule, "ii", &before, &after))
             return -1;
-        rules->of[read][0] = (signed char)before;
-        rules->of[read][1] = (signed char)after;
+        rules->of[read & 127][0] = (signed char)before;
+        rules->of[read & 127][1] = (signed char)after;
     }
     return 0;
 }
@@ -163,7 +140,7 @@ PyObject *scanner_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
         kind++;
     s->kind = *kind;
     s->last = -1;
-    if (kind_of(s)->make(s, args, keywords) < 0)
+    if (s->kind->make(s, args, keywords) < 0)
         Py_CLEAR(s);
     return (PyObject *)s;
 }
@@ -172,11 +149,13 @@ void scanner_dealloc(PyObject *self) {
     Scanner *s = (Scanner *)self;
     for (int i = 0; i < s->table_count; i++)
         empty_table(s, table_at(s, i));
-    kind_of(s)->free(s);
+    if (s->kind->free != NULL)
+        s->kind->free(s);
     free(s->tables);
     free(s->bindings);
-    keys_free(&s->keys);
+    memory_free(&s->memory);
     bytes_free(&s->identity);
+    bytes_free(&s->text);
     bytes_free(&s->notes);
     free_object(self);
 }
@@ -192,7 +171,7 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
     if (description == NULL)
         return NULL;
     Table *table = table_at(s, number);
-    int made = kind_of(s)->make_table(s, table, key, description);
+    int made = s->kind->make_table(s, table, key, description);
     Py_DECREF(description);
     if (made < 0) {
         empty_table(s, table);
@@ -261,7 +240,7 @@ typedef struct {
 } Progress;
 
 static const char *skip(const Scanner *s, const char *at, const char *end) {
-    return kind_of(s)->skip == NULL ? at : kind_of(s)->skip(at, end);
+    return s->kind->skip == NULL ? at : s->kind->skip(at, end);
 }
 
 /* Takes a record and what may follow it. Of a record that is not taken nothing stays in the columns. */
@@ -269,7 +248,7 @@ static void take_record(Scanner *s, const char **place, const char *end, int64_t
     const char *at = *place;
     s->table = NULL;
     s->is_unbound = 0;
-    Verdict verdict = kind_of(s)->record(s, &at, end, ordinal + progress->taken);
+    Verdict verdict = s->kind->record(s, &at, end, ordinal + progress->taken);
     if (verdict == TAKEN) {
         if (at == *place) /* a record without bytes could be there without end */
             verdict = ODD;
@@ -296,12 +275,12 @@ static int begin(Scanner *s, const Py_buffer *data, int in_span, PyObject *conte
     s->data = data->buf;
     s->in_span = in_span;
     s->notes.size = 0;
-    return kind_of(s)->begin == NULL ? 0 : kind_of(s)->begin(s, context);
+    return s->kind->begin == NULL ? 0 : s->kind->begin(s, context);
 }
 
 /* Lets other threads run until `resume`, if the kind can do without Python. */
 static PyThreadState *pause_python(Scanner *s) {
-    s->is_busy = kind_of(s)->without_python;
+    s->is_busy = s->kind->without_python;
     return s->is_busy ? PyEval_SaveThread() : NULL;
 }
 

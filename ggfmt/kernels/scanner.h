@@ -18,6 +18,7 @@ typedef struct {
     int first_key;             /* an identity that is bound to the table, -1 for none */
     int64_t max_rows;          /* a scan ends when the table has so many rows; 0 for no limit */
     const uint8_t *only_before; /* the columns of before images that `take` returns; NULL for all */
+    Memory memory;
     Rows rows;
 } Table;
 
@@ -26,12 +27,14 @@ enum { UNBOUND = -1, REFUSED = -2 };
 typedef struct {
     int table; /* the number of the identity's table, UNBOUND, or REFUSED: its records are odd */
     int next;  /* another identity of the same table, -1 for none */
+    void *detail; /* what the kind knows of the identity */
 } Binding;
 
 /* A scanner of any kind. The struct of a kind's scanners starts with it. */
 typedef struct {
     PyObject_HEAD
     const struct ScannerKind *kind;
+    Memory memory;
     Keys keys;         /* the identities */
     Binding *bindings; /* of the identities */
     int last;          /* the identity that was found last, which had a table then; -1 for none */
@@ -39,6 +42,7 @@ typedef struct {
     int table_count;
     int first_free; /* all tables before it are bound */
     Bytes identity;
+    Bytes text; /* of the kind, for the record in hand */
     Bytes notes; /* int64: what the kind notes for the caller during a scan */
     const char *data;
     int in_span; /* the record is alone in its bytes */
@@ -55,10 +59,10 @@ typedef struct ScannerKind {
     size_t table_size;
     /* Reads the arguments of the constructor; -1, with an exception, on failure. */
     int (*make)(Scanner *scanner, PyObject *args, PyObject *keywords);
-    void (*free)(Scanner *scanner); /* what the scanner has besides the members of Scanner */
+    void (*free)(Scanner *scanner); /* what the scanner has outside of its memory; NULL for nothing */
     /* Fills a table of zeros from the arguments of `bind` behind the identity; -1, with an exception, on failure. */
     int (*make_table)(Scanner *scanner, Table *table, int key, PyObject *description);
-    void (*free_table)(Table *table); /* what the table has besides its rows; NULL for nothing */
+    void (*free_table)(Table *table); /* what the table has outside of its memory; NULL for nothing */
     /* Reads the context of a scan, None if there is none; -1, with an exception, on failure. NULL: the kind has no contexts. */
     int (*begin)(Scanner *scanner, PyObject *context);
     const char *(*skip)(const char *at, const char *end); /* past what may be between records; NULL for nothing */
@@ -79,21 +83,16 @@ extern PyMethodDef no_methods[]; /* of a kind that has those of all scanners alo
 
 /* The type of a kind. */
 #define SCANNER_TYPE(type_name, size, methods, doc)                                                                        \
-    .spec = {.name = "ggfmt.kernels._native." type_name, .basicsize = size, .flags = FIXED_TYPE,                           \
-             .slots = (PyType_Slot[]){{Py_tp_doc, doc}, {Py_tp_new, (void *)scanner_new},                                  \
-                                      {Py_tp_dealloc, (void *)scanner_dealloc}, {Py_tp_methods, methods}, {0, NULL}}}
-
-/* Raises a ValueError; returns -1. */
-int refuse(const char *reason);
+    .spec = OBJECT_TYPE(type_name, size, FIXED_TYPE, doc, scanner_new, scanner_dealloc, methods)
 
 /* The number of an identity that is bound to no table yet; -1, with an exception, on failure. */
 int scanner_key(Scanner *scanner, PyObject *identity);
 void scanner_bind_key(Scanner *scanner, int key, int number);
 
-/* The bound table of a number; NULL, with an exception, if there is none. */
 /* In the middle of a scan by another thread, nothing may be taken or changed: 0, with an exception. */
 int scanner_idle(const Scanner *s);
 
+/* The bound table of a number; NULL, with an exception, if there is none. */
 Table *scanner_table(Scanner *scanner, PyObject *number);
 
 /* Makes a table that of the record in hand. */
@@ -109,21 +108,22 @@ Table *scanner_last_table(const Scanner *scanner);
    the scan returns its identity. */
 Verdict scanner_find(Scanner *scanner, const char *identity, size_t length);
 
+enum { MAX_OP_WORDS = 64 };
+
 /* The words for types of operations, each with its letter. */
 typedef struct {
     Keys words;
-    Bytes letters;
+    char letters[MAX_OP_WORDS];
 } OpWords;
 
 /* Reads a dict of bytes, with one letter for each word; -1, with an exception, on failure. */
-int op_words_read(OpWords *ops, PyObject *dict);
-void op_words_free(OpWords *ops);
+int op_words_read(OpWords *ops, Memory *memory, PyObject *dict);
 
 /* The letter of a word; 0 if it has none. */
 static inline char op_letter(const OpWords *ops, const char *word, size_t length) {
     for (int i = 0; i < ops->words.count; i++)
         if (key_is(&ops->words, i, word, length))
-            return ops->letters.data[i];
+            return ops->letters[i];
     return 0;
 }
 

@@ -1,13 +1,17 @@
 /* How often a text occurs in data, and where envelopes are. */
+#include "search.h"
+
 #include "avro.h"
 #include "blocks.h"
 
-/* Where a text of at least two bytes occurs first, by its first and last byte, a block at a time; NULL if nowhere. */
-static const char *find(const char *at, const char *end, const char *text, size_t length) {
+/* By the first and last byte of the text, a block at a time. */
+const char *search(const char *at, const char *end, const char *text, size_t length) {
     const size_t rest = length - 1;
+    if (rest == 0)
+        return memchr(at, text[0], (size_t)(end - at));
     for (; (size_t)(end - at) >= sizeof(Block) + rest; at += sizeof(Block)) {
-        Found starts = block_is(block_load(at), text[0]), ends = block_is(block_load(at + rest), text[rest]);
-        for (Places places = found_places(found_both(starts, ends)); places; places &= places - 1) {
+        Found first = block_is(block_load(at), text[0]), last = block_is(block_load(at + rest), text[rest]);
+        for (Places places = found_places(found_both(first, last)); places; places &= places - 1) {
             const char *found = at + first_place(places);
             if (memcmp(found, text, length) == 0)
                 return found;
@@ -20,17 +24,14 @@ static const char *find(const char *at, const char *end, const char *text, size_
 }
 
 /* As `bytes.count`, of which this is the fast form for a text whose first byte is a common one. */
-PyObject *kernel_occurrences(PyObject *module, PyObject *args) {
-    (void)module;
+PyObject *kernel_occurrences(PyObject *Py_UNUSED(module), PyObject *args) {
     const char *data, *text;
     Py_ssize_t size, length, count = 0;
     if (!PyArg_ParseTuple(args, "y#y#", &data, &size, &text, &length))
         return NULL;
-    if (length < 2) {
-        PyErr_SetString(PyExc_ValueError, "the text has less than two bytes");
-        return NULL;
-    }
-    for (const char *at = data, *end = data + size; (at = find(at, end, text, (size_t)length)) != NULL; at += length)
+    if (length == 0)
+        return refused("the text is empty");
+    for (const char *at = data, *end = data + size; (at = search(at, end, text, (size_t)length)) != NULL; at += length)
         count++;
     return PyLong_FromSsize_t(count);
 }
@@ -54,7 +55,7 @@ static const char *past_envelope(const char *at, const char *end) {
     const char *message;
     size_t length;
     int64_t headers;
-    if ((size_t)(end - at) < sizeof magic || memcmp(at, magic, sizeof magic) != 0)
+    if (!starts(at, end, magic, sizeof magic))
         return NULL;
     at = past_text(at + sizeof magic, end, 0);
     if (at == NULL || (at = avro_long(at, end, &headers)) == NULL || headers != 0)
@@ -65,16 +66,13 @@ static const char *past_envelope(const char *at, const char *end) {
 
 /* The envelopes of Qlik Replicate from a place on that have at most so many bytes, starts and ends in turns, up to anything
    that is no such one. Line ends between them are passed over. */
-PyObject *kernel_envelopes(PyObject *module, PyObject *args) {
-    (void)module;
+PyObject *kernel_envelopes(PyObject *Py_UNUSED(module), PyObject *args) {
     const char *data;
     Py_ssize_t size, place, most;
     if (!PyArg_ParseTuple(args, "y#nn", &data, &size, &place, &most))
         return NULL;
-    if (place < 0 || place > size) {
-        PyErr_SetString(PyExc_ValueError, "the place is not in the data");
-        return NULL;
-    }
+    if (place < 0 || place > size)
+        return refused("the place is not in the data");
     Bytes spans = {0};
     const char *end = data + size;
     for (const char *at = data + place; at < end;) {
@@ -92,7 +90,5 @@ PyObject *kernel_envelopes(PyObject *module, PyObject *args) {
         }
         at = behind;
     }
-    PyObject *taken = bytes_take(&spans);
-    bytes_free(&spans);
-    return taken;
+    return bytes_take(&spans);
 }

@@ -187,7 +187,7 @@ def test_a_value_of_many_bytes_is_escaped_whole() -> None:
     ("wrong", "error", "reason"),
     [
         ([pa.array(["a"]), pa.array(["a", "b"])], ValueError, "2 rows among others of 1"),
-        ([pa.array([1])], TypeError, "kind that a piece cannot have"),
+        ([pa.array([1])], TypeError, "kind that the kernel does not take"),
         ([pa.array(["a"], pa.large_string())], TypeError, "kind that the kernel does not take"),
         ([COMMA, pa.array(["a"])], ValueError, "a comma without members"),
         ([1.5], AttributeError, "__arrow_c_array__"),

@@ -85,7 +85,14 @@ def fuzz_delimited(draw: Random, counts: Counter[str]) -> None:
     options = FORMATS["delimitedtext_op" if op else "delimitedtext"].options.parse(properties(texts))
     assert isinstance(options, DelimitedOptions)
     table = TableDef("GG.T", tuple(map(Column, "ABC"[:columns])))
-    lines = line_scanner(options, context, True, lambda name: table if name in ("", "GG.T") else None)
+    named: list[str] = []
+
+    def define(name: str) -> TableDef | None:
+        if name in ("", "GG.T") and not named:  # damaged lines may have both
+            named.append(name)
+        return table if name in named else None
+
+    lines = line_scanner(options, context, True, define)
     assert lines is not None
     for data in (raw, cut(draw, raw), cut(draw, raw)):
         _, odd = lines.scan(data, 0, 0)
