@@ -49,8 +49,8 @@ static Verdict on_string(Sink *s, const Node *node, const char *text, size_t len
         return TAKEN;
     Cells *cells = &s->cells[node->place];
     Verdict verdict = fill(cells, s->row);
-    return verdict != TAKEN ? verdict
-                            : column_put(&cells->column, cells->items ? cells->column.rows : s->row, text, length, readable, TEXT);
+    const int64_t row = cells->items ? cells->column.rows : s->row;
+    return verdict == TAKEN ? column_put(&cells->column, row, text, length, readable, TEXT) : verdict;
 }
 
 static Verdict put_value(Sink *s, const Node *node, const void *value, size_t width) {
@@ -131,10 +131,6 @@ static inline int has_unique_names(const Node *Py_UNUSED(node)) {
 
 /* The columns for Python */
 
-static PyObject *none(void) {
-    Py_RETURN_NONE;
-}
-
 static PyObject *cells_take(Cells *cells, int64_t count) {
     Column *column = &cells->column;
     const int64_t rows = cells->items ? column->rows : count;
@@ -203,54 +199,43 @@ static int width_of(const Node *node) {
     }
 }
 
-static int bind(AvroColumns *self, const Node *node, int is_optional);
-
-/* A list has a row in each record, for the rows of its items are not known where it has none. */
-static int bind_list(AvroColumns *self, const Node *node, int is_optional) {
-    const int place = node->place, behind = node->type == A_MAP ? 2 : 1;
-    const Node *item = &node->children[0];
-    if (is_optional || node->action != C_LIST || place < 0 || place > INT32_MAX - behind)
-        return refuse("a list is optional, or has no column");
-    if (item->type != A_STRING || item->action != C_ITEM || item->place != place + behind)
-        return refuse("a list has texts, in the column behind it");
-    if (claim(self, place, A_ARRAY, 0, 0) < 0 || claim(self, place + behind, A_STRING, 0, 1) < 0)
-        return -1;
-    return behind == 2 ? claim(self, place + 1, A_STRING, 0, 1) : 0;
-}
-
-static int bind_children(AvroColumns *self, const Node *node, int is_optional) {
-    for (int i = 0; i < node->count; i++)
-        if (bind(self, &node->children[i], is_optional) < 0)
-            return -1;
-    return 0;
-}
-
-/* Gives each node with an action its column; -1, with an exception, for a node whose values columns do not have. */
+/* Gives each node with an action its column; -1, with an exception, for a node whose values columns do not have. A list has a
+   row in each record, for the rows of its items are not known where it has none. */
 static int bind(AvroColumns *self, const Node *node, int is_optional) {
+    const int place = node->place, behind = node->type == A_MAP ? 2 : 1;
+    const Node *item = node->children;
     switch ((enum AvroType)node->type) {
     case A_NULL:
-        return node->action == C_SKIP ? 0 : refuse("null has no column of its own");
     case A_UNION:
-        return node->action == C_SKIP ? bind_children(self, node, 1) : refuse("a union has no column of its own");
+        if (node->action != C_SKIP)
+            return refuse("a union and its null have no column of their own");
+        break;
     case A_RECORD:
-        if (node->action != C_SKIP && (node->action != C_GROUP || claim(self, node->place, A_RECORD, 0, 0) < 0))
-            return node->action == C_GROUP ? -1 : refuse("a record is a group");
-        return bind_children(self, node, is_optional);
+        if (node->action != C_SKIP && node->action != C_GROUP)
+            return refuse("a record is a group");
+        if (node->action == C_GROUP && claim(self, place, A_RECORD, 0, 0) < 0)
+            return -1;
+        break;
     case A_ARRAY:
     case A_MAP:
-        return bind_list(self, node, is_optional);
-    case A_BOOLEAN:
-    case A_LONG:
-    case A_FLOAT:
-    case A_DOUBLE:
-    case A_BYTES:
-    case A_STRING:
+        if (is_optional || node->action != C_LIST || place > INT32_MAX - behind || item->type != A_STRING ||
+            item->action != C_ITEM || item->place != place + behind)
+            return refuse("a list is not optional, and has texts, in the column behind it");
+        if (claim(self, place, A_ARRAY, 0, 0) < 0 || claim(self, place + behind, A_STRING, 0, 1) < 0)
+            return -1;
+        return behind == 2 ? claim(self, place + 1, A_STRING, 0, 1) : 0;
+    case A_FIXED:
+    case A_ENUM:
+        return refuse("a type that columns do not have");
+    default:
         if (node->action != C_PUT || node->count || (node->show != PLAIN && node->show != DECIMAL))
             return refuse("a value has a column, and is shown as it is");
-        return claim(self, node->place, node->type, width_of(node), 0);
-    default:
-        return refuse("a type that columns do not have");
+        return claim(self, place, node->type, width_of(node), 0);
     }
+    for (int i = 0; i < node->count; i++)
+        if (bind(self, &node->children[i], is_optional || node->type == A_UNION) < 0)
+            return -1;
+    return 0;
 }
 
 static void columns_dealloc(PyObject *object) {

@@ -169,7 +169,8 @@ static void writer_dealloc(PyObject *self) {
 }
 
 /* Writes one datum with its mark; of one that is not TAKEN nothing stays. */
-static Verdict datum(Writer *self, const char **place, const char *end, const Slice *mark, const Slice *before, const Slice *behind) {
+static Verdict datum(Writer *self, const char **place, const char *end, const Slice *mark, const Slice *before,
+                     const Slice *behind) {
     const char *at = *place;
     const size_t written = self->out.size;
     if ((size_t)(end - at) < mark->length || memcmp(at, mark->start, mark->length) != 0)
@@ -214,9 +215,10 @@ static PyObject *writer_write(PyObject *object, PyObject *args) {
                 break;
         }
         const char *text = out->data == NULL ? "" : out->data;
-        result = verdict == NO_MEMORY ? PyErr_NoMemory()
-                                      : Py_BuildValue("nny#N", done, (Py_ssize_t)(at - start), text, (Py_ssize_t)out->size,
-                                                      bytes_take(&ends));
+        if (verdict == NO_MEMORY)
+            PyErr_NoMemory();
+        else
+            result = Py_BuildValue("nny#N", done, (Py_ssize_t)(at - start), text, (Py_ssize_t)out->size, bytes_take(&ends));
     }
     out->size = 0;
     bytes_free(&ends);

@@ -51,8 +51,7 @@ static Verdict on_string(Sink *s, const Node *node, const char *text, size_t len
         s->op = op_letter(&s->ops, text, length);
         return s->op ? TAKEN : ODD;
     case TOKEN:
-        return length ? rows_token(rows, &(Slice){node->texts.all[0].text, node->texts.all[0].length}, text, length, readable)
-                      : TAKEN;
+        return length ? rows_token(rows, key_text(&node->texts, 0), text, length, readable) : TAKEN;
     case TOKEN_TEXT:
         return column_put(&rows->token_texts, rows->token_texts.rows, text, length, readable, TEXT);
     default:
@@ -137,7 +136,8 @@ static inline int has_unique_names(const Node *node) {
 
 #include "avro_walk.h"
 
-/* Finds the table of the record that starts at a place: its identity has the parts of a name, each behind its length. Of a wrapped record, `place` and `end` become those of its bytes. */
+/* Finds the table of the record that starts at a place. Its identity has the parts of a name, each behind its length. Of a
+   wrapped record, `place` and `end` become those of its bytes. */
 static Verdict find_table(AvroScanner *s, const char **place, const char **end) {
     Scanner *base = &s->base;
     const char *at = *place;

@@ -6,15 +6,11 @@ Verdict column_ready(Column *column, int64_t row, size_t length) {
     if (bytes_reserve(&column->data, length) < 0)
         return NO_MEMORY;
     size_t rows = (size_t)row + 1;
-    if (column->kinds.capacity < rows) {
+    if (column->kinds.capacity < rows || column->ends.capacity < rows * sizeof(int32_t)) {
         column->kinds.size = (size_t)column->rows;
         column->ends.size = (size_t)column->rows * sizeof(int32_t);
-        if (bytes_reserve(&column->kinds, rows - column->kinds.size) < 0)
-            return NO_MEMORY;
-    }
-    if (column->ends.capacity < rows * sizeof(int32_t)) {
-        column->ends.size = (size_t)column->rows * sizeof(int32_t);
-        if (bytes_reserve(&column->ends, rows * sizeof(int32_t) - column->ends.size) < 0)
+        if (bytes_reserve(&column->kinds, rows - column->kinds.size) < 0 ||
+            bytes_reserve(&column->ends, rows * sizeof(int32_t) - column->ends.size) < 0)
             return NO_MEMORY;
     }
     for (; column->rows < row; column->rows++) {
@@ -36,10 +32,6 @@ void column_free(Column *column) {
     bytes_free(&column->kinds);
     bytes_free(&column->data);
     *column = (Column){0};
-}
-
-static PyObject *none(void) {
-    Py_RETURN_NONE;
 }
 
 PyObject *column_offsets(const Column *column, int64_t rows) {

@@ -137,7 +137,8 @@ static int take_apart(Rows *rows, const char *at, const char *end) {
         if (i && (at == end || *at++ != d->delimiter))
             return 0;
         *field = (Field){{at, 0}, at < end && *at == d->quote, 0};
-        const char *stop = field->is_quoted ? closing(d, ++field->text.start, end) : memchr(at, d->delimiter, (size_t)(end - at));
+        const char *stop = field->is_quoted ? closing(d, ++field->text.start, end)
+                                            : memchr(at, d->delimiter, (size_t)(end - at));
         if (stop == NULL && field->is_quoted)
             return 0;
         at = stop == NULL ? end : stop + field->is_quoted;

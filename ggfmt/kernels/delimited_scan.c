@@ -49,10 +49,6 @@ static inline Slice field_at(const Slice *delimiter, const char *at, const char 
     return (Slice){at, (size_t)((found == NULL ? end : found) - at)};
 }
 
-static inline int is(const Slice *mark, const Slice *field) {
-    return slice_is(mark, field->start, field->length);
-}
-
 /* Puts a value in quotes, without the quotes, and with doubled ones within made single. */
 static Verdict put_quoted(Column *column, int64_t row, const Slice *field) {
     Verdict verdict = column_ready(column, row, field->length);
@@ -71,9 +67,9 @@ static Verdict put_quoted(Column *column, int64_t row, const Slice *field) {
 }
 
 static Verdict put_field(DelimitedScanner *s, Column *column, int64_t row, const Slice *field) {
-    if (is(&s->missing, field))
+    if (slice_is(field, s->missing.start, s->missing.length))
         return TAKEN;
-    if (is(&s->null, field))
+    if (slice_is(field, s->null.start, s->null.length))
         return column_put(column, row, field->start, 0, 0, IS_NULL);
     if (s->quoted && field->length > 1 && *field->start == '"' && field->start[field->length - 1] == '"')
         return put_quoted(column, row, field);

@@ -157,9 +157,12 @@ static Slice number(char *text, int64_t value) {
     return (Slice){text, value ? integer_text(text, value) : 0};
 }
 
+static Verdict put_token(DtsScanner *s, Slice name, Slice text) {
+    return rows_token(&s->base.table->rows, name, text.start, text.length, text.length);
+}
+
 /* Puts all that a record has besides its values, its time and its position. */
 static Verdict put_tokens(DtsScanner *s) {
-    Rows *rows = &s->base.table->rows;
     char version[AVRO_TEXT], id[AVRO_TEXT], born[AVRO_TEXT];
     const Slice texts[] = {
         [W_SOURCE_TYPE] = key_text(&s->source_types, s->source),
@@ -171,26 +174,18 @@ static Verdict put_tokens(DtsScanner *s) {
         [W_SOURCE_VERSION] = s->source_version,
         [W_PROCESS] = {s->base.text.data, s->base.text.size},
     };
-    Slice name;
     Verdict verdict = TAKEN;
-    for (int which = W_SOURCE_TYPE; which <= W_PROCESS && verdict == TAKEN; which++) {
-        name = key_text(&s->words, which);
+    for (int which = W_SOURCE_TYPE; which <= W_PROCESS && verdict == TAKEN; which++)
         if (texts[which].length)
-            verdict = rows_token(rows, &name, texts[which].start, texts[which].length, texts[which].length);
-    }
+            verdict = put_token(s, key_text(&s->words, which), texts[which]);
     for (int i = 0; i < s->tags && verdict == TAKEN; i++) {
-        const Slice *text = &s->tag_text[i];
-        name = s->tag_name[i];
-        if (clashes(s, &name))
+        if (clashes(s, &s->tag_name[i]))
             return ODD;
-        if (!key_is(&s->words, W_KEYS, name.start, name.length))
-            verdict = rows_token(rows, &name, text->start, text->length, text->length);
+        if (!key_is(&s->words, W_KEYS, s->tag_name[i].start, s->tag_name[i].length))
+            verdict = put_token(s, s->tag_name[i], s->tag_text[i]);
     }
-    if (verdict == TAKEN && s->ops[s->operation] == FIRST_LOAD) {
-        const Slice yes = key_text(&s->words, W_TRUE);
-        name = key_text(&s->words, W_SNAPSHOT);
-        verdict = rows_token(rows, &name, yes.start, yes.length, yes.length);
-    }
+    if (verdict == TAKEN && s->ops[s->operation] == FIRST_LOAD)
+        verdict = put_token(s, key_text(&s->words, W_SNAPSHOT), key_text(&s->words, W_TRUE));
     return verdict;
 }
 
@@ -267,6 +262,7 @@ static int make(Scanner *base, PyObject *args, PyObject *keywords) {
     if (keys_read(&s->words, memory, words) < 0 || keys_read(&s->source_types, memory, source_types) < 0 ||
         keys_read(&s->unicode, memory, utf8) < 0 || keys_read(&s->ascii, memory, ascii) < 0)
         return -1;
+    s->last_unicode = -1;
     return image_rules_read(&s->rules, rules);
 }
 

@@ -37,6 +37,7 @@ typedef struct {
     Keys source_types;
     Keys unicode; /* charsets that are UTF-8, in lower case */
     Keys ascii;   /* charsets in which ASCII is ASCII */
+    int last_unicode; /* of `unicode` that a value had last; -1 for none */
     char ops[OPERATIONS];
     ImageRules rules;
     int row_only;
@@ -66,6 +67,6 @@ static inline const char *dts_branch(const char *at, const char *end, int *branc
 }
 
 /* Puts one value into its column. */
-Verdict dts_cell(const DtsScanner *s, Column *column, enum Mode mode, int digits, const char **place, const char *end);
+Verdict dts_cell(DtsScanner *s, Column *column, enum Mode mode, int digits, const char **place, const char *end);
 
 #endif

@@ -118,15 +118,18 @@ static size_t zoned_text(char *text, size_t length, const Slice *zone) {
 }
 
 /* Whether bytes in a charset are the same text in UTF-8. */
-static int reads_as_utf8(const DtsScanner *s, const Slice *charset, const Slice *bytes) {
+static int reads_as_utf8(DtsScanner *s, const Slice *charset, const Slice *bytes) {
     char name[32];
+    if (s->last_unicode >= 0 && key_is(&s->unicode, s->last_unicode, charset->start, charset->length))
+        return avro_utf8(bytes->start, bytes->length);
     if (charset->length > sizeof name)
         return 0;
     for (size_t i = 0; i < charset->length; i++) {
         char c = charset->start[i];
         name[i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
     }
-    if (keys_find(&s->unicode, name, charset->length) >= 0)
+    s->last_unicode = keys_find(&s->unicode, name, charset->length);
+    if (s->last_unicode >= 0)
         return avro_utf8(bytes->start, bytes->length);
     return keys_find(&s->ascii, name, charset->length) >= 0 && is_ascii(bytes->start, bytes->length);
 }
@@ -137,14 +140,16 @@ static Verdict put_made(const DtsScanner *s, Column *column, const char *text, s
 }
 
 static Verdict put_boolean(const DtsScanner *s, Column *column, const Slice *text) {
-    static const char *const spellings[] = {"t", "f", "true", "false", "1", "0"};
+    static const char *const spellings[] = {"t", "f", "1", "0", "true", "false"};
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
-        if (slice_is(text, spellings[i], strlen(spellings[i])))
-            return i % 2 ? column_put(column, s->base.row, "false", 5, 5, TEXT) : column_put(column, s->base.row, "true", 4, 4, TEXT);
+        if (slice_is(text, spellings[i], strlen(spellings[i]))) {
+            const char *shown = spellings[4 + i % 2];
+            return column_put(column, s->base.row, shown, strlen(shown), strlen(shown), TEXT);
+        }
     return ODD;
 }
 
-Verdict dts_cell(const DtsScanner *s, Column *column, enum Mode mode, int digits, const char **place, const char *end) {
+Verdict dts_cell(DtsScanner *s, Column *column, enum Mode mode, int digits, const char **place, const char *end) {
     char text[AVRO_TEXT];
     Fields fields;
     const Slice *value = &fields.last;

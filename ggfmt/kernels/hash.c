@@ -71,8 +71,7 @@ int hash_start(void) {
     return taken;
 }
 
-PyObject *kernel_seed_hashes(PyObject *module, PyObject *bytes) {
-    (void)module;
+PyObject *kernel_seed_hashes(PyObject *Py_UNUSED(module), PyObject *bytes) {
     if (in_use) { /* what tables hold would not be found again */
         PyErr_SetString(PyExc_RuntimeError, "hashes are in use");
         return NULL;
@@ -82,8 +81,6 @@ PyObject *kernel_seed_hashes(PyObject *module, PyObject *bytes) {
     Py_RETURN_NONE;
 }
 
-PyObject *kernel_hash_work(PyObject *module, PyObject *none) {
-    (void)module;
-    (void)none;
+PyObject *kernel_hash_work(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
     return PyLong_FromUnsignedLongLong(hash_work);
 }

@@ -28,8 +28,4 @@ static inline size_t hash_next(size_t place, size_t size) {
 /* Draws the seed from the system; -1, with an exception, on failure. */
 int hash_start(void);
 
-/* `seed_hashes(seed)` and `hash_work()`, for tests. */
-PyObject *kernel_seed_hashes(PyObject *module, PyObject *seed);
-PyObject *kernel_hash_work(PyObject *module, PyObject *none);
-
 #endif

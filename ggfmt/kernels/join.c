@@ -162,7 +162,8 @@ static int read_repeated(Plan *plan, PyObject *piece, int64_t *rows, int depth) 
     land(plan, place);
     step = &plan->steps[place];
     int32_t last = step->view.ends[step->view.length], first = step->view.ends[0];
-    return first < 0 || last < first || (items >= 0 && last > items) ? refuse("lists of other items than those of the pieces") : 0;
+    int are_items = first >= 0 && first <= last && (items < 0 || last <= items);
+    return are_items ? 0 : refuse("lists of other items than those of the pieces");
 }
 
 static int read_comma_joined(Plan *plan, PyObject *piece, int64_t *rows, int depth) {

@@ -46,7 +46,7 @@ static inline const char *json_next(const char *at, const char *end, char bracke
     return *more ? json_space(at + 1, end) : at + 1;
 }
 
-/* From the start of a member to its value; `name` is what stands between the quotes. */
+/* From the start of a member to its value; `name` is what is between the quotes. */
 static inline const char *json_name(const char *at, const char *end, Slice *name, int *escaped) {
     const char *close = at < end && *at == '"' ? json_string(at + 1, end, escaped) : NULL;
     if (close == NULL)

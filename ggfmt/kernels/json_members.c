@@ -257,15 +257,15 @@ static Verdict member(JsonScanner *s, Node *node, const char **place, const char
     const char *at = *place;
     int kinds = 0;
     Span span;
+    if (is_null(at, end) && (node->action == TOKENS || node->action == LIST || (node->action == ENTER && !node->required))) {
+        *place = json_value(at, end);
+        return *place == NULL ? ODD : TAKEN;
+    }
     switch (node->action) {
     case SKIP:
     case SLOT:
         return plain_member(s, node, place, end);
     case ENTER:
-        if (!node->required && is_null(at, end)) {
-            at = json_value(at, end);
-            break;
-        }
         return node->in_text ? object_in_text(s, node, place, end) : json_object(s, node, place, end);
     case IDENTITY:
         at = identity_part(s, node->place, at, end);
@@ -283,17 +283,11 @@ static Verdict member(JsonScanner *s, Node *node, const char **place, const char
             return ODD;
         break;
     case TOKENS:
-        if (!is_null(at, end))
-            return token_object(s, node, place, end);
-        at = json_value(at, end);
-        break;
+        return token_object(s, node, place, end);
     case NAMES:
         return names_part(s, node, place, end);
     case LIST:
-        if (!is_null(at, end))
-            return token_list(s, node, place, end);
-        at = json_value(at, end);
-        break;
+        return token_list(s, node, place, end);
     case BEFORE:
     case AFTER:
     case ROW:

@@ -68,7 +68,7 @@ static Verdict put_tokens(const JsonScanner *s, Rows *rows, int index, int count
         return TAKEN;
     char digits[MAX_ROW_DIGITS + 1];
     int length = snprintf(digits, sizeof digits, "%d", index);
-    return rows_token(rows, &s->row_token, digits, (size_t)length, sizeof digits);
+    return rows_token(rows, s->row_token, digits, (size_t)length, sizeof digits);
 }
 
 static Verdict put_row(JsonScanner *s, int index, int count, int image_bits, int64_t ordinal, const char *end) {

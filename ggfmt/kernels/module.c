@@ -20,13 +20,14 @@ PyObject *kernel_envelopes(PyObject *module, PyObject *args);
 PyObject *kernel_differ(PyObject *module, PyObject *args);
 PyObject *kernel_csv_rows(PyObject *module, PyObject *args);
 PyObject *kernel_csv_to_json(PyObject *module, PyObject *args);
+PyObject *kernel_seed_hashes(PyObject *module, PyObject *seed);
+PyObject *kernel_hash_work(PyObject *module, PyObject *none);
 
 enum { KEPT_BYTES = 256 << 20, GROWTH_BYTES = 16 << 20 };
 
 /* Without this, glibc returns the buffers of each chunk to the system, and gets them again, with all pages to be cleared:
    an eighth of the time of a run. */
-static PyObject *kernel_keep_memory(PyObject *module, PyObject *nothing) {
-    (void)module, (void)nothing;
+static PyObject *kernel_keep_memory(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
 #ifdef __GLIBC__
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     mallopt(M_TOP_PAD, GROWTH_BYTES);

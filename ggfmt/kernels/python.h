@@ -43,6 +43,10 @@ enum {
     INTERNAL_TYPE = FIXED_TYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, /* C alone makes objects */
 };
 
+static inline PyObject *none(void) {
+    Py_RETURN_NONE;
+}
+
 /* Puts an item into a new tuple, which the lack of one frees. */
 static inline void put_item(PyObject **tuple, Py_ssize_t place, PyObject *item) {
     if (item == NULL)

@@ -1,11 +1,11 @@
 #include "rows.h"
 
 int rows_make(Rows *rows, Memory *memory, int old_columns, int new_columns, int slots) {
-    rows->before = memory_make(memory, (size_t)old_columns + (size_t)new_columns, sizeof(Column));
-    rows->slot = memory_make(memory, (size_t)slots, sizeof(Column));
-    if (rows->before == NULL || rows->slot == NULL)
+    rows->before = memory_make(memory, (size_t)old_columns + (size_t)new_columns + (size_t)slots, sizeof(Column));
+    if (rows->before == NULL)
         return -1;
     rows->after = rows->before + old_columns;
+    rows->slot = rows->after + new_columns;
     rows->old_columns = old_columns;
     rows->new_columns = new_columns;
     rows->slots = slots;
@@ -13,10 +13,8 @@ int rows_make(Rows *rows, Memory *memory, int old_columns, int new_columns, int 
 }
 
 void rows_free(Rows *rows) {
-    for (int i = 0; i < rows->old_columns + rows->new_columns; i++)
-        column_free(&rows->before[i]);
-    for (int i = 0; i < rows->slots; i++)
-        column_free(&rows->slot[i]);
+    for (Column *column = rows->before; column < rows->slot + rows->slots; column++)
+        column_free(column);
     column_free(&rows->token_names);
     column_free(&rows->token_texts);
     bytes_free(&rows->token_offsets);
@@ -43,10 +41,8 @@ static void shorten(Bytes *bytes, size_t size) {
 }
 
 void rows_cut(Rows *rows, int64_t row) {
-    for (int i = 0; i < rows->old_columns + rows->new_columns; i++)
-        column_cut(&rows->before[i], row);
-    for (int i = 0; i < rows->slots; i++)
-        column_cut(&rows->slot[i], row);
+    for (Column *column = rows->before; column < rows->slot + rows->slots; column++)
+        column_cut(column, row);
     size_t count = (size_t)row;
     shorten(&rows->token_offsets, (count + 1) * sizeof(int32_t));
     shorten(&rows->ops, count);

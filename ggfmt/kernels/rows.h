@@ -10,7 +10,7 @@ typedef struct {
     int slots;
     Column *before;
     Column *after;      /* goes on where `before` ends: a place counts through both */
-    Column *slot;       /* other texts of an operation */
+    Column *slot;       /* other texts of an operation, where `after` ends */
     Column token_names; /* of all rows one after the other */
     Column token_texts;
     Bytes token_offsets; /* int32 by row, and a first 0 */
@@ -25,9 +25,9 @@ int rows_make(Rows *rows, Memory *memory, int old_columns, int new_columns, int 
 void rows_free(Rows *rows);
 
 /* Puts a token behind the tokens of all rows. Of its text `readable` bytes can be read. */
-static inline Verdict rows_token(Rows *rows, const Slice *name, const char *text, size_t length, size_t readable) {
+static inline Verdict rows_token(Rows *rows, Slice name, const char *text, size_t length, size_t readable) {
     Column *names = &rows->token_names, *texts = &rows->token_texts;
-    Verdict verdict = column_put(names, names->rows, name->start, name->length, name->length, TEXT);
+    Verdict verdict = column_put(names, names->rows, name.start, name.length, name.length, TEXT);
     return verdict == TAKEN ? column_put(texts, texts->rows, text, length, readable, TEXT) : verdict;
 }
 

@@ -186,12 +186,8 @@ static PyObject *scanner_bind(PyObject *self, PyObject *args) {
 static PyObject *scanner_unbind(PyObject *self, PyObject *number) {
     Scanner *s = (Scanner *)self;
     Table *table = scanner_idle(s) ? scanner_table(s, number) : NULL;
-    if (table != NULL && table->rows.count) {
-        refuse("the table has rows that nobody took");
-        return NULL;
-    }
-    if (table == NULL)
-        return NULL;
+    if (table == NULL || table->rows.count)
+        return table == NULL ? NULL : refused("the table has rows that nobody took");
     for (int key = table->first_key; key >= 0; key = s->bindings[key].next)
         s->bindings[key].table = UNBOUND;
     empty_table(s, table);
@@ -278,18 +274,6 @@ static int begin(Scanner *s, const Py_buffer *data, int in_span, PyObject *conte
     return s->kind->begin == NULL ? 0 : s->kind->begin(s, context);
 }
 
-/* Lets other threads run until `resume`, if the kind can do without Python. */
-static PyThreadState *pause_python(Scanner *s) {
-    s->is_busy = s->kind->without_python;
-    return s->is_busy ? PyEval_SaveThread() : NULL;
-}
-
-static void resume_python(Scanner *s, PyThreadState *state) {
-    if (state != NULL)
-        PyEval_RestoreThread(state);
-    s->is_busy = 0;
-}
-
 static PyObject *scan_result(Scanner *s, const Progress *progress, Py_ssize_t place) {
     if (progress->verdict == NO_MEMORY)
         return PyErr_NoMemory();
@@ -315,10 +299,13 @@ static PyObject *scanner_scan(PyObject *self, PyObject *args) {
     } else if (begin(s, &data, 0, context) == 0) {
         const char *end = s->data + data.len, *at = skip(s, s->data + place, end);
         Progress progress = {.full = -1, .verdict = TAKEN};
-        PyThreadState *state = pause_python(s);
+        s->is_busy = s->kind->without_python;
+        PyThreadState *state = s->is_busy ? PyEval_SaveThread() : NULL; /* other threads may run meanwhile */
         while (at < end && (most < 0 || progress.taken < most) && progress.verdict == TAKEN && progress.full < 0)
             take_record(s, &at, end, ordinal, &progress);
-        resume_python(s, state);
+        if (state != NULL)
+            PyEval_RestoreThread(state);
+        s->is_busy = 0;
         result = scan_result(s, &progress, (Py_ssize_t)(at - s->data));
     }
     PyBuffer_Release(&data);

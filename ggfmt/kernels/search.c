@@ -38,15 +38,13 @@ PyObject *kernel_occurrences(PyObject *Py_UNUSED(module), PyObject *args) {
 
 /* To behind bytes of Avro that are UTF-8, or null if they are `optional`; NULL where they are not. */
 static const char *past_text(const char *at, const char *end, int optional) {
-    const char *text;
-    size_t length;
+    Slice text;
     int64_t branch = 1;
     if (at != NULL && optional)
         at = avro_long(at, end, &branch);
     if (at == NULL || branch == 0)
         return at;
-    at = branch == 1 ? avro_bytes(at, end, &text, &length) : NULL;
-    return at != NULL && avro_utf8(text, length) ? at : NULL;
+    return branch == 1 ? avro_text(at, end, &text) : NULL;
 }
 
 /* To behind an envelope as `formats/qlik/envelope.py` has it, without headers; NULL where there is none. */

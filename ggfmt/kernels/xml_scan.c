@@ -35,8 +35,7 @@ typedef struct {
     int keep;   /* the caller wants values; otherwise it only asks whether operations are regular */
     int tokens; /* the caller wants tokens */
     OpWords ops;
-    const char *prolog; /* what may precede an operation */
-    size_t prolog_length;
+    Slice prolog; /* what may precede an operation */
     /* the operation in hand */
     const char *end; /* of the data */
     int64_t returns; /* carriage returns in white space between tags */
@@ -392,8 +391,8 @@ static Verdict record(Scanner *base, const char **place, const char *end, int64_
     char op = 0;
     s->end = end;
     s->returns = 0;
-    if (s->prolog_length && starts(at, end, s->prolog, s->prolog_length))
-        at = space(s, at + s->prolog_length);
+    if (s->prolog.length && starts(at, end, s->prolog.start, s->prolog.length))
+        at = space(s, at + s->prolog.length);
     if (!STARTS(at, end, "<operation"))
         return ODD;
     at += 10;
@@ -454,8 +453,7 @@ static int begin(Scanner *base, PyObject *context) {
     Py_ssize_t length = 0;
     if (context != Py_None && PyBytes_AsStringAndSize(context, &prolog, &length) < 0)
         return -1;
-    s->prolog = prolog;
-    s->prolog_length = (size_t)length;
+    s->prolog = (Slice){prolog, (size_t)length};
     return 0;
 }
 
