@@ -14,7 +14,7 @@ operation that takes one of them away, and may mean both, then leaves the key in
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -100,23 +100,21 @@ class _Values:
 
     def fit(self, row: _Row, before: int, halves: Mapping[int, int]) -> bool:
         """Return whether the before image of an operation may be of a row: no known value differs."""
-        columns = range(len(self._columns))
-        if self._ops[before] == DELETE and not self._shows_values[before]:
-            columns = range(0)
-        for i in columns:
-            codes, has_before, _, _ = self._columns[i]
-            if i not in self._keys and has_before[before]:
-                value = self._value(row, i, before, halves)
-                if value not in (_UNKNOWN, codes[before]):
-                    return False
-        return True
+        return all(
+            self._value(row, i, before, halves) in (_UNKNOWN, self._columns[i][0][before]) for i in self._shown(before)
+        )
 
     def is_whole(self, operation: int) -> bool:
-        """Return whether the before image has all columns that the table has at that place."""
+        """Return whether the before image shows all values that the table has at that place."""
         columns = self._columns_of[self._epoch_of(operation)]
         if self._kept is not None and self._seqs[operation] < 0:  # the table has got others since
             columns = self._kept
-        return all(self._columns[i][1][operation] for i in columns)
+        return self._keys.union(self._shown(operation)).issuperset(columns)
+
+    def _shown(self, before: int) -> Iterator[int]:
+        """Yield the columns besides the key whose value a before image shows."""
+        if self._ops[before] != DELETE or self._shows_values[before]:
+            yield from (i for i, each in enumerate(self._columns) if i not in self._keys and each[1][before])
 
     def _epoch_of(self, operation: int) -> int:
         return max(bisect_right(self._starts, self._seqs[operation]) - 1, 0)

@@ -177,6 +177,58 @@ def test_an_insert_over_a_living_row_is_unresolved_if_a_delete_may_mean_both(tmp
     assert document["tables"]["S.T"]["timed"] == 3
 
 
+def write_debezium(path: Path, changes: Sequence[tuple[str, int, int, Image, Image]]) -> Path:
+    """Write changes (op, position, time, before, after) without ids of transactions."""
+    path.write_text(
+        "".join(
+            json.dumps({"op": op, "before": before, "after": after, "source": {**SOURCE, "lsn": position, "ts_ms": time}})
+            + "\n"
+            for op, position, time, before, after in changes
+        )
+    )
+    return path
+
+
+SOURCE = {"connector": "postgresql", "schema": "S", "table": "T"}
+HIDDEN = "__debezium_unavailable_value"
+
+
+def test_a_before_image_of_the_key_alone_does_not_prove_which_row_left_a_key(tmp_path: Path) -> None:
+    """Row 2 goes to key 6, and a row goes from there to key 2. It may be another one, from before the files."""
+    row, known = {"id": 2, "a": "x", "text": "long"}, {"a": None, "text": None}
+    changes = [
+        ("c", 1, 1, None, row),
+        ("d", 2, 2, {"id": 2, **known}, None),
+        ("c", 2, 2, None, {**row, "id": 6, "text": HIDDEN}),
+        ("d", 3, 2, {"id": 6, **known}, None),
+        ("c", 3, 2, None, {**row, "a": "y", "text": HIDDEN}),
+    ]
+    path = write_debezium(tmp_path / "in.json", changes)
+    for starts_empty, found in ((False, []), (True, [{**row, "a": "y"}])):
+        out = tmp_path / f"{starts_empty}"
+        document = ggfmt.consolidate(path, out, master="none", key="S.T=id", starts_empty=starts_empty)
+        assert rows(out) == found
+        assert document["tables"]["S.T"]["unresolved"] == (not starts_empty)
+
+
+def test_a_moved_row_is_contradicted_where_each_operation_has_its_own_time(tmp_path: Path) -> None:
+    """A row that is not in the files goes from key 3 to key 5 after another one came there. Nothing shows whether the
+    transaction is over, so that the rows may be wrong."""
+    other, row = {"id": 3, "a": "other"}, {"id": 2, "a": "first"}
+    changes = [
+        ("c", 1, 1, None, row),
+        ("d", 2, 2, row, None),
+        ("c", 2, 2, None, {**row, "id": 3}),
+        ("d", 3, 3, other, None),
+        ("c", 3, 3, None, {**other, "id": 5}),
+    ]
+    path = write_debezium(tmp_path / "in.json", changes)
+    document = ggfmt.consolidate(path, tmp_path / "out", master="none", key="S.T=id")
+    assert document["tables"]["S.T"]["contradictions"] == {DIFFERS: 1}
+    with pytest.raises(Abend, match="GG566"):
+        ggfmt.consolidate(path, tmp_path / "strict", master="none", key="S.T=id", strict=True)
+
+
 SQL_SERVER = [{"commit_lsn": f"00000027:00000ac0:000{number}", "event_serial_no": 1} for number in range(3)]
 POSTGRESQL = [{"sequence": f'["{number + 10}","20"]', "lsn": 20} for number in range(3)]
 TICDC = [{"commit_ts": 450 + number, "file": "", "pos": 0, "row": 0} for number in range(3)]
