@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, non_null_values
+from ggfmt.arrow.arrays import narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_hashes
+from ggfmt.frames.batches import FILE_BITS
 from ggfmt.rows.operations import DELETE, INSERT, concatenated
 from ggfmt.rows.positions import OFFSETS
 from ggfmt.rows.tables import RowTable
@@ -30,6 +31,7 @@ _MAX_STEPS = 30  # from key to key by pairs, before all of them count as connect
 
 _LONG, _WORD = pa.int64(), pa.uint64()
 _HEADS = ["seq", "position", "op", "tx", "ts", "hash"]
+_ENDS = [*_HEADS, "keyed"]
 NO_KEYS: pa.UInt64Array = pa.array([], _WORD)
 
 
@@ -41,43 +43,57 @@ class KeyLinks:
     new: pa.Array[pa.UInt64Scalar]
 
 
-class LinkFinder:
-    """Finds connected keys in the operations of a table in input order.
-
-    `first`, `last`: the operations at both ends, for links to the operations of other splits.
-    """
-
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
-        self._first: pa.RecordBatch | None = None
-        self._last: pa.RecordBatch | None = None
-
-    @property
-    def first(self) -> pa.RecordBatch | None:
-        return self._first
-
-    @property
-    def last(self) -> pa.RecordBatch | None:
-        # A copy: a slice would keep, and send, the whole batch.
-        return None if self._last is None else self._last.take(pa.array([0]))
-
-    def add(self, batch: pa.RecordBatch) -> Iterator[KeyLinks]:
-        """Yield the links of a batch, and those to the batch before it. The batch has no truncates."""
-        moves = narrow(batch["moves"], pa.BooleanArray)
-        if moves.true_count:
-            yield KeyLinks(batch["old_hash"].filter(moves), batch["hash"].filter(moves))
-        if self._last is not None and self._last["op"][0].as_py() == DELETE and batch["op"][0].as_py() == INSERT:
-            yield from pair_links(concatenated([self._last, batch.slice(0, 1)], self._schema))
-        yield from pair_links(batch)
-        self._first = batch.take(pa.array([0])) if self._first is None else self._first
-        self._last = batch.slice(len(batch) - 1)
-
-
-def pair_links(batch: pa.RecordBatch) -> Iterator[KeyLinks]:
-    """Yield the links of deletes and inserts next to each other."""
+def links_within(batch: pa.RecordBatch) -> Iterator[KeyLinks]:
+    """Yield the links in a batch in input order: of operations that change a key, and of pairs in one file. The batch
+    has no truncates."""
+    moves = narrow(batch["moves"], pa.BooleanArray)
+    if moves.true_count:
+        yield KeyLinks(batch["old_hash"].filter(moves), batch["hash"].filter(moves))
     first = pairs_in(batch)
     if len(first):
-        yield KeyLinks(batch["hash"].take(first), batch["hash"].take(pc.add(first, 1)))
+        yield _pair_links(batch, first.filter(pc.invert(_begin_files(batch).take(pc.add(first, 1)))))
+
+
+def file_ends(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the heads of the first and the last operation that a batch in input order has of each file."""
+    begin = _begin_files(batch)
+    end = pa.concat_arrays([begin.slice(1), pa.array([True])])
+    places = pa.concat_arrays([pc.indices_nonzero(begin), pc.indices_nonzero(end)])
+    return batch.select(_ENDS).take(places.take(pc.array_sort_indices(places)))
+
+
+def links_between(
+    ends: Sequence[pa.RecordBatch], ordering: Ordering, before: pa.RecordBatch | None = None
+) -> Iterator[KeyLinks]:
+    """Yield the links between batches. Those of one file stay in input order, and files are in their own order, so that
+    it does not matter how files are cut.
+
+    ends    `file_ends` of batches in input order
+    before  the last operation of earlier runs
+    """
+    if not ends:
+        return
+    every = concatenated(ends, ends[0].schema)
+    begin = _begin_files(every)
+    if ordering.by is not None and begin.true_count > 1:
+        firsts = every.filter(begin)
+        order = ordering.sort(firsts.append_column("file", numbered(len(firsts))))["file"]
+        files = pc.subtract(pc.cumulative_sum(pc.cast(begin, _LONG)), 1)
+        every = every.take(pc.array_sort_indices(pc.index_in(files, value_set=order)))  # a stable sort
+    if before is not None:
+        every = concatenated([*2 * [before.select(_ENDS)], every], every.schema)
+    first = pairs_in(every)
+    yield _pair_links(every, first.filter(pc.equal(pc.bit_wise_and(first, 1), 1)))
+
+
+def _begin_files(batch: pa.RecordBatch) -> pa.BooleanArray:
+    """Return which operations in input order are not of the file of the one before."""
+    files = pc.shift_right(batch["seq"], pa.scalar(FILE_BITS, _LONG))
+    return pa.concat_arrays([pa.array([True]), pc.not_equal(files.slice(1), files.slice(0, len(files) - 1))])
+
+
+def _pair_links(batch: pa.RecordBatch, first: pa.Int64Array) -> KeyLinks:
+    return KeyLinks(batch["hash"].take(first), batch["hash"].take(pc.add(first, 1)))
 
 
 def pairs_in(batch: pa.RecordBatch) -> pa.Int64Array:
@@ -157,7 +173,7 @@ def followed_keys(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: 
     insert may have another row, or if the insert lacks values; and keys that pairs connect with these. Other pairs give
     the same rows if nothing joins them.
     """
-    names = [*_HEADS, "keyed", "moves", "old_hash"]
+    names = [*_ENDS, "moves", "old_hash"]
     schema = pa.schema([*(batches[0].schema.field(name) for name in names), pa.field("whole", pa.bool_())])
     parts = (
         pa.RecordBatch.from_arrays([*batch.select(names).columns, _are_whole(batch, table, "a")], schema=schema)

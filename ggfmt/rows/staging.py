@@ -12,7 +12,6 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -33,7 +32,7 @@ from ggfmt.reading.progress import ProgressTracker
 from ggfmt.reading.runner import InProcess, Runner, warn_of_missing_kernels
 from ggfmt.reading.scan import DefinitionsNeeded, Scan
 from ggfmt.reading.splits import ReadJob, Split
-from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, LinkFinder, linked_keys, pair_links
+from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, file_ends, linked_keys, links_between, links_within
 from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import unfit_help
@@ -72,19 +71,24 @@ class StagedPart:
 
 @dataclass
 class StagedTable:
-    """The operations of a table that a task has read. `first`, `last`: those at both ends of the split."""
+    """The operations of a table that a task has read. `ends`: `file_ends` of its batches."""
 
     parts: list[StagedPart] = field(default_factory=list)
     size: int = 0
     stats: TableStats = field(default_factory=TableStats)
-    first: pa.RecordBatch | None = None
-    last: pa.RecordBatch | None = None
+    ends: list[pa.RecordBatch] = field(default_factory=list)
+
+    def add_links(self, batch: pa.RecordBatch) -> None:
+        """Note which keys a batch connects. It comes next in the input, and has no truncates."""
+        self.stats.links += links_within(batch)
+        self.ends.append(file_ends(batch))
 
     def merge(self, later: StagedTable) -> None:
-        """Add operations that come later in the input, but not their ends."""
+        """Add operations that come later in the input."""
         self.parts += later.parts
         self.size += later.size
         self.stats.merge(later.stats)
+        self.ends += later.ends
 
 
 @dataclass
@@ -110,7 +114,6 @@ class StagedInput:
     job: ReadJob
     tables: dict[str, RowTable]
     staged: dict[str, StagedTable]
-    ends: dict[str, list[tuple[pa.RecordBatch, pa.RecordBatch]]]
     buckets: int
     files: tuple[str, ...]
     skipped: Counter[str] = field(default_factory=Counter)
@@ -125,14 +128,12 @@ class StagedInput:
         whole = StagedTable()
         whole.stats.add(batch, table)
         batch = filtered(batch, pc.not_equal(batch["op"], TRUNCATE))
-        ends = self.ends.setdefault(name, [])
         if len(batch):
             buckets = buckets_of(table, self.buckets)
             numbers = bucket_numbers(batch["hash"], buckets) if buckets > 1 else None
             whole.parts = [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
             whole.size = batch.nbytes
-            whole.stats.links += LinkFinder(batch.schema).add(batch)
-            ends.insert(0, (batch.slice(0, 1), batch.slice(len(batch) - 1)))
+            whole.add_links(batch)
         whole.merge(self.staged.get(name, StagedTable()))
         self.staged[name] = whole
 
@@ -143,20 +144,10 @@ class StagedInput:
         before: pa.RecordBatch | None = None,
         others: Iterable[KeyLinks] = (),
     ) -> LinkedKeys:
-        """Return the keys of a table that operations connect, also those of neighboring splits. `before`: the last
-        operation of earlier runs; `others`: what these connect."""
-        ends = self.ends[name]
-        schema = staged_schema(self.tables[name])
-        found: list[KeyLinks] = [*self.staged[name].stats.links, *others]
-        if ordering.by is not None and len(ends) > 1:
-            firsts = concatenated([first for first, _ in ends], schema)
-            numbers = pa.array(range(len(ends)), pa.int64())
-            tagged = firsts.set_column(firsts.schema.get_field_index("offset"), "offset", numbers)
-            ends = [ends[int(number)] for number in non_null_values(ordering.sort(tagged)["offset"])]
-        ends = ends if before is None else [(before, before), *ends]
-        for (_, last), (first, _) in pairwise(ends):
-            found += pair_links(concatenated([last, first], schema))
-        return linked_keys(found)
+        """Return the keys of a table that operations connect. `before`: the last operation of earlier runs; `others`:
+        what these connect."""
+        staged = self.staged[name]
+        return linked_keys([*staged.stats.links, *others, *links_between(staged.ends, ordering, before)])
 
 
 @dataclass
@@ -278,7 +269,6 @@ def merge_outcomes(
 ) -> StagedInput:
     """Return what tasks have staged, in the order of their splits."""
     staged: dict[str, StagedTable] = {}
-    ends: dict[str, list[tuple[pa.RecordBatch, pa.RecordBatch]]] = {}
     skipped: Counter[str] = Counter()
     rejects: list[StagedFile] = []
     rejected: Counter[str] = Counter()
@@ -292,12 +282,7 @@ def merge_outcomes(
         others += outcome.others
         warnings += outcome.warnings
         for name, part in outcome.tables.items():
-            whole = staged.setdefault(name, StagedTable())
-            whole.merge(part)
-            if part.first is not None and part.last is not None:
-                ends.setdefault(name, []).append((part.first, part.last))
-    for name in staged:
-        ends.setdefault(name, [])
+            staged.setdefault(name, StagedTable()).merge(part)
     names = tuple(file.shown for file in files)
     for warning in warnings[:MAX_WARNINGS]:
         log.warning("%s", visible(str(warning)))
@@ -305,7 +290,7 @@ def merge_outcomes(
         log.warning("%s: see the manifest", counted(len(warnings) - MAX_WARNINGS, "more warning"))
     by_name = dict(sorted(staged.items()))
     return StagedInput(
-        job, tables, by_name, ends, buckets, names, skipped, rejects, rejected, others=others, warnings=warnings
+        job, tables, by_name, buckets, names, skipped, rejects, rejected, others=others, warnings=warnings
     )
 
 
@@ -332,7 +317,6 @@ class _StagingTask:
         self._stager, self._split = stager, split
         self._outcome = StagedSplit(split.ordinal)
         self._schemas: dict[str, pa.Schema] = {}
-        self._finders: dict[str, LinkFinder] = {}
         directories = {name: number for number, name in enumerate(stager.tables)}
         stem = f"{split.ordinal:07d}-{attempt}"
         self._files = (
@@ -372,8 +356,9 @@ class _StagingTask:
                 outcome.rejects, outcome.rejected = self._rejects.close(), self._rejects.by_code
         for name, (parts, size) in written.items():
             outcome.tables[name].parts, outcome.tables[name].size = parts, size
-        for name, finder in self._finders.items():
-            outcome.tables[name].first, outcome.tables[name].last = finder.first, finder.last
+        for staged in outcome.tables.values():
+            if len(staged.ends) > 1:
+                staged.ends = [concatenated(staged.ends, staged.ends[0].schema)]
         return outcome
 
     def _start(self, name: str) -> None:
@@ -381,8 +366,6 @@ class _StagingTask:
         table = self._stager.tables[name]
         self._outcome.tables[name] = StagedTable()
         self._schemas[name] = staged_schema(table)
-        if table.key:
-            self._finders[name] = LinkFinder(self._schemas[name])
 
     def _reject(self, reject: Reject) -> None:
         assert self._rejects is not None
@@ -397,9 +380,8 @@ class _StagingTask:
             batch = batch.filter(pc.invert(truncates))
         if not len(batch):
             return
-        finder = self._finders.get(name)
-        if finder is not None:
-            staged.stats.links += finder.add(batch)
+        if table.key:
+            staged.add_links(batch)
         if self._files is None:
             staged.size += batch.nbytes
         else:

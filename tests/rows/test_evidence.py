@@ -179,13 +179,11 @@ def test_an_insert_over_a_living_row_is_unresolved_if_a_delete_may_mean_both(tmp
 
 def write_debezium(path: Path, changes: Sequence[tuple[str, int, int, Image, Image]]) -> Path:
     """Write changes (op, position, time, before, after) without ids of transactions."""
-    path.write_text(
-        "".join(
-            json.dumps({"op": op, "before": before, "after": after, "source": {**SOURCE, "lsn": position, "ts_ms": time}})
-            + "\n"
-            for op, position, time, before, after in changes
-        )
-    )
+    records = []
+    for op, position, time, before, after in changes:
+        source = {**SOURCE, "lsn": position, "ts_ms": time}
+        records.append(json.dumps({"op": op, "before": before, "after": after, "source": source}))
+    path.write_text("\n".join(records) + "\n")
     return path
 
 

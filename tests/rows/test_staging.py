@@ -22,6 +22,7 @@ from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
 from ggfmt.rows import staging as staging_module
 from ggfmt.rows.ordering import Ordering
+from ggfmt.rows.positions import kind_named
 from ggfmt.rows.staging import (
     BucketFiles,
     MemoryBudget,
@@ -155,12 +156,37 @@ def test_a_delete_and_an_insert_next_to_each_other_connect_keys_also_of_two_spli
     definitions = {"T": TableDef("T", (Column("ID", key=1), Column("NAME")))}
     path = write_lines(tmp_path / "in.json", lines)
     read = stage(path, tmp_path / "staged", definitions=definitions, split_size=split_size)
-    assert (len(read.ends["T"]) > 1) is (split_size == 250)
+    assert (len(read.staged["T"].ends) > 1) is (split_size == 250)
     linked = read.links("T", Ordering(None))
     assert len(linked) == 40
     hashes = {int(row["k0"]): row["hash"] for row in rows(read, "T")}
     groups = linked.group_of(pa.array([hashes[number] for number in range(40)], pa.uint64())).to_pylist()
     assert groups[0::2] == groups[1::2]
+
+
+@pytest.mark.parametrize("kind", [None, "numbers"])
+def test_it_does_not_matter_for_connected_keys_how_files_are_cut(tmp_path: Path, kind: str | None) -> None:
+    """Within a file, neighbors in the input are connected. Files follow each other by position."""
+
+    def line(op: str, key: int, position: int) -> Row:
+        image = {"ID": str(key), "NAME": "a" * 60}
+        line = {"table": "T", "op_type": op, "op_ts": "2020-01-01 00:00:00", "pos": str(position)}
+        return {**line, "before" if op == "D" else "after": image}
+
+    definitions = {"T": TableDef("T", (Column("ID", key=1), Column("NAME")))}
+    files = [
+        [line("I", 1, 18), line("I", 2, 17), line("D", 3, 16), line("I", 4, 11), line("D", 5, 14)],
+        [line("I", 6, 3), line("I", 7, 2), line("D", 8, 9)],
+        [line("I", 9, 1)],
+    ]
+    paths = [write_lines(tmp_path / f"{number}.json", lines) for number, lines in enumerate(files)]
+    found = []
+    for split_size in (1 << 20, 600, 250, 1):
+        read = stage(paths, tmp_path / f"{split_size}", definitions=definitions, split_size=split_size)
+        ordering = Ordering(None if kind is None else kind_named(kind))
+        hashes = {row["hash"]: int(row["k0"]) for row in rows(read, "T")}
+        found.append(sorted(hashes[value] for value in read.links("T", ordering).hashes.to_pylist()))
+    assert found == 4 * [[3, 4, 5, 6, 8, 9] if kind is None else [1, 3, 4, 8]]
 
 
 def test_the_last_definition_counts_and_columns_come_and_go(tmp_path: Path) -> None:
