@@ -93,17 +93,13 @@ def cells_of(type: SqlType, source_type: str) -> Cells:
     if kind is Kind.BINARY:
         return Cells(_bytes("bytea" if source_type == POSTGRESQL else "blob"), "")
     if kind is Kind.INTERVAL and source_type == POSTGRESQL:
-        return Cells(_objects("xtype"), "")
-    return Cells(_characters("utf8mb4" if source_type == MYSQL else "utf8"), "")
+        return Cells(_texts("TextObject", "xtype"), "")
+    return Cells(_texts("Character", "utf8mb4" if source_type == MYSQL else "utf8"), "")
 
 
-def _characters(charset: str) -> CellEncoder:
-    head = _BRANCH["Character"] + text_bytes(charset)
-    return lambda values: EncodedColumn([head, *strings(values)], [])
-
-
-def _objects(type: str) -> CellEncoder:
-    head = _BRANCH["TextObject"] + text_bytes(type)
+def _texts(branch: str, word: str) -> CellEncoder:
+    """Encode texts with their charset or their type."""
+    head = _BRANCH[branch] + text_bytes(word)
     return lambda values: EncodedColumn([head, *strings(values)], [])
 
 

@@ -36,11 +36,6 @@ _LINE = re.compile(rb"[^\r\n]+")
 _BASE64 = re.compile(rb"(?:\xef\xbb\xbf)?[A-Za-z0-9+/=\s]+")
 
 
-def layout(head: bytes) -> Layout:
-    """Detect the layout of a file by its first bytes. Only a file of lines can be split."""
-    return Layout(splittable=is_base64(head))
-
-
 def is_container(head: bytes) -> bool:
     return head.startswith(MAGIC)
 

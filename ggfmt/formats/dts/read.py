@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -22,12 +22,11 @@ from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
 from ggfmt.formats.avro.containers import CorruptContainerError, Header, read_header, split_blocks
-from ggfmt.formats.dts import KEYS_TAG
-from ggfmt.formats.dts import decode as tags
+from ggfmt.formats.dts import KEYS_TAG, decode
 from ggfmt.formats.dts import files as dts_files
-from ggfmt.formats.dts.charsets import MYSQL_CHARSETS, decoder
+from ggfmt.formats.dts.charsets import BINARY, MYSQL_CHARSETS, decoder
 from ggfmt.formats.dts.ddl import NoTable, is_truncate, resolver, truncated
-from ggfmt.formats.dts.decode import Cell, Decoder, DtsRecord, MalformedRecordError, RowFields
+from ggfmt.formats.dts.decode import Cell, DtsRecord, MalformedRecordError, Record
 from ggfmt.formats.dts.schema import OPERATIONS, SOURCE_TYPES, version_of
 from ggfmt.formats.dts.tokens import TRANSACTION, WORDS, tokens_of
 from ggfmt.formats.dts.types import ORACLE, TEXT_OR_BYTES, TypeHint, hint_of, is_zoned
@@ -53,30 +52,36 @@ _OTHERS = {"BEGIN": "transaction begin", "COMMIT": "transaction commit", "ROLLBA
 _PRIMARY = "PRIMARY"
 _keys = msgspec.json.Decoder(dict[str, tuple[str, ...]]).decode
 
-Maker = Callable[[Any], str]  # makes the text of a cell that is not None
+# Has a scanner take so many records of a block from a place on: how many it took, the next place, and its identity.
+Take = Callable[[bytes, int, int, bool], tuple[int, int, bytes | None]]
 
 MICROS, NANOS = 6, 9
 _FIRST_SECOND, _LAST_SECOND = -62135596800, 253402300799  # the years 1 to 9999
 _MOST = (999999, 12, 31, 9999, 59, 60, 10**NANOS)  # maximum of each part of a time
 
-# The kind of a column by the tag of its values.
 _KINDS = {
-    tags.INTEGER: Kind.INTEGER,
-    tags.CHARACTER: Kind.STRING,
-    tags.CHARACTER_BYTES: Kind.BINARY,
-    tags.DECIMAL: Kind.DECIMAL,
-    tags.FLOAT: Kind.DOUBLE,
-    tags.EPOCH: Kind.TIMESTAMP,
-    tags.DATE: Kind.DATE,
-    tags.TIME: Kind.TIME,
-    tags.DATETIME: Kind.TIMESTAMP,
-    tags.YEAR: Kind.INTEGER,
-    tags.YEAR_MONTH: Kind.INTERVAL,
-    tags.DAY_TIME: Kind.INTERVAL,
-    tags.BINARY_GEOMETRY: Kind.BINARY,
-    tags.BINARY_OBJECT: Kind.BINARY,
-    tags.TEXT_GEOMETRY: Kind.STRING,
-    tags.TEXT_OBJECT: Kind.STRING,
+    "Integer": Kind.INTEGER,
+    "Character": Kind.STRING,
+    "Decimal": Kind.DECIMAL,
+    "Float": Kind.DOUBLE,
+    "Timestamp": Kind.TIMESTAMP,
+    "BinaryGeometry": Kind.BINARY,
+    "TextGeometry": Kind.STRING,
+    "BinaryObject": Kind.BINARY,
+    "TextObject": Kind.STRING,
+}
+_AS_BYTES = ("Character", "BinaryGeometry", "BinaryObject")  # what a binary column may have
+
+# The kinds and the texts of times by the letters of their parts, without the fraction of a second.
+_PARTS = "yMdhms"
+_CLOCK = "{3:02}:{4:02}:{5:02}"
+_TIMES = {
+    "yMd": (Kind.DATE, "{0:04}-{1:02}-{2:02}"),
+    "hms": (Kind.TIME, _CLOCK),
+    _PARTS: (Kind.TIMESTAMP, "{0:04}-{1:02}-{2:02} " + _CLOCK),
+    "y": (Kind.INTEGER, "{0}"),
+    "yM": (Kind.INTERVAL, "{0}-{1}"),
+    "dhms": (Kind.INTERVAL, "{2} " + _CLOCK),
 }
 
 
@@ -84,66 +89,48 @@ class UnreadableValueError(ValueError):
     """Error for a value that has no text in its column; its message gives the reason."""
 
 
-def kind_of(cell: tuple[Any, ...]) -> Kind | None:
-    """Return the kind of column for the tag of a value; None if the tag does not determine it."""
-    return kind_of(cell[1]) if cell[0] == tags.ZONED else _KINDS.get(cell[0])
+def kind_of(cell: Record) -> Kind | None:
+    """Return the kind of column that a value shows; None if it shows none."""
+    name, *values = cell
+    if name == "TimestampWithTimeZone":
+        return kind_of(values[0])
+    if name == "DateTime":
+        kind, _ = _TIMES.get(_parts(values), (None, ""))
+        return kind
+    return Kind.BINARY if name == "Character" and values[0].lower() == BINARY else _KINDS[name]
 
 
-@cache
-def makers(kind: Kind, digits: int) -> tuple[Maker, ...]:
-    """Make functions that turn cells into texts, by tag; `digits` is the number of digits of a fraction of a second."""
+def text_of(cell: Record, kind: Kind, digits: int) -> str:
+    """Return the text of a value in a column of a kind; `digits` is the number of digits of a fraction of a second.
+
+    Raises: UnreadableValueError if there is none.
+    """
+    name, *values = cell
     if kind is Kind.BINARY:
-        return tuple(_BYTES.get(tag, _no_bytes) for tag in range(tags.TAGS))
-    texts: dict[int, Maker] = {
-        tags.INTEGER: _own,
-        tags.CHARACTER: _character,
-        tags.DECIMAL: _own,
-        tags.FLOAT: _float,
-        tags.EPOCH: lambda cell: _epoch(cell, digits),
-        **{
-            tag: lambda cell: _time(cell, digits)
-            for tag in (tags.DATE, tags.TIME, tags.DATETIME, tags.YEAR, tags.YEAR_MONTH, tags.DAY_TIME, tags.PARTS)
-        },
-        tags.ZONED: lambda cell: f"{_time(cell[1], digits)} {_zone(cell[2])}",
-        tags.TEXT_GEOMETRY: _own,
-        tags.TEXT_OBJECT: _own,
-    }
-    if kind is Kind.BOOLEAN:
-        texts[tags.TEXT_OBJECT] = _boolean
-        texts[tags.CHARACTER] = lambda cell: _boolean((tags.CHARACTER, _character(cell)))
-    return tuple(texts.get(tag, _no_text) for tag in range(tags.TAGS))
+        if name not in _AS_BYTES:
+            raise UnreadableValueError("the value is not binary, but its column is binary")
+        return base64.b64encode(values[1]).decode()
+    if kind_of(cell) is Kind.BINARY:
+        raise UnreadableValueError("the value is binary, but its column is not binary")
+    if name == "Float":
+        return _float(values[0])
+    if name == "Timestamp":
+        return _epoch(values[0], values[1], digits)
+    if name == "DateTime":
+        return _time(values, digits)
+    if name == "TimestampWithTimeZone":
+        return f"{_time(values[0][1:], digits)} {_zone(values[1])}"
+    text: str = values[0] if name == "Decimal" else _character(*values) if name == "Character" else values[1]
+    return _boolean(text) if kind is Kind.BOOLEAN and name in ("Character", "TextObject") else text
 
 
-def _own(cell: Any) -> str:
-    text: str = cell[1]
-    return text
-
-
-def _no_text(cell: Any) -> str:
-    raise UnreadableValueError("the value is binary, but its column is not binary")
-
-
-def _no_bytes(cell: Any) -> str:
-    raise UnreadableValueError("the value is not binary, but its column is binary")
-
-
-def _base64(cell: Any) -> str:
-    return base64.b64encode(cell[-1]).decode()
-
-
-_BYTES: dict[int, Maker] = dict.fromkeys(
-    (tags.CHARACTER, tags.CHARACTER_BYTES, tags.BINARY_GEOMETRY, tags.BINARY_OBJECT), _base64
-)
-
-
-def _character(cell: Any) -> str:
-    _, charset, data = cell
-    decode = decoder(charset)
+def _character(charset: str, data: bytes) -> str:
+    read = decoder(charset)
     word = charset if len(charset) <= 40 and charset.isprintable() else "..."
-    if decode is None:
+    if read is None:
         raise UnreadableValueError(f"the charset `{word}` is unknown")
     try:
-        return decode(data)
+        return read(data)
     except ValueError:
         raise UnreadableValueError(f"the bytes are not valid text in the charset `{word}`") from None
 
@@ -151,15 +138,13 @@ def _character(cell: Any) -> str:
 _BOOLEANS = {"t": "true", "true": "true", "1": "true", "f": "false", "false": "false", "0": "false"}
 
 
-def _boolean(cell: Any) -> str:
-    text = _BOOLEANS.get(cell[1].lower())
-    if text is None:
+def _boolean(text: str) -> str:
+    if text.lower() not in _BOOLEANS:
         raise UnreadableValueError("the value is neither true nor false")
-    return text
+    return _BOOLEANS[text.lower()]
 
 
-def _float(cell: Any) -> str:
-    number: float = cell[1]
+def _float(number: float) -> str:
     if math.isfinite(number):
         return repr(number)
     return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
@@ -173,8 +158,7 @@ def _fraction(value: int | None, digits: int) -> str:
     return f".{value:0{digits}}"
 
 
-def _epoch(cell: Any, digits: int) -> str:
-    _, seconds, fraction = cell
+def _epoch(seconds: int, fraction: int, digits: int) -> str:
     if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
         raise UnreadableValueError("the time is out of range")
     year, month, day, hour, minute, second, *_ = time.gmtime(seconds)
@@ -187,49 +171,37 @@ def _zone(zone: str) -> str:
     return zone
 
 
-def _time(cell: Any, digits: int) -> str:
-    tag, *parts = cell
-    if tag == tags.DATETIME:
-        year, month, day, hour, minute, second, fraction = parts
-        if year >= 0 <= month <= 12 and 0 <= day <= 31 and 0 <= hour <= 23 and 0 <= minute <= 59 and 0 <= second <= 59:
-            moment = f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
-            return moment + _fraction(fraction, digits)
-    minus = ""
-    if any(part is not None and part < 0 for part in parts):
-        minus = "-"
+def _parts(parts: Sequence[int | None]) -> str:
+    """Return the letters of the parts that a time has."""
+    return "".join(letter for letter, part in zip(_PARTS, parts, strict=False) if part is not None)
+
+
+def _time(parts: Sequence[int | None], digits: int) -> str:
+    there = _parts(parts)
+    signed = parts[:-1] if there == _PARTS else parts  # a date has no negative fraction of a second
+    minus = any(part is not None and part < 0 for part in signed)
+    if minus:
         parts = [None if part is None else abs(part) for part in parts]
-    year, month, day, hour, minute, second, fraction = parts
     if any(part is not None and part > most for part, most in zip(parts, _MOST, strict=True)):
         raise UnreadableValueError("a part of the time is out of range")
-    if tag == tags.DATETIME:
-        moment = f"{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
-    elif tag == tags.DATE:
-        return f"{minus}{year:04}-{month:02}-{day:02}"
-    elif tag == tags.TIME:
-        moment = f"{hour:02}:{minute:02}:{second:02}"
-    elif tag == tags.YEAR:
-        return f"{minus}{year}"
-    elif tag == tags.YEAR_MONTH:
-        return f"{minus}{year}-{month}"
-    elif tag == tags.DAY_TIME:
-        moment = f"{day} {hour:02}:{minute:02}:{second:02}"
-    else:
+    if there not in _TIMES:
         raise UnreadableValueError("the time has only some of its parts")
-    return f"{minus}{moment}{_fraction(fraction, digits)}"
+    _, form = _TIMES[there]
+    fraction = _fraction(parts[-1], digits) if form.endswith(_CLOCK) else ""
+    return f"{'-' if minus else ''}{form.format(*parts)}{fraction}"
 
 
 @dataclass(frozen=True)
 class _Table:
-    """The definition of a table and the functions that make texts from the values of each column.
+    """The definition of a table, and the kinds of its columns. `digits`: those of a fraction of a second.
 
-    `learns`: the columns whose values determine their kind, by place, with the possible kinds, and the tags of values
-    so far. `kinds` and `digits` are the arguments with which the makers were made.
+    `learns`: the columns whose values determine their kind, by place, with the possible kinds, and the kinds of values
+    so far.
     """
 
     record_schema: RecordSchema
     names: tuple[str, ...]
-    makers: tuple[tuple[Maker, ...], ...]
-    learns: tuple[tuple[int, frozenset[Kind], set[int]], ...]
+    learns: tuple[tuple[int, frozenset[Kind], set[Kind]], ...]
     kinds: tuple[Kind, ...]
     digits: int
 
@@ -238,8 +210,7 @@ class _Table:
         definition does not fit; None if more kinds are possible.
         """
         kinds = list(self.kinds)
-        for place, possible, known in self.learns:
-            shown = {kind_of((tag,)) for tag in known}
+        for place, possible, shown in self.learns:
             if possible != TEXT_OR_BYTES or (kinds[place] is not Kind.STRING and not shown & TEXT_OR_BYTES):
                 return None
             kinds[place] = Kind.BINARY if Kind.BINARY in shown else Kind.STRING
@@ -256,8 +227,7 @@ class Dts(Dialect):
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
-        self.records = Decoder()
-        self._tables: dict[tuple[str, str, bytes, str | None], _Table] = {}
+        self._tables: dict[tuple[str, str, tuple[Record, ...], str | None], _Table] = {}
         self._by_schema: dict[int, _Table] = {}  # by the identity of the record schema
         self._schemas: dict[bytes, bool | None] = {}
 
@@ -269,29 +239,24 @@ class Dts(Dialect):
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
-        return dts_files.layout(head)
+        return Layout(splittable=dts_files.is_base64(head))  # only a file of lines
 
-    @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        return dts_files.chunks(stream, file, start, length, layout)
-
-    @staticmethod
-    def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
-        return dts_files.spans(chunk)
+    chunks = staticmethod(dts_files.chunks)
+    spans = staticmethod(dts_files.spans)
 
     def decoded(self, chunk: Chunk) -> Iterator[Any]:
         if chunk.layout.splittable:
             for start, end in self.spans(chunk):
                 yield self.line(chunk.data[start:end])
         elif chunk.spans is None:
-            yield from self._block(chunk.data, chunk.layout.max_record)
+            yield from self._block(chunk)
         else:
             for start, end in chunk.spans:
                 yield self.prefixed(chunk.data[start:end])
 
     def line(self, line: bytes) -> DtsRecord | Diagnostic:
         try:
-            return self.records.datum(dts_files.line_datum(line))
+            return decode.datum(dts_files.line_datum(line))
         except MalformedRecordError as error:
             return Diagnostic("GG313", str(error), help=_HELP)
         except ValueError:
@@ -305,25 +270,37 @@ class Dts(Dialect):
             help = "read the file again when it is complete"
             return Diagnostic("GG302", "the file ends in the middle of a record", help=help)
         try:
-            return self.records.datum(data[dts_files.PREFIX_BYTES :])
+            return decode.datum(data[dts_files.PREFIX_BYTES :])
         except MalformedRecordError as error:
             return Diagnostic("GG313", str(error), help=_HELP)
 
-    def _block(self, data: bytes, limit: int) -> Iterator[DtsRecord | Diagnostic]:
+    def _block(self, chunk: Chunk) -> Iterator[DtsRecord | Diagnostic]:
         try:
-            header = read_header(data)
-            born = self.born(header)
-            for _, _, count, block in split_blocks(data, header, limit):
-                if isinstance(block, CorruptContainerError):
-                    raise block
-                place = 0
-                for _ in range(count):
-                    record, place = self.records.record(block, place, born)
-                    yield record
-                if place != len(block):
-                    raise CorruptContainerError(TOO_LONG)
+            for record, _ in self.in_blocks(chunk, lambda block, place, count, born: (0, place, None)):
+                yield record
         except (CorruptContainerError, MalformedRecordError) as error:
             yield Diagnostic("GG313", str(error))
+
+    def in_blocks(self, chunk: Chunk, take: Take) -> Iterator[tuple[DtsRecord, bytes | None]]:
+        """Yield the records of a chunk of a container file that a scanner does not take, with their identities.
+
+        Raises: CorruptContainerError or MalformedRecordError for damaged records.
+        """
+        header = read_header(chunk.data)
+        born = self.born(header)
+        for _, _, count, block in split_blocks(chunk.data, header, chunk.layout.max_record):
+            if isinstance(block, CorruptContainerError):
+                raise block
+            place = 0
+            while count:
+                taken, place, identity = take(block, place, count, born)
+                count -= taken
+                if count:
+                    record, place = decode.record_at(block, place, born)
+                    count -= 1
+                    yield record, identity
+            if place != len(block):
+                raise CorruptContainerError("extra bytes follow the records of a block")
 
     def born(self, header: Header) -> bool:
         """Return whether the records of a container file have a `bornTimestamp`.
@@ -347,9 +324,9 @@ class Dts(Dialect):
             raise missing_member_error("objectName", NAME_TABLE)
         name = record.object_name
         fields = record.fields
-        if not isinstance(fields, RowFields):
+        if not isinstance(fields, list):
             raise RecordError("GG305", "the record has no list `fields`", None, name)
-        table = self._table(name, record, fields)
+        table = self._table(name, record, tuple(fields))
         # Learn before rejecting a value: what is learned must not depend on other errors in the record.
         for image in (record.before, record.after):
             if isinstance(image, list) and len(image) == len(table.names):
@@ -387,9 +364,9 @@ class Dts(Dialect):
 
     # Tables
 
-    def _table(self, name: str, record: DtsRecord, fields: RowFields) -> _Table:
+    def _table(self, name: str, record: DtsRecord, fields: tuple[Record, ...]) -> _Table:
         keys = record.tags.get(KEYS_TAG)
-        identity = name, record.source_type, fields.data, keys
+        identity = name, record.source_type, fields, keys
         table = self._tables.get(identity)
         if table is None:
             table = self._tables[identity] = self._describe(name, record.source_type, fields, keys)
@@ -400,8 +377,9 @@ class Dts(Dialect):
         """Return the table of records with this record schema, and make it if necessary."""
         return self._by_schema[id(record_schema)]
 
-    def _describe(self, name: str, source_type: str, fields: RowFields, keys_text: str | None) -> _Table:
-        if len(set(fields.names)) < len(fields.names):
+    def _describe(self, name: str, source_type: str, fields: Sequence[Record], keys_text: str | None) -> _Table:
+        names = tuple(column for _, column, _ in fields)
+        if len(set(names)) < len(names):
             raise RecordError("GG308", "`fields` names a column twice", None, name)
         keys: tuple[str, ...] = ()
         if keys_text:
@@ -412,9 +390,8 @@ class Dts(Dialect):
         )
         columns: list[Column] = []
         kinds: list[Kind] = []
-        digits = NANOS if source_type == ORACLE else MICROS
-        learns: list[tuple[int, frozenset[Kind], set[int]]] = []
-        for place, (column, number) in enumerate(zip(fields.names, fields.numbers, strict=True)):
+        learns: list[tuple[int, frozenset[Kind], set[Kind]]] = []
+        for place, (_, column, number) in enumerate(fields):
             known = hint_of(source_type, number)
             seen = {kind for kind in known.learns if (name, column, kind.value) in self.source.facts}
             kind = known.settled(seen)
@@ -427,8 +404,8 @@ class Dts(Dialect):
             kinds.append(kind)
         definition = self.keyed(TableDef(name, tuple(columns)).with_keys(keys))
         record_schema = RecordSchema(definition, (None,) * len(columns))
-        makers_of = tuple(makers(kind, digits) for kind in kinds)
-        return _Table(record_schema, fields.names, makers_of, tuple(learns), tuple(kinds), digits)
+        digits = NANOS if source_type == ORACLE else MICROS
+        return _Table(record_schema, names, tuple(learns), tuple(kinds), digits)
 
     def _image(
         self, table: _Table, cells: list[Cell] | str | None, member: str, name: str
@@ -441,12 +418,12 @@ class Dts(Dialect):
             reason = f"`fields` has {len(table.names)} columns and `{member}` has {len(cells)} values"
             raise RecordError("GG308", reason, None, name)
         image: dict[str, str | None] = {}
-        for column, make, cell in zip(table.names, table.makers, cells, strict=True):
-            if cell is None:
+        for column, kind, cell in zip(table.names, table.kinds, cells, strict=True):
+            if cell is None or cell == "NULL":
                 image[column] = None
-            elif cell:
+            elif not isinstance(cell, str):
                 try:
-                    image[column] = make[cell[0]](cell)
+                    image[column] = text_of(cell, kind, table.digits)
                 except UnreadableValueError as error:
                     raise RecordError("GG314", str(error), None, name, column) from None
         return image
@@ -455,11 +432,10 @@ class Dts(Dialect):
         """Record the kinds that values show. If a column gets another kind, discovery runs once more."""
         for place, kinds, known in table.learns:
             cell = cells[place]
-            if not cell or cell[0] in known:
+            kind = None if cell is None or isinstance(cell, str) else kind_of(cell)
+            if kind is None or kind in known:
                 continue
-            if cell[0] != tags.ZONED:
-                known.add(cell[0])
-            kind = kind_of(cell)
+            known.add(kind)
             column = table.record_schema.table.columns[place]
             if kind in kinds and (name, column.name, kind.value) not in self.learned:
                 self.learned[name, column.name, kind.value] = True
@@ -472,7 +448,6 @@ def other(operation: str) -> str:
     return _OTHERS.get(operation) or operation.lower()
 
 
-TOO_LONG = "extra bytes follow the records of a block"
 _HELP = (
     "use DTS records with a four-byte length before each record, one Base64 line per record, or Avro container files"
 )
@@ -525,9 +500,9 @@ def _charsets() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
 
 
 def _has_ascii(charset: str) -> bool:
-    decode = decoder(charset)
+    read = decoder(charset)
     try:
-        return decode is not None and decode(_ASCII.encode()) == _ASCII
+        return read is not None and read(_ASCII.encode()) == _ASCII
     except ValueError:
         return False
 
@@ -550,11 +525,16 @@ class DtsScanning(Scanning):
             return
         first = self.ordinal
         try:
-            for record, identity in self._in_blocks(chunk, self.scanner):
+            for record, identity in self._dialect.in_blocks(chunk, self._take):
                 meaning = next(classify_records(self._dialect, [record]))
                 yield OddRecord(chunk, self.ordinal - first, None, record, meaning, identity)
         except (CorruptContainerError, MalformedRecordError) as error:
             yield OddRecord(chunk, self.ordinal - first, None, None, Diagnostic("GG313", str(error)), None)
+
+    def _take(self, block: bytes, place: int, count: int, born: bool) -> tuple[int, int, bytes | None]:
+        taken, place, _, _, identity = self.scanner.native.scan(block, place, count, self.ordinal, born)
+        self.ordinal += taken
+        return taken, place, identity
 
     def _in_spans(self, chunk: Chunk, scanner: DtsScanner) -> Iterator[OddRecord]:
         first = self.ordinal
@@ -571,23 +551,6 @@ class DtsScanning(Scanning):
                 start, end = spans[number + taken]
                 record, meaning = self.examined_at(chunk, start, end)
                 yield OddRecord(chunk, number + taken, start, record, meaning, identity)
-
-    def _in_blocks(self, chunk: Chunk, scanner: DtsScanner) -> Iterator[tuple[DtsRecord, bytes | None]]:
-        """Raises: CorruptContainerError or MalformedRecordError for damaged records."""
-        header = read_header(chunk.data)
-        born = self._dialect.born(header)
-        for _, _, count, block in split_blocks(chunk.data, header, chunk.layout.max_record):
-            if isinstance(block, CorruptContainerError):
-                raise block
-            place, end = 0, self.ordinal + count
-            while self.ordinal < end:
-                taken, place, _, _, identity = scanner.native.scan(block, place, end - self.ordinal, self.ordinal, born)
-                self.ordinal += taken
-                if self.ordinal < end:
-                    record, place = self._dialect.records.record(block, place, born)
-                    yield record, identity
-            if place != len(block):
-                raise CorruptContainerError(TOO_LONG)
 
 
 class DtsReader(DtsScanning, DialectReader):
@@ -629,15 +592,14 @@ class DtsReader(DtsScanning, DialectReader):
             except CorruptContainerError:
                 return None
             return None if version is None else "it starts like an Avro object container of DTS records"
-        decoder = Decoder()
         try:
             if dts_files.is_base64(head):
-                decoder.datum(dts_files.line_datum(head.lstrip().split(b"\n", 1)[0]))
+                decode.datum(dts_files.line_datum(head.lstrip().split(b"\n", 1)[0]))
                 return "its first line is a DTS record in Base64"
             end = dts_files.PREFIX_BYTES + int.from_bytes(head[: dts_files.PREFIX_BYTES], "big")
             if len(head) < end:
                 return None
-            decoder.datum(head[dts_files.PREFIX_BYTES : end])
+            decode.datum(head[dts_files.PREFIX_BYTES : end])
         except ValueError:
             return None
         return "it starts with the length of a DTS record, and the record"

@@ -44,19 +44,15 @@ _NOT_SHOWN = pa.array([SOURCE_TYPE, KEYS_TAG], pa.string())
 
 
 def tokens_of(record: DtsRecord) -> dict[str, str]:
-    """Return the tokens of a record."""
-    tokens = {SOURCE_TYPE: record.source_type}
-    for name, number in ((VERSION, record.version), (ID, record.id), (BORN, record.born)):
-        if number:
-            tokens[name] = str(number)
-    texts = (
-        (SAFE_POSITION, record.safe_position),
-        (TRANSACTION, record.transaction),
-        (SOURCE_VERSION, record.source_version),
-    )
-    for name, text in texts:
-        if text:
-            tokens[name] = text
+    members = {
+        VERSION: record.version,
+        ID: record.id,
+        BORN: record.born,
+        SAFE_POSITION: record.safe_position,
+        TRANSACTION: record.transaction,
+        SOURCE_VERSION: record.source_version,
+    }
+    tokens = {SOURCE_TYPE: record.source_type} | {name: str(value) for name, value in members.items() if value}
     if record.process_timestamps is not None:
         tokens[PROCESS] = compact_json(record.process_timestamps)
     for name, text in record.tags.items():

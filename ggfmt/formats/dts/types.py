@@ -41,26 +41,27 @@ class TypeHint:
         return Kind.DECIMAL if seen <= {Kind.INTEGER, Kind.DECIMAL} else Kind.STRING
 
 
+# By source and kind, the type numbers that ggfmt reads. It writes the first one.
 _KINDS: dict[str, dict[Kind, tuple[int, ...]]] = {
     MYSQL: {
-        Kind.DECIMAL: (0, 246),
-        Kind.INTEGER: (1, 2, 3, 8, 9, 13, 16),
+        Kind.DECIMAL: (246, 0),
+        Kind.INTEGER: (8, 1, 2, 3, 9, 13, 16),
         Kind.FLOAT: (4,),
         Kind.DOUBLE: (5,),
-        Kind.TIMESTAMP: (7, 12, 14),
+        Kind.TIMESTAMP: (12, 7, 14),
         Kind.DATE: (10,),
         Kind.TIME: (11,),
-        Kind.STRING: (6, 15, 245, 247, 248, 253, 254),
-        Kind.BINARY: (249, 250, 251, 252, 255),
+        Kind.STRING: (253, 6, 15, 245, 247, 248, 254),
+        Kind.BINARY: (252, 249, 250, 251, 255),
     },
     ORACLE: {
         Kind.DECIMAL: (2,),
         Kind.FLOAT: (100,),
         Kind.DOUBLE: (101,),
-        Kind.TIMESTAMP: (12, 180, 181, 231),
+        Kind.TIMESTAMP: (180, 12, 181, 231),
         Kind.INTERVAL: (182, 183),
         Kind.STRING: (1, 8, 58, 69, 96, 112, 114, 208),
-        Kind.BINARY: (23, 24, 113),
+        Kind.BINARY: (113, 23, 24),
     },
     POSTGRESQL: {
         Kind.BOOLEAN: (16,),
@@ -72,9 +73,22 @@ _KINDS: dict[str, dict[Kind, tuple[int, ...]]] = {
         Kind.TIME: (1083, 1266),
         Kind.TIMESTAMP: (1114, 1184),
         Kind.INTERVAL: (1186,),
-        Kind.STRING: (18, 19, 25, 114, 142, 1042, 1043, 2950, 3802),
+        Kind.STRING: (1043, 18, 19, 25, 114, 142, 1042, 2950, 3802),
         Kind.BINARY: (17,),
     },
+}
+# The type numbers that ggfmt writes for other kinds, and for intervals in Oracle.
+_NEAREST = {
+    MYSQL: {Kind.BOOLEAN: 1, Kind.NUMBER: 246, Kind.INTERVAL: 253},
+    ORACLE: {
+        **dict.fromkeys((Kind.BOOLEAN, Kind.INTEGER, Kind.NUMBER), 2),
+        **dict.fromkeys((Kind.TIME, Kind.INTERVAL), 1),
+        Kind.DATE: 12,
+    },
+    POSTGRESQL: {Kind.NUMBER: 1700},
+}
+NUMBERS = {
+    source: {kind: numbers[0] for kind, numbers in kinds.items()} | _NEAREST[source] for source, kinds in _KINDS.items()
 }
 _TOLD = {
     source: {
@@ -86,52 +100,6 @@ _TOLD = {
 }
 _UNTOLD = TypeHint(Kind.STRING, ANYTHING)
 _ZONED = {MYSQL: (7,), ORACLE: (181, 231), POSTGRESQL: (1184, 1266)}  # times with a zone, or in UTC
-
-# The type numbers that ggfmt writes, by kind.
-NUMBERS: dict[str, dict[Kind, int]] = {
-    MYSQL: {
-        Kind.STRING: 253,
-        Kind.BOOLEAN: 1,
-        Kind.INTEGER: 8,
-        Kind.DECIMAL: 246,
-        Kind.NUMBER: 246,
-        Kind.FLOAT: 4,
-        Kind.DOUBLE: 5,
-        Kind.DATE: 10,
-        Kind.TIME: 11,
-        Kind.TIMESTAMP: 12,
-        Kind.INTERVAL: 253,
-        Kind.BINARY: 252,
-    },
-    ORACLE: {
-        Kind.STRING: 1,
-        Kind.BOOLEAN: 2,
-        Kind.INTEGER: 2,
-        Kind.DECIMAL: 2,
-        Kind.NUMBER: 2,
-        Kind.FLOAT: 100,
-        Kind.DOUBLE: 101,
-        Kind.DATE: 12,
-        Kind.TIME: 1,
-        Kind.TIMESTAMP: 180,
-        Kind.INTERVAL: 1,
-        Kind.BINARY: 113,
-    },
-    POSTGRESQL: {
-        Kind.STRING: 1043,
-        Kind.BOOLEAN: 16,
-        Kind.INTEGER: 20,
-        Kind.DECIMAL: 1700,
-        Kind.NUMBER: 1700,
-        Kind.FLOAT: 700,
-        Kind.DOUBLE: 701,
-        Kind.DATE: 1082,
-        Kind.TIME: 1083,
-        Kind.TIMESTAMP: 1114,
-        Kind.INTERVAL: 1186,
-        Kind.BINARY: 17,
-    },
-}
 
 
 def like(source_type: str) -> str:

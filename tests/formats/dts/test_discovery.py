@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scanners import without_kernels
 from strategies import examples
 
-from ggfmt.formats.dts.decode import Decoder
+from ggfmt.formats.dts import decode
 
 NUMBERS = st.sampled_from([253, 252, 8, 4000])  # a text, bytes, an integer, and an unknown one
 VALUES = st.sampled_from(
@@ -49,13 +49,13 @@ def test_definitions_and_operations_are_those_of_the_exact_reader(items: list[di
 
 def test_few_records_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[int] = []
-    own = Decoder.record
+    own = decode.record_at
 
-    def counted(self: Decoder, data: bytes, place: int, born: bool) -> Any:
+    def counted(data: bytes, place: int, born: bool) -> Any:
         decoded.append(place)
-        return own(self, data, place, born)
+        return own(data, place, born)
 
-    monkeypatch.setattr(Decoder, "record", counted)
+    monkeypatch.setattr(decode, "record_at", counted)
     items = [record("INSERT", None, [integer(str(n)), text(b"a")], {"x": 8, "y": 253}, "MySQL") for n in range(100)]
     discover("dts_avro", file(*items))
     assert 0 < len(decoded) < 10
