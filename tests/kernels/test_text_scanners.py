@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from random import Random
 
 import dialects
-import pyarrow as pa
 import pytest
 from dialects import EVERYTHING, told
 from hostile_text import (
@@ -24,7 +22,7 @@ from oracle import PlainColumn, PlainOperation, PlainTable
 from strategies import Changes, examples
 
 from ggfmt.formats.api.format import Context, Projection
-from ggfmt.formats.api.reading import Chunk, Event
+from ggfmt.formats.api.reading import Chunk
 from ggfmt.formats.goldengate.delimited.read import DelimitedTextReader
 from ggfmt.formats.goldengate.xml import read, records
 from ggfmt.formats.goldengate.xml.records import XmlRecord
@@ -91,11 +89,10 @@ def test_operations_as_goldengate_writes_them_are_taken(monkeypatch: pytest.Monk
 def test_lines_as_goldengate_writes_them_are_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = []
 
-    def noted(reader: DelimitedTextReader, lines: pa.StringArray, ordinals: pa.Int64Array) -> Iterator[Event]:
-        odd.extend(lines.to_pylist())
-        return iter(())
+    def noted(reader: DelimitedTextReader, ordinal: int, line: str) -> None:
+        odd.append(line)
 
-    monkeypatch.setattr(DelimitedTextReader, "_lines", noted)
+    monkeypatch.setattr(DelimitedTextReader, "_hold", noted)
     options = {"encoding": "ISO-8859-1", "fieldDelimiter": "|", "metaColumnsTemplate": "${optype},${schema},${table}"}
     data = dialects.written(name, CHANGES, **options)
     table = TableDef("GG.T", (Column("A"), Column("B")))

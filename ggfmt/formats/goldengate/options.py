@@ -62,6 +62,11 @@ def op_keys(options: Options) -> tuple[str, str, str, str]:
     return tuple(getattr(options, f"{kind}_op_key") for kind in ("insert", "update", "delete", "truncate"))
 
 
+def op_kinds(options: Options) -> dict[str, str]:
+    """Return the operation types by their words. If types share a word, the first of them counts."""
+    return dict(zip(reversed(op_keys(options)), "TDUI", strict=True))
+
+
 CODECS = {
     name: f"compress blocks with {name}" if name != "null" else "do not compress"
     for name in ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")

@@ -12,51 +12,32 @@ from array import array
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
+from operator import not_
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray, as_strings, non_null_values, string_maps
-from ggfmt.columnar.columns import token_maps
-from ggfmt.columnar.pieces import join
+from ggfmt.arrow.arrays import StringMapArray, as_strings, string_maps
+from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Source
 from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, Roles
-from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.options import op_keys, op_kinds
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
 from ggfmt.formats.records.scanner import ScannedBatch, Scanner, scanner_of
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
 from ggfmt.kernels import native
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn, OpType
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import NATIVE
 
 _STRING = pa.string()
-
-
-def split(text: str, delimiter: str) -> pa.StringArray:
-    """Return the pieces of a text between delimiters: n + 1 pieces for n delimiters."""
-    whole = pa.array([text], pa.large_string())
-    return pc.cast(pc.split_pattern(whole, delimiter).flatten(), _STRING)
-
-
-def table_of_fields(lines: pa.StringArray, delimiter: str, width: int) -> list[pa.StringArray]:
-    """Return the fields of lines as `width` columns. All lines have that many fields."""
-    if width == 1:
-        return [lines]
-    fields = pc.split_pattern(lines, delimiter).flatten()
-    rows = pa.FixedSizeListArray.from_arrays(fields, width)
-    return [as_strings(pc.list_element(rows, index)) for index in range(width)]
-
-
-def count_fields(lines: pa.StringArray, delimiter: str) -> pa.Int64Array:
-    """Return the number of fields of each line."""
-    return pc.add(pc.count_substring(lines, delimiter), 1)
 
 
 def image_column(fields: pa.StringArray, null: str, missing: str, exists: pa.BooleanArray) -> ImageColumn:
@@ -190,7 +171,6 @@ def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
 
 _MAX_SCANNED_BYTES = 1 << 30  # bytes: a column has less than twice as many
 _ENCODING_HELP = "set `encoding` in `--input-config`"
-_OP_TYPES = pa.array(OP_TYPES, pa.string())
 _WITH_BEFORE = pa.array([OpType.UPDATE.value, OpType.DELETE.value], pa.string())
 _WITH_AFTER = pa.array([OpType.INSERT.value, OpType.UPDATE.value], pa.string())
 
@@ -233,8 +213,6 @@ def line_scanner(
         return tuple(place * step + step - 1 for place in places)
 
     (op,) = fields([roles.op])
-    # If several types share a word, the first one counts.
-    letters = reversed([*zip(op_keys(options), OP_TYPES, strict=True)])
 
     def make() -> LineScanner:
         scanner = native.DelimitedScanner(
@@ -247,7 +225,7 @@ def line_scanner(
             op=op,
             name=fields(roles.name),
             slots=fields(metadata_places(roles, tokens)),
-            kinds={word.encode(): letter.encode() for word, letter in letters},
+            kinds={word.encode(): kind.encode() for word, kind in op_kinds(options).items()},
         )
         return LineScanner(scanner, options.cells, define)
 
@@ -296,7 +274,14 @@ class LineScanner(Scanner):
             self.native.refuse(name)
 
 
-class DelimitedTextReader(BatchingReader[HeldTable]):
+@dataclass
+class _Table(HeldTable):
+    """The lines of a table that the kernel does not take, as operation types and fields. `cells`: what fields show."""
+
+    cells: tuple[Cell, ...]
+
+
+class DelimitedTextReader(BatchingReader[_Table]):
     """Reads delimited text. `source.options` is a `DelimitedTextOptions`."""
 
     transaction_tokens = TRANSACTION_TOKENS
@@ -306,11 +291,12 @@ class DelimitedTextReader(BatchingReader[HeldTable]):
         super().__init__(catalog, projection, source)
         options = source.options
         self._codec = _codec(source)
-        self._keys = pa.array(op_keys(options), pa.string())
+        self._kinds = op_kinds(options)
         self._metadata = options.metadata(source.context)
         self._roles = Roles.of(self._metadata)
         self._step: int = 1 + options.include_meta_column_names
         self._head = len(self._metadata) * self._step
+        self._name = [self._field(place) for place in self._roles.name]
         self.scanner = line_scanner(options, source.context, self.reads_tokens, self._defined)
 
     @staticmethod
@@ -373,11 +359,11 @@ class DelimitedTextReader(BatchingReader[HeldTable]):
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         data = None if self.scanner is None else self._as_utf8(chunk)
-        for event in self._take_in_exactly(chunk) if data is None else self._take_in_regular(chunk, data):
-            if isinstance(event, ChangeBatch):
-                self._hold_table(event.table).done.append(event)
-            else:
-                yield event
+        lines = self._lines(chunk) if data is None else self._odd_lines(data, chunk)
+        for ordinal, line in lines:
+            problem = line if isinstance(line, Diagnostic) else self._hold(ordinal, line)
+            if problem is not None:
+                yield self.reject(ordinal, problem)
 
     def _as_utf8(self, chunk: Chunk) -> bytes | None:
         """Return the lines as a kernel accepts them, or None."""
@@ -390,109 +376,97 @@ class DelimitedTextReader(BatchingReader[HeldTable]):
         except UnicodeError:
             return None
 
-    def _take_in_regular(self, chunk: Chunk, data: bytes) -> Iterator[Event]:
+    def _odd_lines(self, data: bytes, chunk: Chunk) -> Iterator[tuple[int, str | Diagnostic]]:
+        """Yield the lines of a chunk, in UTF-8, that the scanner does not take."""
         assert self.scanner is not None
         start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
         if (start and chunk.offset) or self.source.options.line_delimiter.encode() + BOM_UTF8 in data:
-            yield from self._take_in_exactly(chunk)
+            yield from self._lines(chunk)
             return
         self.ordinal, odd = self.scanner.scan(data, start, self.ordinal)
-        if not odd:
+        for line in odd:
+            yield line.ordinal, self._decoded(data[line.start : line.end], "utf-8")
+
+    def _lines(self, chunk: Chunk) -> Iterator[tuple[int, str | Diagnostic]]:
+        """Yield all lines of a chunk."""
+        first = self.ordinal
+        if _by_bytes(chunk):
+            data = chunk.data.removeprefix(BOM_UTF8) if self._codec == "utf-8" and not chunk.offset else chunk.data
+            encoded = data.split(chunk.layout.delimiter)
+            self.ordinal += len(encoded) - (not encoded[-1])
+            for ordinal in range(first, self.ordinal):
+                yield ordinal, self._decoded(encoded[ordinal - first], self._codec)
             return
-        lines = [(line.ordinal, data[line.start if line.start > start else 0 : line.end]) for line in odd]
-        yield from self._encoded_lines(lines, "utf-8")
+        try:
+            text = chunk.data.decode(self._codec)
+        except UnicodeDecodeError:
+            self.ordinal += 1
+            message = f"the file is not {self.source.options.encoding}"
+            yield first, Diagnostic("GG303", message, help=_ENCODING_HELP)
+            return
+        lines = text.removeprefix("\ufeff").split(self.source.options.line_delimiter)
+        lines = lines[_has_header(self.source) : len(lines) - (not lines[-1])]
+        self.ordinal += len(lines)
+        yield from enumerate(lines, first)
 
-    def _hold_table(self, table: TableDef) -> HeldTable:
-        return self.tables.setdefault(table.full_name, HeldTable(table))
+    def _decoded(self, line: bytes, codec: str) -> str | Diagnostic:
+        try:
+            return line.decode(codec)
+        except UnicodeDecodeError as error:
+            place = f"byte {line[error.start]:#04x} at byte {error.start} of the line"
+            message = f"the line is not {self.source.options.encoding}: {place}"
+            return Diagnostic("GG303", message, help=_ENCODING_HELP)
 
-    def scanned_columns(self, table: HeldTable, scanned: ScannedBatch) -> ChangeBatch:
+    def _hold(self, ordinal: int, line: str) -> Diagnostic | None:
+        """Buffer the operation in a line, or return what is wrong with it."""
+        delimiter = self.source.options.field_delimiter
+        line = line.removeprefix("\ufeff")  # joined files: the first field is metadata, which has no byte order mark
+        fields = line.split(delimiter) if delimiter else [line]
+        if len(fields) < self._head:
+            return self._wrong_count(len(fields), None)
+        # The name has no dots for absent parts at its start.
+        parts = dropwhile(not_, (fields[place] for place in self._name))
+        definition = self._definition(".".join(parts) if self._name else None)
+        if isinstance(definition, Diagnostic):
+            return definition
+        table = self._hold_table(definition)
+        width = self._head + len(table.cells)
+        if len(fields) != width:
+            return self._wrong_count(len(fields), definition, width)
+        assert self._roles.op is not None  # the layout guarantees it
+        word = fields[self._field(self._roles.op)]
+        kind = self._kinds.get(word)
+        if kind is None:
+            return self._wrong_key(word, definition)
+        table.operations.append((kind, fields))
+        table.ordinals.append(ordinal)
+        return None
+
+    def _hold_table(self, definition: TableDef) -> _Table:
+        table = self.tables.get(definition.full_name)
+        if table is None:
+            cells = self.source.options.cells(len(definition.columns))
+            table = self.tables[definition.full_name] = _Table(definition, cells)
+        return table
+
+    def scanned_columns(self, table: _Table, scanned: ScannedBatch) -> ChangeBatch:
         wanted = metadata_places(self._roles, self.reads_tokens)
         metadata = {place: column.values for place, column in zip(wanted, scanned.slots, strict=True)}
         both = {Part.BEFORE: scanned.before, Part.AFTER: scanned.after}
         images = both if scanned.before else {Part.VALUE: scanned.after}
         return self._batch(table.definition, scanned.op, metadata, images, scanned.ordinal)
 
-    def _take_in_exactly(self, chunk: Chunk) -> Iterator[Event]:
-        try:
-            text = chunk.data.decode(self._codec)
-        except UnicodeDecodeError:
-            yield from self._reject_undecodable(chunk)
-            return
-        text = text if chunk.offset else text.removeprefix("\ufeff")  # maybe the whole text
-        lines = split(text, self.source.options.line_delimiter)
-        if not lines[len(lines) - 1].as_py():
-            lines = lines.slice(0, len(lines) - 1)
-        if _has_header(self.source) and not _by_bytes(chunk):
-            lines = lines.slice(1)
-        ordinals = pa.array(range(self.ordinal, self.ordinal + len(lines)), pa.int64())
-        self.ordinal += len(lines)
-        yield from self._lines(lines, ordinals)
-
-    def _lines(self, lines: pa.StringArray, ordinals: pa.Int64Array) -> Iterator[Event]:
-        marked = pc.starts_with(lines, "\ufeff")
-        if marked.true_count:  # joined files: the first field is metadata, which has no byte order mark
-            lines = pc.if_else(marked, pc.utf8_slice_codeunits(lines, 1), lines)
-        counts = count_fields(lines, self.source.options.field_delimiter)
-        few = pc.less(counts, self._head)
-        for row in non_null_values(pc.indices_nonzero(few)):
-            yield self.reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), None))
-        enough = pc.invert(few)
-        lines, ordinals, counts = lines.filter(enough), ordinals.filter(enough), counts.filter(enough)
-        if not len(lines):
-            return
-        for name, rows in self._by_table(lines).items():
-            yield from self._table(name, lines.filter(rows), ordinals.filter(rows), counts.filter(rows))
-
-    def _by_table(self, lines: pa.StringArray) -> dict[str | None, pa.BooleanArray]:
-        """Return the lines of each table; None stands for the only table if lines do not name their table."""
-        if not self._roles.name:
-            return {None: pa.repeat(pa.scalar(True), len(lines))}
-        delimiter = self.source.options.field_delimiter
-        heads = pc.split_pattern(lines, delimiter, max_splits=self._head)
-        parts = [as_strings(pc.list_element(heads, self._field(place))) for place in self._roles.name]
-        names = parts[0]
-        for part in parts[1:]:
-            names = pc.if_else(pc.equal(names, ""), part, join([names, ".", part]))
-        return {name: pc.equal(names, name) for name in non_null_values(pc.unique(names))}
+    def columns(self, table: _Table) -> ChangeBatch:
+        kinds, rows = zip(*table.operations, strict=True)
+        op = texts(kinds)
+        fields = [texts(column) for column in zip(*rows, strict=True)]
+        metadata = {place: fields[self._field(place)] for place in range(len(self._metadata))}
+        images = self._images(op, dict(zip(table.cells, fields[self._head :], strict=True)))
+        return self._batch(table.definition, op, metadata, images, int64s(table.ordinals))
 
     def _field(self, place: int) -> int:
         """Return the place of the field of a metadata column."""
         return place * self._step + self._step - 1
-
-    def _table(
-        self, name: str | None, lines: pa.StringArray, ordinals: pa.Int64Array, counts: pa.Int64Array
-    ) -> Iterator[Event]:
-        table = self._definition(name)
-        if isinstance(table, Diagnostic):
-            yield from (self.reject(ordinal, table) for ordinal in non_null_values(ordinals))
-            return
-        options = self.source.options
-        cells = options.cells(len(table.columns))
-        width = self._head + len(cells)
-        fits = pc.equal(counts, width)
-        for row in non_null_values(pc.indices_nonzero(pc.invert(fits))):
-            yield self.reject(ordinals[row].as_py(), self._wrong_count(counts[row].as_py(), table, width))
-        lines, ordinals = lines.filter(fits), ordinals.filter(fits)
-        if not len(lines):
-            return
-        fields = table_of_fields(lines, options.field_delimiter, width)
-        assert self._roles.op is not None  # the layout guarantees it
-        words = fields[self._field(self._roles.op)]
-        kinds = pc.index_in(words, self._keys)
-        for row in non_null_values(pc.indices_nonzero(kinds.is_null())):
-            yield self.reject(ordinals[row].as_py(), self._wrong_key(words[row].as_py(), table))
-        known = kinds.is_valid()
-        if not pc.any(known).as_py():
-            return
-        fields = [field.filter(known) for field in fields]
-        op = _OP_TYPES.take(kinds.filter(known))
-        yield self._batch(
-            table,
-            op,
-            {place: fields[self._field(place)] for place in range(len(self._metadata))},
-            self._images(op, dict(zip(cells, fields[self._head :], strict=True))),
-            ordinals.filter(known),
-        )
 
     def _images(self, op: pa.StringArray, values: Mapping[Cell, pa.StringArray]) -> dict[Part, tuple[ImageColumn, ...]]:
         """Return the columns of each part that lines show."""
@@ -561,8 +535,8 @@ class DelimitedTextReader(BatchingReader[HeldTable]):
         return None if isinstance(definition, Diagnostic) else self._hold_table(definition).definition
 
     def _definition(self, name: str | None) -> TableDef | Diagnostic:
-        tables = self.catalog.tables()
         if name is None:
+            tables = self.catalog.tables()
             if len(tables) == 1:
                 return tables[0]
             help = "pass only the definition of their table to `--definitions`"
@@ -589,37 +563,7 @@ class DelimitedTextReader(BatchingReader[HeldTable]):
     def _wrong_key(self, key: str, table: TableDef) -> Diagnostic:
         word = key if len(key) <= 40 and key.isprintable() else "..."
         message = f"the operation type cannot be `{word}`"
-        return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(non_null_values(self._keys)))
-
-    def _reject_undecodable(self, chunk: Chunk) -> Iterator[Event]:
-        """Read the lines of a chunk one by one, and reject those that do not match the encoding."""
-        delimiter = chunk.layout.delimiter
-        if not _by_bytes(chunk):
-            message = f"the file is not {self.source.options.encoding}"
-            self.ordinal += 1
-            yield self.reject(self.ordinal - 1, Diagnostic("GG303", message, help=_ENCODING_HELP))
-            return
-        lines = chunk.data.split(delimiter)
-        if not lines[-1]:
-            lines.pop()
-        first = self.ordinal
-        self.ordinal += len(lines)
-        yield from self._encoded_lines(list(enumerate(lines, first)), self._codec)
-
-    def _encoded_lines(self, lines: Sequence[tuple[int, bytes]], codec: str) -> Iterator[Event]:
-        """Yield the events of lines with their ordinals. Some lines may not match the codec."""
-        texts, ordinals = [], []
-        for ordinal, data in lines:
-            try:
-                texts.append(data.decode(codec))
-            except UnicodeDecodeError as error:
-                place = f"byte {data[error.start]:#04x} at byte {error.start} of the line"
-                message = f"the line is not {self.source.options.encoding}: {place}"
-                yield self.reject(ordinal, Diagnostic("GG303", message, help=_ENCODING_HELP))
-            else:
-                ordinals.append(ordinal)
-        if texts:
-            yield from self._lines(pa.array(texts, pa.string()), pa.array(ordinals, pa.int64()))
+        return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(op_keys(self.source.options)))
 
 
 def _at(metadata: Mapping[int, pa.StringArray], place: int | None, rows: int) -> pa.StringArray:
