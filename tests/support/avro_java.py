@@ -28,9 +28,6 @@ class AvroJava:
     def fingerprint(self, schema: str) -> int:
         return int(self._avro.SchemaNormalization.parsingFingerprint64(self.parse(schema)))
 
-    def canonical_form(self, schema: str) -> str:
-        return str(self._avro.SchemaNormalization.toParsingForm(self.parse(schema)))
-
     def logical_types(self, schema: str, field: str) -> list[Any]:
         """The logical type of a nullable decimal field of a row or an image: its name, precision and scale."""
         record = self.parse(schema)

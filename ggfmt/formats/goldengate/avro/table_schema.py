@@ -8,7 +8,7 @@ from typing import Any
 from ggfmt.columnar.avro import ENCODERS, AvroEncoder, optional_decimals, optional_micros
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, is_flagged
-from ggfmt.formats.goldengate.avro.schema import AvroSchema, operation_schema, row_schema, wrapper_schema
+from ggfmt.formats.goldengate.avro.schema import AvroSchema, message_schema, wrapper_schema
 from ggfmt.formats.goldengate.schemas import MessageType, metadata_property, target_type
 from ggfmt.java.date_format import date_mask
 from ggfmt.model.table import Kind, SqlType, TableDef
@@ -127,11 +127,11 @@ def avro_schema(table: TableDef, options: AvroOptions, context: Context, by_imag
 
     If messages contain its hash, the text is the one that GoldenGate hashes, without a property of ggfmt.
     """
-    make = operation_schema if by_image else row_schema
     types = [column.schema for column in avro_types(table, options, context)]
     is_hashed = wrapper(options, context) is not None and not by_fingerprint(options, context)
     properties = {} if is_hashed else metadata_property(options, context)
-    return make(table, options.metadata(context), types, is_flagged(options, by_image), properties)
+    flagged = is_flagged(options, by_image)
+    return message_schema(table, options.metadata(context), types, by_image, flagged, properties)
 
 
 def wrapper(options: AvroOptions, context: Context) -> AvroSchema | None:

@@ -45,12 +45,7 @@ from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.writing import Formatter, RowErrors
 from ggfmt.formats.avro.containers import ObjectContainer
 from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, AvroRowOptions
-from ggfmt.formats.goldengate.avro.schema import (
-    AvroSchema,
-    canonical_form,
-    crc_64_avro,
-    wrapper_schema,
-)
+from ggfmt.formats.goldengate.avro.schema import AvroSchema, wrapper_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.java.text import string_hash
@@ -490,7 +485,7 @@ def test_the_numbers_of_schemas_are_those_of_the_reference() -> None:
         (2128, -2063635944, -6527226719838183920),
         (269, -819130729, -606042019929407407),
     ]
-    assert crc_64_avro(b'"int"') == 8247732601305521295
+    assert AvroSchema({"type": "int"}).fingerprint == 8247732601305521295
     assert string_hash("") == 0
     assert string_hash("a😀") == (ord("a") * 31 + 0xD83D) * 31 + 0xDE00
 
@@ -521,10 +516,9 @@ def test_captured_schemas_come_out_of_their_fields(name: str, columns: str, numb
 
 @examples(60)
 @given(avro_changes("12.3", most=0), st.booleans())
-def test_the_canonical_form_is_that_of_another_library(made: Changes, by_image: bool) -> None:
+def test_the_texts_of_a_schema_agree(made: Changes, by_image: bool) -> None:
     schema = avro_schema(table_def(made.table), AvroOptions(), Context(release="12.3"), by_image)
     assert json.loads(schema.text) == json.loads(schema.compact) == schema.document
-    assert canonical_form(schema.document) == to_parsing_canonical_form(json.loads(schema.text))
     assert schema.fingerprint == fastavro_fingerprint(schema.text)
     assert schema.hash == plain_hash(schema.text)
 
