@@ -337,14 +337,12 @@ def _unpacked(packed: bytes, codec: str, limit: int) -> bytes:
     except CorruptContainerError:
         raise
     except (OSError, ValueError, EOFError, MemoryError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
-        raise CorruptContainerError(f"a block cannot be decompressed: {_reason(error)}") from None
+        raise CorruptContainerError(
+            f"a block cannot be decompressed: {(str(error).splitlines() or ['the data is damaged'])[0]}"
+        ) from None
     if len(unpacked) > limit:
         raise CorruptContainerError(f"a block decompresses to more than {limit:,} bytes, the limit of `--max-record`")
     return unpacked
-
-
-def _reason(error: Exception) -> str:
-    return (str(error).splitlines() or ["the data is damaged"])[0]
 
 
 def read_long(data: bytes, start: int) -> tuple[int, int]:
@@ -429,22 +427,32 @@ def read_file_head(stream: BinaryIO, file: str, layout: Layout) -> bytes | Chunk
         return Chunk(file, 0, error.head, layout, ((0, len(error.head)),), problem=error.problem)
 
 
-def container_chunks(head: bytes, stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
-    """Yield a container file that starts with `head`, a block at a time. A chunk is the header and one block, without
-    `spans`."""
+def container_chunks(
+    head: bytes, stream: BinaryIO, file: str, layout: Layout, step: int = 1, empty: bool = False
+) -> Iterator[Chunk]:
+    """Yield a container file that starts with `head`, at least a block and `step` bytes of blocks at a time.
+
+    A chunk is the header and the blocks, without `spans`. `empty`: a chunk has the header of a file without blocks.
+    """
     try:
         header = read_header(head)
     except CorruptContainerError as error:
         problem = Diagnostic("GG313", str(error))
         yield Chunk(file, 0, head, layout, ((0, len(head)),), problem=problem)
         return
-    size = len(header.data)
+    size = start = len(header.data)
+    data = b""
     for block in Blocks(head, stream, header, layout.max_record):
+        data += b"" if block.long else block.data
+        if len(data) >= step or (block.long and (data or (empty and start == size))):
+            yield Chunk(file, start - size, header.data + data, layout)
+            start, data = block.offset + block.size, b""
         if block.long:
             problem = record_size_error(block.size, layout.max_record)
             yield Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
-        else:
-            yield Chunk(file, block.offset - size, header.data + block.data, layout)
+            start, data = block.offset + block.size, b""
+    if data or (empty and start == size):
+        yield Chunk(file, start - size, header.data + data, layout)
 
 
 class RecordsOfBlock(Sequence[tuple[int, int]]):

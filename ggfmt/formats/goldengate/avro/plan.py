@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import fastavro
@@ -19,6 +20,7 @@ from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_ma
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.avro.schemas import is_decimal, is_timestamp, without_logical_types
+from ggfmt.formats.connect.values import decimal_text
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, KEYWORDS, OP_TYPE, MetaColumn, Roles
 from ggfmt.formats.goldengate.schemas import (
     AVRO_KINDS,
@@ -29,7 +31,7 @@ from ggfmt.formats.goldengate.schemas import (
     is_flag,
 )
 from ggfmt.java.text import InvalidValueError
-from ggfmt.model.change import OP_TYPES, ChangeBatch, Image, ImageColumn
+from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 Schema = Any  # a parsed JSON document
@@ -78,33 +80,22 @@ _HELP = "pass the `metaColumnsTemplate` of the writer's handler with `--input-co
 
 def is_by_image(schema: Schema) -> bool:
     """Return whether messages of a schema have before and after images."""
-    fields = _fields(schema)
-    return (
-        "before" in fields
-        and isinstance(non_null_type(fields["before"]), dict)
-        and non_null_type(fields["before"]).get("type") == "record"
-    )
+    kind = non_null_type(_fields(schema).get("before"))
+    return isinstance(kind, dict) and kind.get("type") == "record"
 
 
-def column_types(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, Schema]:
-    """Return the columns of a schema with the types of their values."""
-    fields = _image_fields(schema, metadata)
-    return {name: non_null_type(kind) for name, kind in fields.items() if not is_flag(name, fields)}
-
-
-def flags_of(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, str]:
-    """Return the fields that say whether a column is missing, by column name."""
-    fields = _image_fields(schema, metadata)
-    return {name.removesuffix(MISSING_SUFFIX): name for name in fields if is_flag(name, fields)}
-
-
-def _image_fields(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, Schema]:
-    """Return the columns and their flags, without the metadata."""
+def image_fields(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, Schema]:
+    """Return the columns and their flags with their types, without the metadata."""
     fields = _fields(schema)
     if is_by_image(schema):
         return _fields(non_null_type(fields["before"]))
     names = {column.name for column in metadata}
     return {name: kind for name, kind in fields.items() if name not in names}
+
+
+def column_types(fields: Mapping[str, Schema]) -> dict[str, Schema]:
+    """Return the columns among some fields with the types of their values."""
+    return {name: non_null_type(kind) for name, kind in fields.items() if not is_flag(name, fields)}
 
 
 def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()) -> TableDef | Diagnostic:
@@ -120,7 +111,7 @@ def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()
         return Diagnostic("GG313", "the schema does not name its table")
     name = ".".join(filter(None, (namespace, schema["name"])))
     columns = []
-    for column, kind in column_types(schema, metadata).items():
+    for column, kind in column_types(image_fields(schema, metadata)).items():
         source = _sql_type(kind)
         if source is None:
             return Diagnostic("GG313", "the type of a column is not understood", Span(table=name, field=column))
@@ -150,12 +141,7 @@ def _fields(schema: Schema) -> dict[str, Schema]:
 
 def _leading(fields: Mapping[str, Schema]) -> list[str]:
     """Return the names of the fields before the first nullable one."""
-    names = []
-    for name, kind in fields.items():
-        if isinstance(kind, list):
-            break
-        names.append(name)
-    return names
+    return [*takewhile(lambda name: not isinstance(fields[name], list), fields)]
 
 
 def _meta_column(name: str, kind: Schema) -> MetaColumn:
@@ -198,48 +184,46 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 class Plan:
-    """How messages of a schema become operations of a definition. `metadata` includes the operation type, `keys` has
-    the words for operation types."""
+    """How messages of a schema become operations of a definition.
 
-    def __init__(self, schema: Schema, table: TableDef, keys: Sequence[str], metadata: Sequence[MetaColumn]) -> None:
+    `kinds` has the operation types by their words. `metadata` includes the operation type.
+    """
+
+    def __init__(
+        self, schema: Schema, table: TableDef, kinds: Mapping[str, str], metadata: Sequence[MetaColumn]
+    ) -> None:
         self.table = table
         self.decode: FastSchema = fastavro.parse_schema(without_logical_types(schema))
-        types = column_types(schema, metadata)
+        fields = image_fields(schema, metadata)
+        types = column_types(fields)
         self._texts = {name: _text_of(kind) for name, kind in types.items()}
         self.types = types
         self.by_image = is_by_image(schema)
         self.unknown = [name for name in types if name not in table.column_names]
-        self.flags = flags_of(schema, metadata)
+        self.flags = {name.removesuffix(MISSING_SUFFIX): name for name in fields if is_flag(name, fields)}
         self.names = [column.name for column in metadata]
         self.roles = roles = Roles.of(metadata)
         assert roles.op is not None
         self.op_field = self.names[roles.op]
-        self.kinds = kinds_of(keys)
+        self.kinds = kinds
 
     def kind(self, message: dict[str, Any]) -> str | None:
         return self.kinds.get(message[self.op_field])
-
-    def op_key(self, message: dict[str, Any]) -> str:
-        return str(message[self.op_field])
 
     def position(self, message: dict[str, Any]) -> str | None:
         position = self.roles.position
         return None if position is None else message[self.names[position]]
 
-    def images(self, messages: Sequence[dict[str, Any]], kinds: Sequence[str]) -> tuple[Image, Image]:
-        """Return the before and after images of decoded messages."""
-        if self.by_image:
-            befores, afters = ([message[name] for message in messages] for name in ("before", "after"))
-            return self._image(befores), self._image(afters)
-        rows = [None if kind == "T" else message for message, kind in zip(messages, kinds, strict=True)]
-        columns = self._image(rows).columns
-        delete = pa.array([kind == "D" for kind in kinds])
-        return Image(columns, delete), Image(columns, pa.array([kind in ("I", "U") for kind in kinds]))
-
     def batch(self, messages: Sequence[dict[str, Any]], ordinals: array[int], tokens: bool) -> ChangeBatch:
         """Return the operations of decoded messages, with tokens if requested."""
         kinds = [self.kind(message) or "" for message in messages]
-        before, after = self.images(messages, kinds)
+        if self.by_image:
+            before, after = (self._image([message[name] for message in messages]) for name in ("before", "after"))
+        else:
+            rows = [None if kind == "T" else message for message, kind in zip(messages, kinds, strict=True)]
+            columns = self._image(rows).columns
+            before = Image(columns, pa.array([kind == "D" for kind in kinds]))
+            after = Image(columns, pa.array([kind in ("I", "U") for kind in kinds]))
         return ChangeBatch(
             self.table,
             texts(kinds),
@@ -288,11 +272,6 @@ class Plan:
         )
 
 
-def kinds_of(keys: Sequence[str]) -> dict[str, str]:
-    """Return the operation types by their words. If two types share a word, the first one counts."""
-    return {key: OP_TYPES[place] for place, key in reversed(list(enumerate(keys)))}
-
-
 def _text_of(kind: Schema) -> Callable[[Any], str | None]:
     """Return the function that converts values of a type to text."""
     if is_decimal(kind):
@@ -312,12 +291,7 @@ def _time_text(value: int | None) -> str | None:
 
 def _decimal_text(value: bytes | None, scale: int) -> str | None:
     """Return a decimal as Java's `BigDecimal.toPlainString()` does: with all digits of its scale."""
-    if value is None:
-        return None
-    number = int.from_bytes(value, "big", signed=True)
-    digits = str(abs(number)).zfill(scale + 1)
-    sign = "-" if number < 0 else ""
-    return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else sign + digits
+    return None if value is None else decimal_text(int.from_bytes(value, "big", signed=True), scale)
 
 
 def _text(value: str | bool | float | bytes | None) -> str | None:

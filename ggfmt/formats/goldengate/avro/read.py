@@ -31,7 +31,7 @@ from ggfmt.formats.goldengate.avro.scan import MessageScanner, container_scanner
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
-from ggfmt.formats.goldengate.options import op_keys
+from ggfmt.formats.goldengate.options import op_keys, op_kinds
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
 from ggfmt.formats.records.scanner import ScannedBatch
@@ -56,7 +56,7 @@ class AvroReader(BatchingReader[_Table]):
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self._keys = op_keys(source.options)
+        self._kinds = op_kinds(source.options)
         self._spans = reading.Spans()
 
     @abstractmethod
@@ -110,9 +110,11 @@ class AvroReader(BatchingReader[_Table]):
         """Return why a message is not an operation."""
         place = Span(table=plan.table.full_name, position=plan.position(message))
         if plan.kind(message) is None:
-            word = plan.op_key(message)
+            word = str(message[plan.op_field])
             word = word if len(word) <= 40 else "..."
-            return Diagnostic("GG304", f"`{plan.op_field}` cannot be `{word}`", place, legal_values(self._keys))
+            return Diagnostic(
+                "GG304", f"`{plan.op_field}` cannot be `{word}`", place, legal_values(op_keys(self.source.options))
+            )
         if plan.unknown:
             reason = "the schema has a column that the definition of the table lacks"
             return Diagnostic("GG204", reason, Span(table=plan.table.full_name, field=plan.unknown[0]))
@@ -181,22 +183,7 @@ class AvroContainerReader(AvroReader):
         if isinstance(described, Diagnostic):
             yield reading.Chunk(file, 0, header.data, layout, ((0, len(header.data)),), problem=described)
             return
-        start = len(header.data)
-        data = b""
-        for block in containers.Blocks(head, stream, header, layout.max_record):
-            if block.long:
-                if data or start == len(header.data):  # the first chunk has the header, even without a block
-                    yield reading.Chunk(file, start - len(header.data), header.data + data, layout)
-                problem = reading.record_size_error(block.size, layout.max_record)
-                yield reading.Chunk(file, block.offset, block.data, layout, ((0, len(block.data)),), problem=problem)
-                start, data = block.offset + block.size, b""
-                continue
-            data += block.data
-            if len(data) >= BLOCKS_BYTES:
-                yield reading.Chunk(file, start - len(header.data), header.data + data, layout)
-                start, data = block.offset + block.size, b""
-        if data or start == len(header.data):
-            yield reading.Chunk(file, start - len(header.data), header.data + data, layout)
+        yield from containers.container_chunks(head, stream, file, layout, BLOCKS_BYTES, empty=True)
 
     def messages(self, chunk: reading.Chunk) -> Iterator[reading.Event]:
         header = _header(chunk.data)
@@ -207,7 +194,7 @@ class AvroContainerReader(AvroReader):
             metadata = metadata_of(header.schema, self._template)
             assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
             table = self.catalog.settle(_table_in(header, chunk.data, metadata))
-            self._plan = Plan(header.schema, table, self._keys, metadata)
+            self._plan = Plan(header.schema, table, self._kinds, metadata)
             self.scanner = container_scanner(self._plan, self.reads_tokens)
             self.hold_table(self._plan)
             if table != self.catalog.get(table.full_name):
@@ -316,13 +303,10 @@ class AvroStreamReader(AvroReader):
         self._roles = Roles.of(self._metadata)
         self._head: FastSchema = fastavro.parse_schema(dict(metadata_schema(self._metadata)))
         self._delimiter = options.line_delimiter.encode()
-        self._wrapper: FastSchema | None = None
         outer = wrapper(options, source.context)
-        if outer is not None:
-            self._wrapper = fastavro.parse_schema(dict(outer.document))
-        keys = self._keys
+        self._wrapper = None if outer is None else fastavro.parse_schema(dict(outer.document))
         self.scanner = stream_scanner(
-            self.by_image, keys, self.reads_tokens, self._metadata, outer is not None, self._delimiter
+            self.by_image, self._kinds, self.reads_tokens, self._metadata, outer is not None, self._delimiter
         )
 
     @staticmethod
@@ -355,16 +339,17 @@ class AvroStreamReader(AvroReader):
                 break
             message = self._message(stream, chunk.data)
             if isinstance(message, Diagnostic):
-                end = self._resume(chunk.data, start)
+                # Go on at the next delimiter, or at the end.
+                place = chunk.data.find(self._delimiter, start) if self._delimiter else -1
+                end = len(chunk.data) if place < 0 else place + len(self._delimiter)
                 yield self._reject(start, end, message)
                 stream.seek(end)
             else:
                 plan, decoded = message
                 yield from self._hold(plan, decoded, start, stream.tell())
                 held = self.tables.get(plan.table.full_name)
-                if (
-                    self.scanner is not None and held is not None
-                ):  # a table without operations has no order among others
+                # A table without operations has no order among others.
+                if self.scanner is not None and held is not None:
                     if name is not None:
                         self.scanner.bind(name, plan)
                     self._limit(held)
@@ -396,11 +381,11 @@ class AvroStreamReader(AvroReader):
     def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
         try:
             payload: io.BytesIO = stream
-            if self._wrapper is not None:
+            if self._wrapper is None:
+                name = self._name(stream, data)
+            else:
                 wrapped: Any = fastavro.schemaless_reader(stream, self._wrapper, None)
                 name, payload = wrapped["table_name"], io.BytesIO(wrapped["payload"])
-            else:
-                name = self._name(stream, data)
             plan = self._plan(name)
             if isinstance(plan, Diagnostic):
                 return plan
@@ -434,7 +419,7 @@ class AvroStreamReader(AvroReader):
             if problem is not None:
                 return problem.diagnostic
             schema = avro_schema(table, options, context, self.by_image).document
-            self._plans[name] = Plan(schema, table, self._keys, self._metadata)
+            self._plans[name] = Plan(schema, table, self._kinds, self._metadata)
         return self._plans[name]
 
     def _definition(self, name: str | None) -> TableDef | Diagnostic:
@@ -452,11 +437,6 @@ class AvroStreamReader(AvroReader):
         word = name if name.isprintable() and len(name) <= 80 else "..."
         help = "add its schema to `--definitions`; messages do not contain it"
         return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
-
-    def _resume(self, data: bytes, start: int) -> int:
-        """Return where to go on after an unreadable message: at the next delimiter, or at the end."""
-        place = data.find(self._delimiter, start) if self._delimiter else -1
-        return len(data) if place < 0 else place + len(self._delimiter)
 
 
 def _first_string(data: bytes, start: int) -> str:

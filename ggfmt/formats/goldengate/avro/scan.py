@@ -13,7 +13,7 @@ from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError, Use
 from ggfmt.formats.avro.schemas import is_decimal, is_timestamp
-from ggfmt.formats.goldengate.avro.plan import Plan, kinds_of
+from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
 from ggfmt.formats.records.scanner import ScannedBatch, Scanner, scanner_of
@@ -29,7 +29,7 @@ class MessageScanner(Scanner):
     def __init__(
         self,
         by_image: bool,
-        keys: Mapping[str, str],
+        kinds: Mapping[str, str],
         tokens: bool,
         head: tuple[Program, int],
         wrapped: bool,
@@ -38,7 +38,7 @@ class MessageScanner(Scanner):
         """`head` has the fields at the start of all messages, up to the last part of the table name, and the number of
         these parts. `end` follows each message."""
         self._tokens = tokens
-        letters = {key.encode("utf-8", "surrogatepass"): kind.encode() for key, kind in keys.items()}
+        letters = {key.encode("utf-8", "surrogatepass"): kind.encode() for key, kind in kinds.items()}
         super().__init__(native.AvroScanner(*head, wrapped, letters, not by_image, end), tokens)
         self._asked: set[str] = set()
         self._tables: list[str] = []  # by the numbers of the kernel
@@ -96,13 +96,13 @@ def scanned_batch(plan: Plan, taken: ScannedBatch, tokens: bool) -> ChangeBatch:
 
 
 def stream_scanner(
-    by_image: bool, keys: Sequence[str], tokens: bool, metadata: Sequence[MetaColumn], wrapped: bool, end: bytes
+    by_image: bool, kinds: Mapping[str, str], tokens: bool, metadata: Sequence[MetaColumn], wrapped: bool, end: bytes
 ) -> MessageScanner | None:
     """Return the scanner for the messages of a stream; None if the kernel can take none of them."""
 
     def make() -> MessageScanner:
         head = (programs.record(()), 1) if wrapped else _name_head(metadata, Roles.of(metadata).name)
-        return MessageScanner(by_image, kinds_of(keys), tokens, head, wrapped, end)
+        return MessageScanner(by_image, kinds, tokens, head, wrapped, end)
 
     return scanner_of(make)
 
