@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.columnar.pieces import zigzag_varint
 
 TAIL_BYTES = 256  # the postscript and its length are never longer
 
@@ -56,11 +57,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number > 0x7F:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes((*encoded, number))
+    return zigzag_varint((number >> 1) ^ -(number & 1))
 
 
 def unwritable_times(times: pa.Array[Any]) -> pa.BooleanArray:

@@ -7,7 +7,6 @@ that it belongs to is null: Parquet writers of Arrow demand that.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, cast
@@ -23,35 +22,20 @@ from ggfmt.formats.goldengate.container_files.fields import Field, FieldType, Re
 from ggfmt.kernels import kernel
 
 _NAME, _VALUE = (pa.field(name, pa.string(), nullable=False) for name in ("key", "value"))
-_ARROW: dict[FieldType, pa.DataType] = {
-    FieldType.STRING: pa.string(),
-    FieldType.LONG: pa.int64(),
-    FieldType.FLOAT: pa.float32(),
-    FieldType.DOUBLE: pa.float64(),
-    FieldType.BOOLEAN: pa.bool_(),
-    FieldType.BYTES: pa.binary(),
+# The type of fields in Arrow, their type in programs, and the value of a required field without one.
+_PLAIN: dict[FieldType, tuple[pa.DataType, int, Any]] = {
+    FieldType.STRING: (pa.string(), programs.STRING, ""),
+    FieldType.LONG: (pa.int64(), programs.LONG, 0),
+    FieldType.FLOAT: (pa.float32(), programs.FLOAT, 0.0),
+    FieldType.DOUBLE: (pa.float64(), programs.DOUBLE, 0.0),
+    FieldType.BOOLEAN: (pa.bool_(), programs.BOOLEAN, False),
+    FieldType.BYTES: (pa.binary(), programs.BYTES, b""),
+    FieldType.DECIMAL: (pa.binary(), programs.BYTES, b"\0"),
+    FieldType.TIMESTAMP: (pa.int64(), programs.LONG, 0),
+}
+_COLLECTIONS: dict[FieldType, pa.DataType] = {
     FieldType.STRINGS: pa.list_(pa.field("array", pa.string(), nullable=False)),
     FieldType.STRING_MAP: pa.map_(_NAME.type, cast("pa.DataType", _VALUE)),
-}
-_AVRO = {
-    FieldType.STRING: programs.STRING,
-    FieldType.LONG: programs.LONG,
-    FieldType.FLOAT: programs.FLOAT,
-    FieldType.DOUBLE: programs.DOUBLE,
-    FieldType.BOOLEAN: programs.BOOLEAN,
-    FieldType.BYTES: programs.BYTES,
-    FieldType.DECIMAL: programs.BYTES,
-    FieldType.TIMESTAMP: programs.LONG,
-}
-_BLANK: dict[FieldType, Any] = {
-    FieldType.STRING: "",
-    FieldType.LONG: 0,
-    FieldType.FLOAT: 0.0,
-    FieldType.DOUBLE: 0.0,
-    FieldType.BOOLEAN: False,
-    FieldType.BYTES: b"",
-    FieldType.DECIMAL: b"\0",
-    FieldType.TIMESTAMP: 0,
 }
 
 
@@ -81,7 +65,11 @@ class RecordColumns:
             raise CorruptContainerError("a block has fewer records than it declares")
         buffers = None if self.kernel is None else self.kernel.decode(data, count)
         try:
-            arrays = self._decode_singly(data, count) if buffers is None else self._assemble(buffers, count)
+            if buffers is None:
+                arrays = self._decode_singly(data, count)
+            else:
+                columns = iter(buffers)
+                arrays = [self._array(field, columns, count) for field in self._record.fields]
             batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
             if self._typed:
                 batch.validate(full=True)  # that decimals have no more digits than their type
@@ -95,17 +83,15 @@ class RecordColumns:
     def _arrow_type(self, field: Field) -> pa.DataType:
         if field.type is FieldType.RECORD:
             return pa.struct([self._arrow_field(inner) for inner in field.fields])
-        if field.type is FieldType.DECIMAL:
-            return pa.decimal128(field.precision, field.scale) if self._typed else pa.binary()
-        if field.type is FieldType.TIMESTAMP:
-            return pa.timestamp("us") if self._typed else pa.int64()
-        return _ARROW[field.type]
+        if field.type in _COLLECTIONS:
+            return _COLLECTIONS[field.type]
+        if self._typed and field.type is FieldType.DECIMAL:
+            return pa.decimal128(field.precision, field.scale)
+        if self._typed and field.type is FieldType.TIMESTAMP:
+            return pa.timestamp("us")
+        return _PLAIN[field.type][0]
 
     # From the buffers of the kernel
-
-    def _assemble(self, buffers: Sequence[Any], count: int) -> list[pa.Array[Any]]:
-        columns = iter(buffers)
-        return [self._array(field, columns, count) for field in self._record.fields]
 
     def _array(self, field: Field, columns: Any, count: int) -> pa.Array[Any]:
         rows, validity, nulls, ends, data = next(columns)
@@ -147,8 +133,9 @@ class RecordColumns:
             ]
             absent = pa.array([value is None for value in values], pa.bool_())
             return pa.StructArray.from_arrays(children, fields=[*map(self._arrow_field, field.fields)], mask=absent)
-        if not field.optional:
-            values = [_BLANK[field.type] if value is None else value for value in values]
+        if not field.optional and field.type in _PLAIN:
+            *_, blank = _PLAIN[field.type]
+            values = [blank if value is None else value for value in values]
         if field.type is FieldType.STRING_MAP:
             values = [list(value.items()) for value in values]
         if field.type is FieldType.DECIMAL and self._typed:
@@ -192,7 +179,7 @@ class _Places:
         elif field.type is FieldType.DECIMAL and self._typed:
             node = (programs.BYTES, programs.DECIMAL, field.scale, (), (), programs.PUT, place)
         else:
-            node = (_AVRO[field.type], programs.PLAIN, None, (), (), programs.PUT, place)
+            node = (_PLAIN[field.type][1], programs.PLAIN, None, (), (), programs.PUT, place)
         if not field.optional:
             return node
         null: Program = (programs.NULL, programs.PLAIN, None, (), ())

@@ -33,17 +33,7 @@ class FieldType(str, Enum):
     RECORD = "record"
 
 
-_PRIMITIVES = {
-    kind.value: kind
-    for kind in (
-        FieldType.STRING,
-        FieldType.LONG,
-        FieldType.FLOAT,
-        FieldType.DOUBLE,
-        FieldType.BOOLEAN,
-        FieldType.BYTES,
-    )
-}
+_PRIMITIVES = {"string", "long", "float", "double", "boolean", "bytes"}
 
 
 @dataclass(frozen=True)
@@ -119,7 +109,7 @@ class _Parser:
 
     def _scalar(self, name: str, kind: Schema) -> Field | None:
         if isinstance(kind, str):
-            return Field(name, _PRIMITIVES[kind]) if kind in _PRIMITIVES else None
+            return Field(name, FieldType(kind)) if kind in _PRIMITIVES else None
         if is_decimal(kind) and kind["precision"]:
             return Field(name, FieldType.DECIMAL, precision=kind["precision"], scale=kind["scale"])
         return Field(name, FieldType.TIMESTAMP) if is_timestamp(kind) else None

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -126,14 +126,13 @@ def write_parquet(source: BinaryIO, target: BinaryIO, options: ParquetOptions) -
     return rows
 
 
-class _Leaf:
+class _Leaf(NamedTuple):
     """A column of a Parquet file: its path in the file and in Arrow's schema, and whether its bytes are in the order of
     its values."""
 
-    def __init__(self, path: tuple[str, ...], arrow: tuple[str, ...], has_order: bool) -> None:
-        self.path = path
-        self.arrow = arrow
-        self.has_order = has_order
+    path: tuple[str, ...]
+    arrow: tuple[str, ...]
+    has_order: bool
 
 
 def _leaves(record: Record) -> Iterator[_Leaf]:
@@ -162,7 +161,8 @@ def _with_own_footer(end: bytes, record: Record, schema_text: str) -> bytes:
     start = len(end) - len(MAGIC) - _LENGTH_BYTES - size
     footer = read_struct(end[start:])
     footer[_SCHEMA] = structs(schema_elements(record))
-    paths = [_text_list(leaf.path) for leaf in _leaves(record)]
+    texts = ([name.encode() for name in leaf.path] for leaf in _leaves(record))
+    paths = [Value(Type.LIST, Items(Type.BINARY, names)) for names in texts]
     for group in footer[_ROW_GROUPS].content.contents:
         for column, path in zip(group[_COLUMNS].content.contents, paths, strict=True):
             column[_META_DATA].content[_PATH_IN_SCHEMA] = path
@@ -175,16 +175,10 @@ def _with_own_footer(end: bytes, record: Record, schema_text: str) -> bytes:
     return end[:start] + data + len(data).to_bytes(_LENGTH_BYTES, "little") + MAGIC
 
 
-def _text_list(texts: tuple[str, ...]) -> Value:
-    return Value(Type.LIST, Items(Type.BINARY, [text.encode() for text in texts]))
-
-
 def schema_elements(record: Record) -> list[Struct]:
     """Return the schema of a Parquet file: the root, and each element in front of its children."""
-    elements: list[Struct] = [{_NAME: text(record.name), _CHILDREN: i32(len(record.fields))}]
-    for field in record.fields:
-        elements += _elements(field)
-    return elements
+    root: Struct = {_NAME: text(record.name), _CHILDREN: i32(len(record.fields))}
+    return [root, *(element for field in record.fields for element in _elements(field))]
 
 
 def _elements(field: Field) -> list[Struct]:

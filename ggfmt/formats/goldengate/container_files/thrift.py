@@ -1,6 +1,6 @@
 """Thrift's compact protocol, which describes itself: a struct is read and written without its declaration.
 
-The footer of a Parquet file is such a struct. Unknown fields stay as they are.
+The footer of a Parquet file is such a struct, without maps. Unknown fields stay as they are.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ class Type(IntEnum):
     BINARY = 8
     LIST = 9
     SET = 10
-    MAP = 11
     STRUCT = 12
 
 
 class Value(NamedTuple):
-    """A value of a field: `content` is a bool, an int, bytes (also of a DOUBLE), `Items`, `Entries` or a `Struct`."""
+    """A value of a field: `content` is a bool, an int, bytes (also of a DOUBLE), `Items` or a `Struct`."""
 
     type: Type
     content: Any
@@ -42,14 +41,6 @@ class Items(NamedTuple):
 
     type: Type
     contents: Sequence[Any]
-
-
-class Entries(NamedTuple):
-    """The entries of a map; of an empty one the types are unknown."""
-
-    key: Type
-    value: Type
-    contents: Sequence[tuple[Any, Any]]
 
 
 Struct = dict[int, Value]  # fields by their number, in any order
@@ -118,20 +109,10 @@ class _Reader:
             inner = Type(head & 15)
             count = self._varint() if head >> 4 > _MAX_SHORT else head >> 4
             return Items(inner, [self._content(inner) for _ in range(count)])
-        if kind is Type.MAP:
-            return self._entries()
         if kind is Type.DOUBLE:
             return self._take(_DOUBLE_BYTES)
         byte = self._byte()
         return byte == Type.TRUE if kind in (Type.TRUE, Type.FALSE) else byte
-
-    def _entries(self) -> Entries:
-        count = self._varint()
-        if not count:
-            return Entries(Type.BINARY, Type.BINARY, [])
-        head = self._byte()
-        key, value = Type(head >> 4), Type(head & 15)
-        return Entries(key, value, [(self._content(key), self._content(value)) for _ in range(count)])
 
 
 def struct_bytes(fields: Struct) -> bytes:
@@ -166,9 +147,12 @@ def _write(out: bytearray, kind: Type, content: Any) -> None:
     elif kind is Type.STRUCT:
         _write_struct(out, content)
     elif kind in (Type.LIST, Type.SET):
-        _write_items(out, content)
-    elif kind is Type.MAP:
-        _write_entries(out, content)
+        count = len(content.contents)
+        out.append(min(count, _MAX_SHORT + 1) << 4 | content.type)
+        if count > _MAX_SHORT:
+            out += _varint(count)
+        for item in content.contents:
+            _write(out, content.type, item)
     elif kind is Type.DOUBLE:
         out += content
     elif kind in (Type.TRUE, Type.FALSE):
@@ -177,28 +161,5 @@ def _write(out: bytearray, kind: Type, content: Any) -> None:
         out.append(content)
 
 
-def _write_items(out: bytearray, items: Items) -> None:
-    count = len(items.contents)
-    out.append(min(count, _MAX_SHORT + 1) << 4 | items.type)
-    if count > _MAX_SHORT:
-        out += _varint(count)
-    for item in items.contents:
-        _write(out, items.type, item)
-
-
-def _write_entries(out: bytearray, entries: Entries) -> None:
-    out += _varint(len(entries.contents))
-    if entries.contents:
-        out.append(entries.key << 4 | entries.value)
-    for key, value in entries.contents:
-        _write(out, entries.key, key)
-        _write(out, entries.value, value)
-
-
 def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
+    return zigzag_varint(unzigzag(number))

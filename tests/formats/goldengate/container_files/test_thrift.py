@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from ggfmt.formats.goldengate.container_files.thrift import (
-    Entries,
     Items,
     Type,
     Value,
@@ -40,9 +39,7 @@ def contents(depth: int) -> dict[Type, st.SearchStrategy[Any]]:
     items = st.one_of(
         *(st.builds(Items, st.just(kind), st.lists(content, max_size=20)) for kind, content in inner.items())
     )
-    pairs = st.tuples(inner[Type.I32], inner[Type.BINARY])
-    entries = st.builds(Entries, st.just(Type.I32), st.just(Type.BINARY), st.lists(pairs, min_size=1, max_size=3))
-    return {**_plain, Type.LIST: items, Type.SET: items, Type.MAP: entries, Type.STRUCT: structs_of(depth - 1)}
+    return {**_plain, Type.LIST: items, Type.SET: items, Type.STRUCT: structs_of(depth - 1)}
 
 
 def structs_of(depth: int) -> st.SearchStrategy[Any]:
