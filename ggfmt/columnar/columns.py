@@ -76,7 +76,6 @@ def _without_missing(values: pa.StringArray, sentinel: str, where: pa.BooleanArr
 
 
 def token_maps(maps: Iterable[Mapping[str, str]]) -> StringMapArray:
-    """Return n maps of tokens."""
     listed = list(maps)
     offsets = pa.array(accumulate(map(len, listed), initial=0), pa.int32())
     keys = texts(list(chain.from_iterable(listed)))

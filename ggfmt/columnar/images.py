@@ -122,10 +122,8 @@ def fill_missing(columns: tuple[ImageColumn, ...], rows: pa.BooleanArray | None 
 
 
 def without_nulls(image: Image, before: Image | None, update: pa.BooleanArray) -> tuple[Image, list[int]]:
-    """Return the image with its NULL columns made missing, and how many values each column lost in that way.
-
-    With a `before` image, a NULL stays in the rows of `update` where the column was not NULL before, or was missing.
-    """
+    """Return the image with its NULL columns made missing, and how many values each column lost in that way. With a
+    `before` image, a NULL stays in the rows of `update` where the column was not NULL before, or was missing."""
     columns, counts = [], []
     for place, column in enumerate(image.columns):
         left_out = and_present(column.values.is_null(), column)

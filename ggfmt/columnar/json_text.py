@@ -137,10 +137,8 @@ def quote_json(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> pa.
 
 
 def json_numbers(array: pa.StringArray) -> tuple[Piece, list[int]]:
-    """Return the texts as JSON numbers, NULL as `null`, and the rows whose text is not a number.
-
-    A JSON number keeps its digits. Other texts that Java's BigDecimal reads are written as BigDecimal prints them.
-    """
+    """Return the texts as JSON numbers, NULL as `null`, and the rows whose text is not a number. A JSON number keeps
+    its digits. Other texts that Java's BigDecimal reads are written as BigDecimal prints them."""
     if all_match(array, TextPattern.JSON_NUMBER):
         return Text(array, null="null"), []
     numbers, bad = _numbers(array)

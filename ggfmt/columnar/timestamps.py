@@ -65,10 +65,8 @@ def _int64s(values: Sequence[int | None]) -> pa.Int64Array:
 
 
 def text_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
-    """Return time stamps as microseconds, and the rows with other texts.
-
-    A blank, a `T`, or a colon as in trails separates date and time. A second has up to six fraction digits.
-    """
+    """Return time stamps as microseconds, and the rows with other texts. A blank, a `T`, or a colon as in trails
+    separates date and time. A second has up to six fraction digits."""
     try:
         return pc.cast(pc.cast(texts, pa.timestamp("us")), pa.int64()), []
     except pa.ArrowInvalid:

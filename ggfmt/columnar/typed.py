@@ -117,11 +117,8 @@ Typed: TypeAlias = "tuple[pa.Array[Any], list[int]]"  # values, and the rows who
 
 
 def typed_values(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """Return n texts as values of a type, and NULL as NULL.
-
-    Raises:
-        KeyError: ggfmt does not convert texts to this type.
-    """
+    """Return n texts as values of a type, and NULL as NULL. Raises: KeyError if ggfmt does not convert texts to this
+    type."""
     if type == _STRING:
         return texts, []
     if texts.null_count == len(texts):
@@ -187,7 +184,6 @@ def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:
 
 
 def _local_times(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """Convert times without a zone."""
     try:
         micros = pc.cast(texts.cast(type), pa.int64())
     except pa.ArrowInvalid:
@@ -196,7 +192,6 @@ def _local_times(texts: pa.StringArray, type: pa.DataType) -> Typed:
 
 
 def _instants(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """Convert times with a zone, or in UTC."""
     try:
         micros = pc.cast(texts.cast(type), pa.int64())
     except pa.ArrowInvalid:
@@ -215,7 +210,6 @@ def _moments(texts: pa.StringArray, micros: pa.Int64Array, type: pa.DataType) ->
 
 
 def _clocks(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """Convert times of day without a zone."""
     known = pc.if_else(pc.match_substring_regex(texts, _CLOCK), texts, _NO_TEXT)
     moments = pc.binary_join_element_wise("1970-01-01", known, " ")
     values = text_micros(_with_six_digits(moments))[0].cast(type)

@@ -369,9 +369,7 @@ def _key_values(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[A
     return values
 
 
-def without_kept(
-    table: RowTable, rows: pa.RecordBatch, hashes: pa.Array[pa.UInt64Scalar] | None
-) -> pa.RecordBatch:
+def without_kept(table: RowTable, rows: pa.RecordBatch, hashes: pa.Array[pa.UInt64Scalar] | None) -> pa.RecordBatch:
     """Return rows of the result but those of the keys of kept operations, which bring them themselves."""
     if hashes is None or not len(hashes):
         return rows

@@ -117,10 +117,8 @@ class Loss:
         return replace(self, unless=_settings(settings))
 
     def by_template(self, *keywords: str) -> Loss:
-        """Return the loss as one that, with a template, happens only without these keywords.
-
-        With fixed metadata, its settings decide; without settings, it never happens.
-        """
+        """Return the loss as one that, with a template, happens only without these keywords. With fixed metadata, its
+        settings decide; without settings, it never happens."""
         return replace(self, lacking=keywords)
 
     def of(self, *kinds: Kind) -> Loss:

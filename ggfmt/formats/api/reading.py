@@ -221,11 +221,8 @@ class Reader(ABC):
     @staticmethod
     @abstractmethod
     def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        """Yield the records that start in the `length` bytes from `start` (None: to the end). `stream` is at 0.
-
-        Raises:
-            SplitBoundaryError: the range alone does not show where records start; read the file as a whole.
-        """
+        """Yield the records that start in the `length` bytes from `start` (None: to the end). `stream` is at 0. Raises:
+        SplitBoundaryError if the range alone does not show where records start; read the file as a whole."""
 
     @abstractmethod
     def read(self, chunk: Chunk) -> Iterator[Event]: ...
@@ -270,10 +267,8 @@ class Discovery(ABC):
     @staticmethod
     @abstractmethod
     def settle(findings: Sequence[Any], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
-        """Return the definitions of the whole input from the findings of its splits, in input order.
-
-        The result does not depend on the splits. `every_shape` is the value that the splits got.
-        """
+        """Return the definitions of the whole input from the findings of its splits, in input order. The result does
+        not depend on the splits. `every_shape` is the value that the splits got."""
 
 
 @dataclass(frozen=True)

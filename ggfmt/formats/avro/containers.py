@@ -359,11 +359,8 @@ def _bytes(data: bytes, start: int) -> tuple[bytes, int]:
 
 
 def unsafe_reason(schema: Any) -> str | None:
-    """Return why decoding data of a schema might not end; None if it always does.
-
-    Dangerous are arrays of items without bytes, of which a few bytes make any number, and types that contain
-    themselves.
-    """
+    """Return why decoding data of a schema might not end; None if it always does. Dangerous are arrays of items without
+    bytes, of which a few bytes make any number, and types that contain themselves."""
     try:
         _min_bytes(schema, {}, set())
     except CorruptContainerError as error:
@@ -430,10 +427,8 @@ def read_file_head(stream: BinaryIO, file: str, layout: Layout) -> bytes | Chunk
 def container_chunks(
     head: bytes, stream: BinaryIO, file: str, layout: Layout, step: int = 1, empty: bool = False
 ) -> Iterator[Chunk]:
-    """Yield a container file that starts with `head`, at least a block and `step` bytes of blocks at a time.
-
-    A chunk is the header and the blocks, without `spans`. `empty`: a chunk has the header of a file without blocks.
-    """
+    """Yield a container file that starts with `head`, at least a block and `step` bytes of blocks at a time. A chunk is
+    the header and the blocks, without `spans`. `empty`: a chunk has the header of a file without blocks."""
     try:
         header = read_header(head)
     except CorruptContainerError as error:

@@ -205,10 +205,8 @@ _ABSENT = pa.scalar(NULL, _BINARY)
 
 
 def _dates(digits: int, midnight: bool) -> CellEncoder:
-    """Encode dates with or without a time of day and a zone.
-
-    `midnight`: add 00:00:00 to a date without a time of day.
-    """
+    """Encode dates with or without a time of day and a zone. `midnight`: add 00:00:00 to a date without a time of
+    day."""
 
     def encode(values: pa.StringArray) -> EncodedColumn:
         parts = pc.extract_regex(values, _TIMESTAMP)

@@ -65,10 +65,8 @@ def _latin_1(data: bytes) -> str:
 
 @cache
 def decoder(charset: str) -> Callable[[bytes], str] | None:
-    """Return a decoder for bytes in the charset; it raises ValueError for undecodable bytes.
-
-    None for an unknown charset.
-    """
+    """Return a decoder for bytes in the charset; it raises ValueError for undecodable bytes. None for an unknown
+    charset."""
     name = charset.lower()
     if name == "latin1":
         return _latin_1

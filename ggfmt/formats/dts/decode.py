@@ -51,10 +51,8 @@ class DtsRecord(NamedTuple):
 
 
 def datum(data: bytes) -> DtsRecord:
-    """Decode a record of either version from all of the bytes.
-
-    Raises: MalformedRecordError if they are not a record.
-    """
+    """Decode a record of either version from all of the bytes. Raises: MalformedRecordError if they are not a
+    record."""
     record, place = record_at(data, 0, None)
     if place != len(data):
         raise MalformedRecordError("extra bytes follow the record")
@@ -62,11 +60,8 @@ def datum(data: bytes) -> DtsRecord:
 
 
 def record_at(data: bytes, start: int, born: bool | None) -> tuple[DtsRecord, int]:
-    """Decode the record at a place, and return it with the place after it.
-
-    `born`: the record has a `bornTimestamp`; None: it has one if bytes are left. Raises: MalformedRecordError if there
-    is no record.
-    """
+    """Decode the record at a place, and return it with the place after it. `born`: the record has a `bornTimestamp`;
+    None: it has one if bytes are left. Raises: MalformedRecordError if there is no record."""
     stamp = 0
     try:
         members, place = _record(data, start)

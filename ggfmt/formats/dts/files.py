@@ -45,10 +45,8 @@ def is_base64(head: bytes) -> bool:
 
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-    """Yield the records of a file, about `CHUNK_BYTES` at a time; from a container file, one block at a time.
-
-    A chunk of a container file is the header and one block, and has no `spans`.
-    """
+    """Yield the records of a file, about `CHUNK_BYTES` at a time; from a container file, one block at a time. A chunk
+    of a container file is the header and one block, and has no `spans`."""
     if layout.splittable:
         yield from json_files.chunks(stream, file, start, length, layout)
         return
@@ -76,10 +74,8 @@ def line_datum(line: bytes) -> bytes:
 
 
 def line_datums(data: bytes, spans: Sequence[tuple[int, int]]) -> tuple[bytes, list[tuple[int, int]]]:
-    """Decode the records in lines: the concatenated records, and their places.
-
-    A line that is not Base64 has no bytes.
-    """
+    """Decode the records in lines: the concatenated records, and their places. A line that is not Base64 has no
+    bytes."""
     datums = []
     places = []
     place = 0
@@ -121,10 +117,8 @@ def _prefixed(data: bytes, stream: BinaryIO, file: str, layout: Layout) -> Itera
 
 
 def _too_long(source: Source, size: int) -> Chunk:
-    """Return a chunk for a record that exceeds the limit.
-
-    After an impossible length, the places of all later records are unknown.
-    """
+    """Return a chunk for a record that exceeds the limit. After an impossible length, the places of all later records
+    are unknown."""
     start, head = source.offset, source.head()
     while source.buffer and (size > MAX_BYTES or source.offset - start < size):
         left = len(source.buffer) if size > MAX_BYTES else size - (source.offset - start)

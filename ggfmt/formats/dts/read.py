@@ -102,9 +102,7 @@ def kind_of(cell: Record) -> Kind | None:
 
 def text_of(cell: Record, kind: Kind, digits: int) -> str:
     """Return the text of a value in a column of a kind; `digits` is the number of digits of a fraction of a second.
-
-    Raises: UnreadableValueError if there is none.
-    """
+    Raises: UnreadableValueError if there is none."""
     name, *values = cell
     if kind is Kind.BINARY:
         if name not in _AS_BYTES:
@@ -207,8 +205,7 @@ class _Table:
 
     def kinds_of_values(self) -> tuple[Kind, ...] | None:
         """Return the kinds of columns by the values so far, such that a value of another kind that would change the
-        definition does not fit; None if more kinds are possible.
-        """
+        definition does not fit; None if more kinds are possible."""
         kinds = list(self.kinds)
         for place, possible, shown in self.learns:
             if possible != TEXT_OR_BYTES or (kinds[place] is not Kind.STRING and not shown & TEXT_OR_BYTES):
@@ -282,10 +279,8 @@ class Dts(Dialect):
             yield Diagnostic("GG313", str(error))
 
     def in_blocks(self, chunk: Chunk, take: Take) -> Iterator[tuple[DtsRecord, bytes | None]]:
-        """Yield the records of a chunk of a container file that a scanner does not take, with their identities.
-
-        Raises: CorruptContainerError or MalformedRecordError for damaged records.
-        """
+        """Yield the records of a chunk of a container file that a scanner does not take, with their identities. Raises:
+        CorruptContainerError or MalformedRecordError for damaged records."""
         header = read_header(chunk.data)
         born = self.born(header)
         for _, _, count, block in split_blocks(chunk.data, header, chunk.layout.max_record):
@@ -303,10 +298,8 @@ class Dts(Dialect):
                 raise CorruptContainerError("extra bytes follow the records of a block")
 
     def born(self, header: Header) -> bool:
-        """Return whether the records of a container file have a `bornTimestamp`.
-
-        Raises: CorruptContainerError if they are not records of DTS.
-        """
+        """Return whether the records of a container file have a `bornTimestamp`. Raises: CorruptContainerError if they
+        are not records of DTS."""
         if header.data not in self._schemas:
             self._schemas[header.data] = born_in(header.schema)
         born = self._schemas[header.data]
@@ -473,10 +466,8 @@ class DtsScanner(Scanner):
         super().__init__(native.DtsScanner(WORDS, sources, ops, *_charsets(), rules, row_only, tokens), tokens)
 
     def bind(self, identity: bytes, definition: TableDef, table: _Table, kinds: Sequence[Kind]) -> None:
-        """Take records of an identity as operations of a definition.
-
-        Columns have the names and digits of `table`, and these kinds.
-        """
+        """Take records of an identity as operations of a definition. Columns have the names and digits of `table`, and
+        these kinds."""
         places = {name: place for place, name in enumerate(definition.column_names)}
         if not places.keys() >= set(table.names):
             self.forget(definition.full_name)
@@ -621,8 +612,7 @@ class DtsDiscovery(DtsScanning, DialectDiscovery):
 
     def learn(self, odd: OddRecord) -> None:
         """Pass over later records with this identity, if they have the latest definition of the table, and their values
-        cannot show more.
-        """
+        cannot show more."""
         for item in odd.meaning:
             if not isinstance(item, Change) or item.record_schema is None or self.scanner is None:
                 continue

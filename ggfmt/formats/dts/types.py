@@ -28,10 +28,8 @@ class TypeHint:
     learns: frozenset[Kind]
 
     def settled(self, seen: Set[Kind]) -> Kind:
-        """Return the kind of a column from the kinds of its values.
-
-        Bytes can hold all texts, and a decimal all integers. Other kinds share only their texts.
-        """
+        """Return the kind of a column from the kinds of its values. Bytes can hold all texts, and a decimal all
+        integers. Other kinds share only their texts."""
         if Kind.BINARY in seen:
             return Kind.BINARY
         if len(seen) == 1:

@@ -150,8 +150,6 @@ class MetaColumn:
 
 @dataclass(frozen=True)
 class Template(ValueType[tuple[MetaColumn, ...]]):
-    """A list of metadata columns."""
-
     @property
     def legal(self) -> str:
         return "items `${keyword[field]}`, separated by commas"
@@ -203,7 +201,6 @@ def _column(item: str) -> MetaColumn:
 
 
 def template_option() -> tuple[MetaColumn, ...] | None:
-    """Return the option `metaColumnsTemplate`."""
     return option(
         Template(),
         None,
@@ -222,7 +219,6 @@ def columns_of(options: Any, context: Context, fixed: Sequence[MetaColumn]) -> t
 
 
 def metadata_names(options: Any, context: Context) -> list[Name]:
-    """Return the names of the metadata columns in messages."""
     set_by = "" if options.meta_columns_template is None else TEMPLATE
     return [Name(column.name, "a metadata field", set_by) for column in options.metadata(context)]
 
@@ -244,18 +240,14 @@ def first_columns(iso8601: bool) -> tuple[MetaColumn, ...]:
 
 
 def current_timestamp_keyword(iso8601: bool) -> str:
-    """Return the keyword of the current time stamp."""
     return NOW_ISO8601 if iso8601 else NOW
 
 
 def variables_of(
     options: Options, given: Mapping[str, str], group: str | None, system: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the values of the variables in a template, by item, and the items without a value.
-
-    `given` has variables by name, `group` is the name of the Replicat group, `system` has the variables of the
-    operating system.
-    """
+    """Return the values of the variables in a template, by item, and the items without a value. `given` has variables
+    by name, `group` is the name of the Replicat group, `system` has the variables of the operating system."""
     found: dict[str, str] = {}
     lacking = []
     for column in getattr(options, "meta_columns_template", None) or ():

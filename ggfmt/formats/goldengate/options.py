@@ -21,7 +21,6 @@ PK_UPDATE_HANDLING = Choice(
 
 
 def op_key_option(kind: str, default: str) -> str:
-    """Return the option for the word of an operation type."""
     article = "an" if kind[0] in "iu" else "a"
     return option(
         OpKey(),
@@ -33,8 +32,6 @@ def op_key_option(kind: str, default: str) -> str:
 
 @dataclass(frozen=True)
 class OpKeyOptions(Options):
-    """The words of operation types."""
-
     insert_op_key: str = op_key_option("insert", "I")
     update_op_key: str = op_key_option("update", "U")
     delete_op_key: str = op_key_option("delete", "D")

@@ -69,11 +69,8 @@ def _are_fixed(metadata: Sequence[metacolumns.MetaColumn]) -> bool:
 
 
 def declared_metadata(schema: Mapping[str, Any]) -> tuple[metacolumns.MetaColumn, ...] | None:
-    """Return the metadata fields that the property of a schema lists; None without the property.
-
-    Raises:
-        InvalidValueError: the property is not a template.
-    """
+    """Return the metadata fields that the property of a schema lists; None without the property. Raises:
+    InvalidValueError if the property is not a template."""
     text = schema.get(METADATA_PROPERTY)
     if text is None:
         return None
@@ -173,10 +170,7 @@ def text_table(
     header: bool = False,
 ) -> str | Diagnostic:
     """Return the statement for a table over delimited text; a Diagnostic if Hive cannot read the format. `header`: the
-    first line of each file has names.
-
-    Spark ignores `NULL DEFINED AS`, so a table property has the text for NULL.
-    """
+    first line of each file has names. Spark ignores `NULL DEFINED AS`, so a table property has the text for NULL."""
     if len(field) != 1 or ord(field) > 0x7F:
         return _hive_problem(
             table, "Hive separates fields with one ASCII character", "set `fieldDelimiter` to one ASCII character"

@@ -127,11 +127,8 @@ def row_projection(options: Any) -> Projection:
 
 
 def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, Sequence[int]]:
-    """Return the batch as a row format shows it, and the row that each operation comes from.
-
-    Raises:
-        RowErrors: the handling is `abend`, and the batch has key updates.
-    """
+    """Return the batch as a row format shows it, and the row that each operation comes from. Raises: RowErrors if the
+    handling is `abend`, and the batch has key updates."""
     updates = None if handling == UPDATE else key_updates(batch)
     if updates is None:
         return batch, range(len(batch))

@@ -103,7 +103,6 @@ class _Unclear(Exception):
 
 
 def _objects_in(text: str) -> Iterator[Any]:
-    """Yield the JSON objects in a text, one after the other."""
     place = failures = 0
     while (found := _START.search(text, place)) is not None:
         try:
@@ -160,9 +159,8 @@ _text = msgspec.json.Decoder(str).decode
 
 
 def find_layout(head: bytes, whole: bool) -> Layout:
-    """Detect the layout of a file of JSON records, with their envelope, from its `head`; `whole`: the file has
-    no more bytes.
-    """
+    """Detect the layout of a file of JSON records, with their envelope, from its `head`; `whole`: the file has no more
+    bytes."""
     layout = files.find_layout(head, whole)
     envelope = _envelope(head, layout)
     if envelope == LINES:
@@ -172,8 +170,7 @@ def find_layout(head: bytes, whole: bool) -> Layout:
 
 def plain_head(head: bytes) -> tuple[bytes, str | None]:
     """Return the records in the first bytes of a file without their envelope, one per line, and the name of the
-    envelope. Without an envelope, return the bytes themselves and None.
-    """
+    envelope. Without an envelope, return the bytes themselves and None."""
     layout = find_layout(head, False)
     if layout.envelope is None:
         return head, None
@@ -216,10 +213,8 @@ def key_values(key: bytes | None) -> dict[str, Raw]:
 
 
 def names_of_keys(head: bytes) -> tuple[str, ...] | None:
-    """Return the member names that all keys have in the head of a file of keys, one key per line.
-
-    An empty tuple: the keys have no names, or different ones. None: the file contains something else.
-    """
+    """Return the member names that all keys have in the head of a file of keys, one key per line. An empty tuple: the
+    keys have no names, or different ones. None: the file contains something else."""
     lines = [line.strip(WHITE) for line in head[: head.rfind(b"\n") + 1 or len(head)].split(b"\n")]
     found = set()
     for line in filter(None, lines):

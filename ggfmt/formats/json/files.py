@@ -72,8 +72,7 @@ _SCALAR_METADATA = (
 
 def is_avro_json(members: Mapping[str, Any]) -> bool:
     """Return whether a record with these members is in Avro's JSON encoding: where each system has a scalar, it has the
-    value of a union, or its images have the full name of their type.
-    """
+    value of a union, or its images have the full name of their type."""
     records = any(is_avro_record(members.get(image)) for image in ("before", "after"))
     return records or any(is_avro_union(members.get(name)) for name in _SCALAR_METADATA)
 
@@ -194,10 +193,7 @@ def record_spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
 
 def starts_of_lines(chunk: Chunk, count: int) -> pa.Int64Array | None:
     """Return the starts of the records in a chunk if each of its `count` records is one line; None if this is not
-    obvious.
-
-    A line that starts and ends like an object does not contain a part of another line's record.
-    """
+    obvious. A line that starts and ends like an object does not contain a part of another line's record."""
     data = chunk.data
     if not chunk.layout.splittable or not data.startswith(b"{") or not data.endswith((b"}\n", b"}")):
         return None

@@ -115,9 +115,8 @@ class KnownTable:
 
 @lru_cache(maxsize=128)
 def _row_class(types: tuple[tuple[str, ColumnShape], ...]) -> type[Any]:
-    """Return one class for equal columns: a class for each of thousands of tables would need more memory than
-    their data.
-    """
+    """Return one class for equal columns: a class for each of thousands of tables would need more memory than their
+    data."""
     names = {f"c{i}": plain_name(column) for i, (column, _) in enumerate(types)}
     members = [(f"c{i}", _field_type(kind), None) for i, (_, kind) in enumerate(types)]
     return msgspec.defstruct("Row", members, rename=names, forbid_unknown_fields=True, gc=False)
@@ -133,8 +132,7 @@ def _field_type(shape: ColumnShape) -> Any:
 
 def shape_of(value: Any, json_columns: bool) -> ColumnShape:
     """Return the shape of a decoded value. `json_columns`: the source has columns of JSON values, so that objects are
-    values as they are, unless they look like values of Avro.
-    """
+    values as they are, unless they look like values of Avro."""
     if isinstance(value, dict) and value and (not json_columns or is_avro_union(value)):
         return tuple(sorted(value))
     return JSON_TYPES.get(type(value), NESTED)
@@ -190,10 +188,8 @@ def follow(table: TableDef, previous: TableDef | None, ordered: bool = True) -> 
 
 
 def _in_order_of(table: TableDef, previous: TableDef) -> TableDef:
-    """Return the definition with the columns of `previous` in their order there.
-
-    New columns keep their place if the definition already has this order; otherwise they come last.
-    """
+    """Return the definition with the columns of `previous` in their order there. New columns keep their place if the
+    definition already has this order; otherwise they come last."""
     places = {name: place for place, name in enumerate(previous.column_names)}
     columns = table.columns
     common = [places[column.name] for column in columns if column.name in places]
@@ -258,10 +254,8 @@ def wider(table: TableDef, columns: Sequence[Column]) -> TableDef:
 
 
 def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, TableDef]) -> dict[str, tuple[Column, ...]]:
-    """Return the columns of changes without a description, for tables whose first change has one.
-
-    If a description has the column, its column is used.
-    """
+    """Return the columns of changes without a description, for tables whose first change has one. If a description has
+    the column, its column is used."""
     described: dict[str, list[SchemaChange]] = {}
     for change in changes:
         described.setdefault(change.table.full_name, []).append(change)
@@ -368,8 +362,7 @@ class ColumnOrder:
 
     def settle(self, names: Iterable[str]) -> tuple[list[str], bool]:
         """Return the columns in an order that agrees with the pairs, and whether that left no choice. Of columns
-        without a remaining predecessor, the first of `names` comes first.
-        """
+        without a remaining predecessor, the first of `names` comes first."""
         met = {name: place for place, name in enumerate(names)}
         before = {name: len(self._before.get(name, ())) for name in met}
         free = [(place, name) for name, place in met.items() if not before[name]]

@@ -115,7 +115,6 @@ class AvroOptions(OpKeyOptions):
         )
 
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        """Return the metadata columns of messages."""
         return columns_of(self, context, self.fixed)
 
 

@@ -39,11 +39,8 @@ Template = Sequence[MetaColumn] | None  # metadata according to the settings; No
 
 
 def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, ...] | Diagnostic:
-    """Return the metadata columns of a schema.
-
-    They are those of the template, else those that the schema declares, else the fields before the first nullable one,
-    by their names. A field with an unknown name counts as a token.
-    """
+    """Return the metadata columns of a schema. They are those of the template, else those that the schema declares,
+    else the fields before the first nullable one, by their names. A field with an unknown name counts as a token."""
     fields = _fields(schema)
     lacking_in = "the template"
     if template is None:
@@ -120,7 +117,6 @@ def table_of(schema: Schema, template: Template = None, keys: Sequence[str] = ()
 
 
 def _sql_type(kind: Schema) -> SqlType | None:
-    """Return the type of a column, or None if GoldenGate does not write it."""
     if isinstance(kind, str):
         return SqlType(AVRO_KINDS[kind], base64=kind == "bytes") if kind in AVRO_KINDS else None
     if is_decimal(kind):
@@ -153,7 +149,6 @@ def _meta_column(name: str, kind: Schema) -> MetaColumn:
 
 
 def _is_typed(column: MetaColumn, kind: Schema) -> bool:
-    """Return whether a field has the type of its keyword."""
     if column.keyword == KEY_COLUMNS:
         return _is_list(kind)
     return _is_map(kind) if column.keyword == ALL_TOKENS else _is_text(kind)
@@ -172,7 +167,6 @@ def _is_map(kind: Schema) -> bool:
 
 
 def _same_record(record: Schema, other: Schema) -> bool:
-    """Return whether a type is the same record, by name or by content."""
     if isinstance(other, str):
         return other.rpartition(".")[2] == str(record.get("name")).rpartition(".")[2]
     return isinstance(other, dict) and [(f["name"], f["type"]) for f in other.get("fields", ())] == [
@@ -237,7 +231,6 @@ class Plan:
         )
 
     def _at(self, messages: Sequence[dict[str, Any]], place: int | None) -> pa.StringArray:
-        """Return the texts of a metadata column; nulls if there is none."""
         if place is None:
             return pa.nulls(len(messages), pa.string())
         return texts([message[self.names[place]] for message in messages])
@@ -273,7 +266,6 @@ class Plan:
 
 
 def _text_of(kind: Schema) -> Callable[[Any], str | None]:
-    """Return the function that converts values of a type to text."""
     if is_decimal(kind):
         return partial(_decimal_text, scale=kind["scale"])
     return _time_text if is_timestamp(kind) else _text
@@ -295,7 +287,6 @@ def _decimal_text(value: bytes | None, scale: int) -> str | None:
 
 
 def _text(value: str | bool | float | bytes | None) -> str | None:
-    """Return a decoded value as the text of a column."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

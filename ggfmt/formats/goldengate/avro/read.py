@@ -86,7 +86,6 @@ class AvroReader(BatchingReader[_Table]):
         return table
 
     def _hold(self, plan: Plan, message: dict[str, Any], start: int, end: int) -> Iterator[reading.Event]:
-        """Buffer a message of the current chunk, unless it is not an operation."""
         problem = self._problem(plan, message)
         if problem is not None:
             yield self._reject(start, end, problem)
@@ -107,7 +106,6 @@ class AvroReader(BatchingReader[_Table]):
         return self.reject(self._next(start, end), diagnostic)
 
     def _problem(self, plan: Plan, message: dict[str, Any]) -> Diagnostic | None:
-        """Return why a message is not an operation."""
         place = Span(table=plan.table.full_name, position=plan.position(message))
         if plan.kind(message) is None:
             word = str(message[plan.op_field])
@@ -135,7 +133,6 @@ class ContainerLayout(reading.Layout):
 
 
 def _template(source: WriterSettings) -> Template:
-    """Return the metadata that the settings of a container file define."""
     template: Template = getattr(source.options, "meta_columns_template", None)
     return template
 

@@ -84,11 +84,8 @@ def _is_decimal(source: SqlType) -> bool:
 
 
 def _decimal(source: SqlType, options: AvroOptions) -> ColumnType:
-    """Return the decimal type of a column.
-
-    Avro allows neither negative scales nor scales above the precision. If the definition lacks a precision, as those of
-    DEFGEN do, the precision is that of the largest NUMBER(p,s).
-    """
+    """Return the decimal type of a column. Avro allows neither negative scales nor scales above the precision. If the
+    definition lacks a precision, as those of DEFGEN do, the precision is that of the largest NUMBER(p,s)."""
     if _is_number(source):
         precision, scale = NUMBER_PRECISION, options.oracle_number_scale
     else:
@@ -123,10 +120,8 @@ def _may_not_fit(source: SqlType, target: MessageType) -> bool:
 
 
 def avro_schema(table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> AvroSchema:
-    """Return the schema of a table's messages: operation messages if `by_image`, else row messages.
-
-    If messages contain its hash, the text is the one that GoldenGate hashes, without a property of ggfmt.
-    """
+    """Return the schema of a table's messages: operation messages if `by_image`, else row messages. If messages contain
+    its hash, the text is the one that GoldenGate hashes, without a property of ggfmt."""
     types = [column.schema for column in avro_types(table, options, context)]
     is_hashed = wrapper(options, context) is not None and not by_fingerprint(options, context)
     properties = {} if is_hashed else metadata_property(options, context)

@@ -189,7 +189,6 @@ class AvroOpFormatter(AvroFormatter):
 def _schema_files(
     table: TableDef, options: AvroOptions, context: Context, by_image: bool
 ) -> tuple[writing.SchemaFile, ...]:
-    """Return the schema of a table, and that of the wrappers if there are any."""
     if not options.generate_schema:
         return ()
     schemas = {table.full_name: avro_schema(table, options, context, by_image)}

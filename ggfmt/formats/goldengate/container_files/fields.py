@@ -66,11 +66,7 @@ def conversion_error(message: str, table: str | None = None, column: str | None 
 
 
 def record_of(schema: Schema) -> Record:
-    """Return the record of a schema.
-
-    Raises:
-        Abend: GG217 if the schema is not one that ggfmt writes.
-    """
+    """Return the record of a schema. Raises: Abend with GG217 if the schema is not one that ggfmt writes."""
     if not isinstance(schema, dict) or schema.get("type") != "record" or not isinstance(schema.get("name"), str):
         raise conversion_error("the records of the container file are not operations")
     namespace = schema.get("namespace")

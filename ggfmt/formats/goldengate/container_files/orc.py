@@ -103,7 +103,6 @@ def _check_times(batch: pa.RecordBatch, record: Record) -> None:
 
 
 def _times(field: Field, values: pa.Array[Any]) -> Iterator[tuple[str, pa.Array[Any]]]:
-    """Yield the columns of times of a field with their names."""
     if field.type is FieldType.TIMESTAMP:
         yield field.name, values
     elif field.type is FieldType.RECORD:

@@ -136,7 +136,6 @@ class _Leaf(NamedTuple):
 
 
 def _leaves(record: Record) -> Iterator[_Leaf]:
-    """Yield the columns in the order of the file."""
     for field in record.fields:
         yield from _leaves_of(field, ())
 

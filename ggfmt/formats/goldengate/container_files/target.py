@@ -50,7 +50,6 @@ class HeldTarget(io.RawIOBase):
             del self._held[:end]
 
     def held(self) -> bytes:
-        """Return what is held back."""
         return bytes(self._held or b"")
 
     def abandon(self) -> None:

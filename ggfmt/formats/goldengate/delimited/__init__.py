@@ -109,7 +109,6 @@ class DelimitedOptions(OpKeyOptions):
         return tuple(column for included, column in columns if included)
 
     def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
-        """Return the metadata columns of messages."""
         tokens = (metacolumns.MetaColumn(metacolumns.ALL_TOKENS, "tokens"),) if context.include_tokens else ()
         return metacolumns.columns_of(self, context, (*self.fixed, *tokens))
 

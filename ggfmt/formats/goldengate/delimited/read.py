@@ -41,10 +41,8 @@ _STRING = pa.string()
 
 
 def image_column(fields: pa.StringArray, null: str, missing: str, exists: pa.BooleanArray) -> ImageColumn:
-    """Return a column of an image from its fields; missing where there is no image.
-
-    A field equal to the texts of both NULL and missing counts as missing.
-    """
+    """Return a column of an image from its fields; missing where there is no image. A field equal to the texts of both
+    NULL and missing counts as missing."""
     absent = pc.or_(pc.equal(fields, missing), pc.invert(exists))
     empty = pc.or_(absent, pc.equal(fields, null))
     values = pc.if_else(empty, pa.scalar(None, _STRING), fields) if empty.true_count else fields
@@ -95,7 +93,6 @@ def file_chunks(stream: BinaryIO, file: str, start: int, length: int | None, lay
 
 
 def _lines(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
-    """Yield the lines that start in a range."""
     delimiter = source.layout.delimiter
     if start:
         # The line with the byte before `start` belongs to another range.
@@ -197,10 +194,8 @@ def metadata_places(roles: Roles, tokens: bool) -> list[int]:
 def line_scanner(
     options: DelimitedOptions, context: Context, tokens: bool, define: Callable[[str], TableDef | None]
 ) -> LineScanner | None:
-    """Return the scanner of lines by the writer's options; None if no kernel can read them.
-
-    `define` returns the definition of a table by its name in lines, or None.
-    """
+    """Return the scanner of lines by the writer's options; None if no kernel can read them. `define` returns the
+    definition of a table by its name in lines, or None."""
     metadata = options.metadata(context)
     step = 1 + options.include_meta_column_names
     roles = Roles.of(metadata)
@@ -209,7 +204,6 @@ def line_scanner(
         return None
 
     def fields(places: Iterable[int]) -> tuple[int, ...]:
-        """Return the fields with the values of metadata columns."""
         return tuple(place * step + step - 1 for place in places)
 
     (op,) = fields([roles.op])
@@ -388,7 +382,6 @@ class DelimitedTextReader(BatchingReader[_Table]):
             yield line.ordinal, self._decoded(data[line.start : line.end], "utf-8")
 
     def _lines(self, chunk: Chunk) -> Iterator[tuple[int, str | Diagnostic]]:
-        """Yield all lines of a chunk."""
         first = self.ordinal
         if _by_bytes(chunk):
             data = chunk.data.removeprefix(BOM_UTF8) if self._codec == "utf-8" and not chunk.offset else chunk.data
@@ -465,11 +458,9 @@ class DelimitedTextReader(BatchingReader[_Table]):
         return self._batch(table.definition, op, metadata, images, int64s(table.ordinals))
 
     def _field(self, place: int) -> int:
-        """Return the place of the field of a metadata column."""
         return place * self._step + self._step - 1
 
     def _images(self, op: pa.StringArray, values: Mapping[Cell, pa.StringArray]) -> dict[Part, tuple[ImageColumn, ...]]:
-        """Return the columns of each part that lines show."""
         exists = {
             Part.BEFORE: pc.is_in(op, _WITH_BEFORE),
             Part.AFTER: pc.is_in(op, _WITH_AFTER),
@@ -576,7 +567,6 @@ def _codec(source: WriterSettings) -> str:
 
 
 def _has_header(source: WriterSettings) -> bool:
-    """Return whether the first line of a file has the names of its fields."""
     return getattr(source.options, "enable_field_descriptor_headers", False)
 
 

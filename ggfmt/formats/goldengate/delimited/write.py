@@ -162,7 +162,6 @@ class DelimitedFormatter(writing.Formatter):
 
 
 def _by_value(states: Iterable[tuple[str | None, str]]) -> dict[str, list[str]]:
-    """Return the meanings of each text."""
     named: dict[str, list[str]] = {}
     for value, state in states:
         if value is not None:
@@ -194,7 +193,6 @@ class DelimitedTextOpFormatter(DelimitedFormatter):
 
 
 def _missing_where_absent(image: Image) -> Image:
-    """Return the image with all columns missing where it does not exist."""
     exists = image.exists
     if exists is None or exists.true_count == len(exists):
         return image
@@ -207,7 +205,6 @@ def _missing_where_absent(image: Image) -> Image:
 
 
 def _field_names(table: TableDef, options: DelimitedOptions, context: Context) -> list[str]:
-    """Return the names of the fields of a line."""
     names = []
     for column in options.metadata(context):
         names += [f"{column.name}_name"] * options.include_meta_column_names + [column.name]

@@ -32,8 +32,6 @@ _ID = roles.STRING | roles.INTEGER | roles.NULL
 
 
 class StreamRecord(msgspec.Struct, gc=False):
-    """The known members of a record."""
-
     qual_table: Annotated[str | None, roles.name()] = None
     table: Annotated[str | None, roles.identity()] = None
     op_type: Annotated[str | None, roles.op()] = None
@@ -56,7 +54,6 @@ class StreamRecord(msgspec.Struct, gc=False):
 
 @lru_cache(maxsize=64)
 def _record_class(before: str, after: str) -> Any:
-    """Return the class of records whose images have these names."""
     if (before, after) == ("before", "after"):
         return StreamRecord
     fields = msgspec.structs.fields(StreamRecord)
@@ -127,7 +124,6 @@ class Streams(DeclaredDialect):
         return tokens | super().tokens(record, op)
 
     def _enveloped(self, record: StreamRecord) -> Meaning:
-        """Return the meaning of the `data` in a CloudEvents envelope."""
         data = non_null(record.data)
         if data is None:
             raise missing_member_error("data", what="the event")
@@ -138,7 +134,6 @@ class Streams(DeclaredDialect):
 
 
 def _described_table(name: str, columns: bytes) -> TableDef:
-    """Return the table of an OBJECT_METADATA record."""
     members = decoded(msgspec.json.decode, columns, "`columns` cannot be decoded", name) if columns else None
     table = records.table_def(name, members, Span(table=name))
     if not isinstance(table, TableDef):

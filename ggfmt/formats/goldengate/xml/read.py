@@ -73,10 +73,8 @@ class XmlOperation:
 
 
 def examine(element: Any, with_tokens: bool) -> XmlOperation | Diagnostic:
-    """Return the operation of an element, or what is wrong with it regardless of its type and its table's definition.
-
-    A Diagnostic is returned as it is.
-    """
+    """Return the operation of an element, or what is wrong with it regardless of its type and its table's definition. A
+    Diagnostic is returned as it is."""
     if isinstance(element, Diagnostic):
         return element
     if element.tag != "operation":
@@ -111,7 +109,6 @@ def examine(element: Any, with_tokens: bool) -> XmlOperation | Diagnostic:
 
 
 def _add_values(column: Any, operation: XmlOperation) -> None:
-    """Add the values of a `col` element; ValueError, with the reason, if it is invalid."""
     before: str | None = MISSING
     after: str | None = MISSING
     for child in column:
@@ -202,10 +199,8 @@ class XmlScanner(Scanner):
 def odd_records(
     scanner: XmlScanner | None, chunk: reading.Chunk, first: int, spans: reading.Spans
 ) -> Iterator[XmlRecord]:
-    """Have the scanner take the records of a chunk, and yield those that it does not take.
-
-    `first` is the ordinal of the first record. `spans` gets the places of all records up to the yielded one.
-    """
+    """Have the scanner take the records of a chunk, and yield those that it does not take. `first` is the ordinal of
+    the first record. `spans` gets the places of all records up to the yielded one."""
     prolog = None if scanner is None else plain_prolog(chunk)
     place = odd = 0
     while scanner is not None and prolog is not None and odd < _IN_A_ROW:
@@ -345,7 +340,6 @@ class XmlReader(BatchingReader[_Table]):
 
 
 def _kinds(source: WriterSettings) -> dict[str, str]:
-    """Return the meanings of the words for operation types."""
     kinds = {name: op.value for op in OpType for name in (op.value, op.name)}
     if source.options is not None:
         kinds |= dict(zip(op_keys(source.options), (op.value for op in OpType), strict=True))
@@ -353,7 +347,6 @@ def _kinds(source: WriterSettings) -> dict[str, str]:
 
 
 def _in_table_order(places: Sequence[int | None], columns: Sequence[ImageColumn], rows: int) -> tuple[ImageColumn, ...]:
-    """Return the listed columns in the order of the definition."""
     absent = ImageColumn(pa.nulls(rows, pa.string()), pa.repeat(pa.scalar(False), rows))
     return tuple(absent if place is None else columns[place] for place in places)
 

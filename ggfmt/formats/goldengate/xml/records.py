@@ -320,7 +320,6 @@ def _one_by_one(data: bytes, first: int, layout: XmlLayout, markup: Markup) -> I
 
 
 def _one(record: bytes, layout: XmlLayout, markup: Markup) -> Any:
-    """Return the element of a record, or a Diagnostic."""
     start = markup.start_of_element(record, 0)
     if start is None:
         return Diagnostic("GG312", "the record is not an `operation` element")

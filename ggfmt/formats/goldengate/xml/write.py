@@ -54,7 +54,6 @@ def cdata(array: pa.StringArray) -> Text:
 
 
 def attribute_text(text: str) -> str:
-    """Return a text as in single quotes of an attribute."""
     return text.translate(ATTRIBUTE_ESCAPES)
 
 
@@ -98,7 +97,6 @@ class _Side:
         return [Conditional(self._there, present, missing)] if count else missing
 
     def foreign(self) -> pa.BooleanArray | None:
-        """Return where XML cannot represent the value."""
         mask = unsupported_characters(self._values)
         return mask if mask is None or self._there is None else pc.and_(mask, self._there)
 
@@ -274,7 +272,6 @@ class XmlFormatter(writing.Formatter):
 
     @staticmethod
     def _tokens(batch: ChangeBatch) -> tuple[Piece, pa.BooleanArray | None]:
-        """Return the elements of each operation's tokens, and where XML cannot represent a token."""
         texts = token_texts(batch.tokens, _token_element, "")
         if batch.tokens is None:
             return texts, None
@@ -287,7 +284,6 @@ class XmlFormatter(writing.Formatter):
         return texts, pa.array([unsupported_character(text) is not None for text in held], pa.bool_())
 
     def _misfit(self, batch: ChangeBatch, row: int) -> Diagnostic:
-        """Return the first text of an operation that XML cannot represent."""
         for field, what, text in self._texts(batch, row):
             character = None if text is None else unsupported_character(text)
             if character is not None:
