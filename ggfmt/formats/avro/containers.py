@@ -75,9 +75,8 @@ class LongHeader(Exception):
         self.problem = Diagnostic("GG316", message, help=help)
 
 
-def _undeflated(data: bytes, limit: int) -> bytes:
-    stream = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
-    unpacked = stream.decompress(data, limit + 1)
+def _decompressed(stream: Any, data: bytes, limit: int) -> bytes:
+    unpacked: bytes = stream.decompress(data, limit + 1)
     if not stream.eof and len(unpacked) <= limit:
         raise CorruptContainerError("a block cannot be decompressed: its data is incomplete")
     return unpacked
@@ -96,31 +95,18 @@ def _unsnap(data: bytes, limit: int) -> bytes:
     return unpacked
 
 
-def _unzstd(data: bytes, limit: int) -> bytes:
-    unpacked: bytes = pa.input_stream(pa.py_buffer(data), compression="zstd").read(limit + 1)
-    return unpacked
-
-
 def _unbzip(data: bytes, limit: int) -> bytes:
     with bz2.open(io.BytesIO(data)) as stream:
         return stream.read(limit + 1)
 
 
-def _unxz(data: bytes, limit: int) -> bytes:
-    stream = lzma.LZMADecompressor(memlimit=_XZ_BYTES)
-    unpacked = stream.decompress(data, limit + 1)
-    if not stream.eof and len(unpacked) <= limit:
-        raise CorruptContainerError("a block cannot be decompressed: its data is incomplete")
-    return unpacked
-
-
 UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
     "null": lambda data, limit: data,
-    "deflate": _undeflated,
+    "deflate": lambda data, limit: _decompressed(zlib.decompressobj(wbits=-zlib.MAX_WBITS), data, limit),
     "snappy": _unsnap,
     "bzip2": _unbzip,
-    "xz": _unxz,
-    "zstandard": _unzstd,
+    "xz": lambda data, limit: _decompressed(lzma.LZMADecompressor(memlimit=_XZ_BYTES), data, limit),
+    "zstandard": lambda data, limit: pa.input_stream(pa.py_buffer(data), compression="zstd").read(limit + 1),
 }
 
 
@@ -490,18 +476,13 @@ def _snappy(data: pa.Buffer) -> bytes:
     return compressed + zlib.crc32(data).to_bytes(4, "big")
 
 
-def _zstandard(data: pa.Buffer) -> bytes:
-    compressed: bytes = pa.Codec("zstd").compress(data, asbytes=True)
-    return compressed
-
-
 _COMPRESS: dict[str, Callable[[pa.Buffer], pa.Buffer | bytes]] = {
     "null": lambda data: data,
     "deflate": _deflate,
     "snappy": _snappy,
     "bzip2": bz2.compress,
     "xz": lzma.compress,
-    "zstandard": _zstandard,
+    "zstandard": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
 }
 
 

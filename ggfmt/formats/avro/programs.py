@@ -52,18 +52,18 @@ _NO_USE = Use()
 
 
 def program(schema: Schema, uses: Mapping[Path, Use] | None = None) -> Program:
-    """The program of a schema as fastavro's `parse_schema` has it; without uses, the one that writes JSON. A use of a
+    """Return the program of a schema from fastavro's `parse_schema`; without uses, the one that writes JSON. A use of a
     union is one of its branches."""
     return _node(schema, (), 0, schema.get("__named_schemas", {}), uses or {})
 
 
 def record(fields: Sequence[Program]) -> Program:
-    """The program of a record of fields without names."""
+    """Return the program of a record of fields without names."""
     return (RECORD, PLAIN, None, (b"",) * len(fields), tuple(fields))
 
 
 def nested_program(inner: Program) -> Program:
-    """The program of bytes that are data of a program."""
+    """Return the program of bytes that contain data of a program."""
     return (BYTES, PLAIN, None, (), (inner,))
 
 
@@ -77,14 +77,18 @@ def _node(schema: Schema, path: Path, depth: int, named: Mapping[str, Schema], u
     if isinstance(schema, str):
         kind = _PRIMITIVES.get(schema)
         if kind is None:
-            return _node(_named_as(schema, named), path, depth + 1, named, uses)
+            if schema not in named:
+                raise UnsupportedSchemaError("a name that stands for nothing")
+            return _node(named[schema], path, depth + 1, named, uses)
         if kind == NULL and use.action in (FLAG, TOKENS, IMAGE):
             action = ()
         show, size = (use.show, use.size) if kind in (LONG, BYTES) else (PLAIN, None)
         return (kind, show, size, () if use.token is None else (use.token,), (), *action)
     kind = schema["type"]
     if kind in ("record", "error"):
-        fields = _fields_of(schema)
+        fields = schema["fields"]
+        if len({field["name"] for field in fields}) < len(fields):
+            raise UnsupportedSchemaError("a record has two fields of one name")
         names = tuple(msgspec.json.encode(field["name"]) + b":" for field in fields)
         inner = tuple(_node(field["type"], (*path, field["name"]), depth + 1, named, uses) for field in fields)
         return (RECORD, PLAIN, None, names, inner, *action)
@@ -96,16 +100,3 @@ def _node(schema: Schema, path: Path, depth: int, named: Mapping[str, Schema], u
     if kind == "fixed":
         return (FIXED, PLAIN, schema["size"], (), (), *action)
     return _node(kind, path, depth + 1, named, uses)
-
-
-def _fields_of(schema: Schema) -> list[Schema]:
-    fields: list[Schema] = schema["fields"]
-    if len({field["name"] for field in fields}) < len(fields):
-        raise UnsupportedSchemaError("a record has two fields of one name")
-    return fields
-
-
-def _named_as(name: str, named: Mapping[str, Schema]) -> Schema:
-    if name not in named:
-        raise UnsupportedSchemaError("a name that stands for nothing")
-    return named[name]

@@ -13,18 +13,11 @@ DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.e
 def is_name(text: str) -> bool:
     """Return whether Avro for Java accepts a name: letters, digits and `_`, no digit first. Java checks UTF-16 units,
     so characters beyond the BMP are not letters."""
-    head, tail = text[:1], text[1:]
-    return (head == "_" or _is_letter(head)) and all(
-        character == "_" or _is_letter(character) or _is_digit(character) for character in tail
-    )
+    return (text[:1] == "_" or text[:1].isalpha()) and all(map(_is_legal, text))
 
 
-def _is_letter(character: str) -> bool:
-    return character.isalpha() and character <= "\uffff"
-
-
-def _is_digit(character: str) -> bool:
-    return unicodedata.category(character) == "Nd" and character <= "\uffff"
+def _is_legal(char: str) -> bool:
+    return char <= "\uffff" and (char == "_" or char.isalpha() or unicodedata.category(char) == "Nd")
 
 
 Schema = Any  # a schema in its JSON form
@@ -100,12 +93,12 @@ def _resolves(reader: Schema, writer: Schema, readers: dict[str, Schema], writer
 def _resolves_record(reader: Schema, writer: Schema, readers: dict[str, Schema], writers: dict[str, Schema]) -> bool:
     given = {field["name"]: field["type"] for field in writer["fields"]}
     # Visit every field: a named type is defined at its first use, and later fields refer to it.
-    verdicts = []
-    for field in reader["fields"]:
-        if field["name"] in given:
-            verdicts.append(_resolves(field["type"], given[field["name"]], readers, writers))
-        else:
-            verdicts.append("default" in field)
+    verdicts = [
+        _resolves(field["type"], given[field["name"]], readers, writers)
+        if field["name"] in given
+        else "default" in field
+        for field in reader["fields"]
+    ]
     return reader.get("name") == writer.get("name") and all(verdicts)
 
 

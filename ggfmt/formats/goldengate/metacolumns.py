@@ -9,7 +9,7 @@ The sources are Oracle's manuals of 19.1 and 21.1 and public handler files. `ass
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,7 +155,8 @@ class Template(ValueType[tuple[MetaColumn, ...]]):
         return "items `${keyword[field]}`, separated by commas"
 
     def parse(self, text: str) -> tuple[MetaColumn, ...]:
-        columns = tuple(map(_column, _items(text)))
+        items = re.split(r",(?![^{]*\})", text)  # not at commas within braces
+        columns = tuple(_column(trim(item)) for item in items)
         names = [column.name for column in columns]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -166,12 +167,6 @@ class Template(ValueType[tuple[MetaColumn, ...]]):
 
     def render(self, value: tuple[MetaColumn, ...]) -> str:
         return ",".join(map(str, value))
-
-
-def _items(text: str) -> Iterator[str]:
-    """Yield the items of a template. Commas within braces do not separate items."""
-    for item in re.split(r",(?![^{]*\})", text):
-        yield trim(item)
 
 
 def _column(item: str) -> MetaColumn:

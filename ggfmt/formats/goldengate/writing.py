@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.images import delete_insert, key_updates
 from ggfmt.columnar.metadata import Clock, OpKeys, or_empty, token
 from ggfmt.columnar.pieces import Piece, join
@@ -92,14 +94,6 @@ class MetaValues:
         return join(pieces[1:]) if pieces else ""
 
 
-def _seqno(batch: ChangeBatch) -> pa.StringArray:
-    return _number(batch.position, 0, 10)
-
-
-def _rba(batch: ChangeBatch) -> pa.StringArray:
-    return _number(batch.position, 10, None)
-
-
 def _number(positions: pa.StringArray, start: int, stop: int | None) -> pa.StringArray:
     """Return a part of the digits of positions as numbers; empty if a position is not one of a trail."""
     part = pc.utf8_slice_codeunits(positions, start, stop)
@@ -107,16 +101,12 @@ def _number(positions: pa.StringArray, start: int, stop: int | None) -> pa.Strin
     return or_empty(pc.if_else(pc.match_substring_regex(positions, _DIGITS), number, pa.scalar(None, _STRING)))
 
 
-def _micros(batch: ChangeBatch) -> pa.StringArray:
-    return or_empty(pc.cast(text_micros(batch.op_ts)[0], _STRING))
-
-
 _OF_BATCH: dict[str, Callable[[ChangeBatch], pa.StringArray]] = {
     "position": lambda batch: or_empty(batch.position),
     "timestamp": lambda batch: or_empty(batch.op_ts),
-    "timestampmicro": _micros,
-    "seqno": _seqno,
-    "rba": _rba,
+    "timestampmicro": lambda batch: or_empty(pc.cast(text_micros(batch.op_ts)[0], _STRING)),
+    "seqno": lambda batch: _number(batch.position, 0, 10),
+    "rba": lambda batch: _number(batch.position, 10, None),
 }
 
 
@@ -124,6 +114,11 @@ def row_projection(options: Any) -> Projection:
     """Return what a row format needs from the reader, by its `pk_update_handling`."""
     handling = options.pk_update_handling
     return Projection(row_only=handling != DELETE_INSERT, key_updates=handling != UPDATE)
+
+
+def template_projection(options: Any, by_image: bool) -> Projection:
+    """Return what a format with a template needs, which shows both images or one."""
+    return replace(Projection() if by_image else row_projection(options), tokens=metacolumns.needs_tokens(options))
 
 
 def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, Sequence[int]]:
@@ -135,21 +130,12 @@ def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, 
     if handling == DELETE_INSERT:
         return delete_insert(batch, updates)
     keys = ", ".join(batch.table.primary_keys)
-    raise RowErrors(
-        [
-            (
-                row,
-                Diagnostic(
-                    "GG402",
-                    "an update changes the primary key",
-                    Span(table=batch.table.full_name, field=keys, position=batch.position[row].as_py()),
-                    f"set `pkUpdateHandling` to `{UPDATE}` or `{DELETE_INSERT}`",
-                ),
-            )
-            for row in range(len(batch))
-            if updates[row].as_py()
-        ]
-    )
+    rejects = []
+    for row in non_null_values(pc.indices_nonzero(updates)):
+        place = Span(table=batch.table.full_name, field=keys, position=batch.position[row].as_py())
+        help = f"set `pkUpdateHandling` to `{UPDATE}` or `{DELETE_INSERT}`"
+        rejects.append((row, Diagnostic("GG402", "an update changes the primary key", place, help)))
+    raise RowErrors(rejects)
 
 
 def misfits(

@@ -6,7 +6,6 @@ import io
 import json
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -21,7 +20,7 @@ from ggfmt.columnar.avro import END, Columns, array_bytes, string_maps, strings,
 from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.formats.api import writing
-from ggfmt.formats.api.format import Context, Projection
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import MISSING_AS_NULL
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
 from ggfmt.formats.goldengate import schemas
@@ -33,9 +32,9 @@ from ggfmt.formats.goldengate.avro import (
     is_flagged,
 )
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types, by_fingerprint, wrapper
-from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OBJECT_NAME, OP_TYPE, MetaColumn, needs_tokens
+from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OBJECT_NAME, OP_TYPE, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, row_projection
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, template_projection
 from ggfmt.java.charsets import byte_order_mark, encoder
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
@@ -51,13 +50,9 @@ class AvroShow(writing.Show):
         self.framed = not container
         document = avro_schema(formatter.table, options, context, by_image).document
         self._schema = fastavro.parse_schema(dict(document))
-        self._wrapper: Any = None
-        self._delimiter = b""
-        if isinstance(options, AvroOpOptions):
-            self._delimiter = options.line_delimiter.encode()
+        self._delimiter = options.line_delimiter.encode() if isinstance(options, AvroOpOptions) else b""
         outer = wrapper(options, context)
-        if outer is not None:
-            self._wrapper = fastavro.parse_schema(dict(outer.document))
+        self._wrapper: Any = None if outer is None else fastavro.parse_schema(dict(outer.document))
         if container:
             self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
 
@@ -72,11 +67,8 @@ class AvroShow(writing.Show):
             )[0]
         lines += writing.json_lines(writing.pretty_json(decode_record(record, self._schema)))[0]
         if self._delimiter:
-            ending: writing.Line = (
-                writing.ShownPiece("remark", "line delimiter "),
-                writing.ShownPiece("delimiter", self._delimiter.decode()),
-            )
-            lines.append(ending)
+            ending = writing.ShownPiece("delimiter", self._delimiter.decode())
+            lines.append((writing.ShownPiece("remark", "line delimiter "), ending))
         return writing.ShownMessage(tuple(lines))
 
 
@@ -152,8 +144,7 @@ class AvroFormatter(writing.Formatter):
         schema, outer = fastavro.parse_schema(dict(document)), wrapper(self.options, self._context)
         for message in non_null_values(narrow(messages, pa.BinaryArray)):
             if outer is not None:
-                parsed = fastavro.parse_schema(dict(outer.document))
-                message = decode_record(message, parsed)["payload"]
+                message = decode_record(message, dict(outer.document))["payload"]
             yield json.dumps(decode_record(message, schema), ensure_ascii=False)
 
     @abstractmethod
@@ -199,7 +190,11 @@ def _schema_files(
     return tuple(writing.SchemaFile(f"{name}.avsc", mark + encode(schema.text)[0]) for name, schema in schemas.items())
 
 
-def _container(table: TableDef | None, options: AvroOptions, context: Context, by_image: bool) -> writing.Framing:
+def _framing(
+    table: TableDef | None, options: AvroOptions, context: Context, by_image: bool, container: bool
+) -> writing.Framing:
+    if not container:
+        return MessageStream()
     assert table is not None, "a container file has one schema"
     return ObjectContainer(table, avro_schema(table, options, context, by_image).compact, context.codec)
 
@@ -209,19 +204,11 @@ def _hive_table(table: TableDef, options: AvroOptions, context: Context, locatio
     return schemas.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
 
 
-def _stream(table: TableDef | None, options: AvroOptions, context: Context) -> writing.Framing:
-    return MessageStream()
-
-
-def _projection(options: AvroOptions, by_image: bool) -> Projection:
-    return replace(Projection() if by_image else row_projection(options), tokens=needs_tokens(options))
-
-
 def _writer(by_image: bool, container: bool) -> writing.WriteSupport:
     return writing.WriteSupport(
         formatter=AvroOpFormatter if by_image else AvroRowFormatter,
-        framing=partial(_container, by_image=by_image) if container else _stream,
-        projection=partial(_projection, by_image=by_image),
+        framing=partial(_framing, by_image=by_image, container=container),
+        projection=partial(template_projection, by_image=by_image),
         schema=partial(_schema_files, by_image=by_image),
         ddl=partial(_hive_table, by_image=by_image) if container else None,
         show=partial(AvroShow, by_image=by_image, container=container),

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
-from ggfmt.arrow import compute as pc
+from ggfmt.columnar.images import and_present
 from ggfmt.columnar.metadata import Clock, token_texts
 from ggfmt.columnar.pieces import Piece, join, repeat
 from ggfmt.columnar.strings import count_texts, represent
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api import writing
-from ggfmt.formats.api.format import Context, Projection
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import DELIMITER_INSIDE, TEXT_AS_STATE
 from ggfmt.formats.goldengate import schemas
 from ggfmt.formats.goldengate.delimited import DelimitedOptions, DelimitedTextOptions, Part
-from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn, needs_tokens
+from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import MessageType, target_type
-from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, row_projection
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, template_projection
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import TableDef
 
@@ -196,12 +196,7 @@ def _missing_where_absent(image: Image) -> Image:
     exists = image.exists
     if exists is None or exists.true_count == len(exists):
         return image
-    return Image(
-        tuple(
-            ImageColumn(column.values, exists if column.present is None else pc.and_(column.present, exists))
-            for column in image.columns
-        )
-    )
+    return Image(tuple(ImageColumn(column.values, and_present(exists, column)) for column in image.columns))
 
 
 def _field_names(table: TableDef, options: DelimitedOptions, context: Context) -> list[str]:
@@ -240,15 +235,11 @@ def _framing(table: TableDef | None, options: DelimitedOptions, context: Context
     return writing.TextFraming(options.encoding, header)
 
 
-def _with_tokens(projection: Projection, options: DelimitedOptions) -> Projection:
-    return replace(projection, tokens=needs_tokens(options))
-
-
 def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> writing.WriteSupport:
     return writing.WriteSupport(
         formatter=formatter,
         framing=_framing,
-        projection=lambda options: _with_tokens(Projection() if by_image else row_projection(options), options),
+        projection=partial(template_projection, by_image=by_image),
         ddl=hive_table,
         show=_show,
     )
