@@ -36,6 +36,14 @@ def is_decimal(kind: Schema) -> bool:
     return type(precision) is int and type(scale) is int and 0 <= scale <= precision <= MAX_PRECISION
 
 
+def is_strings(kind: Schema) -> bool:
+    return isinstance(kind, dict) and (kind.get("type"), kind.get("items")) == ("array", "string")
+
+
+def is_string_map(kind: Schema) -> bool:
+    return isinstance(kind, dict) and (kind.get("type"), kind.get("values")) == ("map", "string")
+
+
 def without_logical_types(schema: Schema) -> Schema:
     """Return the schema without logical types. Values decode as their base type, so that no digit and no date is
     lost."""

@@ -16,22 +16,16 @@ from ggfmt.java.charsets import can_decode, canonical_name, codec_of
 
 BINARY = "binary"
 
+_OF_PYTHON = (
+    "ascii", "big5", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866", "cp932", "gb18030", "gb2312",
+    "gbk",
+)  # fmt: skip
 MYSQL_CHARSETS = {
-    "ascii": "ascii",
-    "big5": "big5",
-    "cp1250": "cp1250",
-    "cp1251": "cp1251",
-    "cp1256": "cp1256",
-    "cp1257": "cp1257",
-    "cp850": "cp850",
-    "cp852": "cp852",
-    "cp866": "cp866",
-    "cp932": "cp932",
-    "eucjpms": "euc_jp",
+    **{name: name for name in _OF_PYTHON},
+    **dict.fromkeys(("utf8", "utf8mb3", "utf8mb4"), "utf-8"),
+    **dict.fromkeys(("ucs2", "utf16"), "utf-16-be"),
+    **dict.fromkeys(("eucjpms", "ujis"), "euc_jp"),
     "euckr": "euc_kr",
-    "gb18030": "gb18030",
-    "gb2312": "gb2312",
-    "gbk": "gbk",
     "greek": "iso8859_7",
     "hebrew": "iso8859_8",
     "hp8": "hp_roman8",
@@ -44,23 +38,13 @@ MYSQL_CHARSETS = {
     "macroman": "mac_roman",
     "sjis": "shift_jis",
     "tis620": "tis_620",
-    "ucs2": "utf-16-be",
-    "ujis": "euc_jp",
-    "utf16": "utf-16-be",
     "utf16le": "utf-16-le",
     "utf32": "utf-32-be",
-    "utf8": "utf-8",
-    "utf8mb3": "utf-8",
-    "utf8mb4": "utf-8",
 }
 _NOT_READ = frozenset({"armscii8", "dec8", "geostd8", "keybcs2", "swe7"})
 _LATIN_1 = "".join(
     bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256)
 )  # a character for each byte
-
-
-def _latin_1(data: bytes) -> str:
-    return codecs.charmap_decode(data, "strict", _LATIN_1)[0]
 
 
 @cache
@@ -69,7 +53,7 @@ def decoder(charset: str) -> Callable[[bytes], str] | None:
     charset."""
     name = charset.lower()
     if name == "latin1":
-        return _latin_1
+        return lambda data: codecs.charmap_decode(data, "strict", _LATIN_1)[0]
     codec = MYSQL_CHARSETS.get(name)
     if codec is None and name not in _NOT_READ:
         java = canonical_name(charset)

@@ -142,7 +142,7 @@ def head_objects(head: bytes) -> Iterator[dict[str, Any]]:
 
 def _layout(head: bytes, whole: bool) -> Layout:
     text = head.decode("latin-1")
-    start = _skip_white(text)
+    start = len(text) - len(text.lstrip(" \t\r\n"))
     if text.startswith("[", start):
         return Layout(splittable=False, delimiter=b",", array=True)
     end = _end_of_record(text, start)
@@ -167,10 +167,6 @@ def _end_of_record(text: str, start: int) -> int | None:
         return _LENIENT.raw_decode(text, start)[1]
     except (ValueError, RecursionError):
         return None
-
-
-def _skip_white(text: str) -> int:
-    return len(text) - len(text.lstrip(" \t\r\n"))
 
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:

@@ -35,7 +35,7 @@ FIELD_TYPES: dict[str, Any] = {
     MIXED: str | bool | float | None,
     NESTED: Raw,
 }
-SQL_TYPES = {
+SQL_TYPES: dict[ColumnShape, SqlType] = {
     "number": SqlType(Kind.DECIMAL),
     "boolean": SqlType(Kind.BOOLEAN),
     UNKNOWN: SqlType(Kind.STRING, unseen=True),
@@ -268,10 +268,6 @@ def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, Table
     return more
 
 
-def _sql_type(shape: ColumnShape) -> SqlType:
-    return SQL_TYPES.get(shape, STRING) if isinstance(shape, str) else STRING
-
-
 class Merge:
     """Merger of the shapes of one table, in input order."""
 
@@ -307,7 +303,7 @@ class Merge:
             every = ColumnOrder()
             every.add(self._pairs)
             order, sure = every.settle(self._types)
-        columns = tuple(Column(name, _sql_type(self._types[name])) for name in order)
+        columns = tuple(Column(name, SQL_TYPES.get(self._types[name], STRING)) for name in order)
         return TableDef(self._table, columns).with_keys(self._keys or ()), sure
 
 

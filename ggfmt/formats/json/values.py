@@ -17,6 +17,7 @@ raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 # The names of types in Avro's JSON encoding. A value of a union is an object with one member: its type. The types of
 # records have full names.
 AVRO_TYPES = ("int", "long", "float", "double", "string", "bytes", "boolean", "array", "map")
+_KINDS = {b"{": "an object", b"[": "an array", b'"': "a string", b"t": "a boolean", b"f": "a boolean", b"n": "null"}
 _JSON_NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
 
 
@@ -122,10 +123,7 @@ def raw_text(value: msgspec.Raw, name: str) -> str | None:
 
 def json_kind(value: bytes) -> str:
     """Return the kind of a JSON value from its first character."""
-    first = value[:1].decode("latin-1")
-    return {"{": "an object", "[": "an array", '"': "a string", "t": "a boolean", "f": "a boolean", "n": "null"}.get(
-        first, "a number"
-    )
+    return _KINDS.get(value[:1], "a number")
 
 
 def json_name(value: object) -> str:

@@ -19,7 +19,7 @@ from ggfmt.arrow.arrays import StringMapArray
 from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
 from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.avro.schemas import is_decimal, is_timestamp, without_logical_types
+from ggfmt.formats.avro.schemas import is_decimal, is_string_map, is_strings, is_timestamp, without_logical_types
 from ggfmt.formats.connect.values import decimal_text
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, KEYWORDS, OP_TYPE, MetaColumn, Roles
 from ggfmt.formats.goldengate.schemas import (
@@ -69,7 +69,8 @@ def starts_with_texts(schema: Schema) -> bool:
     """Return whether the fields before the first nullable one have types of metadata: a text, or a list or map of
     texts."""
     fields = _fields(schema)
-    return all(_is_text(fields[name]) or _is_list(fields[name]) or _is_map(fields[name]) for name in _leading(fields))
+    kinds = (fields[name] for name in _leading(fields))
+    return all(_is_text(kind) or is_strings(kind) or is_string_map(kind) for kind in kinds)
 
 
 _HELP = "pass the `metaColumnsTemplate` of the writer's handler with `--input-config`"
@@ -150,20 +151,12 @@ def _meta_column(name: str, kind: Schema) -> MetaColumn:
 
 def _is_typed(column: MetaColumn, kind: Schema) -> bool:
     if column.keyword == KEY_COLUMNS:
-        return _is_list(kind)
-    return _is_map(kind) if column.keyword == ALL_TOKENS else _is_text(kind)
+        return is_strings(kind)
+    return is_string_map(kind) if column.keyword == ALL_TOKENS else _is_text(kind)
 
 
 def _is_text(kind: Schema) -> bool:
     return bool(non_null_type(kind) == "string")
-
-
-def _is_list(kind: Schema) -> bool:
-    return isinstance(kind, dict) and kind.get("type") == "array" and kind.get("items") == "string"
-
-
-def _is_map(kind: Schema) -> bool:
-    return isinstance(kind, dict) and kind.get("type") == "map" and kind.get("values") == "string"
 
 
 def _same_record(record: Schema, other: Schema) -> bool:

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.formats.avro.schemas import Schema, is_decimal, is_timestamp
+from ggfmt.formats.avro.schemas import Schema, is_decimal, is_string_map, is_strings, is_timestamp
 
 _HELP = "convert only files of ggfmt's formats `avro_row_ocf` and `avro_op_ocf`"
 
@@ -98,9 +98,13 @@ class _Parser:
                 if field is not None:
                     return replace(field, optional=True)
         else:
-            field = self._scalar(name, kind) or (None if in_image else _collection(name, kind))
+            field = self._scalar(name, kind)
             if field is not None:
                 return field
+            if not in_image and is_strings(kind):
+                return Field(name, FieldType.STRINGS)
+            if not in_image and is_string_map(kind):
+                return Field(name, FieldType.STRING_MAP)
         raise conversion_error("ggfmt cannot write a field of this type", self._table, name)
 
     def _scalar(self, name: str, kind: Schema) -> Field | None:
@@ -117,11 +121,3 @@ class _Parser:
             kind = str(kind.get("name"))
         fields = self._images.get(kind) if isinstance(kind, str) else None
         return None if fields is None else Field(name, FieldType.RECORD, fields=fields)
-
-
-def _collection(name: str, kind: Schema) -> Field | None:
-    if not isinstance(kind, dict):
-        return None
-    if (kind.get("type"), kind.get("items")) == ("array", "string"):
-        return Field(name, FieldType.STRINGS)
-    return Field(name, FieldType.STRING_MAP) if (kind.get("type"), kind.get("values")) == ("map", "string") else None
