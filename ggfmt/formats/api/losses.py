@@ -249,10 +249,7 @@ NO_BEFORE_AS_EMPTY = Loss(
     part=True,
 )
 EMPTY_BEFORE_AS_NONE = Loss(
-    "empty_before_as_none",
-    (Aspect.BEFORE,),
-    "A before image without columns is read as no before image.",
-    part=True,
+    "empty_before_as_none", (Aspect.BEFORE,), "A before image without columns is read as no before image.", part=True
 )
 AFTER_MISSING_AS_NULL = Loss(
     "after_missing_as_null",
@@ -293,16 +290,10 @@ DIGITS_OF_DOUBLE = Loss(
     note="with more digits than a floating-point number keeps",
 )
 NUMBER_SPELLING = Loss(
-    "number_spelling",
-    (Aspect.TEXTS,),
-    "A number{detail} is read back in the notation of JSON.",
-    part=True,
+    "number_spelling", (Aspect.TEXTS,), "A number{detail} is read back in the notation of JSON.", part=True
 )
 SCALE_OF_COLUMN = Loss(
-    "scale_of_column",
-    (Aspect.DIGITS,),
-    "A decimal is read back with the scale of its column.",
-    part=True,
+    "scale_of_column", (Aspect.DIGITS,), "A decimal is read back with the scale of its column.", part=True
 )
 TIME_CUT = Loss(
     "time_cut",
@@ -318,17 +309,9 @@ ZONE_CUT = Loss(
     part=True,
     note="with a zone, which will be read back in UTC without it",
 )
-TIME_FILLED = Loss(
-    "time_filled",
-    (Aspect.TIMES,),
-    "A time in a column is read back in {unit}{detail}.",
-    part=True,
-)
+TIME_FILLED = Loss("time_filled", (Aspect.TIMES,), "A time in a column is read back in {unit}{detail}.", part=True)
 TIME_SPELLING = Loss(
-    "time_spelling",
-    (Aspect.TIMES,),
-    "A time is read back in the format of ISO 8601, with `T` and `Z`.",
-    part=True,
+    "time_spelling", (Aspect.TIMES,), "A time is read back in the format of ISO 8601, with `T` and `Z`.", part=True
 )
 TEXT_AS_STATE = Loss(
     "text_as_state",
@@ -413,11 +396,7 @@ NOTHING_FOR_ZERO = Loss(
 _TOKENS_LOST = "with tokens that the messages do not show"
 TOKENS_NOT_SHOWN = Loss("tokens_not_shown", (Aspect.TOKENS,), "Tokens{detail} are not shown.", note=_TOKENS_LOST)
 TOKENS_BY_NAME = Loss(
-    "tokens_by_name",
-    (Aspect.TOKENS,),
-    "Tokens other than {names} are not shown{detail}.",
-    part=True,
-    note=_TOKENS_LOST,
+    "tokens_by_name", (Aspect.TOKENS,), "Tokens other than {names} are not shown{detail}.", part=True, note=_TOKENS_LOST
 )
 TOKENS_WHOLE_NUMBERS = Loss(
     "tokens_whole_numbers",
@@ -427,11 +406,7 @@ TOKENS_WHOLE_NUMBERS = Loss(
     note=_TOKENS_LOST,
 )
 TOKENS_RESERVED = Loss(
-    "tokens_reserved",
-    (Aspect.TOKENS,),
-    "Tokens named {names} are not shown{detail}.",
-    part=True,
-    note=_TOKENS_LOST,
+    "tokens_reserved", (Aspect.TOKENS,), "Tokens named {names} are not shown{detail}.", part=True, note=_TOKENS_LOST
 )
 TOKENS_ADDED = Loss(
     "tokens_added",
@@ -459,10 +434,7 @@ TOKEN_DELIMITERS = Loss(
 
 KEYS_NOT_SHOWN = Loss("keys_not_shown", (Aspect.KEYS,), "The primary key is not shown{detail}.")
 KEY_IN_TABLE_ORDER = Loss(
-    "key_in_table_order",
-    (Aspect.KEYS,),
-    "The columns of a key are in the order of the table.",
-    part=True,
+    "key_in_table_order", (Aspect.KEYS,), "The columns of a key are in the order of the table.", part=True
 )
 TYPES_NOT_SHOWN = Loss("types_not_shown", (Aspect.TYPES,), "The types of columns are not shown{detail}.")
 TYPES_BY_VALUE = Loss(
@@ -471,12 +443,7 @@ TYPES_BY_VALUE = Loss(
     "The types of columns are not shown. A reader sees only numbers, booleans and texts.",
     part=True,
 )
-TYPES_BY_ENCODING = Loss(
-    "types_by_encoding",
-    (Aspect.TYPES,),
-    "{detail}",
-    part=True,
-)
+TYPES_BY_ENCODING = Loss("types_by_encoding", (Aspect.TYPES,), "{detail}", part=True)
 TYPES_NEAREST = Loss(
     "types_nearest",
     (Aspect.TYPES,),
@@ -506,10 +473,7 @@ INSERTS_ONLY = Loss(
 )
 KEY_UPDATE_REFUSED = Loss("key_update_refused", (Aspect.KINDS,), "An update of the primary key is rejected.", part=True)
 KEY_UPDATE_SPLIT = Loss(
-    "key_update_split",
-    (Aspect.KINDS,),
-    "An update of the primary key becomes a delete and an insert.",
-    part=True,
+    "key_update_split", (Aspect.KINDS,), "An update of the primary key becomes a delete and an insert.", part=True
 )
 
 LOSSES = {loss.id: loss for loss in tuple(globals().values()) if isinstance(loss, Loss)}

@@ -35,7 +35,7 @@ _STRUCT = "ConnectDefault"
 
 
 def adjusted(full_name: str) -> str:
-    """A full name with `_` in the place of what Avro does not take."""
+    """Return a full name with `_` for each character that Avro does not allow."""
     parts = (re.sub("[^A-Za-z0-9_]", "_", part) for part in full_name.split(".") if part)
     return ".".join(re.sub("^[0-9]", "_", part) for part in parts)
 
@@ -44,7 +44,7 @@ def adjusted(full_name: str) -> str:
 
 
 def avro_schema(schema: Mapping[str, Any], known: dict[str, Schema] | None = None) -> Schema:
-    """The Avro schema of a schema of Connect; a struct that occurs twice is named the second time."""
+    """Return the Avro schema of a schema of Connect, with the name alone of a struct that it contains already."""
     known = {} if known is None else known
     made = _made(schema, known)
     return ["null", made] if schema.get("optional") else made
@@ -86,7 +86,7 @@ def _field(field: Mapping[str, Any], known: dict[str, Schema]) -> dict[str, Any]
 
 
 def _decimal(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """The attributes of a decimal; less the logical type where Avro's does not allow the scale."""
+    """Return the attributes of a decimal, without the logical type if Avro does not allow the scale."""
     scale, precision = int(parameters.get("scale", 0)), int(parameters.get(connect.PRECISION, _PRECISION))
     legal = {"logicalType": "decimal"} if 0 <= scale <= precision else {}
     return {"scale": scale, "precision": precision, **legal}

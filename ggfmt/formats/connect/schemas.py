@@ -27,7 +27,7 @@ TYPES = {
 
 
 def integer_type(type: SqlType) -> str:
-    """The type of the values of an integer column."""
+    """Return the type of the values of an integer column."""
     return f"int{type.bits or 64}"
 
 
@@ -43,14 +43,14 @@ class SchemaField(msgspec.Struct, gc=False):
     items: SchemaField | None = None
 
     def number(self, parameter: str) -> int | None:
-        """A parameter that is a whole number from -20000 to 20000; None if it is absent or none."""
+        """Return a parameter that is a whole number from -20000 to 20000; None if it is absent or none."""
         text = str((self.parameters or {}).get(parameter, ""))
         if not re.fullmatch("-?[0-9]{1,5}", text) or abs(int(text)) > MAX_SCALE:
             return None
         return int(text)
 
     def members(self, name: str) -> tuple[SchemaField, ...] | None:
-        """The fields of the struct that is the field `name`."""
+        """Return the fields of the struct in the field `name`."""
         return next((field.fields for field in self.fields or () if field.field == name and field.fields), None)
 
 
@@ -60,17 +60,15 @@ STRING_MAP = {"type": "map", "keys": _TEXT, "values": _TEXT, "optional": True}
 
 
 def field(name: str, type: str, optional: bool = False) -> dict[str, Any]:
-    """A field of a primitive type."""
+    """Return a field of a primitive type."""
     return {"type": type, "optional": optional, "field": name}
 
 
-def decode_schema(data: Any) -> SchemaField:
-    """Parse a schema in JSON; ValueError if it is no schema."""
-    return _decode(data)
+decode_schema = msgspec.json.Decoder(SchemaField).decode  # ValueError if the JSON is no schema
 
 
 def name_of(data: Any) -> str | None:
-    """The name of what may be a schema."""
+    """Return the name of a value that may be a schema."""
     try:
         return _decode_name(data).name
     except (ValueError, RecursionError):
@@ -81,5 +79,4 @@ class _Named(msgspec.Struct):
     name: str | None = None
 
 
-_decode = msgspec.json.Decoder(SchemaField).decode
 _decode_name = msgspec.json.Decoder(_Named).decode

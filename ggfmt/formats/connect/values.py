@@ -34,7 +34,7 @@ _MAX_BYTES = 1600  # Python prints no more digits
 
 
 def decimals(scale: int) -> Kernel:
-    """A kernel that makes texts of decimals of a scale."""
+    """Return a kernel that makes texts of decimals of a scale."""
     return by_value(lambda text: decoded(text, scale))
 
 
@@ -45,7 +45,7 @@ def decoded(text: str, scale: int) -> str | None:
 
 
 def decimal_text(number: int, scale: int) -> str:
-    """`number` times ten to the power of `-scale`."""
+    """Return `number` times ten to the power of `-scale`."""
     if scale <= 0:
         return f"{number}{'0' * -scale if number else ''}"
     digits = str(number if number >= 0 else -number)
@@ -70,7 +70,7 @@ def encoded(text: str, scale: int) -> str | None:
 
 
 def unscaled(text: str) -> tuple[int, int] | None:
-    """A whole number and the scale by which a text gives it; None for no number."""
+    """Return a whole number and the scale by which a text gives it; None for no number."""
     if _PLAIN.fullmatch(text):
         whole, _, fraction = text.partition(".")
         return int(whole + fraction), len(fraction)
@@ -91,7 +91,7 @@ def base64_of(number: int) -> str:
 
 
 def read_as(type: str, name: str, parameters: Mapping[str, Any] | None) -> tuple[SqlType, Kernel | None]:
-    """The SQL type of a schema, and what makes texts of its values; None where they are texts already."""
+    """Return the SQL type of a schema, and the kernel for its values; None if they are texts already."""
     if name == connect.DECIMAL:
         scale, precision = (_int((parameters or {}).get(size)) for size in ("scale", connect.PRECISION))
         kernel = reject_all if scale is None or abs(scale) > _MAX_DIGITS else decimals(scale)
@@ -114,7 +114,7 @@ def _numbers(values: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
 
 
 def _times(scale: int, first: int, last: int | None, most: int = _FARTHEST) -> Kernel:
-    """A kernel from numbers that count `scale` microseconds each to some characters of the text of a time stamp.
+    """Return a kernel from numbers that count `scale` microseconds each to some characters of the text of a time stamp.
 
     `most`: how many microseconds there can be; with any other number than the default, the number cannot be negative.
     """
@@ -144,7 +144,7 @@ _FINER_THAN_MILLIS = r"\.[0-9]{3}[0-9]*[1-9]"
 
 
 def millis(values: pa.StringArray) -> Converted:
-    """Time stamps as milliseconds since 1970 in UTC; what is finer is cut off."""
+    """Return time stamps as milliseconds since 1970 in UTC, cut off."""
     numbers, bad = instant_micros(pc.replace_substring_regex(values, _FINER_THAN_MICROS, r"\1\2"))
     return pc.fill_null(pc.cast(floor_millis(numbers), pa.string()), "null"), bad
 
@@ -155,7 +155,7 @@ def too_fine(values: pa.StringArray) -> int:
 
 
 def whole(values: pa.StringArray) -> Converted:
-    """Whole numbers of 64 bits."""
+    """Return whole numbers of 64 bits as JSON, and the rows with other values."""
     if all_match(values, TextPattern.SHORT_INTEGER):
         return pc.fill_null(values, "null"), []
     numbered, bad = json_numbers(values)
@@ -175,7 +175,7 @@ def whole(values: pa.StringArray) -> Converted:
 
 
 def within(values: Values, bits: int | None) -> Values:
-    """What makes JSON of whole numbers of 64 bits, for numbers of fewer bits."""
+    """Return the kernel for numbers of fewer bits, from the one for numbers of 64 bits."""
     if bits is None:
         return values
     end = 1 << (bits - 1)

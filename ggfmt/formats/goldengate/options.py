@@ -78,9 +78,4 @@ KEY_UPDATES = (
     losses.KEY_UPDATE_REFUSED.when("pkUpdateHandling=abend"),
     losses.KEY_UPDATE_SPLIT.when("pkUpdateHandling=delete-insert"),
 )
-NUMBER_KINDS = (
-    Kind.INTEGER,
-    Kind.DECIMAL,
-    Kind.FLOAT,
-    Kind.DOUBLE,
-)  # numbers in messages of every release
+NUMBER_KINDS = (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE)  # numbers in messages of every release

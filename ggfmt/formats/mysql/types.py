@@ -45,7 +45,7 @@ _SMALLER = {8: ("tinyint", -6), 16: ("smallint", 5), 32: ("int", 4)}  # integers
 
 @lru_cache(maxsize=4096)
 def sql_type(text: str) -> SqlType:
-    """The SQL type of a MySQL type; what is no number, time or bytes is a string."""
+    """Return the SQL type of a MySQL type: a string unless it is a number, a time or bytes."""
     match = _TYPE.match(text)
     if match is None:
         return SqlType(Kind.STRING)
@@ -70,7 +70,7 @@ def sql_type(text: str) -> SqlType:
 
 
 def type_text(type: SqlType) -> tuple[str, int]:
-    """A MySQL type for an SQL type, and its number in java.sql.Types; `sql_type` reads it back where MySQL has it."""
+    """Return a MySQL type for an SQL type, and its number in java.sql.Types. `sql_type` is the reverse."""
     name, number = _SMALLER.get(type.bits or 64) or _NAMES[type.kind]
     if type.kind is Kind.INTEGER and type.precision == _UNSIGNED_DIGITS:
         return f"{name} unsigned", number

@@ -188,9 +188,8 @@ class AvroContainerReader(AvroReader):
             yield self._reject(0, len(chunk.data), header)
             return
         if not chunk.offset:
-            metadata = metadata_of(header.schema, self._template)
-            assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
-            table = self.catalog.settle(_table_in(header, chunk.data, metadata))
+            metadata, table = _described(header, chunk.data, self._template)
+            table = self.catalog.settle(table)
             self._plan = Plan(header.schema, table, self._kinds, metadata)
             self.scanner = container_scanner(self._plan, self.reads_tokens)
             self.hold_table(self._plan)
@@ -243,9 +242,8 @@ class ContainerDiscovery(reading.Discovery):
         header = _header(chunk.data)
         if chunk.offset or isinstance(header, Diagnostic):
             return
-        metadata = metadata_of(header.schema, self._template)
-        assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
-        self._found.append(reading.SchemaChange.met(_table_in(header, chunk.data, metadata), chunk, 0))
+        _, table = _described(header, chunk.data, self._template)
+        self._found.append(reading.SchemaChange.met(table, chunk, 0))
 
     def findings(self) -> list[reading.SchemaChange]:
         return self._found
@@ -253,20 +251,22 @@ class ContainerDiscovery(reading.Discovery):
     settle = staticmethod(reading.settle_changes)
 
 
-def _table_in(header: containers.Header, data: bytes, metadata: Sequence[MetaColumn]) -> TableDef:
-    """Return the definition in the header of a file, with the keys that its first message names."""
+def _described(header: containers.Header, data: bytes, template: Template) -> tuple[Sequence[MetaColumn], TableDef]:
+    """Return the metadata and the definition in the header of a file, with the keys that its first message names."""
+    metadata = metadata_of(header.schema, template)
+    assert not isinstance(metadata, Diagnostic)  # or the chunk would have that problem
+    first: Any = None
     try:
         _, _, count, block = next(containers.split_blocks(data, header, reading.MAX_RECORD_BYTES), (0, 0, 0, b""))
-        first: Any = None
         if count and isinstance(block, bytes):
             first = fastavro.schemaless_reader(io.BytesIO(block), fastavro.parse_schema(header.schema), None)
     except (containers.CorruptContainerError, *DECODE_ERRORS):
-        first = None
+        pass
     place = Roles.of(metadata).key_columns
     keys = first[metadata[place].name] if first is not None and place is not None else ()
     table = table_of(header.schema, metadata, keys)
     assert isinstance(table, TableDef)
-    return table
+    return metadata, table
 
 
 def _header(data: bytes) -> containers.Header | Diagnostic:
@@ -334,7 +334,7 @@ class AvroStreamReader(AvroReader):
             name = yield from self._scanned(stream, chunk.data)
             if (start := stream.tell()) >= len(chunk.data):
                 break
-            message = self._message(stream, chunk.data)
+            message = self._message(stream)
             if isinstance(message, Diagnostic):
                 # Go on at the next delimiter, or at the end.
                 place = chunk.data.find(self._delimiter, start) if self._delimiter else -1
@@ -375,11 +375,11 @@ class AvroStreamReader(AvroReader):
         assert self.scanner is not None
         self.scanner.limit(held.definition.full_name, self.max_rows - len(held.operations))
 
-    def _message(self, stream: io.BytesIO, data: bytes) -> tuple[Plan, dict[str, Any]] | Diagnostic:
+    def _message(self, stream: io.BytesIO) -> tuple[Plan, dict[str, Any]] | Diagnostic:
         try:
             payload: io.BytesIO = stream
             if self._wrapper is None:
-                name = self._name(stream, data)
+                name = self._name(stream)
             else:
                 wrapped: Any = fastavro.schemaless_reader(stream, self._wrapper, None)
                 name, payload = wrapped["table_name"], io.BytesIO(wrapped["payload"])
@@ -393,18 +393,14 @@ class AvroStreamReader(AvroReader):
             return Diagnostic("GG313", "no `lineDelimiter` follows the message", help=_STREAM_HELP)
         return plan, message
 
-    def _name(self, stream: io.BytesIO, data: bytes) -> str | None:
+    def _name(self, stream: io.BytesIO) -> str | None:
         """Return the table name in the metadata of the message at a place; None without one."""
         if not self._roles.name:
             return None
         start = stream.tell()
-        if self._roles.name == (0,):
-            name = _first_string(data, start)
-        else:
-            head: Any = fastavro.schemaless_reader(stream, self._head, None)
-            name = name_of_fields([head[self._metadata[place].name] for place in self._roles.name])
+        head: Any = fastavro.schemaless_reader(stream, self._head, None)
         stream.seek(start)
-        return name
+        return name_of_fields([head[self._metadata[place].name] for place in self._roles.name])
 
     def _plan(self, name: str | None) -> Plan | Diagnostic:
         if name not in self._plans:
@@ -434,14 +430,6 @@ class AvroStreamReader(AvroReader):
         word = name if name.isprintable() and len(name) <= 80 else "..."
         help = "add its schema to `--definitions`; messages do not contain it"
         return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
-
-
-def _first_string(data: bytes, start: int) -> str:
-    size, place = containers.read_varint(data, start)
-    end = place + containers.unzigzag(size)
-    if not place < end <= len(data):
-        raise ValueError("no string")
-    return data[place:end].decode()
 
 
 class AvroRowReader(AvroStreamReader):

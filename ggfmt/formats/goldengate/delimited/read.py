@@ -332,9 +332,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
         found = not any(delimiter[:n] == delimiter[-n:] for n in range(1, len(delimiter)))
         return DelimitedLayout(splittable=by_bytes and found, delimiter=delimiter, by_bytes=by_bytes, skipped=skipped)
 
-    @staticmethod
-    def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-        return file_chunks(stream, file, start, length, layout)
+    chunks = staticmethod(file_chunks)
 
     def spans(self, chunk: Chunk) -> Spans:
         # Search characters, not bytes: bytes of other characters may look like a delimiter.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -113,7 +113,7 @@ _PART = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_IN_TAG = re.compile(
+_IN_TAG = re.compile(  # the groups are roles
     r"""
       (?P<value> '[^']*' | "[^"]*" )
     | (?P<name> [^\s<>/='"]+ )
@@ -214,12 +214,7 @@ def _pieces(kind: str | None, text: str) -> Iterator[writing.ShownPiece]:
         yield writing.ShownPiece("punctuation", text[-3:])
     elif kind == "tag":
         for item in _IN_TAG.finditer(text):
-            if item.lastgroup == "name":
-                yield writing.ShownPiece("name", item[0])
-            elif item.lastgroup == "value":
-                yield writing.ShownPiece("value", item[0])
-            else:
-                yield writing.ShownPiece("punctuation", item[0])
+            yield writing.ShownPiece(cast("writing.Role", item.lastgroup), item[0])
     else:
         yield writing.ShownPiece("remark" if kind == "instruction" else "value", text)
 
