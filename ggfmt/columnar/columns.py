@@ -32,7 +32,6 @@ class JsonColumn(ImageColumn):
 
 
 def texts(values: Sequence[str | None]) -> pa.StringArray:
-    """Return an array of texts; None becomes NULL."""
     return pa.array(values, _STRING)
 
 
@@ -99,7 +98,6 @@ def scanned_column(column: Any, rows: int) -> ImageColumn:
 
 
 def bits(buffer: Any, rows: int) -> pa.BooleanArray:
-    """Return n booleans from a buffer of bits."""
     return from_buffers(_BOOL, rows, [None, pa.py_buffer(buffer)])
 
 

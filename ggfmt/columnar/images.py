@@ -43,7 +43,6 @@ def nonempty_before_images(
 
 
 def updates_from(batch: ChangeBatch) -> pa.BooleanArray:
-    """Return where an operation is an update with a before image."""
     update = pc.equal(batch.op, OpType.UPDATE.value)
     return update if batch.before.exists is None else pc.and_(update, batch.before.exists)
 

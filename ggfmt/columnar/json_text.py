@@ -132,7 +132,6 @@ def json_strings(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> T
 
 
 def quote_json(array: pa.StringArray, encoding: Encoding = Encoding.JSON) -> pa.StringArray:
-    """Return the array of `json_strings`."""
     return join([json_strings(array, encoding)])
 
 
@@ -171,8 +170,6 @@ def json_booleans(array: pa.StringArray) -> tuple[Piece, list[int]]:
 
 
 def json_texts(kernel: Kernel) -> Values:
-    """Return JSON strings of the texts that a kernel makes."""
-
     def values(column: pa.StringArray) -> JsonValues:
         converted, bad = kernel(column)
         return json_strings(converted), bad
@@ -181,8 +178,6 @@ def json_texts(kernel: Kernel) -> Values:
 
 
 def json_values(kernel: Kernel) -> Values:
-    """Return the texts that a kernel makes as JSON values."""
-
     def values(column: pa.StringArray) -> JsonValues:
         converted, bad = kernel(column)
         return Text(converted, null="null"), bad

@@ -30,11 +30,9 @@ class OpKeys:
         self._plain = self._words == OP_TYPES
 
     def of(self, op: pa.StringArray) -> pa.Array[Any]:
-        """Return the word of each operation."""
         return op if self._plain else pa.array(self._words, self._type).take(pc.index_in(op, _OP_TYPES))
 
     def piece(self, op: pa.StringArray) -> Piece:
-        """Return the words as a piece of messages."""
         if self._plain:
             return op
         *words, (_, last) = zip(OP_TYPES, self._words, strict=False)

@@ -68,14 +68,12 @@ class Format:
 
     @cached_property
     def write_support(self) -> WriteSupport:
-        """What writes the format. `writes` must not be None."""
         assert self.writes is not None
         side: WriteSupport = import_module(self.writes).WRITE_SIDES[self.name]
         return side
 
     @cached_property
     def read_support(self) -> ReadSupport:
-        """What reads the format. `reads` must not be None."""
         assert self.reads is not None
         side: ReadSupport = import_module(self.reads).READ_SIDES[self.name]
         return side

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 class Aspect(str, Enum):
-    """The parts of operations that can be lost."""
-
     MISSING = "missing"
     NULL = "NULL"
     DIGITS = "digits"
@@ -109,11 +107,9 @@ class Loss:
     detail: str = ""
 
     def when(self, *settings: str) -> Loss:
-        """Return the loss as one that happens only under all of these settings, each given as `name=value`."""
         return replace(self, only=_settings(settings))
 
     def except_when(self, *settings: str) -> Loss:
-        """Return the loss as one that happens under none of these settings."""
         return replace(self, unless=_settings(settings))
 
     def by_template(self, *keywords: str) -> Loss:
@@ -147,7 +143,6 @@ class Loss:
         return replace(self, part=True)
 
     def happens(self, options: Options, context: Context) -> bool:
-        """Return whether a handler with these options has the loss."""
         if self.lacking:
             template = getattr(options, "meta_columns_template", None)
             if template is not None or RELEASES[context.release].metadata is Metadata.TEMPLATE:
@@ -179,7 +174,6 @@ class Loss:
 
     @property
     def without(self) -> str:
-        """The templates with which the loss happens."""
         return f"a `metaColumnsTemplate` without {_names(self.lacking)}"
 
     def _filled(self, pattern: str) -> str:
@@ -187,7 +181,6 @@ class Loss:
 
 
 def active_losses(losses: Iterable[Loss], options: Options, context: Context) -> tuple[Loss, ...]:
-    """Return the losses of a handler with these options."""
     return tuple(loss for loss in losses if loss.happens(options, context))
 
 

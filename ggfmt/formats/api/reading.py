@@ -100,7 +100,6 @@ class Chunk:
 
 
 def record_size_error(size: int, limit: int) -> Diagnostic:
-    """Return the reason for not reading a record of this size."""
     help = "if the record is valid, increase `--max-record`; a task may need several times as much memory"
     return Diagnostic("GG316", f"the record has {size:,} bytes, and the limit is {limit:,}", help=help)
 
@@ -121,7 +120,6 @@ class UnknownTable(Diagnostic):
 
     @classmethod
     def named(cls, name: str, span: Span | None = None) -> UnknownTable:
-        """Return the reason for an operation on a table without a definition."""
         message = f"the table `{name}` has no definition"
         return cls("GG205", message, span or Span(table=name), "add its definition to `--definitions`")
 
@@ -298,7 +296,6 @@ class ReadSupport:
     other: Callable[[WriterSettings], ReadSupport | None] = lambda source: None
 
     def by(self, source: WriterSettings) -> ReadSupport:
-        """Return the support for messages of a writer whose options are known."""
         return self.other(source) or self
 
 
@@ -358,7 +355,6 @@ class Source:
         return self.long(start, head)
 
     def head(self) -> bytes:
-        """Return the part of a too long record that is kept."""
         return self.buffer[: min(HEAD_OF_LONG, self.limit)]
 
     def long(self, start: int, head: bytes) -> Chunk:
@@ -401,7 +397,6 @@ class Spans(Sequence[tuple[int, int]]):
         return self._places[: 2 * count : 2]
 
     def before(self, place: int) -> Spans:
-        """Return the spans that start before a place."""
         kept = Spans()
         for start, end in self:
             if start >= place:

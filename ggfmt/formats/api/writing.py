@@ -48,7 +48,6 @@ class LossNote:
 
     @property
     def unit(self) -> str:
-        """What is counted."""
         return "value" if self.field else "operation"
 
 
@@ -230,8 +229,6 @@ class TextShow(Show):
 
 
 class BytesShow(Show):
-    """Presents binary messages."""
-
     def message(self, data: bytes) -> ShownMessage:
         return ShownMessage(hex_lines(data))
 

@@ -82,7 +82,6 @@ def number_at(data: bytes, place: int) -> int | Diagnostic:
 
 
 def datum_error(number: int) -> Diagnostic:
-    """Return the reason why a datum cannot be read."""
     return Diagnostic(
         "GG319", f"the bytes are not a message of schema {number}, or the message is incomplete", help=_HELP
     )

@@ -60,7 +60,6 @@ class Header:
 
     @property
     def schema_text(self) -> str:
-        """The schema as it is in the file."""
         return _header_entries(self.data)[0].get("avro.schema", b"").decode()
 
 

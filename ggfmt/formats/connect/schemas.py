@@ -27,13 +27,10 @@ TYPES = {
 
 
 def integer_type(type: SqlType) -> str:
-    """Return the type of the values of an integer column."""
     return f"int{type.bits or 64}"
 
 
 class SchemaField(msgspec.Struct, gc=False):
-    """A schema, or a field of one."""
-
     type: str
     field: str | None = None
     name: str | None = None
@@ -50,7 +47,6 @@ class SchemaField(msgspec.Struct, gc=False):
         return int(text)
 
     def members(self, name: str) -> tuple[SchemaField, ...] | None:
-        """Return the fields of the struct in the field `name`."""
         return next((field.fields for field in self.fields or () if field.field == name and field.fields), None)
 
 
@@ -60,7 +56,6 @@ STRING_MAP = {"type": "map", "keys": _TEXT, "values": _TEXT, "optional": True}
 
 
 def field(name: str, type: str, optional: bool = False) -> dict[str, Any]:
-    """Return a field of a primitive type."""
     return {"type": type, "optional": optional, "field": name}
 
 
@@ -68,7 +63,6 @@ decode_schema = msgspec.json.Decoder(SchemaField).decode  # ValueError if the JS
 
 
 def name_of(data: Any) -> str | None:
-    """Return the name of a value that may be a schema."""
     try:
         return _decode_name(data).name
     except (ValueError, RecursionError):

@@ -12,12 +12,10 @@ from ggfmt.formats.json.values import compact_json
 
 
 def connect_strings(values: pa.StringArray) -> Text:
-    """Return texts as JSON strings, and NULL as `null`."""
     return json_strings(values, Encoding.CONNECT)
 
 
 def quoted(values: pa.StringArray) -> JsonValues:
-    """Return texts as JSON strings, and NULL as `null`; no row is illegal."""
     return connect_strings(values), []
 
 

@@ -34,7 +34,6 @@ _MAX_BYTES = 1600  # Python prints no more digits
 
 
 def decimals(scale: int) -> Kernel:
-    """Return a kernel that makes texts of decimals of a scale."""
     return by_value(lambda text: decoded(text, scale))
 
 

@@ -70,7 +70,6 @@ FLOATS = (Kind.FLOAT, Kind.DOUBLE)  # kinds that messages have as doubles
 
 
 def cells_of(type: SqlType, source_type: str) -> Cells:
-    """Choose the encoding of a column type for a source."""
     kind = type.kind
     if kind is Kind.BOOLEAN:
         return Cells(_booleans(source_type), "true")

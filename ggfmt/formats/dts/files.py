@@ -131,8 +131,6 @@ def _too_long(source: Source, size: int) -> Chunk:
 
 
 class LengthPrefixed(Framing):
-    """Framing that writes the length of each message before it."""
-
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         lengths = array("i", non_null_values(pc.binary_length(messages)))
         lengths.byteswap()
@@ -141,7 +139,5 @@ class LengthPrefixed(Framing):
 
 
 class Base64Lines(Framing):
-    """Framing that writes each message as a line of Base64."""
-
     def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
         return b"".join(base64.b64encode(message) + b"\n" for message in non_null_values(messages)), 0

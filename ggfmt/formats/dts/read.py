@@ -367,7 +367,6 @@ class Dts(Dialect):
         return table
 
     def table_of(self, record_schema: RecordSchema) -> _Table:
-        """Return the table of records with this record schema, and make it if necessary."""
         return self._by_schema[id(record_schema)]
 
     def _describe(self, name: str, source_type: str, fields: Sequence[Record], keys_text: str | None) -> _Table:
@@ -437,7 +436,6 @@ class Dts(Dialect):
 
 
 def other(operation: str) -> str:
-    """Return the name under which ggfmt counts a record that is not a change."""
     return _OTHERS.get(operation) or operation.lower()
 
 
@@ -457,8 +455,6 @@ def born_in(schema: Any) -> bool | None:
 
 
 class DtsScanner(Scanner):
-    """The scanner of records of DTS."""
-
     def __init__(self, row_only: bool, tokens: bool) -> None:
         ops = b"".join(_LETTERS.get(operation, _COUNTED) for operation in OPERATIONS)
         sources = tuple(source.encode() for source in SOURCE_TYPES)

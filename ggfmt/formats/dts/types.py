@@ -106,7 +106,6 @@ def like(source_type: str) -> str:
 
 
 def hint_of(source_type: str, number: int) -> TypeHint:
-    """Return the meaning of a type number in a source of this type."""
     return _TOLD.get(like(source_type), {}).get(number, _UNTOLD)
 
 

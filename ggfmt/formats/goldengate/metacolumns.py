@@ -219,7 +219,6 @@ def metadata_names(options: Any, context: Context) -> list[Name]:
 
 
 def needs_tokens(options: Any) -> bool:
-    """Return whether values of the template come from tokens."""
     return any(column.keyword in _OF_TOKENS for column in options.meta_columns_template or ())
 
 

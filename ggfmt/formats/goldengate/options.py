@@ -55,7 +55,6 @@ SCHEMA_DIRECTORY = "./dirdef"
 
 
 def op_keys(options: Options) -> tuple[str, str, str, str]:
-    """Return the words for insert, update, delete and truncate."""
     return tuple(getattr(options, f"{kind}_op_key") for kind in ("insert", "update", "delete", "truncate"))
 
 

@@ -187,7 +187,6 @@ def text_table(
 
 
 def avro_table(table: TableDef, schema: str, location: str) -> str:
-    """Return the statement for a table over object container files, with their schema."""
     return _create_table(table, (), "STORED AS AVRO", location, {"avro.schema.literal": schema})
 
 

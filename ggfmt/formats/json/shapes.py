@@ -269,8 +269,6 @@ def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, Table
 
 
 class Merge:
-    """Merger of the shapes of one table, in input order."""
-
     def __init__(self, table: str) -> None:
         self._table = table
         self._types: dict[str, ColumnShape] = {}
@@ -320,7 +318,6 @@ class ColumnOrder:
         self._places: dict[str, int] = {}
 
     def add(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Add pairs of columns, the first of which precedes the second."""
         for pair in pairs:
             for name in pair:
                 if name not in self._places:

@@ -93,7 +93,6 @@ def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic:
 
 
 def compact_json(value: Any) -> str:
-    """Return a JSON text without white space."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

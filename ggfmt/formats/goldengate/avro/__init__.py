@@ -52,8 +52,6 @@ PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "str
 
 @dataclass(frozen=True)
 class AvroOptions(OpKeyOptions):
-    """The options of all Avro formats."""
-
     encoding: str = option(
         Charset(messages=False), "UTF-8", "The charset of schema files. Messages and container files do not use it."
     )
@@ -107,7 +105,6 @@ class AvroOptions(OpKeyOptions):
 
     @property
     def fixed(self) -> tuple[MetaColumn, ...]:
-        """The metadata columns of releases with fixed metadata."""
         return (
             *first_columns(self.iso8601_format),
             MetaColumn(KEY_COLUMNS, "primary_keys"),

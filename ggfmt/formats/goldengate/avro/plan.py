@@ -126,7 +126,6 @@ def _sql_type(kind: Schema) -> SqlType | None:
 
 
 def non_null_type(kind: Schema) -> Schema:
-    """Return the type of a value in a union with null."""
     values = [branch for branch in kind if branch != "null"] if isinstance(kind, list) else [kind]
     return values[0] if len(values) == 1 else kind
 

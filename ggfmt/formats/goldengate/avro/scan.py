@@ -59,7 +59,6 @@ class MessageScanner(Scanner):
         return self.binds(table)
 
     def table(self, number: int) -> str:
-        """Return a table by the kernel's number for it."""
         return self._tables[number]
 
     def limit(self, table: str, rows: int) -> None:

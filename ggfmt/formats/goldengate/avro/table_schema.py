@@ -52,7 +52,6 @@ _PLAIN = {
 
 
 def avro_types(table: TableDef, options: AvroOptions, context: Context) -> list[ColumnType]:
-    """Return the type of each column of a table."""
     return [_column_type(column.type, options, context) for column in table.columns]
 
 
@@ -130,7 +129,6 @@ def avro_schema(table: TableDef, options: AvroOptions, context: Context, by_imag
 
 
 def wrapper(options: AvroOptions, context: Context) -> AvroSchema | None:
-    """Return the schema of the wrappers around messages, or None without wrappers."""
     if not isinstance(options, AvroOpOptions) or not options.wrap_message_in_generic_avro_message:
         return None
     return wrapper_schema(by_fingerprint(options, context))

@@ -50,8 +50,6 @@ class Field:
 
 @dataclass(frozen=True)
 class Record:
-    """The record of a container file: its full name and its fields."""
-
     name: str
     fields: tuple[Field, ...]
 
@@ -61,7 +59,6 @@ class Record:
 
 
 def conversion_error(message: str, table: str | None = None, column: str | None = None, help: str = _HELP) -> Abend:
-    """Return the error of a container file that cannot be converted."""
     return Abend(Diagnostic("GG217", message, Span(table=table, field=column), help=help))
 
 

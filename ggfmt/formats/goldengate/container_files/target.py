@@ -38,7 +38,6 @@ class HeldTarget(io.RawIOBase):
         return True
 
     def hold(self) -> None:
-        """Hold back what follows."""
         self._held = bytearray()
 
     def pass_on(self, keep: int = 0) -> None:
@@ -53,5 +52,4 @@ class HeldTarget(io.RawIOBase):
         return bytes(self._held or b"")
 
     def abandon(self) -> None:
-        """Throw away what is held back and what follows."""
         self._held, self._abandoned = None, True

@@ -14,8 +14,6 @@ from ggfmt.formats.avro.containers import read_varint, unzigzag
 
 
 class Type(IntEnum):
-    """The type of a value, by its number in the protocol."""
-
     TRUE = 1
     FALSE = 2
     BYTE = 3
@@ -59,7 +57,6 @@ def text(value: str) -> Value:
 
 
 def structs(values: Iterable[Struct]) -> Value:
-    """Return a list of structs."""
     return Value(Type.LIST, Items(Type.STRUCT, list(values)))
 
 

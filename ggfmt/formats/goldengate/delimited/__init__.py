@@ -47,8 +47,6 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class DelimitedOptions(OpKeyOptions):
-    """The options of both formats."""
-
     include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
     include_op_timestamp: bool = option(
         Bool(), True, "Write the operation time stamp: when the source committed the operation.", until="19.1"

@@ -113,7 +113,6 @@ class DelimitedFormatter(writing.Formatter):
         )
 
     def images(self, batch: ChangeBatch) -> dict[Part, Image]:
-        """Return the images whose values the cells show."""
         raise NotImplementedError
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:

@@ -97,7 +97,6 @@ def sniff(head: bytes) -> str | None:
 
 
 def can_encode_mark(codec: str) -> bool:
-    """Return whether a charset has the byte order mark."""
     try:
         return bool("\ufeff".encode(codec))
     except UnicodeEncodeError:

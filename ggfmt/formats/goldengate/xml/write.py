@@ -43,7 +43,6 @@ def unsupported_characters(array: pa.StringArray) -> pa.BooleanArray | None:
 
 
 def attribute(array: pa.StringArray) -> Text:
-    """Return the texts as in single quotes of an attribute; empty for NULL."""
     return Text(array, Encoding.ATTRIBUTE, "")
 
 
@@ -190,7 +189,6 @@ xmlns:xs="http://www.w3.org/2001/XMLSchema">
 
 
 def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[writing.SchemaFile, ...]:
-    """Return `operation.xsd`, which describes the messages of all tables."""
     return (writing.SchemaFile(NAME, _TEXT.encode()),)
 
 
