@@ -6,5 +6,4 @@ import os
 
 
 def in_ci() -> bool:
-    """Return whether the environment is that of a CI server."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")

@@ -52,10 +52,7 @@ def has_comment(entry: Entry) -> bool:
 
 
 def check_comments(entries: Iterable[Entry], findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Return the findings, and one more for each text that was meant to be a comment.
-
-    If such a text makes a value illegal, the finding of the illegal value gets the explanation instead.
-    """
+    """Return the findings, and one for each text meant as a comment, unless it explains an error among them."""
     kept = list(findings)
     errors: dict[tuple[str | None, int | None], list[int]] = {}
     for at, finding in enumerate(kept):
@@ -109,9 +106,7 @@ def _is_why(comment: Diagnostic, entry: Entry, span: Span) -> bool:
 
 
 def comment_at(entry: Entry, value: str, key: str = "") -> int | None:
-    """Return where in the value, trimmed or as written, a text starts that was meant to be a comment; None if there is
-    none. `key`: what the key is meant to be.
-    """
+    """Return where in a value a text starts that was meant to be a comment. `key`: what the key is meant to be."""
     if not GOLDENGATE_KEY.match(key or entry.key) or unwrap_cdata(value) != value or _LOG_PATTERN.search(value):
         return None
     for match in _MARK.finditer(value):
@@ -121,9 +116,7 @@ def comment_at(entry: Entry, value: str, key: str = "") -> int | None:
 
 
 def _continued(entry: Entry) -> Iterator[Diagnostic]:
-    """Yield a finding for each line that was not meant to belong to the value: the line before ends
-    with a backslash.
-    """
+    """Yield a finding for each line that the backslash before it adds to the value by mistake."""
     if not GOLDENGATE_KEY.match(entry.key):
         return
     for number, line in enumerate(entry.continued, entry.line + 1):
@@ -139,7 +132,7 @@ def _continued(entry: Entry) -> Iterator[Diagnostic]:
 
 @dataclass
 class _Ignore:
-    """One code in an ignore comment: its place, the lines below the comment, and whether it has matched a finding."""
+    """One code in an ignore comment; `below`: the lines of the property below it."""
 
     code: str
     span: Span
@@ -148,8 +141,6 @@ class _Ignore:
 
 
 class Ignores:
-    """The ignore comments of files."""
-
     def __init__(self, comments: Iterable[tuple[str, Comment]]) -> None:
         self._ignores: list[_Ignore] = []
         self._malformed: list[Diagnostic] = []
@@ -166,9 +157,7 @@ class Ignores:
         return ignored
 
     def findings(self, all_known: Callable[[str], bool]) -> Iterator[Diagnostic]:
-        """Return GG122 for ignore comments without effect. `all_known` says for a code whether all its findings in the
-        files are known.
-        """
+        """Yield GG122 for comments without effect. `all_known`: whether all findings of a code are known."""
         yield from self._malformed
         for ignore in self._ignores:
             if not len(ignore.below):
@@ -228,7 +217,6 @@ def misread_wrapper(entry: Entry, kind: ValueType[Any]) -> Diagnostic | None:
 
 
 def _misread(entry: Entry, message: str, text: str) -> Diagnostic:
-    """Return GG115 for a wrapper around a text, with the line as it was probably meant."""
     rewrite = None if entry.secret else revalued(entry, escape_value(f"CDATA[{text}]"))
     return Diagnostic("GG115", message, entry.value_span, _wrap(entry, text), rewrite=rewrite)
 

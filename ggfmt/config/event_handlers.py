@@ -21,8 +21,6 @@ from ggfmt.options.value_types import Bool, Int, Text
 
 
 class Work(str, Enum):
-    """What ggfmt does for an event handler."""
-
     CONVERT = "converts the file"
     COPY = "writes the file to the path of its templates, below the output directory or in the store"
     NONE = "does nothing: ggfmt keeps the files"
@@ -48,12 +46,10 @@ class EventHandlerType:
     options: type[Options] | None = None
 
     def find(self, name: str) -> GoldenGateProperty | None:
-        """Return the property of a name, in any case; None if the type does not have it."""
         return self.own.find(name) or COMMON_EVENT.find(name)
 
     @property
     def reads_containers(self) -> bool:
-        """Whether files must be Avro object container files."""
         return self.work is Work.CONVERT
 
     @property
@@ -85,7 +81,7 @@ _STAGE_AND_MERGE = tuple(
 
 
 def _declared(options: type[Options]) -> Iterable[GoldenGateProperty]:
-    """Return the properties of files that ggfmt writes itself, from their options."""
+    """Yield the properties of files that ggfmt writes itself, from their options."""
     for spec in options.specs():
         yield own(spec.name, spec.kind, since=spec.since, default=spec.default_text or None, aliases=spec.aliases)
 

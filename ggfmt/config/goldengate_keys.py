@@ -70,9 +70,7 @@ def listing(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class FormatProperty:
-    """A format property of GoldenGate that ggfmt's format of the same id lacks: its name, the formats that have it, and
-    the first release that has it.
-    """
+    """A format property of GoldenGate that ggfmt's `formats` of the same ids lack; `since`: its first release."""
 
     name: str
     formats: tuple[str, ...]
@@ -80,12 +78,10 @@ class FormatProperty:
 
     @property
     def owner(self) -> str:
-        """The owner of the property, in words."""
         return owner_in_words(self.formats, self.since)
 
 
 def owner_in_words(formats: Sequence[str], since: str) -> str:
-    """Return formats, and the first release in which they have a property, in words."""
     if since == ADAPTER:
         return f"{listing(formats)} of the Java adapter"
     return (

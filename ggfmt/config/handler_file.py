@@ -60,9 +60,7 @@ def handler_file(format: Format) -> str:
 
 
 def handler_lines(format: Format, *settings: str) -> list[str]:
-    """Return the handler of such a file as a few lines, without its output directory. `settings`: more lines, such as
-    `bom=EFBBBF`.
-    """
+    """Return the handler of such a file without its output directory. `settings`: more lines, such as `bom=EFBBBF`."""
     prefix = f"gg.handler.{handler_name(format)}."
     lines = [f"{prefix}{line}" for line in ("includeTokens=true", *_proposed(format), *settings)]
     return [*lines, f"ggfmt.compatibility={format.since}"]
@@ -95,7 +93,6 @@ def converted_lines(type: str) -> list[str]:
 
 
 def _proposed(format: Format) -> Iterator[str]:
-    """Yield the settings of the format, as lines without `gg.handler.<name>.`."""
     yield f"type={format.handler_type}" if format.handler_type else f"format={format.name}"
     for line in format.proposed:
         yield line.replace("format.", "", 1) if format.handler_type else line
@@ -127,9 +124,7 @@ def _others(prefix: str, proposed: Mapping[str, str], known: Mapping[str, Option
 def _properties(
     prefix: str, specs: Mapping[str, OptionSpec], proposed: Mapping[str, str], release: str
 ) -> Iterator[str]:
-    """Yield a comment and a line for each property. If there is no value to write, if it is not known what a value does
-    in the release, or if handlers of the type do not have it, the line is an example in a comment.
-    """
+    """Yield a comment and a line for each property; the line is a comment too if a new file should not set it."""
     for name, spec in specs.items():
         value = proposed.get(name, spec.default_text)
         if value.startswith(("=", ":")):  # it would be part of the separator of key and value

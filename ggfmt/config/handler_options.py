@@ -46,8 +46,6 @@ _MODES = {"tx": "deliver a transaction as a whole", "op": "deliver every operati
 
 @dataclass(frozen=True)
 class HandlerOptions(Options):
-    """The properties of a handler itself, whatever its format."""
-
     type: str = option(
         Text(),
         "",
@@ -181,12 +179,8 @@ class RunOptions(Options):
 class HandlerConfig:
     """A handler that is to run: its format (an id of FORMATS), the format's options, its own options.
 
-    `timestamp_mask`: the value of `gg.format.timestamp`, empty if it is not given.
-
-    `events`: the chain of its event handlers, in their order.
-
-    `entries`: the entry of every given property, by its name below the handler (`format`, `format.prettyPrint`,
-    `includeTokens`); not compared by `==`.
+    `timestamp_mask`: `gg.format.timestamp`, or empty. `events`: the chain of its event handlers, in order. `entries`:
+    the entry of every given property, by its name below the handler (`format.prettyPrint`); not compared by `==`.
     """
 
     name: str
@@ -199,13 +193,10 @@ class HandlerConfig:
 
     @property
     def executed_handlers(self) -> tuple[EventHandlerConfig, ...]:
-        """The event handlers that ggfmt has something to do for."""
         return tuple(event for event in self.events if event.work is not Work.NONE)
 
     def place(self, property: str) -> Span:
-        """Return the place of the value of a property, given by its name below the handler, or by its whole key if
-        it is one of an event handler; an empty place for a default.
-        """
+        """Return the place of a property, by its name below the handler or its whole key; empty for a default."""
         of_events = (
             entry
             for event in self.events
@@ -223,7 +214,7 @@ PATH, FILE = "pathMappingTemplate", "fileNameMappingTemplate"
 
 @dataclass(frozen=True)
 class LayoutProblem:
-    """A problem, and its property: the name below the handler."""
+    """A problem of file names; `property`: the name below the handler."""
 
     property: str
     message: str
@@ -316,7 +307,6 @@ _PREFIX = "partitioner."
 
 
 def is_partitioner(property: str) -> bool:
-    """Return whether the part of a key below a handler names a partitioned table."""
     return property.lower().startswith(_PREFIX) and len(property) > len(_PREFIX)
 
 
@@ -326,9 +316,7 @@ def partitioner_property(property: str) -> str:
 
 
 def read_partitioner(given: Mapping[str, Entry], illegal: set[str], findings: list[Diagnostic]) -> Keys:
-    """Return the tables with their columns. If the value does not list columns, report GG103 and add the property to
-    `illegal`.
-    """
+    """Return the columns by table. Report GG103 for other values, and add their properties to `illegal`."""
     found = []
     for property, entry in given.items():
         if not is_partitioner(property):

@@ -22,8 +22,6 @@ from ggfmt.options.value_types import Bool, Choice, Duration, Int, Number, Size,
 
 
 class Formats(str, Enum):
-    """The effect of `format` in a handler of a type."""
-
     DEFAULT = "chooses a formatter; without it, messages are delimited text"
     GIVEN = "chooses a formatter; what messages are without it is not known, or depends on other properties"
     OWN = "has no effect: the handler makes its messages without a formatter, in a fixed format that ggfmt writes"
@@ -71,18 +69,15 @@ class PropertySet:
         return tuple((Patterns((known.name,)), known) for known in self.properties if "*" in known.name)
 
     def find(self, name: str) -> GoldenGateProperty | None:
-        """Return the property of a name, in any case; None if there is none."""
         own = self._by_name.get(name.lower())
         return own or next((known for patterns, known in self._patterns if patterns.fit(name)), None)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names without patterns."""
         return tuple(known.name for known in self.properties if "*" not in known.name)
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """The names, patterns too."""
         return tuple(known.name for known in self.properties)
 
     @property
@@ -94,9 +89,9 @@ class PropertySet:
 class HandlerType:
     """A handler type, by the value of `type`.
 
-    `own`: its properties below `gg.handler.<name>.`, without those of all types (`COMMON`). `complete`: they are from a
-    complete table of a manual, so that the type has no other property. `mode`: the default of `mode`, where a manual
-    has it. `since` and `until`: the first and the last release that has the type.
+    `own`: its properties, without those of all types (`COMMON`). `complete`: from a complete table of a manual, so that
+    the type has no other property. `mode`: its default, where a manual has it. `since`, `until`: first and last
+    release.
     """
 
     name: str
@@ -112,7 +107,6 @@ class HandlerType:
         return self.own.all_names
 
     def find(self, name: str) -> GoldenGateProperty | None:
-        """Return the property of a name, in any case; None if the type does not have it."""
         return self.own.find(name) or COMMON.find(name)
 
     def has(self, name: str) -> bool:
@@ -125,7 +119,6 @@ def words(*known: str) -> Choice:
 
 
 def listed(names: str, kind: ValueType[Any] | None = None, **given: Any) -> Iterator[GoldenGateProperty]:
-    """Yield properties by a list of names, all of one kind of values."""
     for name in names.split():
         yield GoldenGateProperty(name, kind, **given)
 

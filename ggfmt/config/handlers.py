@@ -26,10 +26,8 @@ __all__ = ["Configuration", "HandlerConfig", "HandlerOptions", "RunOptions", "re
 class Configuration:
     """The handlers in the order of `gg.handlerlist`, and the warnings in the order of the files.
 
-    `release`: the release of GoldenGate that messages follow, and why; None without a format of GoldenGate. It is that
-    of `run.compatibility` too.
-
-    `run` and `replacements` apply to all handlers: ggfmt's own properties, and replacements in names and values.
+    `run`: ggfmt's own properties, for all handlers. `release`: the release that messages follow, and why; None without
+    a format of GoldenGate.
     """
 
     handlers: tuple[HandlerConfig, ...]
@@ -45,15 +43,12 @@ def read_configuration(
     handlers: Sequence[str] = (),
     made: ParsedProperties | None = None,
 ) -> Configuration:
-    """Return the handlers of properties files and `--set` settings; `handlers` selects some by name. `made` are the
-    entries that `--to` makes, which settings override without a word.
+    """Return the handlers of properties files and `--set` settings; `handlers` selects some by name.
 
-    Later files and settings override earlier ones.
-
-    Raises: ConfigurationError with every finding, warnings too, if one of them is an error; MissingFileError if a file
-    cannot be read. An ignore comment does not silence errors. Two more cases are errors: a property that changes
-    messages in GoldenGate but not in ggfmt, unless `ggfmt.uncovered` allows it; and a configuration without a handler
-    that has messages.
+    `made`: the entries that `--to` makes. Later files and settings override earlier ones. Raises: ConfigurationError
+    with every finding if one is an error, which no comment ignores; MissingFileError if a file cannot be read. Errors
+    too: a property that changes messages in GoldenGate alone, unless `ggfmt.uncovered` allows it, and no handler with
+    messages.
     """
     sources = [(path, read_properties(path)) for path in reversed(dict.fromkeys(reversed(paths)))]
     if made is not None:

@@ -19,7 +19,6 @@ class Patterns:
 
 
 def _fits(name: str, pieces: Sequence[str]) -> bool:
-    """Return whether the name consists of the pieces in their order, with any text between two of them."""
     first, *inner, last = pieces
     if not name.startswith(first) or not name.endswith(last):
         return False

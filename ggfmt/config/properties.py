@@ -47,12 +47,11 @@ _HANDLER_PREFIX = re.compile(r"gg\.handler\.[^.]*\.")
 class Entry:
     """One property: its key and value without escapes, and its place.
 
-    Line and columns count from 1 and refer to the natural line in which the entry starts, which is `source`. If the
-    value starts in a later line, `value_column` is the column of the backslash. The value of a `secret` (a password and
-    the like) is masked in `source` and left out of the representation.
-
-    `separator` and `raw`: the text after the key in the file; `raw` is the value with its escapes. `continued`: the
-    natural lines after the first. `misread`: the key or the value has characters of UTF-8, which Java reads as others.
+    Line and columns count from 1, in the natural line in which the entry starts, which is `source`. If the value starts
+    in a later line, `value_column` is the column of the backslash. The value of a `secret` (a password and the like) is
+    masked in `source` and left out of the representation. `separator` and `raw`: the text after the key in the file;
+    `raw` is the value with its escapes. `continued`: the natural lines after the first. `misread`: Java reads UTF-8 in
+    it as others.
     """
 
     key: str
@@ -72,7 +71,6 @@ class Entry:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the key is in the file as it is, without escapes and in one line."""
         start = self.column - 1
         return self.source[start : start + self.key_length] == self.key
 
@@ -86,11 +84,7 @@ class Entry:
 
 
 class Comment(NamedTuple):
-    """A comment: its line, the column of its first character, and its text from there on.
-
-    `below`: the numbers of the natural lines of the property below it, if there are only comments between; otherwise
-    empty.
-    """
+    """A comment. `below`: the natural lines of the property below it, if there are only comments between."""
 
     line: int
     column: int
@@ -99,8 +93,9 @@ class Comment(NamedTuple):
 
 
 class ParsedProperties(NamedTuple):
-    """The entries in order, an error for each place that could not be read, and the comments. `missing`: the file does
-    not exist or cannot be read. `marked`: it starts with a byte order mark, which Java takes for text.
+    """The entries, an error for each place that could not be read, and the comments.
+
+    `missing`: the file cannot be read. `marked`: it starts with a byte order mark, which Java takes for text.
     """
 
     entries: tuple[Entry, ...]
@@ -155,11 +150,9 @@ def decode(content: bytes) -> DecodedText:
 
 
 def entries_from_settings(settings: Sequence[str], source: str = SETTINGS) -> ParsedProperties:
-    """Return the entries of `--set KEY=VALUE` settings, by the rules of a properties file; the n-th one is line n of
-    `source`.
+    """Return the entries of `--set KEY=VALUE` settings, the n-th as line n of `source`; GG108 for others.
 
-    A line break in a setting is part of its value. GG108 for a malformed escape, and for a setting that is not
-    KEY=VALUE.
+    A line break in a setting is part of its value.
     """
     entries: list[Entry] = []
     diagnostics: list[Diagnostic] = []
@@ -177,16 +170,13 @@ def entries_from_settings(settings: Sequence[str], source: str = SETTINGS) -> Pa
 
 
 def line_of(key: str, value: str) -> str:
-    """Return the line of a properties file that gives a key a value."""
     import javaproperties
 
     return javaproperties.join_key_value(key, value)
 
 
 def parse_properties(text: str, file: str, first_line: int = 1, as_java: bool = False) -> ParsedProperties:
-    """Return the entries of a text; GG108 for every malformed escape. `as_java`: the text is that of a file in UTF-8,
-    which Java reads as ISO-8859-1.
-    """
+    """Return the entries of a text; GG108 for malformed escapes. `as_java`: a file in UTF-8, read as ISO-8859-1."""
     import javaproperties  # it loads an HTTP client, which no worker needs
 
     entries: list[Entry] = []
@@ -215,9 +205,7 @@ def parse_properties(text: str, file: str, first_line: int = 1, as_java: bool = 
 
 
 class _Comments:
-    """The comments of a text. The property below a comment is known when the next line that is not a comment has been
-    read.
-    """
+    """The comments of a text. The property below them is the next line that is not a comment."""
 
     def __init__(self) -> None:
         self.done: list[Comment] = []
@@ -280,14 +268,11 @@ class _LogicalLine:
         return index, column + offset - start
 
     def separator(self) -> tuple[int, int]:
-        """Return where the key ends and where the value starts in `text`."""
         key_end = _end(_KEY, self.text, 0)
         return key_end, _end(_SEPARATOR, self.text, key_end)
 
     def first_line_column(self, offset: int) -> int:
-        """Return the column from 0 of a character of `text` in the first natural line, or of that line's continuation
-        mark.
-        """
+        """Return the column from 0 of a character in the first natural line, or of its continuation mark."""
         index, column = self.place(offset)
         return column if index == 0 else max(len(self.natural[0]) - 1, 0)
 
@@ -298,7 +283,6 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _as_java(text: str) -> str:
-    """Return a part of a file in UTF-8, with its escapes, as Java reads it."""
     import javaproperties
 
     read: str = javaproperties.unescape(text.encode("utf-8").decode("iso-8859-1"))
@@ -360,7 +344,7 @@ def _is_secret(key: str, value: str) -> bool:
 
 
 def _masked(line: str, value_column: int | None) -> str:
-    """Return the line with its value masked; without a column, mask everything after the word that names a secret."""
+    """Return the line with its value masked; without a column, all after the word that names a secret."""
     if value_column is None:
         start = secret_start(line)
         return line if start is None else line[:start] + MASK
@@ -375,12 +359,10 @@ _PLAIN_KEY = re.compile(r"[\w.-]+")
 
 
 def removal(entry: Entry) -> Rewrite | None:
-    """Return the rewrite that removes the entry."""
     return None if entry.secret else Rewrite(entry.line, (entry.source, *entry.continued), ())
 
 
 def renamed_key(entry: Entry, key: str) -> Rewrite | None:
-    """Return the rewrite that gives the entry another key."""
     if not entry.is_plain or not _PLAIN_KEY.fullmatch(key):
         return None
     start = entry.column - 1
@@ -388,12 +370,11 @@ def renamed_key(entry: Entry, key: str) -> Rewrite | None:
 
 
 def revalued(entry: Entry, value: str) -> Rewrite | None:
-    """Return the rewrite that gives the entry another value, with its escapes."""
     return _line(entry, entry.source[: entry.value_column - 1] + value)
 
 
 def comment_above(entry: Entry, at: int) -> Rewrite | None:
-    """Return the rewrite that moves the comment, from an index of the line on, to a line above."""
+    """Move the comment, from an index of the line on, to a line above."""
     comment = entry.source[at:].lstrip("#/-;" + _LINE_BLANKS).rstrip(_BLANKS)
     rest = entry.source[:at].rstrip(_LINE_BLANKS)
     if rest.endswith("\\"):  # it escapes a blank, and would join the next line
@@ -402,7 +383,7 @@ def comment_above(entry: Entry, at: int) -> Rewrite | None:
 
 
 def comment_only(entry: Entry, mark: str) -> Rewrite | None:
-    """Return the rewrite that makes the line a comment, without the mark that does not start one."""
+    """Make the line a comment, without the mark that does not start one."""
     start = entry.column - 1
     return _line(entry, f"{entry.source[:start]}# {entry.source[start + len(mark) :].lstrip(_LINE_BLANKS)}")
 

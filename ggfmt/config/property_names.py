@@ -31,9 +31,7 @@ class OptionMatch:
 
 @dataclass(frozen=True)
 class HandlerKey:
-    """A key below a handler: the handler's name and the rest, which starts with `format.` for a
-    property of the format.
-    """
+    """A key below a handler: the handler's name and the rest; `format.` starts a property of the format."""
 
     handler: str
     rest: str
@@ -44,7 +42,6 @@ class HandlerKey:
 
     @property
     def format_property(self) -> str | None:
-        """The name of a property of the format; None for a property of the handler."""
         head, dot, tail = self.rest.partition(".")
         return tail if dot and head.lower() in ("format", "formatter") else None
 
@@ -114,9 +111,7 @@ def _is(known: goldengate_keys.FormatProperty, name: str) -> bool:
 def nearest_handler_property(
     name: str, handler: Sequence[OptionSpec], known: Sequence[str], format: Sequence[OptionSpec]
 ) -> str | None:
-    """Return what an unknown property of a handler probably means: the rest of its key. `known`: the properties of the
-    handler's type.
-    """
+    """Return what an unknown property of a handler probably means. `known`: the properties of its type."""
     misplaced = find_option(name, format)
     if misplaced:
         return f"format.{misplaced.spec.name}"
@@ -154,14 +149,11 @@ _PLACEHOLDER = re.compile(r"name|[<{\[(]name[>}\])]", re.IGNORECASE)
 
 
 def is_placeholder(handler: str) -> bool:
-    """Return whether the name of a handler is the placeholder of the manual."""
     return _PLACEHOLDER.fullmatch(handler) is not None
 
 
 def nearest_handler(name: str, known: Iterable[str]) -> str | None:
-    """Return the handler that was probably meant: one with a similar name, or with a name that contains this one or is
-    contained in it.
-    """
+    """Return the handler that was probably meant: one with a similar name, or that is part of the other."""
     known = list(known)
     near = did_you_mean(name, known)
     if near is not None:

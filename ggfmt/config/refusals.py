@@ -38,7 +38,6 @@ def refusals(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnos
 
 
 def _names(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
-    """Yield the problem of names that the messages of every table have."""
     context = Context(config.handler.include_tokens, run_options.compatibility)
     found = FORMATS[config.format].name_problem(config.options, context)
     if found is not None:

@@ -55,7 +55,6 @@ def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> R
 
 
 def _numbers(prefix: str, given: Mapping[str, Entry]) -> Iterator[str]:
-    """Return the numbers of the pairs that are applied, as texts."""
     if f"{prefix}regex" in given:
         yield ""
     number = 1
@@ -87,7 +86,7 @@ def _pairs(prefix: str, given: Mapping[str, Entry], findings: list[Diagnostic]) 
 
 
 def _lacking(name: str, given: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
-    """Return the key that this one needs to be applied, and the help; None if nothing is missing."""
+    """Yield the key that this one needs to be applied, and the help."""
     prefix, kind, number = re.fullmatch(r"(.*)(regex|string)([0-9]*)", name).groups()  # type: ignore[union-attr]
     reached = list(_numbers(prefix, given))
     if number in reached:
@@ -158,16 +157,11 @@ def general_key(key: str) -> str:
 
 
 def read_transforms(entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> tuple[Transform, ...]:
-    """Return the transforms of the entries, in order; problems are added to `findings`.
-
-    `release`: the target release of GoldenGate, None if it is unknown.
-    """
+    """Return the transforms of the entries, in order. `release`: the target release, None if unknown."""
     return tuple(_TransformParser(entries, release, findings).transforms())
 
 
 class _TransformParser:
-    """Parses the entries of transforms, by the name of the transform and of the property, and collects findings."""
-
     def __init__(self, entries: Sequence[Entry], release: str | None, findings: list[Diagnostic]) -> None:
         self.findings = findings
         self.list: Entry | None = None
@@ -283,7 +277,7 @@ class _TransformParser:
         self._report("GG103", f"`{entry.key}` {message}", entry, error.help)
 
     def _report(self, code: str, message: str, entry: Entry | None, help: str | None) -> None:
-        """Report a finding at the value of an entry, or at the key if the value does not matter."""
+        """Report a finding at the value of an entry, or at its key if the value does not matter."""
         assert entry is not None
         span = entry.key_span if code in ("GG109", "GG134") else entry.value_span
         self.findings.append(Diagnostic(code, message, span, help))

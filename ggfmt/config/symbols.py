@@ -64,8 +64,6 @@ KEYS = (
 
 @dataclass(frozen=True)
 class FormatSymbol:
-    """The id of a format."""
-
     format: Format
 
 
@@ -81,8 +79,8 @@ class Variant:
 class PropertySymbol:
     """A property: the part of its key before the name, and its declarations, which may differ between formats.
 
-    `handler`: the name in the given key. `renamed`: the word is not the property's own name. `others`: the keys of
-    other properties with this name.
+    `handler`: the name in the given key. `renamed`: the word is not the property's own name. `others`: keys of the same
+    name.
     """
 
     prefix: str
@@ -102,8 +100,6 @@ class PropertySymbol:
 
 @dataclass(frozen=True)
 class GoldenGateSymbol:
-    """Something of GoldenGate that ggfmt does not use: `reason` explains it in a sentence."""
-
     reason: str
 
 
@@ -147,13 +143,11 @@ def titles() -> Iterator[tuple[str, str]]:
 
 
 def format_spec() -> OptionSpec:
-    """Return `gg.handler.<name>.format` as a property."""
     words = {name: format.doc for name, format in FORMATS.items() if format.writes is not None}
     return OptionSpec("format", "format", Choice(words), DEFAULT_FORMAT, "Choose the format.", "12.2", ("formatter",))
 
 
 def option_sets() -> dict[str, type[Options]]:
-    """Return all sets of options by the words of `ggfmt options`."""
     return {
         "ggfmt": RunOptions,
         "handler": HandlerOptions,
@@ -162,12 +156,10 @@ def option_sets() -> dict[str, type[Options]]:
 
 
 def properties_since(release: str) -> tuple[str, ...]:
-    """Return the properties of formats that came with a release of GoldenGate."""
     return tuple(dict.fromkeys(spec.name for spec in _of_formats() if spec.since == release))
 
 
 def properties_until(release: str) -> tuple[str, ...]:
-    """Return the properties of formats that a release of GoldenGate was the last to have."""
     return tuple(dict.fromkeys(spec.name for spec in _of_formats() if spec.until == release))
 
 
@@ -178,7 +170,6 @@ def _of_formats() -> Iterator[OptionSpec]:
 
 
 def _sections() -> tuple[tuple[str, Mapping[str, Sequence[OptionSpec]]], ...]:
-    """Yield the properties by the part of a key before them, and by the formats that have them."""
     options = {name: (format.options.specs(), bool(format.handler_type)) for name, format in FORMATS.items()}
     return (
         (_FORMAT, {name: specs for name, (specs, of_handler) in options.items() if not of_handler}),
@@ -229,7 +220,7 @@ def _find(
 
 
 def _bean(name: str) -> str:
-    """Return the name as it follows `set` in a method of a Java bean; handler files use this case too."""
+    """Return the name as it follows `set` in a Java bean; handler files use this case too."""
     return name[:1].upper() + name[1:]
 
 

@@ -35,15 +35,10 @@ LEFT_OUT = "GG124"
 class HandlerBuilder:
     """Builds one handler; problems are added to `findings`.
 
-    `given`: the effective entry of every given property. `handler`, `options`: the values; an `illegal` property has
-    its default. If the format cannot be written, `options` is None. `format_given`: the file chooses it. `others`:
-    given properties that GoldenGate's type has and ggfmt does not apply, by name. `uncovered`: those that change
-    messages. `entries`: in the order of the files.
-
-    `events`: the chain of its event handlers.
-
-    `type` is None if the handler has no type, if the type is a Java class (`is_custom`), and if ggfmt does not know it.
-    `type_text`: the value, from `type_entry`.
+    `given`: the effective entry of every given property. An `illegal` property has its default. If the format cannot be
+    written, `options` is None. `others`: given properties that GoldenGate's type has and ggfmt does not apply, by name.
+    `uncovered`: those that change messages. `type` is None if the handler has no type, a Java class (`is_custom`), or
+    one that ggfmt does not know; `type_text` is the value, from `type_entry`.
     """
 
     def __init__(
@@ -99,7 +94,6 @@ class HandlerBuilder:
             self.events = event_handlers.chain(start, self.given.get("format"), is_container)
 
     def config(self) -> HandlerConfig | None:
-        """Return the handler; None without a format that can be written."""
         if self.format is None or self.options is None:
             return None
         return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given, events=self.events)
@@ -171,7 +165,6 @@ class HandlerBuilder:
         return None
 
     def _no_format(self, text: str) -> tuple[str, str]:
-        """Return the message and the help for a format that cannot be written."""
         written = [name for name, format in self.formats.items() if format.writes is not None]
         help = f"formats are {', '.join(f'`{name}`' for name in written)}"
         folded = text.lower()
@@ -217,7 +210,7 @@ class HandlerBuilder:
             self._take_known(self.type, name, entry)
 
     def _take_known(self, type: handler_types.HandlerType, name: str, entry: Entry) -> None:
-        """Take a property of GoldenGate that ggfmt does not apply: check its value."""
+        """Check the value of a property of GoldenGate that ggfmt does not apply."""
         known = type.find(name)
         if known is None:
             return
@@ -231,7 +224,6 @@ class HandlerBuilder:
             self.findings += check_value(entry, known.kind)
 
     def _report_foreign(self, name: str, entry: Entry) -> None:
-        """Report a property that the handler does not have."""
         specs = self.format.options.specs() if self.format else ()
         known = handler_types.names_of(self.type) if self.type else handler_types.names_of()
         lacking = property_names.find_unsupported_property(name, self.format) if self.format else None

@@ -32,9 +32,7 @@ def part_span(entry: Entry, part: str | None) -> Span:
 
 
 def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
-    """Yield GG103 if the value of a property that ggfmt does not apply is illegal, GG142 if it is a template in
-    quotes.
-    """
+    """Yield GG103 if the value of a property that ggfmt does not apply is illegal, GG142 for a template in quotes."""
     text = trim(entry.value)
     if not text:
         return
@@ -69,10 +67,9 @@ def missing_properties(prefix: str, names: Sequence[str], owner: str, place: Ent
 
 @dataclass
 class EventHandlerBlock:
-    """The properties of one event handler: the effective entry of each, by its name in the manual.
+    """The effective entry of each property of one event handler, by its name in the manual.
 
-    `type` is None if it is missing or unknown. `entries`: in the order of the files. `used`: a chain has it.
-    `findings`: its problems, which matter if it is used.
+    `type` is None if it is missing or unknown. `used`: a chain has it. `findings`: its problems, which matter if used.
     """
 
     name: str
@@ -84,12 +81,10 @@ class EventHandlerBlock:
 
     @property
     def next(self) -> Entry | None:
-        """The entry that names the next event handler."""
         entry = self.given.get("eventHandler")
         return entry if entry is not None and trim(entry.value) else None
 
     def value(self, name: str) -> Any:
-        """Return the value of a property; None if it is missing or illegal."""
         entry = self.given.get(name)
         known = self.type.find(name) if self.type is not None else None
         if entry is None or known is None or known.kind is None or not trim(entry.value):
@@ -105,9 +100,7 @@ class EventHandlerBlock:
 
 
 class EventHandlers:
-    """All event handlers of a configuration; problems are added to `findings`. `by_target`: GoldenGate makes handlers
-    itself, so that a block may change one of these.
-    """
+    """All event handlers; problems are added to `findings`. `by_target`: blocks may change GoldenGate's handlers."""
 
     def __init__(self, entries: Iterable[Entry], findings: list[Diagnostic], by_target: bool) -> None:
         self.blocks: dict[str, EventHandlerBlock] = {}
@@ -131,8 +124,7 @@ class EventHandlers:
     # Chains
 
     def chain(self, start: Entry, upstream: Entry | None, is_container: bool) -> tuple[EventHandlerConfig, ...]:
-        """Return the event handlers from the one that `start` names. `upstream`: the entry that chose the format of the
-        files; `is_container`: they are Avro object container files."""
+        """Return the event handlers from the one that `start` names. `upstream`: the entry that chose the format."""
         found: list[EventHandlerConfig] = []
         seen: list[str] = []
         entry: Entry | None = start
@@ -187,8 +179,7 @@ class EventHandlers:
         self._report("GG112", message, (upstream or entry).value_span, help)
 
     def report_unused(self, given: Mapping[str, Sequence[Entry]]) -> None:
-        """Report blocks that no chain has. `given`: the entries that name event handlers, by the name in them; those of
-        handlers that do not run, too."""
+        """Report blocks that no chain has. `given`: the entries that name event handlers, by the name in them."""
         if self._by_target or self._listed:
             return
         for name, block in self.blocks.items():
@@ -203,8 +194,6 @@ class EventHandlers:
 
 
 class _BlockReader:
-    """Reads the properties of one event handler, and collects its problems."""
-
     def __init__(self, block: EventHandlerBlock, by_target: bool) -> None:
         self._block = block
         self._by_target = by_target

@@ -124,7 +124,6 @@ def _container_files(assembly: HandlerBuilder, format: Format) -> Iterator[Diagn
 
 
 def _file_layout(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    """Return problems of file names."""
     shared = shared_names(assembly.handler)
     found = [("GG135", shared)] if shared is not None else []
     found += [("GG137", problem) for problem in absolute_paths(assembly.handler)]
@@ -135,9 +134,7 @@ def _file_layout(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
 
 
 def _control_files(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    """Return the problem of control files. No release needs them to make messages, so `createControlFile` is no option;
-    but other programs wait for them.
-    """
+    """Yield GG136: ggfmt has no option for control files, which do not change messages, but programs wait for them."""
     if assembly.is_custom or (assembly.type is not None and not assembly.type.has(CONTROL_FILE)):
         return
     key = f"gg.handler.{assembly.name}.{CONTROL_FILE}".lower()
@@ -249,11 +246,10 @@ class _OptionUse:
 
 
 def check_releases(assemblies: Sequence[HandlerBuilder], release: str | None, is_given: bool) -> Iterator[Diagnostic]:
-    """Return GG111 for the first property of a handler that does not fit a given release, GG127 for each that ggfmt
-    does not apply, as a warning.
+    """Yield GG111 for the first property of a handler that does not fit a given release, GG127 for unapplied ones.
 
-    `release` is None if its value is illegal. `is_given`: the configuration names the release, so that it ignores a
-    property of a later one.
+    `release` is None if its value is illegal. `is_given`: the configuration names it, so that later properties have no
+    effect.
     """
     uses = [_uses(assembly) for assembly in assemblies]
     common = _fitting([use for of_one in uses for use in of_one])
@@ -278,10 +274,7 @@ def _check(
 
 
 def _metadata(assembly: HandlerBuilder, release: str, is_given: bool) -> Iterator[Diagnostic]:
-    """Return the problem of a format that has metadata templates, if the handler gives none.
-
-    A check warns of an assumed release, because GoldenGate takes the file.
-    """
+    """Yield the problem of a handler without a metadata template; a warning for an assumed release."""
     given = "format.metaColumnsTemplate" in assembly.illegal
     misspelt = any(did_you_mean(entry.key.rpartition(".")[2], (_METADATA,)) for entry in assembly.entries)
     if given or misspelt or getattr(assembly.options, "meta_columns_template", ()) is not None:
@@ -299,7 +292,6 @@ def _metadata(assembly: HandlerBuilder, release: str, is_given: bool) -> Iterato
 
 
 def _uses(assembly: HandlerBuilder) -> list[_OptionUse]:
-    """Yield what the handler uses, in the order of the files."""
     uses = [_OptionUse(entry, known.since, None) for entry, known in assembly.uncovered.values() if _is_on(entry)]
     # What a handler does besides its format is the same in the messages of all releases.
     for spec in assembly.options.specs() if assembly.options is not None else ():
@@ -329,7 +321,7 @@ def _fitting(uses: Sequence[_OptionUse]) -> list[str]:
 def _misfit(
     misfit: _OptionUse, uses: Sequence[_OptionUse], common: Sequence[str], handler: str, release: str
 ) -> Diagnostic:
-    """Return the message for a property that does not fit. `common`: the releases that fit all handlers."""
+    """Return GG111. `common`: the releases that fit all handlers."""
     is_new = is_later(misfit.since, release)
     reach = f"from {GOLDENGATE} {misfit.since} on" if is_new else f"of {GOLDENGATE} up to {misfit.until}"
     fitting = _fitting(uses)
@@ -358,12 +350,10 @@ def _uncovered(entry: Entry, known: FormatProperty) -> Diagnostic:
 
 
 def refusal(uncovered: Diagnostic) -> Diagnostic:
-    """Return the error for a property that ggfmt does not apply, if messages are to be written."""
     return replace(uncovered, level=None)
 
 
 def _disputed(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
-    """Return the problem of properties that the manual of the release contradicts itself about."""
     for spec in assembly.options.specs() if assembly.options is not None else ():
         entry = assembly.given.get(f"format.{spec.name}")
         if entry is None or release not in spec.disputed or not trim(entry.value):
@@ -379,7 +369,6 @@ _SHORT_DELIMITERS = ("12.3", "12.3.2")
 
 
 def _long_delimiter(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:
-    """Return the problem of a field delimiter of several characters in releases that stop at it."""
     entry = assembly.given.get("format.fieldDelimiter")
     text = getattr(assembly.options, "field_delimiter", "")
     if "format.fieldDelimiter" in assembly.illegal or release not in _SHORT_DELIMITERS:

@@ -28,7 +28,6 @@ class HandlerFile:
 
     @cached_property
     def has_properties(self) -> bool:
-        """Whether the file has keys of GoldenGate or of ggfmt."""
         return has_properties(self.content)
 
 
@@ -49,16 +48,14 @@ def find_sources(
     """Return the files that the arguments name, and their content.
 
     A directory stands for the `*.properties` and `*.props` files below it. In directories and globs, files without a
-    key of GoldenGate are skipped, because files of producers and loggers have the same names. `pass_over`: named
-    files without one are skipped too. Raises: UsageError with a GG100 for each argument without a file, for each file
-    that cannot be read, and for each that is named and has no key of GoldenGate.
+    key of GoldenGate are skipped, because other programs have such names too; `pass_over`: named files are skipped
+    likewise. Raises: UsageError with a GG100 for each argument without a file, and for each file that cannot be read or
+    checked.
     """
     return _Search(standard_input, name_of_standard_input, pass_over).sources(arguments)
 
 
 class _Search:
-    """One search: the files found so far, by their real paths, and the problems of the arguments."""
-
     def __init__(self, standard_input: BinaryIO, name_of_standard_input: str, pass_over: bool) -> None:
         self.standard_input = standard_input
         self.name_of_standard_input = name_of_standard_input
@@ -80,7 +77,7 @@ class _Search:
         return HandlerFiles(ours, tuple(source.name for source in files if not source.has_properties))
 
     def _take(self, argument: str) -> bool:
-        """Add the files of an argument; return whether it names any file, even one that cannot be read."""
+        """Add the files of an argument; return whether it names any, even one that cannot be read."""
         if argument == STANDARD_INPUT:
             if argument not in self.found:
                 self.found[argument] = HandlerFile(self.name_of_standard_input, None, self.standard_input.read())
@@ -96,7 +93,6 @@ class _Search:
         return any(taken)
 
     def _check_named(self, source: HandlerFile | None) -> None:
-        """Report a file that is named, and is no handler file."""
         if source is not None and not source.has_properties and not self.pass_over:
             message, help = describe_foreign(source.content)
             self._report(message, source.name, help)
@@ -111,7 +107,6 @@ class _Search:
         return True
 
     def _take_member(self, path: str) -> bool:
-        """Add a file of a directory; return whether it is one to check."""
         real = os.path.realpath(path)
         if real not in self.found:
             self.found[real] = self._read(path)
@@ -119,7 +114,7 @@ class _Search:
         return source is None or source.has_properties
 
     def _members(self, directory: str) -> Iterator[str]:
-        """Yield the files below a directory that may be handler files, in order of their names."""
+        """Yield the possible handler files below a directory, by name."""
         paths = []
         for parent, directories, names in os.walk(directory, onerror=self._report_unreadable):
             directories[:] = [name for name in directories if not name.startswith(".")]
@@ -152,8 +147,6 @@ def _by_name(path: str) -> list[str]:
 
 
 def relative_name(name: str, directory: str | None = None) -> str | None:
-    """Return the name of a file relative to a directory, or else to the working directory; None if the file is not
-    below it.
-    """
+    """Return a file relative to a directory, or to the working directory; None if the file is not below it."""
     relative = os.path.relpath(name, directory or os.curdir)
     return None if relative.split(os.sep)[0] == os.pardir else relative

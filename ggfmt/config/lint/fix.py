@@ -23,9 +23,7 @@ _MAX_ROUNDS = 10
 
 @dataclass(frozen=True)
 class FixedFile:
-    """A file after its fixes: its bytes, the number of fixed keys and rewritten lines, and the
-    findings that are left.
-    """
+    """A file after its fixes; `keys` and `lines` count fixed keys and rewritten lines."""
 
     content: bytes = field(repr=False)
     keys: int
@@ -36,10 +34,9 @@ class FixedFile:
 def fix_file(
     content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = (), unsafe: bool = False
 ) -> FixedFile:
-    """Apply the fixes of a file, and then those of findings that only the fixed file shows, until none is left.
+    """Apply the fixes of a file until none is left, also those of findings that only the fixed file shows.
 
-    `unsafe`: when no fix is left, rewrite lines too. All other bytes stay as they are: encoding, byte order mark, line
-    ends, a missing last line end.
+    `unsafe`: when no fix is left, rewrite lines too. All other bytes stay as they are, a missing last line end too.
     """
     findings = lint(content, file, rules, settings)
     keys: set[int] = set()
@@ -62,7 +59,7 @@ def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, 
     """Return the bytes with the fixes of the findings applied, and the numbers of the fixed lines.
 
     A byte order mark that hides a key is removed. A fix is skipped if it overlaps an earlier one in its line, or if the
-    text at its place is not that of the finding, for example a masked secret.
+    text at its place differs, for example a masked secret.
     """
     text, encoding, mark = decode(content)
     findings = list(findings)
@@ -85,10 +82,9 @@ def apply_fixes(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, 
 
 
 def apply_rewrites(content: bytes, findings: Iterable[Diagnostic]) -> tuple[bytes, int]:
-    """Return the bytes with the lines of the findings rewritten, and the number of rewrites. The first rewrite of a
-    line counts.
+    """Return the bytes with lines rewritten, and the number of rewrites.
 
-    A rewrite is skipped if the file does not have the lines that it replaces.
+    The first rewrite of a line counts. One is skipped if the file does not have the lines that it replaces.
     """
     text, encoding, mark = decode(content)
     lines = _NATURAL_LINE.findall(text)
@@ -139,9 +135,7 @@ def write_file(path: str, content: bytes) -> Diagnostic | None:
 
 
 def patch(name: str, before: bytes, after: bytes) -> bytes:
-    """Return the change of a file as a unified diff, for `patch -p1` in the working directory; empty if nothing
-    changed.
-    """
+    """Return the change of a file as a unified diff, for `patch -p1` in the working directory; empty without one."""
     from difflib import diff_bytes, unified_diff
 
     path = os.fsencode(relative_name(name) or os.path.abspath(name).lstrip(os.sep))
@@ -153,7 +147,6 @@ def patch(name: str, before: bytes, after: bytes) -> bytes:
 
 
 def _without_overlaps(places: Iterable[tuple[int, int, str]]) -> Sequence[tuple[int, int, str]]:
-    """Return the places in order, without those that overlap the one before."""
     kept: list[tuple[int, int, str]] = []
     for place in sorted(places):
         if not kept or kept[-1][1] <= place[0]:
@@ -178,9 +171,7 @@ def _lines(content: bytes) -> list[bytes]:
 
 
 def _header_name(path: bytes) -> bytes:
-    """Return a path for the header of a diff: in quotes if it has special characters, and ended by a tab if it has
-    blanks.
-    """
+    """Return a path for the header of a diff: quoted if it has special characters, ended by a tab if it has blanks."""
     if _PLAIN_NAME.fullmatch(path):
         return path + b"\t" if b" " in path else path
     escapes = {ord('"'): b'\\"', ord("\\"): b"\\\\"}

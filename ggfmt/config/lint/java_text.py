@@ -97,10 +97,9 @@ def _value_parts(entry: Entry, key: str) -> Iterator[_Part]:
 
 
 def check_characters(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
-    """Yield GG147 for characters that only look like those of ASCII, where GoldenGate knows ASCII alone; otherwise
-    GG144 for characters beyond ASCII in a file in UTF-8: Java reads each of their bytes as a character.
+    """Yield GG147 for look-alikes of ASCII where GoldenGate knows ASCII alone; else GG144 for what Java misreads.
 
-    A comment after a value is none of these.
+    In a file in UTF-8, Java reads each byte beyond ASCII as a character. Comments after values are not checked.
     """
     for entry in entries:
         if not entry.misread and entry.source.isascii() and all(map(str.isascii, entry.continued)):
@@ -133,9 +132,7 @@ _NAME = re.compile(r"(?:gg\.(?:event)?handler\.[^.]+\.(?:format(?:ter)?\.)?|ggfm
 
 
 def _is_text(key: str) -> bool | None:
-    """Return whether the value of a key is any text or a path, and not words, numbers or a template; None where that is
-    not known.
-    """
+    """Return whether the value of a key is any text or a path, not words or a template; None if that is not known."""
     match = _NAME.fullmatch(key)
     if match is None:
         return True if is_replacement(key) else False if key.lower() in _WORD_KEYS else None

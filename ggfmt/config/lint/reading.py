@@ -78,17 +78,13 @@ _SELECTABLE = tuple(code for code in CODES if code.startswith("GG1") or code in 
 
 @dataclass(frozen=True)
 class FileIgnores:
-    """Codes that are not reported for some files. `pattern`: a glob below `directory`, or for the name of a file.
-
-    After `!`, the pattern stands for all other files.
-    """
+    """Codes not reported for files that fit `pattern` (after `!`: do not), a glob below `directory` or for a name."""
 
     directory: str
     pattern: str
     codes: tuple[str, ...]
 
     def hold_for(self, path: str) -> bool:
-        """Return whether the codes apply to a file, given by its absolute path."""
         glob = self.pattern.removeprefix("!")
         below = os.path.join(self.directory, glob)
         fits = fnmatch.fnmatchcase(path, below) or fnmatch.fnmatchcase(os.path.basename(path), glob)
@@ -99,8 +95,8 @@ class FileIgnores:
 class Rules:
     """The codes to report for a file: those that `select` names more closely than `ignore`.
 
-    `GG11` stands for all codes that start with it, `ALL` for all. The longer prefix wins, and `ignore` wins over an
-    equal one. `never` overrides both. `machine`: report what depends on the machine too.
+    `GG11` stands for all codes that start with it, `ALL` for all; `ignore` wins over an equal prefix, and `never` over
+    both. `machine`: report what depends on the machine too.
     """
 
     select: tuple[str, ...] = (ALL,)
@@ -162,9 +158,7 @@ def is_foreign(entry: Entry) -> bool:
 
 
 def is_sentence(entry: Entry) -> bool:
-    """Return whether the line is prose and not a property: a key is one word, and its value is not the rest of a
-    sentence.
-    """
+    """Return whether the line is prose: its key is not one word, or its value the rest of a sentence."""
     if not is_foreign(entry) or is_prose(entry) or not entry.key or _LINE.match(entry.key):
         return False
     words = len(entry.value.split())
@@ -190,7 +184,7 @@ def check_prose(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True)
 class Template:
-    """A file that another program fills in: the finding that reports it, and the lines that cannot be checked.
+    """A file that another program fills in: its finding, and the lines that cannot be checked.
 
     `whole`: no line can be checked, because handlers or formats are filled in too, or statements choose lines.
     """
@@ -318,9 +312,7 @@ def _event_handlers(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
 
 
 class ConfigurationParser:
-    """Makes handlers from the entries of sources, each with its name, and collects findings. Later sources override
-    earlier ones.
-    """
+    """Makes handlers from the entries of sources, and collects findings. Later sources override earlier ones."""
 
     def __init__(self, sources: Sequence[tuple[str, ParsedProperties]], formats: Mapping[str, Format]) -> None:
         self.run = RunOptions()
@@ -393,7 +385,6 @@ class ConfigurationParser:
         return tuple(replace(config, timestamp_mask=trim(mask)) for config in configs)
 
     def warn_of_refusals(self, configs: Sequence[HandlerConfig]) -> None:
-        """Add what a run would refuse, and GoldenGate takes."""
         for config in configs:
             self._findings += refusals(config, self.run)
         self.report_nothing_to_run(configs, Severity.WARNING)
@@ -409,7 +400,6 @@ class ConfigurationParser:
         self._findings.append(Diagnostic("GG105", message, place, help, level=level))
 
     def refuse_uncovered(self) -> None:
-        """Make errors of properties that ggfmt does not apply: messages would differ from those of GoldenGate."""
         self._findings = [refusal(finding) if finding.code == UNCOVERED else finding for finding in self._findings]
 
     def refuse_unknown(self) -> None:
@@ -423,11 +413,9 @@ class ConfigurationParser:
         template: Template | None = None,
         is_enabled: Callable[[str], bool] = lambda code: True,
     ) -> tuple[Diagnostic, ...]:
-        """Return the findings in order, without those that comments ignore; comments ignore errors only with
-        `errors_too`.
+        """Return the findings in order, without those that comments ignore; errors only with `errors_too`.
 
-        `is_enabled` says whether to report a code. For a `template`, only findings that do not depend on what is filled
-        in are reported.
+        For a `template`, only findings that do not depend on what is filled in are reported.
         """
         kept = []
         for finding in self._findings if template is None else template.judged(self._findings):
@@ -447,10 +435,7 @@ class ConfigurationParser:
         self._findings.append(Diagnostic(code, message, span, help))
 
     def _run_options(self) -> tuple[str | None, bool]:
-        """Read `ggfmt.<name>`, and report unknown keys.
-
-        Return the target release, if it is legal, and whether it is given.
-        """
+        """Read `ggfmt.<name>`. Return the target release (None if it is illegal), and whether it is given."""
         specs = {f"{_OWN}{spec.name}": spec for spec in RunOptions.specs()}
         given: dict[str, Entry] = {}
         values = {}
@@ -476,7 +461,7 @@ class ConfigurationParser:
         return release and self.run.compatibility, f"{_OWN}compatibility" in given
 
     def _naming_event_handlers(self) -> dict[str, list[Entry]]:
-        """Return the entries that name event handlers, those of handlers that do not run too, by the name in them."""
+        """Return the entries that name event handlers, also of handlers that do not run, by that name."""
         found: dict[str, list[Entry]] = {}
         for entry in self._entries:
             key = handler_key(entry.key)
@@ -545,9 +530,7 @@ class ConfigurationParser:
         return {}
 
     def _assumed(self) -> dict[str, Span]:
-        """Return the handlers that a list would name: those with a format or a type, or else the one with the most
-        keys.
-        """
+        """Return the handlers that a list would name: with a format or a type, else the one with the most keys."""
         keys: dict[str, list[HandlerKey]] = {}
         spans: dict[str, Span] = {}
         for entry in self._entries:
@@ -584,10 +567,6 @@ class ConfigurationParser:
     def _keyed(
         self, listed: Mapping[str, Span], selected: Sequence[str]
     ) -> tuple[dict[str, list[tuple[HandlerKey, Entry]]], list[Entry]]:
-        """Return the entries of each selected handler, and all entries that are not ignored.
-
-        Entries that belong to no handler are reported or ignored.
-        """
         keyed: dict[str, list[tuple[HandlerKey, Entry]]] = {name: [] for name in selected}
         complete = {key.handler for key in self._handler_keys() if _is_complete(key)}
         judged = []
@@ -607,7 +586,7 @@ class ConfigurationParser:
         return keyed, judged
 
     def _check_format(self, name: str, keyed: Sequence[tuple[HandlerKey, Entry]], listed: Mapping[str, Span]) -> None:
-        """Look for the format of a handler without one among the keys that are below no handler."""
+        """Report a misspelled format among the keys that are below no handler."""
         if any(key.is_format for key, _ in keyed):
             return
         for entry in self._entries:
@@ -633,7 +612,7 @@ class ConfigurationParser:
     ) -> None:
         """Report a misspelled handler name: one near a listed name, or the manual's placeholder.
 
-        `off`: the handler has a format or a type, and is not to run; then only the placeholder is reported.
+        `off`: the handler has a format or a type, so that only the placeholder is reported.
         """
         near = None if off else nearest_handler(key.handler, listed)
         rewrite = None
@@ -686,23 +665,19 @@ ALL_RULES = Rules()
 
 
 class CheckedFile(NamedTuple):
-    """The findings of a handler file, in order of lines and columns, and the release that it is for, if it has a format
-    of GoldenGate."""
+    """The findings of a handler file, by line and column, and its release, if it has a format of GoldenGate."""
 
     findings: tuple[Diagnostic, ...]
     release: ReleaseFinding | None
 
 
 def lint(content: bytes, file: str, rules: Rules = ALL_RULES, settings: Sequence[str] = ()) -> tuple[Diagnostic, ...]:
-    """Return every finding of a handler file, in order of lines and columns, without those that its comments ignore.
-
-    `settings`: those of `--set`; their findings come last.
-    """
+    """Return every finding of a handler file and of `--set` settings, without those that its comments ignore."""
     return check_file(content, file, rules, settings).findings
 
 
 def _placed(finding: Diagnostic, file: str) -> Diagnostic:
-    """Return the finding with a line: editors and CI systems refuse one without, and that of a whole file has none."""
+    """Return the finding with a line: editors and CI systems refuse one without."""
     span = finding.span
     return finding if span.line is not None else finding.at(file=span.file or file, line=1, column=1)
 

@@ -48,7 +48,6 @@ class Sign:
     last: str | None = None
 
     def where(self, several: bool) -> str:
-        """Return the place in words, with the file if there are several."""
         if self.entry.file in ARGUMENTS:
             return f"`{self.entry.file}` has {self.what}"
         file = f" of {self.entry.file}" if several else ""
@@ -72,7 +71,6 @@ class ReleaseFinding:
 
 
 def given_release(release: str, entry: Entry) -> ReleaseFinding:
-    """Return the release that `ggfmt.compatibility` names."""
     where = f"`{entry.file}`" if entry.file in ARGUMENTS else f"line {entry.line}"
     return ReleaseFinding(release, f"release {manual_name(release)}, set by `ggfmt.compatibility` in {where}", True)
 

@@ -43,7 +43,6 @@ class Choice:
         )
 
     def rules(self, path: str) -> Rules:
-        """Return the rules for a file."""
         path = os.path.abspath(path)
         never = (code for ignores in self.by_file if ignores.hold_for(path) for code in ignores.codes)
         machine = not in_ci() if self.machine is None else self.machine
@@ -81,9 +80,7 @@ def command_line(
     extend_ignore: Sequence[str] | None,
     machine: bool | None,
 ) -> Choice:
-    """Return the choice of a command line. An option may have several codes, separated by commas. Raises: UsageError
-    with a GG133 for each invalid code.
-    """
+    """Return the choice of a command line. Raises: UsageError with a GG133 for each invalid code."""
     problems: list[Diagnostic] = []
     codes: list[tuple[str, ...] | None] = []
     for option, given in (("--select", select), ("--ignore", ignore), ("--extend-ignore", extend_ignore)):
@@ -122,15 +119,13 @@ def _read(directory: str) -> Choice | None:
 
 
 class _SettingsParser:
-    """Parses a settings file and collects its problems."""
-
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
         self.problems: list[Diagnostic] = []
 
     def choice(self, shared: bool) -> Choice | None:
-        """Return the settings; None if the file has those of runs alone. `shared`: they are in a table of the file."""
+        """Return the settings; None if the file has those of runs alone. `shared`: in a table of `pyproject.toml`."""
         table: Any = parse_toml(self.text, self.path, "GG133")
         for name in ("tool", "ggfmt") if shared else ():
             table = table.get(name, {}) if isinstance(table, dict) else {}
@@ -182,7 +177,7 @@ class _SettingsParser:
         self.problems.append(Diagnostic("GG133", f"`{name}` {problem}", self._place(word or name), help))
 
     def _place(self, word: str) -> Span:
-        """Return the place of a word, which the parser does not report."""
+        """Find a word, whose place the parser does not report."""
         match = re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", self.text)
         if match is None:
             return Span(self.path)

@@ -29,8 +29,8 @@ _HANDLER = re.compile(r"gg\.handler\.([^.]+)\.", re.IGNORECASE)
 class TargetHandlers:
     """The File Writer of a target, as more entries of the configuration.
 
-    `entry` is that of `gg.target`, None without one, or if `gg.handlerlist` names handlers. `entries` is empty unless
-    the file says what ggfmt is to write.
+    `entry` is that of `gg.target`; None if `gg.handlerlist` names handlers. `entries` is empty unless the file says
+    what ggfmt is to write.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -68,7 +68,6 @@ class TargetHandlers:
 
 
 def _made(name: str, format: Entry, template: Entry, target: Entry) -> Iterator[Entry]:
-    """Yield the entries of a File Writer, at the places of the entries that say what it writes."""
     chosen = trim(format.value)
     converted = chosen.lower() in _CONVERTED
     prefix = f"gg.handler.{name}."
@@ -83,5 +82,4 @@ def _made(name: str, format: Entry, template: Entry, target: Entry) -> Iterator[
 
 
 def _entry(place: Entry, key: str, value: str) -> Entry:
-    """Return an entry at the place of another."""
     return replace(place, key=key, value=value)

@@ -23,8 +23,7 @@ _OLD_TOPIC = "topicName"
 
 
 def check_required(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    """Yield GG109 for each property that the manual requires of the type. ggfmt itself needs none of them, so that its
-    run goes on: the finding is a warning."""
+    """Yield GG109 as a warning for properties that the manual requires of the type: ggfmt itself needs none."""
     if assembly.type is None or assembly.type_entry is None:
         return
     required: Sequence[GoldenGateProperty] = assembly.type.own.required
@@ -46,7 +45,7 @@ def _has(assembly: HandlerBuilder, name: str) -> bool:
 
 
 def check_file_writer(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    """Yield the problems of files: what becomes of full ones, and names that do not say what they seem to."""
+    """Yield the problems of full files, and of names that do not say what they seem to."""
     action = assembly.given.get("finalizeAction")
     chosen = assembly.handler.finalize_action
     needed = (
