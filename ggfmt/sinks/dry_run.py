@@ -23,8 +23,7 @@ from ggfmt.sinks.messages.preparation import PreparedRun, RunSettings, prepare
 
 @dataclass(frozen=True)
 class FilePlan:
-    """The place of the files of a table, or of all tables (None), for one handler. The place is None if it depends on
-    the values of `columns`."""
+    """The place of the files of a table, or of all (None); None if it depends on the values of `columns`."""
 
     table: str | None
     place: FileLocation | None
@@ -33,8 +32,10 @@ class FilePlan:
 
 @dataclass(frozen=True)
 class DryRun:
-    """A planned run. `tables` have their names in the output; None if only the data shows which tables there are.
-    `found`: they come from the first records. `splits` is None if the number of parallel tasks is unknown."""
+    """A planned run. `tables` are named as in the output; None if only the data shows them.
+
+    `found`: they come from the first records. `splits` is None if the number of parallel tasks is unknown.
+    """
 
     prepared: PreparedRun
     splits: tuple[Split, ...] | None
@@ -44,17 +45,15 @@ class DryRun:
 
     @property
     def scan(self) -> Scan:
-        """The scan of the run."""
         assert self.prepared.scan is not None
         return self.prepared.scan
 
     @property
     def totals(self) -> dict[str, Any]:
-        """The totals of a run that has read nothing."""
         return report.as_document(report.Totals())
 
     def files(self, target: HandlerOutput) -> Iterator[FilePlan]:
-        """The places of the files of a handler, by table. Abend GG514 or GG515 as in a run."""
+        """Yield the places of the files of a handler, by table. Abend GG514 or GG515 as in a run."""
         if not target.settings.partition_by_table:
             yield FilePlan(None, target.layout.place(None, self.prepared.moment))
             return
@@ -72,8 +71,7 @@ class DryRun:
 
 
 def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
-    """Check and plan a run with `parallelism` tasks at once. Errors as of `prepare`, and those of the names of
-    tables."""
+    """Check and plan a run with `parallelism` tasks at once. Errors as of `prepare`, and of the names of tables."""
     with ExitStack() as held:
         prepared = prepare(settings, held, dry=True)
     job = prepared.job
@@ -93,7 +91,6 @@ def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
 
 
 def _renamed(job: Job) -> Iterator[TableDef]:
-    """The tables of a job, with their replaced names."""
     tables = job.catalog.tables()
     check_names(job, [table.full_name for table in tables])
     replacer = Replacer(job.replacements) if job.replacements else None

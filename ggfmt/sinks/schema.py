@@ -33,16 +33,16 @@ DEFAULT_FORMATS = {format.schema_kind: name for name, format in reversed(FORMATS
 
 @dataclass(frozen=True)
 class SchemaRequest:
-    """A handler whose format has schemas of the requested kind; `location` is the parent directory of its tables."""
+    """A handler whose format has such schemas; `location`: the parent directory of its tables."""
 
     settings: HandlerSettings
     location: str | None = None
 
 
 def schemas(wanted: ScanRequest, configuration: Configuration | None, kind: str | None) -> list[SchemaFile]:
-    """The schema files of all tables, for every handler whose format has schemas of the requested kind.
+    """Return the schemas of all tables, for every handler whose format has some of the kind.
 
-    With inputs, the tables are those met in the data, each with its last definition; else those of the definitions.
+    The tables are those in the inputs, each with its last definition; without inputs, those of the definitions.
     """
     if not wanted.inputs and not wanted.definitions:
         help = "give INPUT or `--definitions`"
@@ -93,7 +93,7 @@ def _requests(configuration: Configuration | None, kind: str | None) -> list[Sch
 
 
 def _location(place: str, name: str) -> str:
-    """The address of `name` below a place that Hive can open, though ggfmt may not."""
+    """Return the address of `name` below a place that Hive can open, though ggfmt may not."""
     try:
         return Location.of(place).child(name).address
     except StoreError:
@@ -101,7 +101,7 @@ def _location(place: str, name: str) -> str:
 
 
 def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[TableDef]:
-    """The tables with the names that a run would write; ConfigurationError GG210 if a name is not usable."""
+    """Rename tables as a run would; ConfigurationError GG210 if a name is not usable."""
     replaced, problems = [], []
     for table in tables:
         try:
@@ -133,7 +133,6 @@ def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Di
 
 
 def _found(wanted: ScanRequest) -> list[TableDef]:
-    """The tables in the inputs."""
     check_standard_input(wanted.inputs)
     with ExitStack() as held:
         listed = wanted.list(spooled_standard_input(held))
@@ -153,10 +152,7 @@ def write(files: Sequence[SchemaFile], directory: Path) -> Iterator[Path]:
 
 
 def drift(files: Sequence[SchemaFile], directory: Path) -> Iterator[tuple[Diagnostic, str]]:
-    """Compare the files in a directory with the present schemas. Yield a diagnostic for each difference, and its lines.
-
-    For Avro schemas the diagnostic says what the change means to readers.
-    """
+    """Yield each difference to the schemas in a directory, and its lines; for Avro, with what it means to readers."""
     for file in files:
         path = directory / safe_name(file.name)
         try:

@@ -40,8 +40,7 @@ _BLOCK_BYTES = 4 << 20
 
 
 def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where: str) -> HandlerOutput:
-    """Return the output with the files of its event handlers. ConfigurationError GG515 if `where` is `MAP` and a
-    handler file does not describe a store in full."""
+    """Add the files of event handlers. ConfigurationError GG515 under `MAP` for an incomplete store."""
     events = config.executed_handlers
     action = config.handler.finalize_action
     final = Layout(
@@ -64,7 +63,6 @@ def with_stages(output: HandlerOutput, config: HandlerConfig, group: str, where:
 
 
 def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Location:
-    """Return the location of a store, as its event handler describes it."""
     scheme = EVENT_HANDLER_TYPES[event.type].scheme
     key = f"gg.eventhandler.{event.name}"
     problem = None
@@ -94,8 +92,7 @@ def _store(event: EventHandlerConfig, config: HandlerConfig, group: str) -> Loca
 
 
 def run_chains(files: Sequence[StagedFile], job: Job, runner: Runner, tracker: ProgressTracker) -> list[StagedFile]:
-    """Return the files to publish: those of handlers without event handlers as they are, and for all others what the
-    chain leaves. Abend if a file cannot be written."""
+    """Return the files to publish, with those that chains leave. Abend if a file cannot be written."""
     outputs = {target.handler: target for target in job.targets if target.has_chain}
     waiting = [file for file in files if file.handler in outputs]
     if not waiting:
@@ -117,7 +114,7 @@ def _run_share(job: Job, files: Sequence[StagedFile], attempt: int) -> list[list
 
 
 def _run_chain(file: StagedFile, output: HandlerOutput, job: Job, attempt: int) -> Iterator[StagedFile]:
-    """Yield the files that a chain leaves of one: the File Writer's, and then those of its event handlers."""
+    """Yield the files that a chain leaves of one."""
     assert file.place is not None
     if output.keeps:
         assert output.final is not None
@@ -136,7 +133,6 @@ def _run_chain(file: StagedFile, output: HandlerOutput, job: Job, attempt: int) 
 
 
 def _placed(layout: Layout, upstream: FileLocation, file: StagedFile, job: Job) -> FileLocation:
-    """Return the location of a file: by the templates, and without one as that of the file before it."""
     if not layout.has_templates:
         return upstream
     table = TableDef(file.table) if file.table else None
@@ -149,7 +145,6 @@ def _placed(layout: Layout, upstream: FileLocation, file: StagedFile, job: Job) 
 
 
 def _written(file: StagedFile, stage: StageOutput, place: FileLocation, job: Job, attempt: int) -> StagedFile:
-    """Write the file of an event handler to staging."""
     name = f"{hashlib.sha256(file.location.address.encode()).hexdigest()[:24]}-{stage.config.name}-{attempt}"
     location = job.staging[stage.root].child(name)
     with file.location.open_stream() as source, location.create() as stream:
@@ -192,7 +187,7 @@ def _convert(source: pa.NativeFile, target: HashingStream, stage: StageOutput, f
 
 
 def describe(output: HandlerOutput, config: HandlerConfig) -> Iterator[str]:
-    """Yield a line for each event handler of an output: what ggfmt does for it, and where."""
+    """Yield what ggfmt does for each event handler of an output, and where."""
     stages = {stage.config.name: stage for stage in output.stages}
     for event in config.events:
         stage = stages.get(event.name)

@@ -52,10 +52,9 @@ _ENVELOPE = (
 
 @dataclass(frozen=True)
 class Example:
-    """`lines` of a handler file without and with the property, the last of which gives it an example value.
+    """`lines` of a handler file; the last gives the property an example value.
 
-    `before` and `after` are what becomes of `operation`, line by line, without the property and with it; they are empty
-    where messages are the same.
+    `before`, `after`: what becomes of `operation` without and with it; empty where messages are the same.
     """
 
     lines: tuple[str, ...]
@@ -65,7 +64,7 @@ class Example:
 
 
 def example(word: PropertySymbol) -> Example:
-    """An example for the property, with the first of its formats whose messages it changes."""
+    """Return an example for a property, with the first of its formats whose messages it changes."""
     spec = word.variants[0].spec
     handler = HANDLER.replace("<name>", word.handler or _HANDLER)
     line = f"{word.key.replace(HANDLER, handler)}={spec.example_text}"
@@ -87,7 +86,7 @@ def example(word: PropertySymbol) -> Example:
 
 
 def _with_switches(settings: Sequence[tuple[str, ...]], handler: str, line: str) -> Iterator[tuple[str, ...]]:
-    """The settings, each with one more switch on, because some properties work only together with another."""
+    """Yield the settings, each with one more switch on: some properties work only together with another."""
     for given in settings:
         (config,) = _configuration(given).handlers
         for prefix, options in ((handler, config.handler), (f"{handler}format.", config.options)):
@@ -97,10 +96,7 @@ def _with_switches(settings: Sequence[tuple[str, ...]], handler: str, line: str)
 
 
 def _difference(given: tuple[str, ...], line: str, stand_in: tuple[str, ...] = ()) -> Example | None:
-    """The first operation of which the line makes another message; None too where the line does not fit the rest.
-
-    `stand_in` is what to take for no settings at all.
-    """
+    """Return the first operation that the line changes, if any. `stand_in`: for no settings."""
     try:
         before, after = _messages(given or stand_in), _messages((*given, line))
     except ConfigurationError:
@@ -113,18 +109,14 @@ def _difference(given: tuple[str, ...], line: str, stand_in: tuple[str, ...] = (
 
 
 def _configuration(settings: tuple[str, ...]) -> Configuration:
-    """The configuration of settings. They follow the default release, unless they name one: otherwise a property of a
-    later release would change all that its release changes."""
+    """Read settings, by default for the default release: a later one would change all that is new in it."""
     named = any(line.startswith("ggfmt.compatibility=") for line in settings)
     return read_configuration([], settings if named else (*settings, f"ggfmt.compatibility={DEFAULT_RELEASE}"))
 
 
 @cache
 def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """The messages of each operation, line by line, or the reason why there are none.
-
-    Twice: in a form that can be read, and as it is written.
-    """
+    """Return the messages of each operation, or the reason for none, in a form to read and as they are written."""
     configuration = _configuration(settings)
     (config,) = configuration.handlers
     run = configuration.run
@@ -145,7 +137,6 @@ def _messages(settings: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], di
 
 @cache
 def _batches() -> tuple[ChangeBatch, ...]:
-    """The operations, one in each batch."""
     reader = FORMATS["json"].read_support.reader
     batches = []
     for number, record in enumerate(_RECORDS.values()):

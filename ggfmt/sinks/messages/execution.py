@@ -97,7 +97,7 @@ class _Task:
         self.sink.watch.lap(READING)
 
     def _explained(self, reject: Reject) -> Diagnostic:
-        """The reason why a record was rejected; if the record has another format than the input, with that format."""
+        """Return why a record was rejected, and its format, if that is not the input's."""
         diagnostic = reject.diagnostic
         if not self.unexplained:
             return diagnostic
@@ -131,9 +131,9 @@ class _Task:
 
 @dataclass(frozen=True)
 class RunResults:
-    """The staged files of a run, and its totals. Nothing is committed yet.
+    """The staged files of a run, and its totals; nothing is committed yet.
 
-    `definitions` are those that operations were met of, in that order; `traces` are texts for the log, by handler.
+    `definitions`: those that operations were met of, in that order. `traces`: texts for the log, by handler.
     """
 
     job: Job
@@ -150,7 +150,6 @@ def execute_tasks(
     watch: Stopwatch,
     tracker: ProgressTracker | None = None,
 ) -> RunResults:
-    """Run all tasks. Abend if the data stops the run."""
     started = time.perf_counter()
     tracker = tracker or ProgressTracker(None)
     scan = prepared.scan
@@ -178,8 +177,7 @@ def execute_tasks(
 def collect_results(
     job: Job, outcomes: Sequence[TaskOutcome], joiner: Runner | None, tracker: ProgressTracker
 ) -> RunResults:
-    """The results of tasks that have all succeeded. `joiner` joins small files; None leaves them. Abend if a join fails
-    or the counts do not add up."""
+    """Sum up tasks that have succeeded. `joiner` joins small files, unless it is None. Abend for a wrong count."""
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     totals = report.sum_outcomes(outcomes, job.targets)
     imbalance = totals.imbalance()
@@ -208,8 +206,6 @@ def collect_results(
 
 @dataclass(frozen=True)
 class MessageSink:
-    """A sink that writes the messages of every handler to staging."""
-
     staging: Mapping[Location, Location]
 
     def task(self, job: Job) -> Callable[[Split, int], TaskOutcome]:
@@ -226,13 +222,12 @@ class MessageSink:
 
 
 def check_names_met(job: Job, outcomes: Sequence[TaskOutcome]) -> None:
-    """Abend if two tables in the data get the same name."""
     met = [seen for outcome in outcomes for seen in outcome.seen]
     check_names(job, [seen.source for seen in sorted(met, key=lambda seen: (seen.split, seen.ordinal))])
 
 
 def check_names(job: Job, tables: Iterable[str]) -> None:
-    """Abend if two tables of the input have one name after the replacement: their order could not be kept."""
+    """Abend if two tables get one name: their order could not be kept."""
     diagnostic = merged_tables_error(tables, job.replacements.schema)
     if diagnostic is not None:
         raise Abend(diagnostic)

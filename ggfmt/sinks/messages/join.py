@@ -30,9 +30,8 @@ class Group:
 def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]) -> list[Group]:
     """Group consecutive files of each handler, table and partition, in order.
 
-    A group grows until it has `JOIN_BYTES`, but to no more than `MAX_JOINED_BYTES` and the handler's `maxFileSize`. So
-    a table of one definition has at most one file more than it has times `JOIN_BYTES`, if `maxFileSize` is no less than
-    `MAX_JOINED_BYTES`.
+    A group grows to `JOIN_BYTES`, but not beyond `MAX_JOINED_BYTES` and the handler's `maxFileSize`: a table of one
+    definition has at most one file more than it has times `JOIN_BYTES`, if `maxFileSize` allows that.
     """
     groups: list[Group] = []
     for (handler, *_), members in groupby(in_order(files), _series):
@@ -54,7 +53,7 @@ def plan_groups(files: Sequence[StagedFile], max_file_size: Callable[[str], int]
 
 
 def in_order(files: Iterable[StagedFile]) -> list[StagedFile]:
-    """The files of each handler, table and partition together, in the order of their operations."""
+    """Sort the files of each handler, table and partition together, in the order of their operations."""
     return sorted(files, key=lambda file: (*_series(file), file.split, file.sequence))
 
 
@@ -66,7 +65,7 @@ SizedT = TypeVar("SizedT", Group, StagedFile)
 
 
 def shares(parts: Sequence[SizedT], count: int) -> list[list[SizedT]]:
-    """The parts in order, in at most `count` shares of about the same size: a task costs more than a small file."""
+    """Divide parts in order into at most `count` shares of about one size: a task costs more than a small file."""
     total = sum(part.size for part in parts)
     shared: dict[int, list[SizedT]] = {}
     done = 0
@@ -77,15 +76,11 @@ def shares(parts: Sequence[SizedT], count: int) -> list[list[SizedT]]:
 
 
 def join_share(groups: Sequence[Group], attempt: int) -> list[StagedFile]:
-    """Join the groups of one task."""
     return [join_group(group, attempt) for group in groups]
 
 
 def join_group(group: Group, attempt: int) -> StagedFile:
-    """Write one staged file with the messages of all parts, one header, and no repeated preamble.
-
-    `attempt` keeps attempts of one join apart.
-    """
+    """Write one staged file of all parts, with one header and no repeated preamble. `attempt` keeps attempts apart."""
     first, last = group.parts[0], group.parts[-1]
     if len(group.parts) == 1:
         return first
@@ -107,7 +102,6 @@ def join_group(group: Group, attempt: int) -> StagedFile:
 
 
 def joined(parts: Sequence[StagedFile]) -> Iterator[bytes]:
-    """The bytes of one file with the messages of all parts."""
     said: dict[str, str] = {}
     for number, part in enumerate(parts):
         yield from _blocks(part, number > 0, _repeated(part, said))
@@ -115,7 +109,7 @@ def joined(parts: Sequence[StagedFile]) -> Iterator[bytes]:
 
 
 def _repeated(file: StagedFile, said: Mapping[str, str]) -> list[PlacedPreamble]:
-    """The preambles of a file that repeat the present definition of their table; `said` has these definitions."""
+    """Return the preambles that repeat the present definition of their table, which `said` has."""
     current = dict(said)
     repeated = []
     for preamble in file.preambles:
@@ -130,7 +124,6 @@ def _last_said(file: StagedFile) -> dict[str, str]:
 
 
 def _blocks(file: StagedFile, without_header: bool, left_out: Sequence[PlacedPreamble]) -> Iterator[bytes]:
-    """The bytes of a file without its header or some preambles."""
     with file.location.open_stream() as stream:
         place = len(stream.read(file.header)) if without_header and file.header else 0
         for preamble in left_out:

@@ -37,7 +37,7 @@ _MISSING, _NULL, _TEXT = "-", "0", "="
 
 
 class Partitioner:
-    """A division of the operations of one definition by columns. Abend GG515 if the table does not have the columns."""
+    """A division of the operations of one definition by columns. Abend GG515 for columns that the table lacks."""
 
     def __init__(self, table: TableDef, columns: Sequence[str]) -> None:
         keyed = table.with_keys(columns)
@@ -48,8 +48,7 @@ class Partitioner:
         self._indices = [table.column_names.index(name) for name in keyed.primary_keys]
 
     def divide(self, batch: ChangeBatch) -> list[tuple[Partition, pa.Int64Array]]:
-        """The partitions of n operations in the order in which they are met, each with its rows in order. A row is of
-        the values of its image: the one before of a delete, else the one after."""
+        """Return the partitions as they are met, each with its rows, by the image before of a delete, else the other."""
         image = batch.row_image()
         of_row = pa.repeat(pa.scalar(0, pa.int64()), len(batch))
         distinct: list[list[str]] = []
@@ -72,7 +71,7 @@ class Partitioner:
 
 
 def _states(image: Image, index: int, length: int) -> pa.StringArray:
-    """The values of a column as texts that distinguish missing, NULL and a text."""
+    """Return texts that distinguish missing, NULL and a text."""
     column = image.columns[index]
     present = image.exists_mask(length)
     if column.present is not None:
@@ -90,15 +89,16 @@ def _values(number: int, distinct: list[list[str]]) -> Partition:
 
 
 def too_many_partitions(table: str) -> Diagnostic:
-    """GG515 for a table with a file for nearly every row."""
     message = f"`partitioner` divides the table into more than {MAX_PARTITIONS:,} parts, each with separate files"
     return Diagnostic("GG515", message, Span(table=table), "choose columns with fewer distinct values")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """`path` and `file` are templates, None for ggfmt's own names, which end with `suffix`. `partitions` has the
-    columns by whose values the rows of a table go to files of their own, by full name."""
+    """`path` and `file` are templates, None for ggfmt's own names, which end with `suffix`.
+
+    `partitions`: the columns that divide the rows of a table into files, by full name.
+    """
 
     suffix: str
     path: NameTemplate | None = None
@@ -120,9 +120,11 @@ class Layout:
         partition: Partition = (),
         counts: Mapping[str, int] | None = None,
     ) -> FileLocation:
-        """Where the files of a table (None: of all tables) are, or of a partition of it. `counts`: the operations of a
-        full file by type. Abend GG515 if the templates make no name for them, GG516 if there is none for a value
-        of the partition."""
+        """Return where the files of a table (None: all tables) are, or of a partition.
+
+        `counts`: the operations of a full file by type. Abend GG515 if the templates make no name, GG516 if a value has
+        none.
+        """
         name = "" if table is None else table.full_name
         place = plain_place(name, stamp(moment), self.suffix)
         if not self.has_templates:
@@ -154,7 +156,6 @@ class Layout:
 
 
 def _directories(path: str) -> list[str]:
-    """The names of directories on a path; an absolute path is taken as relative."""
     return [safe_name(_with_slashes(part)) for part in path.split("/") if part not in ("", ".")]
 
 
@@ -173,7 +174,7 @@ def _with_slashes(text: str) -> str:
 
 
 def event_name_conflict_error(one: str, other: str, path: str) -> Abend:
-    """GG514 for two event handlers (empty: the File Writer itself) whose files would have one name."""
+    """Return GG514 for two event handlers (empty: the File Writer) whose files would have one name."""
     names = [f"the event handler `{name}`" if name else "the File Writer" for name in (one, other)]
     message = f"{names[0]} and {names[1]} would write the same file, `{visible(path)}`"
     help = "change `pathMappingTemplate` or `fileNameMappingTemplate` of one, or set `finalizeAction=delete`"
@@ -183,7 +184,7 @@ def event_name_conflict_error(one: str, other: str, path: str) -> Abend:
 def file_name_conflict_error(
     one: tuple[str, Partition], other: tuple[str, Partition], columns: tuple[str, ...], path: str
 ) -> Abend:
-    """GG514 for two tables, or two partitions of a table, whose files would have one name."""
+    """Return GG514 for two tables, or two partitions of one, whose files would have one name."""
     shown = visible(path)
     if one[0] != other[0]:
         message = f"the tables `{one[0]}` and `{other[0]}` would be in the same file, `{shown}`"

@@ -78,7 +78,6 @@ class LossCounter:
             yield before, shown
 
     def _with_lost_token(self, loss: Loss, batch: ChangeBatch) -> int:
-        """Return the number of operations with a token that messages do not show."""
         tokens = batch.tokens
         assert tokens is not None
         first, last = tokens.offsets[0].as_py(), tokens.offsets[-1].as_py()
@@ -95,7 +94,6 @@ class LossCounter:
 
 
 def _shown_values(column: ImageColumn, shown: pa.BooleanArray | None) -> pa.StringArray:
-    """Return the values of a column that messages show, and NULL for all others."""
     if shown is None:
         shown = column.present
     if shown is None:
@@ -105,7 +103,7 @@ def _shown_values(column: ImageColumn, shown: pa.BooleanArray | None) -> pa.Stri
 
 
 def changed_digits(values: pa.StringArray, type: pa.DataType) -> int:
-    """Return the number of texts of numbers whose value is not that of the shortest text of their number in a type."""
+    """Count the texts whose value is not that of the shortest text of their number in a type."""
     if type == pa.float64() and all_match(values, TextPattern.SHORT_DOUBLE):
         return 0
     sure = 15 if type == pa.float64() else 6  # so few digits are always kept
@@ -144,7 +142,7 @@ def _finer_times(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
 
 
 def _positions(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
-    """Positions that are not the token that readers take for one."""
+    """Find positions that are not the token that readers take for one."""
     there = batch.position.is_valid()
     for name in loss.names:
         same = pc.equal(batch.position, token(batch.tokens, name, len(batch)))
@@ -153,14 +151,14 @@ def _positions(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
 
 
 def _positions_as_gtid(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
-    """Operations whose tokens readers take for the position."""
+    """Find operations whose tokens readers take for the position."""
     gtid, identity = (token(batch.tokens, name, len(batch)) for name in ("gtid", "id"))
     named = pc.coalesce(gtid, pc.if_else(batch.position.is_valid(), batch.position, identity))
     return pc.and_(named.is_valid(), pc.not_equal(named, batch.position).fill_null(True))
 
 
 def _positions_as_tokens(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
-    """Operations whose position readers also take for a token."""
+    """Find operations whose position readers also take for a token."""
     gtid, identity = (token(batch.tokens, name, len(batch)) for name in ("gtid", "id"))
     shown = pc.not_equal(batch.position, pc.if_else(pc.match_substring_regex(identity, losses.DIGITS), identity, None))
     return pc.and_(pc.and_(gtid.is_null(), pc.not_equal(batch.position, "")), shown.fill_null(True))
@@ -189,7 +187,7 @@ TokenRule = Callable[[Loss, pa.StringArray, pa.StringArray, Any], pa.BooleanArra
 
 
 def _unnamed(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
-    """Tokens with other names, or with texts that the members for them cannot contain."""
+    """Find tokens with other names, or with texts that the members for them cannot contain."""
     lost = pc.invert(pc.is_in(names, pa.array(loss.names, pa.string())))
     for name, pattern in loss.patterns:
         named = pc.equal(names, name)

@@ -38,8 +38,6 @@ from ggfmt.sinks.messages.lost_values import LossCounter
 
 @dataclass(frozen=True)
 class StageOutput:
-    """The files of one event handler: the output directory, their names, and whether they stay."""
-
     config: EventHandlerConfig
     root: Location
     layout: Layout
@@ -48,8 +46,7 @@ class StageOutput:
 
 @dataclass(frozen=True)
 class HandlerOutput:
-    """The output of one handler: messages in `<root>/<handler>`, schemas in the directory of the format and in
-    `schema_path`.
+    """The output of one handler: messages in `<root>/<handler>`, schemas also in `schema_path`.
 
     stages  of full files, one for each event handler that ggfmt runs
     final   the names of files when they are full; None without a File Writer
@@ -73,22 +70,18 @@ class HandlerOutput:
 
     @property
     def has_chain(self) -> bool:
-        """Whether files change after they are full."""
         return bool(self.stages) or (self.final is not None and self.final.has_templates)
 
     @property
     def roots(self) -> tuple[Location, ...]:
-        """The output directories, each once."""
         return tuple(dict.fromkeys((self.root, *(stage.root for stage in self.stages))))
 
     def root_of(self, event: str) -> Location:
-        """The output directory of an event handler; empty for that of the File Writer."""
         return next((stage.root for stage in self.stages if stage.config.name == event), self.root)
 
     @property
     def schema_directories(self) -> list[Location]:
-        """Where a run writes the schemas of the format; a relative directory is below the root. Empty if the format has
-        no schemas, or the handler switches them off."""
+        """Return where a run writes schemas, relative ones below the root; none without schemas, or switched off."""
         settings = self.settings
         if not FORMATS[settings.format].schema_in_run or not settings.schema_files(TableDef("T")):
             return []
@@ -132,7 +125,6 @@ class HandlerSettings:
     """One handler as everything that formats for it knows it.
 
     `roll_on_metadata_change`: a file holds one definition of a table, because the handler or the format wants that.
-    `truncates` is what becomes of truncates, by `ggfmt.truncates`; `bom` is at the start of each file.
     """
 
     handler: str
@@ -146,8 +138,7 @@ class HandlerSettings:
 
     @classmethod
     def of(cls, config: HandlerConfig, run_options: RunOptions, native: str | None = None) -> HandlerSettings:
-        """The settings of a configured handler under ggfmt's own properties. `native` is the charset that the encoding
-        `native` stands for, by default that of this machine. ConfigurationError for a variable without a value."""
+        """Return the settings of a handler; `native`: the charset for `native`. ConfigurationError if one lacks."""
         handler = config.handler
         options = with_charset(config.options, native)
         return cls(
@@ -173,14 +164,12 @@ class HandlerSettings:
 
     @property
     def projection(self) -> Projection:
-        """The parts of operations that the reader has to decode for this handler."""
         own = self.write_support.projection(self.options)
         tokens = own.tokens or self.context.include_tokens or self.losses.needs_tokens
         return replace(own, tokens=tokens, in_order=not self.partition_by_table)
 
     @property
     def losses(self) -> LossCounter:
-        """What counts the losses of values."""
         active = active_losses(FORMATS[self.format].losses, self.options, self.context)
         return LossCounter([loss for loss in active if loss.note], self.options)
 
@@ -188,33 +177,31 @@ class HandlerSettings:
         return self.write_support.formatter(table, self.options, self.context, clock)
 
     def framing(self, table: TableDef | None) -> Framing:
-        """The framing of files of one definition, or of files of all tables."""
+        """Return the framing of files of one definition, or of files of all tables."""
         framing = self.write_support.framing(table if self.partition_by_table else None, self.options, self.context)
         return _BomFraming(framing, self.bom) if self.bom else framing
 
     def preamble(self, table: TableDef) -> Preamble | None:
-        """The preamble of a definition; None if the format has none."""
         make = self.write_support.preamble
         data = make(table, self.options) if make is not None else b""
         return Preamble(table.full_name, table.fingerprint, data) if data else None
 
     def name_problem(self, table: TableDef) -> Diagnostic | None:
-        """Why the messages of a table cannot be written; None if their names are usable."""
+        """Return why the messages of a table cannot be written."""
         found = FORMATS[self.format].name_problem(self.options, self.context, table)
         return None if found is None else found.diagnostic
 
     def schema_problem(self, table: TableDef) -> Diagnostic | None:
-        """Why a table has no schema; None if it has one. A JSON schema can describe two members with one name."""
+        """Return why a table has no schema; a JSON schema can describe two members with one name."""
         return None if FORMATS[self.format].legal_name is None else self.name_problem(table)
 
     def schema_files(self, table: TableDef) -> tuple[SchemaFile, ...]:
-        """The schemas of a table; empty if the format or the table has none, or the options switch them off."""
+        """Return the schemas of a table; none if the format or the options have none."""
         make = self.write_support.schema
         return () if make is None or self.schema_problem(table) else make(table, self.options, self.context)
 
 
 def _variables(config: HandlerConfig, run_options: RunOptions) -> Mapping[str, str]:
-    """The texts of the variables that the handler's template names."""
     found, problems = variables(config, run_options)
     if problems:
         raise ConfigurationError(*problems)
@@ -222,7 +209,7 @@ def _variables(config: HandlerConfig, run_options: RunOptions) -> Mapping[str, s
 
 
 def _timestamp_mask(config: HandlerConfig) -> str:
-    """The mask of times in columns; ConfigurationError GG216 if messages need one and the input has none."""
+    """Return the mask of times in columns; ConfigurationError GG216 if messages need one and none is given."""
     problems = list(mask_refusals(config))
     if problems:
         raise ConfigurationError(*problems)
@@ -230,8 +217,6 @@ def _timestamp_mask(config: HandlerConfig) -> str:
 
 
 class _BomFraming(Framing):
-    """A framing whose files start with additional bytes."""
-
     def __init__(self, framing: Framing, mark: bytes) -> None:
         self.header = mark + framing.header
         self._framing = framing
@@ -244,9 +229,8 @@ class _BomFraming(Framing):
 class FormattedBatch:
     """A batch of messages, as its formatter made them.
 
-    `operations` are the operations that could be formatted, `arranged` those that were written for them, one for each
-    message, and `sources` has for each of these the row of `operations` that it comes from. `rows` are the rows that
-    `operations` have in the batch.
+    `operations` could be formatted, and had the `rows` in the batch; for each message, `arranged` has what was written,
+    and `sources` the row of `operations` that it comes from.
     """
 
     formatter: Formatter
@@ -257,15 +241,11 @@ class FormattedBatch:
     rows: Sequence[int]
 
     def traced(self) -> Iterator[str]:
-        """The messages as text for a log, if they are not text."""
         return self.formatter.traced(self.messages)
 
 
 class Pipeline:
-    """The formatters of one handler, one for each table, replaced when its definition changes.
-
-    `left_out` counts the truncates that nothing was written for, as the settings want it.
-    """
+    """The formatters of one handler, one for each table, replaced when its definition changes."""
 
     def __init__(self, settings: HandlerSettings, clock: Clock) -> None:
         self.settings = settings
@@ -278,14 +258,13 @@ class Pipeline:
 
     @property
     def notes(self) -> Counter[LossNote]:
-        """The losses of values, over all formatters."""
+        """Return the losses of values, over all formatters."""
         notes = self._replaced.copy()
         for formatter in self._formatters.values():
             notes.update(formatter.notes)
         return notes
 
     def formatter(self, table: TableDef) -> Formatter:
-        """The formatter of a definition, which applies from here on."""
         current = self._formatters.get(table.full_name)
         if current is None or current.table != table:
             if current is not None:
@@ -297,8 +276,7 @@ class Pipeline:
     def format(
         self, batch: ChangeBatch, rows: Sequence[int] | None = None
     ) -> tuple[list[tuple[int, Diagnostic]], FormattedBatch | None]:
-        """Of a batch, or of some rows of it: the rows that cannot be formatted, with the reason, and the messages of
-        all others that are to be written."""
+        """Return the rows that cannot be formatted, with the reason, and the messages of the others to write."""
         formatter = self.formatter(batch.table)
         refused: list[tuple[int, Diagnostic]] = []
         left: Sequence[int] = range(len(batch)) if rows is None else rows

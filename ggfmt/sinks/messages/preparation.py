@@ -61,8 +61,6 @@ def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(ScanRequest):
-    """The settings of a run. `output` None means the `rootFilePath` of each handler, `-` standard output."""
-
     handlers: Sequence[HandlerConfig]
     output: str | None = None
     mode: str = "error"
@@ -103,20 +101,18 @@ class PreparedRun:
 
     @property
     def files(self) -> Sequence[InputFile]:
-        """The files that the run reads."""
         return () if self.scan is None else self.scan.files
 
     @property
     def inputs(self) -> Sequence[PlannedInput]:
-        """The same with the layout of each file."""
         return () if self.scan is None else self.scan.inputs
 
 
 def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> PreparedRun:
-    """Check everything that can be checked before the run; `held` unlocks the output directories. `dry`: write nothing,
-    lock nothing, and do not read standard input.
+    """Check everything that can be checked before the run; `held` unlocks the output directories.
 
-    UsageError or ConfigurationError for a wrong request, Abend if an input cannot be read or an output written.
+    `dry`: write and lock nothing, and leave standard input. UsageError or ConfigurationError for a wrong request, Abend
+    if an input cannot be read or an output written.
     """
     check_standard_input(settings.inputs, settings.checkpoint)
     stream = settings.output == STREAM
@@ -167,7 +163,6 @@ def prepare(settings: RunSettings, held: ExitStack, dry: bool = False) -> Prepar
 
 
 def prepare_output(settings: RunSettings, held: ExitStack) -> PreparedRun:
-    """Prepare a run whose operations do not come from input files."""
     targets = make_targets(settings)
     _check_schema_directories(targets)
     outputs = _directories(targets)
@@ -198,7 +193,6 @@ def prepare_commit(job: Job, mode: str, held: ExitStack) -> PreparedRun:
 
 
 def now() -> datetime:
-    """The present time in UTC."""
     return datetime.now(timezone.utc).replace(tzinfo=None)
 
 
@@ -213,7 +207,7 @@ def _directories(targets: Sequence[HandlerOutput]) -> tuple[OutputDirectory, ...
 def _replaced(
     targets: Sequence[HandlerOutput], outputs: Sequence[OutputDirectory], mode: str
 ) -> tuple[tuple[str, ...], ...]:
-    """For each output directory, the files that the run replaces; errors as of `OutputDirectory.check`."""
+    """Return for each output directory the files that the run replaces; errors as of `OutputDirectory.check`."""
     return tuple(
         tuple(output.check([target.handler for target in targets if output.root in target.roots], mode))
         for output in outputs
@@ -221,7 +215,6 @@ def _replaced(
 
 
 def _moment(given: datetime | None, mode: str, moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
-    """The time in the names of files."""
     return _later_than_outputs(moment, outputs) if given is None and mode == "append" else moment
 
 
@@ -232,7 +225,6 @@ def _job(
     targets: Sequence[HandlerOutput],
     outputs: Sequence[OutputDirectory],
 ) -> Job:
-    """The settings that every task needs."""
     return Job(
         settings.input_format,
         Catalog(dict(settings.definitions)),
@@ -250,8 +242,7 @@ def _job(
 
 
 def _later_than_outputs(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
-    """The moment, or if that is not later than the latest run of the outputs, the first one after it: a clock may be
-    set back, and earlier versions wrote local time. So files in name order have operations in order."""
+    """Return the moment, but after all runs of the outputs: a clock may be set back, and names keep the order."""
     latest = [found for output in outputs if (found := output.latest_moment()) is not None]
     return max([moment, *(found + timedelta(milliseconds=1) for found in latest)])
 
@@ -272,8 +263,7 @@ def _log_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], 
 
 
 def make_targets(settings: RunSettings) -> list[HandlerOutput]:
-    """One target for each handler. ConfigurationError GG109 if a handler has no output directory, GG515 if a layout is
-    not supported."""
+    """Return a target for each handler. ConfigurationError GG109 without an output directory, GG515 for a layout."""
     problems = []
     targets = []
     for config in settings.handlers:
@@ -325,13 +315,12 @@ def _check_inputs(files: Sequence[InputFile], root: Location, replaced: Collecti
 
 
 def _identity(location: Location) -> str:
-    """The same text for all paths and URIs of a file."""
+    """Return the same text for all paths and URIs of a file."""
     return os.path.realpath(location.path) if location.is_local else location.canonical
 
 
 def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
-    """ConfigurationError for a relative directory outside of the output directory; Abend if ggfmt could not write
-    schemas once the run is decided."""
+    """Abend if ggfmt could not write schemas once the run is decided; errors for directories that leave the output."""
     help = "set another `schemaDirectory` or `schemaFilePath`"
     for target in targets:
         problem = write_problem(target.root)

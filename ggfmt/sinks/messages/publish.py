@@ -45,7 +45,6 @@ class NamedFile:
 
     @property
     def root(self) -> Location:
-        """The output directory that the name is below."""
         return self.target.root_of(self.file.event)
 
 
@@ -53,9 +52,9 @@ class FileNamer:
     """Final names, below an output directory, of the files of one run.
 
     Parts are counted from 0 for each table, with as many digits as the last one needs, so that names in order are parts
-    in order. Tables whose names differ in case only are counted together, for the disks that take them for one. Names
-    that are taken already are left out where there can be some: in a run that adds files (`appends`) by templates, or
-    at the time of an earlier one (`same_time`).
+    in order. Tables whose names differ in case only are counted together, for the disks that take them for one. Taken
+    names are left out where there can be some: if a run `appends` by templates, or at the `same_time` as an earlier
+    one.
     """
 
     def __init__(self, outputs: Sequence[OutputDirectory], moment: datetime, appends: bool, same_time: bool) -> None:
@@ -118,11 +117,10 @@ class FileNamer:
 
 
 def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitPart] = ()) -> dict[str, dict[str, Any]]:
-    """Commit the staged files of a run together with `others`, in directories that the run has locked. Return the
-    manifests by output directory.
+    """Commit the staged files of a run together with `others`; return the manifests by output directory.
 
-    Abend if nothing was committed. CommittedWithErrors GG506 if the run is decided and an error interrupted the commit,
-    which the next run completes.
+    Abend if nothing was committed. CommittedWithErrors GG506 if an error interrupted a decided commit, which the next
+    run completes.
     """
     outputs = prepared.outputs
     try:
@@ -141,8 +139,7 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitP
 
 
 def is_committed(prepared: PreparedRun) -> bool:
-    """Whether the commit of a run was decided, as its first output directory shows. Abend or one of `FAILURES` if ggfmt
-    cannot read the directory."""
+    """Return whether the commit of a run was decided. Abend or one of `FAILURES` if the directory cannot be read."""
     run, store = prepared.job.run, prepared.outputs[0].store
     journal = read_journal(store)
     return (journal is not None and journal.run == run) or store.exists(run_file(run))
@@ -165,7 +162,6 @@ def _part(
     schemas: Sequence[PublishedSchema],
     described: dict[str, Any],
 ) -> CommitPart:
-    """The part of the commit in one output directory."""
     part = CommitPart(output, deletes=list(replaced))
     for item in named:
         if item.root == output.root:
@@ -187,8 +183,7 @@ def _part(
 def _earlier_records(
     prepared: PreparedRun, output: OutputDirectory, part: CommitPart, schemas: set[str]
 ) -> Iterator[tuple[str, bytes]]:
-    """The records of earlier runs to write again, because the run replaces files that they list. A record without
-    remaining files is added to the deletes."""
+    """Yield the records that list replaced files, to write again; delete those without remaining files."""
     if prepared.mode != "overwrite":
         earlier = earlier_manifest(output.store)
         if earlier is not None:
@@ -208,7 +203,7 @@ def _earlier_records(
 def _manifest(
     output: OutputDirectory, named: Sequence[NamedFile], schemas: Sequence[PublishedSchema], described: dict[str, Any]
 ) -> dict[str, Any]:
-    """The manifest of a run for an output directory: paths within it are relative, others absolute."""
+    """Return the manifest of a run for an output directory: paths within it are relative, others absolute."""
 
     def path(root: Location, name: str) -> str:
         return name if root == output.root else root.show(name)
@@ -223,7 +218,6 @@ def _manifest(
 
 
 def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
-    """The entry of a file in the manifest."""
     entry: dict[str, Any] = {"handler": file.handler, "path": path}
     if file.event:
         entry["event_handler"] = file.event
@@ -235,7 +229,6 @@ def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
 
 
 def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
-    """The manifest without the list of files."""
     job = results.job
     return {
         "ggfmt": VERSION,
@@ -253,14 +246,12 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
 
 
 def _configuration(target: HandlerOutput) -> dict[str, Any]:
-    """The configuration of a handler as properties, without those at their default."""
     settings = target.settings
     options = {spec.name: spec.kind.render(value) for spec, value in settings.options.non_defaults()}
     return {"format": settings.format, "includeTokens": settings.context.include_tokens, "options": options}
 
 
 def _release(found: ReleaseFinding | None) -> dict[str, Any]:
-    """The release of GoldenGate that messages follow, and why."""
     if found is None:
         return {}
     return {"goldengate": {"release": manual_name(found.release), "reason": found.reason}}
@@ -277,15 +268,14 @@ class PublishedSchema:
 
     @property
     def inside(self) -> str | None:
-        """Its name below the output directory; None if it is outside."""
+        """Return its name below the output directory; None if it is outside."""
         return self.directory.child(self.name).name_below(self.root)
 
 
 def _schema_files(
     targets: Sequence[HandlerOutput], tables: Sequence[TableDef], moment: datetime
 ) -> Iterator[PublishedSchema]:
-    """The schemas of all definitions of the run. The last definition of a table counts; under `versionSchemas` each
-    definition also has a copy with a time stamp."""
+    """Yield the schemas of all definitions; the last of a table counts, `versionSchemas` keeps a copy of each."""
     for target in targets:
         directories = target.schema_directories
         for number, table in enumerate(tables if directories else ()):

@@ -40,7 +40,7 @@ class RejectedRecord:
 
 @dataclass(frozen=True)
 class RejectEntry(RejectedRecord):
-    """A record that ggfmt could not read, or a handler could not write: its bytes, the reason and its place."""
+    """A record that ggfmt could not read, or a handler could not write."""
 
     record: bytes = b""
 
@@ -72,13 +72,10 @@ class RejectFiles:
         self.by_code[diagnostic.code] += 1
 
     def close(self) -> list[StagedFile]:
-        """The files, if there are rejected records."""
         return [self._records.close(), self._reasons.close()] if self.by_code else []
 
 
 class _LineFile:
-    """A staged file of lines; the first line creates it."""
-
     def __init__(self, directory: Store, handler: str, split: int, kind: str) -> None:
         self.size = 0
         self._directory = directory
@@ -120,7 +117,7 @@ class _LineFile:
 
 
 def read_rejects(root: str, manifest: Mapping[str, Any]) -> Iterator[RejectEntry]:
-    """The rejected records that the manifest of the output directory `root` lists, in the order of the files."""
+    """Yield the rejected records that a manifest of the output directory `root` lists."""
     for entry in manifest["files"]:
         name: str = entry["path"]
         elsewhere = is_uri(name) or os.path.isabs(name)

@@ -24,9 +24,7 @@ from ggfmt.sinks.messages.sink import HandlerCounts, RecordCounts, TaskOutcome, 
 
 @dataclass
 class HandlerTotals(HandlerCounts):
-    """The totals of one handler. `not_shown` are the losses of its format and options for all values, which are not
-    counted.
-    """
+    """The totals of one handler; `not_shown`: the losses of all values, which are not counted."""
 
     files: int = 0
     size: int = 0
@@ -36,8 +34,6 @@ class HandlerTotals(HandlerCounts):
 
 @dataclass
 class Totals(RecordCounts):
-    """The sum of all outcomes."""
-
     handlers: dict[str, HandlerTotals] = field(default_factory=dict)
     input_files: int = 0
     input_bytes: int = 0
@@ -54,7 +50,7 @@ class Totals(RecordCounts):
         return sum(sum(handler.rejected.values()) for handler in self.handlers.values())
 
     def imbalance(self) -> str | None:
-        """A message if the operations read are not the messages written plus the rejected records; else None."""
+        """Return a message if the operations read are not the messages written plus the rejected records."""
         for name, handler in self.handlers.items():
             accounted = handler.messages - handler.extras + handler.left_out + sum(handler.rejected.values())
             if accounted != self.read + self.rejected_records:
@@ -79,7 +75,7 @@ def _not_shown(target: HandlerOutput) -> tuple[Loss, ...]:
 
 
 def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:
-    """The table definitions of all operations, in order; a table appears again after each change of its schema."""
+    """Return the definitions of all operations, in order; a table appears again after each change."""
     met = []
     current: dict[str, TableDef] = {}
     for outcome in outcomes:
@@ -91,10 +87,7 @@ def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:
 
 
 def configuration_summary(target: HandlerOutput, stream: bool = False, whole: bool = False) -> str:
-    """Return the configuration of a handler, with the options that differ from their defaults.
-
-    `stream`: the handler writes to standard output. `whole`: show all options, and mark the defaults.
-    """
+    """Return the options that differ from their defaults, or the `whole`. `stream`: to standard output."""
     settings, format = target.settings, FORMATS[target.settings.format]
     lines = [f"Configuration summary of handler {target.handler}", f"  {format.doc}"]
     layout = "a directory for each table" if settings.partition_by_table else "all tables in the same files"
@@ -114,7 +107,6 @@ def configuration_summary(target: HandlerOutput, stream: bool = False, whole: bo
 
 
 def field_summary(target: HandlerOutput, table: TableDef) -> str:
-    """The numbered fields of the messages of a table, as one handler writes them."""
     fields = target.settings.formatter(table, Clock()).fields
     lines = [f"Fields of table {table.full_name} as written by handler {target.handler}"]
     lines += [f"  {number:{len(str(len(fields)))}}: {name}" for number, name in enumerate(fields, 1)]
@@ -126,8 +118,7 @@ def _text(lines: Sequence[str]) -> str:
 
 
 def warnings(totals: Totals) -> Iterator[str]:
-    """Warnings of a run, one for each table or column. Operations that lose something besides their columns have none:
-    formats and options determine it beforehand."""
+    """Yield a warning for each table or column; losses of whole operations have none, as options determine them."""
     for remark, count in sorted(totals.remarks.items(), key=lambda item: (item[0].table, item[0].code, item[0].detail)):
         yield visible(f"[{remark.code}] table {remark.table}: {counted(count, 'operation')} {remark.detail}")
     for name, handler in totals.handlers.items():
@@ -150,7 +141,6 @@ def _ordered(notes: Counter[LossNote]) -> list[tuple[LossNote, int]]:
 
 
 def as_document(totals: Totals) -> dict[str, Any]:
-    """The totals for the manifest and `--report`."""
     operations: dict[str, dict[str, int]] = {}
     for (table, kind), count in totals.operations.items():
         operations.setdefault(table, {})[kind] = count

@@ -52,7 +52,6 @@ class _Section:
 
 
 def log_summary(results: RunResults) -> None:
-    """Log the fields, warnings and the summary of a run."""
     whole = log.isEnabledFor(logging.DEBUG)
     for table in results.definitions if whole or len(results.definitions) <= MAX_TABLES else ():
         for target in results.job.targets:
@@ -68,7 +67,7 @@ def log_summary(results: RunResults) -> None:
 
 
 def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> str:
-    """The totals of a run that wrote to `roots`: at most 23 lines, but all tables, members and handlers if `whole`."""
+    """Return the totals of a run, in at most 23 lines unless `whole`."""
     rate = totals.read / totals.seconds if totals.seconds else 0
     head = [
         f"Totals: {counted(totals.read, 'operation')} read from {counted(totals.input_files, 'file')} "
@@ -92,7 +91,7 @@ def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> s
 
 
 def _fitting(sections: Sequence[_Section]) -> list[list[str]]:
-    """The lines of each section, the longest one shortened until all have room."""
+    """Shorten the longest sections until all have room."""
     chosen = [section.lines for section in sections]
     if len(chosen[1]) > MAX_TABLES:
         chosen[1] = sections[1].short
@@ -174,7 +173,6 @@ def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
 
 
 def _of_operations(handler: HandlerTotals) -> Counter[str]:
-    """The losses of operations besides their columns, over all tables."""
     found: Counter[str] = Counter()
     for note, count in handler.notes.items():
         if not note.field:
@@ -194,7 +192,6 @@ def _one(lines: Sequence[str], short: str) -> list[str]:
 
 
 def _cut(line: str) -> str:
-    """A line cut to the width of a terminal."""
     return line if len(line) <= MAX_COLUMNS else line[: MAX_COLUMNS - len(_CUT)] + _CUT
 
 
@@ -207,7 +204,7 @@ class RunResult:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The totals as `--report` writes them: with the seconds of the commit, which no manifest can contain."""
+        """Return the totals as `--report` writes them, with the seconds of the commit, which no manifest can have."""
         return report.as_document(self.totals)
 
 
@@ -216,11 +213,10 @@ def execute(
     start: Callable[[], AbstractContextManager[Runner]],
     progress: ProgressCallback | None = None,
 ) -> RunResult:
-    """Run a conversion. `start` starts the runner; it is called only after all other checks.
-    `progress` is called with each change of the progress, on this thread or one of the runner's.
+    """Run a conversion. `start` starts the runner, after all other checks.
 
-    Abend if nothing was committed because of the data, UsageError or ConfigurationError for a wrong request. If a
-    signal interrupts the run: KeyboardInterrupt if nothing was committed, else CommittedWithErrors GG550.
+    `progress` is called on this thread or one of the runner's. Abend if the data prevents a commit, UsageError or
+    ConfigurationError for a wrong request. After a signal: KeyboardInterrupt, or CommittedWithErrors GG550.
     """
     running = _RunExecution(settings, start, ProgressTracker(progress))
     try:
@@ -292,7 +288,6 @@ class _RunExecution:
         return RunResult(results.totals, self._manifests)
 
     def interrupted(self) -> KeyboardInterrupt | CommittedWithErrors:
-        """The exception for an interrupted run; exit code 130 if nothing was committed."""
         prepared, what_happened = self._committing, signals.interruption()
         nothing = KeyboardInterrupt(f"{what_happened}; nothing was committed")
         if prepared is None:

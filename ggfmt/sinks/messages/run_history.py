@@ -34,8 +34,7 @@ _RUNS_NAMED = 5
 
 @dataclass(frozen=True)
 class PastRun:
-    """`rejects` has the first records that each handler set aside for each code, and `runs` counts those of the output
-    directory that have a record."""
+    """A run with the first rejects of each handler and code; `runs` counts those of the directory with a record."""
 
     root: str
     manifest: Manifest
@@ -44,7 +43,7 @@ class PastRun:
 
 
 def read_run(root: str, run: str | None = None) -> PastRun:
-    """A run by its id or the start of it, the latest one by default.
+    """Read a run by its id or the start of it, the latest by default.
 
     UsageError GG310 if the directory is no output, GG560 if there is no such run; Abend GG506 if it cannot be read,
     GG509, GG561 or GG562 for a manifest that cannot be understood.
@@ -78,8 +77,7 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> RunRecord:
 
 
 def _rejects(store: Store, record: RunRecord) -> Iterator[RejectedRecord]:
-    """The first of each handler and code, from the first files of reasons. What is not there, or is no line of reasons,
-    is passed over: `ggfmt verify` reports it."""
+    """Yield the first rejects of each handler and code; `ggfmt verify` reports reasons that cannot be read."""
     seen: Counter[tuple[str, str]] = Counter()
     names = [(name, str(entry.get("handler"))) for name, entry in record.files(store) if name.endswith(f".{REASONS}")]
     for name, handler in names[:MAX_REASON_FILES]:
@@ -94,7 +92,7 @@ def _rejects(store: Store, record: RunRecord) -> Iterator[RejectedRecord]:
 
 
 def _first_lines(store: Store, name: str) -> list[bytes]:
-    """The complete lines at the start of a file; none of a file behind a symbolic link."""
+    """Return the complete lines at the start of a file; none behind a symbolic link."""
     if store.link_above(name) is not None or (store.local and os.path.islink(store.inner(name))):
         return []
     if store.size(name) is None:

@@ -49,9 +49,7 @@ _STRICT_HELP = "choose another format or other options, or leave out `--strict`"
 
 @dataclass(kw_only=True)
 class HandlerCounts:
-    """What a handler did. `left_out` are operations that its options leave out. `notes` counts losses by what they
-    happened to.
-    """
+    """What a handler did; `left_out`: operations that its options leave out."""
 
     rejected: Counter[str] = field(default_factory=Counter)
     messages: int = 0
@@ -63,9 +61,7 @@ class HandlerCounts:
 
 @dataclass(kw_only=True)
 class RecordCounts:
-    """What was read. `operations` are by table and type; records that the reader rejected are not among them. `skipped`
-    are the records of tables that are not selected, by table.
-    """
+    """What was read; `operations` by table and type, without rejects, `skipped` by table that is not selected."""
 
     operations: Counter[tuple[str, str]] = field(default_factory=Counter)
     timeline: Timeline = field(default_factory=Timeline)
@@ -80,7 +76,6 @@ CountsT = TypeVar("CountsT", HandlerCounts, RecordCounts)
 
 
 def add_counts(kind: type[CountsT], total: CountsT, part: CountsT) -> None:
-    """Add the counts of a part to a total."""
     for name in (each.name for each in fields(kind)):
         value: Any = getattr(total, name)
         value += getattr(part, name)
@@ -89,8 +84,6 @@ def add_counts(kind: type[CountsT], total: CountsT, part: CountsT) -> None:
 
 @dataclass
 class HandlerTaskOutput(HandlerCounts):
-    """The output of one handler in one task."""
-
     files: list[StagedFile] = field(default_factory=list)
     rejects: list[StagedFile] = field(default_factory=list)
     traces: list[str] = field(default_factory=list)
@@ -98,8 +91,7 @@ class HandlerTaskOutput(HandlerCounts):
 
 @dataclass(frozen=True)
 class _Table:
-    """The files of a table for one handler: its present definition, and its series by partition. A table without a
-    partitioner has one series; tables that share files have none."""
+    """The files of a table for one handler, by partition; none for tables that share files."""
 
     definition: TableDef
     preamble: Preamble | None
@@ -207,7 +199,7 @@ class HandlerWriter:
         self._series_of(table, partition).write(messages, positions, preambles, ops=ops)
 
     def loss(self) -> Diagnostic | None:
-        """The first values, of those written so far, that the messages do not show as they are."""
+        """Return the first values, of those written so far, that the messages do not show as they are."""
         for note, count in self._pipeline.notes.items():
             reason = f"{counted(count, note.unit)} {note.detail} (`{note.loss}`)"
             return Diagnostic("GG407", reason, Span(table=note.table, field=note.field or None), _STRICT_HELP)
@@ -229,7 +221,6 @@ class HandlerWriter:
             self._interleaved.series.new_definition(str(epoch), self._settings.framing(None))
 
     def close(self) -> HandlerTaskOutput:
-        """End all files. Return what the handler wrote."""
         result = self._result
         for series in self._every_series():
             series.roll()
@@ -248,7 +239,7 @@ class HandlerWriter:
         return [series for table in self._tables.values() for series in table.series.values()]
 
     def _table(self, definition: TableDef) -> _Table:
-        """The files of a table, with this definition from here on."""
+        """Return the files of a table, with this definition from here on."""
         name = definition.full_name
         table = self._tables.get(name)
         if table is not None and table.definition == definition:
@@ -263,7 +254,7 @@ class HandlerWriter:
         return table
 
     def _series_of(self, table: _Table, partition: Partition) -> StagedSeries:
-        """The series of a partition, made for its first message. Abend GG516 if the files have no name."""
+        """Return the series of a partition, made for its first message. Abend GG516 if the files have no name."""
         series = table.series.get(partition)
         if series is None:
             definition = table.definition
@@ -297,10 +288,11 @@ class DefinitionUse:
 
 @dataclass
 class TaskOutcome(RecordCounts):
-    """The outcome of a task. `abend` is the first mistake in the data, if the run does not quarantine; `undefined`: the
-    task met a table or a metadata record without a definition, so that the run needs a discovery pass; `crossed`
-    is the place of an input that has to be read in one (see `SplitBoundaryError`); `kernels` is what the
-    task ran with."""
+    """The outcome of a task. `abend`: the first mistake in the data, if the run does not quarantine.
+
+    `undefined`: the task met a table without a definition, so that the run needs a discovery pass. `crossed`: the place
+    of an input that has to be read in one (`SplitBoundaryError`). `kernels`: what the task ran with.
+    """
 
     split: int
     written: dict[str, HandlerTaskOutput] = field(default_factory=dict)
@@ -339,9 +331,7 @@ class TaskStopped(Exception):
 
 
 class SplitSink:
-    """Takes the operations of a task, in their order, to every handler of the run. `ordinal` is the place of the task
-    among all, and `epoch` how many metadata changes there are before it. `attempt` is unique, so that attempts of one
-    task do not meet in staging."""
+    """Takes the operations of a task to every handler. `epoch`: the metadata changes before it; `attempt` is unique."""
 
     def __init__(self, job: Job, ordinal: int, epoch: int, attempt: int) -> None:
         self.outcome = TaskOutcome(ordinal)
@@ -360,8 +350,7 @@ class SplitSink:
         raise TaskStopped
 
     def write(self, batch: ChangeBatch, locate: Locate) -> None:
-        """Write a batch for all handlers. `locate` returns the bytes of the record of an ordinal, and its place as
-        keyword arguments of a `Span`. TaskStopped if the task must end."""
+        """Write a batch for all handlers. `locate`: the record of an ordinal, and its place. TaskStopped at a loss."""
         source = batch.table.full_name
         unusable = None
         if self._replacer is not None:
@@ -403,7 +392,6 @@ class SplitSink:
         self._times = []
 
     def close(self) -> None:
-        """End all files."""
         self.end_of_chunk()
         for output in self.outputs:
             self.outcome.written[output.target.handler] = output.close()
@@ -414,7 +402,6 @@ class SplitSink:
         output.rejects.add(record, diagnostic)
 
     def _stop_on_loss(self, output: HandlerWriter) -> None:
-        """Under `strict`, stop at the first values that a handler could not show as they are."""
         loss = output.loss() if self._job.strict else None
         if loss is not None:
             self.stop(loss)

@@ -40,11 +40,11 @@ class PlacedPreamble:
 
 @dataclass(frozen=True)
 class StagedFile:
-    """A file in staging. `table` is empty for a file of many tables. Files of the same `definition` may be joined;
-    `header` is how many bytes a file has once, at its start, and `preambles` are in the order of their places.
-    `place` is where messages will be, and `partition` has the values that divide them from others of the table.
-    `counts` are the operations by type, where names need them; `event` is the event handler that made the file, empty
-    for the File Writer."""
+    """A file in staging; `table` is empty for many tables. Files of one `definition` may be joined.
+
+    `header`: the bytes that a file has once, at its start. `place`: where messages will be. `counts`: the operations by
+    type, where names need them. `event`: the event handler that made the file, empty for the File Writer.
+    """
 
     handler: str
     table: str
@@ -90,8 +90,7 @@ class WriteBuffer:
 
 
 class StagedSeries:
-    """The files of one table (or of all, or of a partition of one) that a task writes for one handler; `lost` counts
-    the characters that the encoding could not carry."""
+    """The files of a table, of all or of a partition, by one task for one handler; `lost` counts characters."""
 
     def __init__(
         self,
@@ -139,10 +138,9 @@ class StagedSeries:
         ops: pa.StringArray | None = None,
     ) -> None:
         """Append n messages; start a new file if the present one would grow too large. A message is never cut.
-        `ops` are the types of their operations.
 
-        A preamble precedes the first message of its definition in a file. `preamble_of` has for each message the
-        place of its preamble in `preambles`; without it the only one there is goes for all.
+        A preamble precedes the first message of its definition in a file; `preamble_of` has its place in `preambles`
+        for each message, if there are several. `ops`: the types of their operations.
         """
         if not len(messages):
             return
@@ -177,8 +175,7 @@ class StagedSeries:
     def _pieces(
         self, messages: pa.Array[Any], preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
     ) -> tuple[list[pa.Buffer | bytes | Preamble], int]:
-        """The framed messages with the preambles that the present file lacks, and the number of characters that the
-        encoding does not have."""
+        """Return the framed messages with the preambles that the file lacks, and the number of lost characters."""
         pieces: list[pa.Buffer | bytes | Preamble] = []
         start = lost = 0
         for row, preamble in [*self._lacking(preambles, preamble_of), (len(messages), None)]:
@@ -193,7 +190,7 @@ class StagedSeries:
     def _lacking(
         self, preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
     ) -> list[tuple[int, Preamble | None]]:
-        """The preambles that the present file lacks, each with the first message that it must precede."""
+        """Return the preambles that the present file lacks, each with the first message that it must precede."""
         firsts = [(0, place) for place in range(len(preambles))]
         if preamble_of is not None:
             places = non_null_values(pc.unique(preamble_of))
@@ -208,7 +205,6 @@ class StagedSeries:
         return lacking
 
     def _would_have(self, pieces: Sequence[pa.Buffer | bytes | Preamble]) -> int:
-        """The size of the present file after some more pieces."""
         more = sum(len(piece.data) if isinstance(piece, Preamble) else len(piece) for piece in pieces)
         return (self._size or len(self._framing.header)) + more
 
@@ -220,7 +216,6 @@ class StagedSeries:
             self._framing = framing
 
     def roll(self) -> None:
-        """End the present file, if there is one."""
         if not self._operations:
             return
         self.flush()
@@ -260,7 +255,6 @@ class StagedSeries:
             self._hash.update(data)
 
     def flush(self) -> None:
-        """Write the buffered bytes."""
         if self._name is None:
             self._name = unique_name()
         fs, inner = self._directory.fs, self._directory.inner(self._name)
@@ -287,7 +281,7 @@ _counter = 0
 
 
 def unique_name() -> str:
-    """A name in a task's own staging directory that no other file of the task has."""
+    """Return a name that no other file of the task has."""
     global _counter
     _counter += 1
     return f"{_counter:07d}"
@@ -331,7 +325,7 @@ class InterleavedWriter:
 
 
 def _stable_order(ordinals: Sequence[pa.Int64Array]) -> pa.Array[Any]:
-    """The order of rows by ordinal; rows of one ordinal, made by one operation, keep their order."""
+    """Sort rows by ordinal; rows that one operation made keep their order."""
     flat = pa.concat_arrays(ordinals)
     keys = pa.table({"ordinal": flat, "row": pa.array(range(len(flat)), pa.int64())})
     return pc.sort_indices(keys, sort_keys=[("ordinal", "ascending"), ("row", "ascending")])

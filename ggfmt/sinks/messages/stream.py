@@ -62,7 +62,7 @@ def _refused(message: str, help: str) -> UsageError:
 
 
 def directory_for_stream(held: ExitStack) -> str:
-    """A directory for the files of the tasks, which `held` deletes. Abend GG519 if ggfmt cannot make it."""
+    """Make a directory for the files of the tasks, which `held` deletes. Abend GG519 if that fails."""
     remove_abandoned()
     try:
         with signals.deferred():  # until it is among what `held` removes
@@ -74,15 +74,14 @@ def directory_for_stream(held: ExitStack) -> str:
 
 
 def placeholder_directory() -> str:
-    """The name of a directory that does not exist, for a dry run."""
+    """Return the name of a directory that does not exist, for a dry run."""
     return os.path.join(tempfile.gettempdir(), f"ggfmt-stream-{uuid.uuid4().hex}")
 
 
 def write_stream(files: Sequence[StagedFile], target: HandlerOutput, totals: HandlerTotals) -> None:
     """Write the messages of a handler to standard output, and their size to its totals.
 
-    Abend GG519 if they are no stream, and nothing was written, or if only some could be; BrokenPipeError if the reader
-    has closed it.
+    Abend GG519 if they are no stream, or cannot all be written; BrokenPipeError if the reader has closed it.
     """
     files = in_order(files)
     problem = _not_one(files, target)
@@ -117,7 +116,7 @@ def _write(files: Sequence[StagedFile], out: BinaryIO) -> int:
 
 
 def _not_one(files: Sequence[StagedFile], target: HandlerOutput) -> str | None:
-    """Why files cannot follow each other in one stream: a header applies up to the end of its file."""
+    """Return why files cannot follow each other in one stream: a header applies up to the end of its file."""
     format = target.settings.format
     first: dict[tuple[str, str], StagedFile] = {}
     for file in files:

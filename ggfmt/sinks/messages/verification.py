@@ -28,8 +28,7 @@ _NEXT_RUN = "wait for the active run; if no run is active, the next run to this 
 
 @dataclass
 class Verification:
-    """What an output directory holds. `messages` are counted by handler and table (empty for files of all tables), as
-    the manifests have them: a file of that size and digest holds as many."""
+    """What an output directory holds. `messages` by handler and table, as the manifests have them."""
 
     runs: int = 0
     files: int = 0
@@ -93,7 +92,6 @@ def _expected(entry: dict[str, Any]) -> tuple[int, str]:
 
 
 def _left_over(store: Store) -> Iterator[Diagnostic]:
-    """The traces of a run that is active, or was interrupted."""
     for name, what in (
         (JOURNAL, "the commit of a run is not finished"),
         (POINTER, "the commit of a run that writes to several directories is not finished"),
@@ -148,7 +146,7 @@ def _compare(
 
 
 def _read_back(store: Store, name: str, expected: set[tuple[int, str]]) -> tuple[int, Diagnostic | None]:
-    """The bytes of a file, and what is wrong with it. A schema that later runs replaced is as one of them says."""
+    """Return the bytes of a file, and what is wrong with it. Later runs may have replaced a schema."""
     size = store.size(name) or 0
     sizes = {size for size, _ in expected}
     if size not in sizes:
@@ -166,8 +164,7 @@ def _as_listed(store: Store, name: str, message: str) -> Diagnostic:
 
 
 def _first_stages(document: dict[str, Any]) -> dict[str, Any]:
-    """The first event handler (None: the File Writer) with files of each handler. The operations of its files are in
-    those of the event handlers behind it too, and count once."""
+    """Return the first event handler (None: the File Writer) of each handler, whose operations count."""
     found: dict[str, Any] = {}
     for entry in document.get("files", []):
         if "table" in entry:
@@ -176,7 +173,7 @@ def _first_stages(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stages(document: dict[str, Any]) -> Iterator[str]:
-    """The differences between the files of the event handlers of one handler."""
+    """Yield the differences between the files of the event handlers of one handler."""
     counts: dict[tuple[str, Any], Counter[str]] = {}
     for entry in document.get("files", []):
         if "table" in entry:
@@ -191,7 +188,7 @@ def _stages(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _sums(record: run_records.RunRecord) -> Iterator[str]:
-    """The differences between the files of a run and its totals; not of handlers whose files later runs replaced."""
+    """Yield the differences between the files of a run and its totals, unless later runs replaced them."""
     document = record.document
     totals = document.get("totals", {})
     messages: Counter[str] = Counter()

@@ -21,8 +21,7 @@ HOPELESS = 1000  # rejects of a table, after which the preview stops to wait for
 
 @dataclass(frozen=True)
 class Message:
-    """One message: the kind of its operation, its bytes `data` in the file or block, and how it is shown.
-    `of_key_update`: it is one of the two messages of a primary key update."""
+    """One message with its bytes in the file or block; `of_key_update`: one of the two of a primary key update."""
 
     kind: str
     position: str | None
@@ -52,8 +51,7 @@ Item = Message | ShownFields | DefinitionRecord | Diagnostic
 
 @dataclass(frozen=True)
 class TablePreview:
-    """A table by its name in the messages: the number of its operations, and in input order its first messages, their
-    definitions and its first rejects; `more_rejects` counts the others."""
+    """A table by its name in the messages, with its first messages, definitions and rejects in input order."""
 
     table: str
     operations: int
@@ -77,7 +75,6 @@ class FirstRejects:
 
     @property
     def full(self) -> bool:
-        """Whether further rejects are only counted."""
         return len(self.first) >= MAX_REJECTS
 
     def add(self, ordinal: int, diagnostic: Diagnostic) -> None:
@@ -91,10 +88,7 @@ class FirstRejects:
 
 
 class PreviewHandler:
-    """Formats operations for one handler, until each table has `count` messages.
-
-    `notes` and `lost_characters` are of all messages made.
-    """
+    """Formats operations for one handler, until each table has `count` messages."""
 
     def __init__(self, settings: HandlerSettings, clock: Clock, count: int) -> None:
         self.name = settings.handler
@@ -133,11 +127,10 @@ class PreviewHandler:
             yield from self._rows(table, batch, rows)
 
     def rejects(self, table: str) -> FirstRejects:
-        """The rejects of a table, to which the caller adds."""
         return self._tables.setdefault(table, _Table(self._count)).rejects
 
     def preview(self, operations: Mapping[str, int], unread: Mapping[str, FirstRejects]) -> HandlerPreview:
-        """The preview of the tables in `operations`; `unread` are their records that cannot be read."""
+        """Return the tables in `operations`; `unread` are their records that cannot be read."""
         tables = (
             self._tables[name].preview(name, count, unread.get(name, FirstRejects()))
             for name, count in operations.items()
@@ -162,7 +155,7 @@ class PreviewHandler:
             table.add(arranged.ordinal[row].as_py(), Message(kind, position, bytes(data), display, split))
 
     def _show(self, table: _Table, formatted: FormattedBatch) -> tuple[Show, Framing]:
-        """The way to show messages of a definition; made for its first message: others may have no schema."""
+        """Make the way to show a definition at its first message: others may have no schema."""
         if table.shows is None:
             settings, formatter, messages = self._settings, formatted.formatter, formatted.messages
             make = settings.write_support.show
@@ -180,8 +173,6 @@ class PreviewHandler:
 
 
 class _Table:
-    """The items of one table, by the ordinals of their records."""
-
     def __init__(self, count: int) -> None:
         self.messages = 0
         self.rejects = FirstRejects()
@@ -195,7 +186,6 @@ class _Table:
         return self.messages >= self._count or self.rejects.count >= HOPELESS
 
     def begin(self, formatter: Formatter, ordinal: int) -> None:
-        """Begin a definition at a record, unless it applies already."""
         if formatter is not self._formatter:
             self._items.append((ordinal if self._formatter is not None else -1, ShownFields(formatter.fields, ())))
             self._formatter = formatter

@@ -38,8 +38,6 @@ ENOUGH_BYTES = 1 << 20  # after that, rare tables may have fewer messages
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewSettings(ScanRequest):
-    """The settings of a preview: `count` messages of each selected table."""
-
     handlers: Sequence[HandlerConfig]
     count: int = 5
     current_timestamp: datetime | None = None
@@ -49,8 +47,7 @@ class PreviewSettings(ScanRequest):
 
 @dataclass(frozen=True)
 class Preview:
-    """A preview. `strays` are the first unreadable records that belong to no shown table, and `more_strays` counts the
-    others; `whole`: the preview has read all of the inputs."""
+    """A preview. `strays`: the first unreadable records of no shown table. `whole`: all inputs were read."""
 
     handlers: tuple[HandlerPreview, ...]
     strays: tuple[Diagnostic, ...] = ()
@@ -59,7 +56,6 @@ class Preview:
 
     @property
     def rejected(self) -> bool:
-        """Whether there are records that cannot be read, or operations that a handler cannot write."""
         tables = (table for handler in self.handlers for table in handler.tables)
         return bool(self.strays) or any(isinstance(item, Diagnostic) for table in tables for item in table.items)
 
@@ -99,8 +95,6 @@ def _preview(settings: PreviewSettings, scan: Scan) -> Preview:
 
 @dataclass(frozen=True)
 class _PreviewSink:
-    """A sink that makes the messages of a preview."""
-
     settings: PreviewSettings
 
     def task(self, job: ReadJob) -> Callable[[Split, int], _PreviewPass]:
@@ -129,8 +123,7 @@ class _DiscoveryRequired(Exception):
 
 
 class _PreviewPass:
-    """One pass over the first bytes. `names` has the name of each table in messages, by its name in the input. The
-    other attributes are those of a `ReadOutcome`."""
+    """One pass over the first bytes, as a `ReadOutcome`. `names`: by the name of a table in the input."""
 
     def __init__(self, settings: PreviewSettings, job: ReadJob) -> None:
         clock = Clock(settings.current_timestamp)
@@ -157,7 +150,7 @@ class _PreviewPass:
 
     @property
     def enough(self) -> bool:
-        """Whether there is a table to show, and every such table has enough messages."""
+        """Return whether there is a table to show, and every such table has enough messages."""
         return bool(self._operations) and all(handler.enough for handler in self.handlers)
 
     @read_errors_stop()
@@ -203,7 +196,6 @@ class _PreviewPass:
         return Preview(handlers, first, strays.count - len(first), whole)
 
     def warnings(self) -> Iterator[str]:
-        """The warnings that a run would log."""
         of_handlers = {
             handler.name: (handler.notes, handler.lost_characters)
             for handler in self.handlers
@@ -242,5 +234,4 @@ class _PreviewPass:
                 rejects.add(ordinal, diagnostic.at(position=batch.position[row].as_py()))
 
     def _is_wanted(self, *names: str) -> bool:
-        """Whether a table is selected that has the one name in the input and the other one in messages."""
         return self._selection.selects(*names)
