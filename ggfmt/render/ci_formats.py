@@ -61,9 +61,7 @@ _GITLAB_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severi
 
 
 def diagnostics_gitlab(findings: Mapping[str, Sequence[Diagnostic]]) -> str:
-    """Return the findings of each file as JSON; paths are relative to the project that GitLab builds, or to the
-    directory.
-    """
+    """Return the findings of each file as JSON; paths are relative to the project that GitLab builds."""
     issues = [
         _issue(finding, file, name)
         for file, of_file in findings.items()
@@ -100,7 +98,6 @@ _RDJSON_SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Seve
 
 
 def diagnostics_rdjson(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return the findings as one JSON object."""
     found = [_diagnostic(finding) for finding in diagnostics]
     return json.dumps({"source": {"name": "ggfmt"}, "diagnostics": found}, indent=2) + "\n"
 
@@ -132,9 +129,7 @@ def _range(span: Span) -> dict[str, Any]:
 
 
 def _bytes_before(span: Span, index: int) -> int:
-    """Return the number of UTF-8 bytes before a character of the line; after the end of the line, one for each
-    character.
-    """
+    """Count the UTF-8 bytes before a character of the line; after its end, one for each character."""
     source = span.source or ""
     return len(source[:index].encode("utf-8", "replace")) + max(index - len(source), 0)
 

@@ -23,7 +23,6 @@ _MARKS = {"missing": "-", "extra": "+", "different": "~"}
 
 
 def findings_of(found: Comparison) -> list[Diagnostic]:
-    """Return the differences, and invalid keys, as findings of the tables."""
     return [finding for table in found.tables for finding in _of_table(found, table)]
 
 
@@ -117,7 +116,6 @@ def _plain(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _json_value(value: object) -> object:
-    """Return numbers and booleans as they are, all other values as text."""
     if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return escape_surrogates(_text(value))
@@ -161,13 +159,13 @@ def _summary(found: Comparison) -> FittedTable:
 
 
 def _column_lines(table: TableComparison) -> Iterator[str]:
-    """Return a line for each column that differs: in how many rows, with one of them."""
+    """Yield a line for each column that differs, with an example."""
     for name, count in table.by_column.items():
         yield f"*  {_name(name)}  {counted(count, 'row')}, such as {_of_column(table.column_examples[name])}"
 
 
 def _respelled_lines(table: TableComparison) -> Iterator[str]:
-    """Return a line for each column with equal values in two spellings."""
+    """Yield a line for each column with equal values in two spellings."""
     for name, count in table.respelled.items():
         what = f"{counted(count, 'equal value')} in two spellings"
         yield f"=  {_name(name)}  {what}, such as {_of_column(table.respelled_examples[name])}"
@@ -176,13 +174,12 @@ def _respelled_lines(table: TableComparison) -> Iterator[str]:
 
 
 def _of_column(example: Example) -> str:
-    """Return the key of an example, and the two values of its only column."""
     (of_a,), (of_b,) = (row.values() for row in (example.a or {}, example.b or {}))
     return "  ".join([*(_pair(name, value) for name, value in example.key.items()), f"{_shown(of_a)} | {_shown(of_b)}"])
 
 
 def _line(example: Example) -> str:
-    """Return an example in one line: its mark, its key, and the values, those of A first."""
+    """Return an example in one line; values of A come first."""
     parts = [_MARKS[example.kind], *(_pair(name, value) for name, value in example.key.items())]
     if example.a is not None and example.b is not None:
         parts += [
@@ -210,7 +207,7 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value for people: text in quotes, so that an empty text, blanks and the text `NULL` are visible."""
+    """Return a value for people; quotes make an empty text, blanks and the text `NULL` visible."""
     if value is None:
         return "NULL"
     text = visible(_text(value))

@@ -62,9 +62,7 @@ def page_lines(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO, with_pages: bool = True) -> None:
-    """Write the findings to a stream, and by default the pages that lead on from them; in color and cut to its width if
-    it is a terminal.
-    """
+    """Write findings, and the pages that lead on from them; in color and cut to its width on a terminal."""
     diagnostics = list(diagnostics)
     pages = page_lines(diagnostics) if with_pages else ""
     if not stream.isatty():
@@ -83,7 +81,6 @@ def write_text(text: str, stream: TextIO) -> None:
 
 
 def count_findings(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return the number of findings: `2 errors, 1 warning`, or `no findings`."""
     severities = [diagnostic.severity for diagnostic in diagnostics]
     counts = [(severities.count(severity), severity.value) for severity in Severity]
     return ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count) or "no findings"
@@ -116,10 +113,7 @@ def _pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[_Pie
 
 
 def _excerpt(source: str, start: int, length: int, width: int) -> tuple[str, int, int]:
-    """Return the part of a source line to show, the number of columns before its carets, and the number of carets.
-
-    The `length` characters from `start` are marked. A line of more columns than `width` is cut on both sides.
-    """
+    """Return the part of a source line to show, and the numbers of columns before its carets, and of carets."""
     cells = [_TAB if character == "\t" else visible(character) for character in source]
     start = min(start, len(cells))
     end = max(min(start + length, len(cells)), start)
@@ -138,7 +132,6 @@ def _excerpt(source: str, start: int, length: int, width: int) -> tuple[str, int
 
 
 def text_width(cell: str) -> int:
-    """Return how many columns of a terminal a text takes."""
     return sum(_character_width(character) for character in cell)
 
 
@@ -149,7 +142,6 @@ def _character_width(character: str) -> int:
 
 
 def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
-    """Return a finding as a JSON object, without unknown members of its place."""
     span = diagnostic.span
     place = {item.name: getattr(span, item.name) for item in fields(Span) if getattr(span, item.name) is not None}
     if span.column is None:
@@ -182,9 +174,7 @@ _MAX_LINES = 5
 
 
 def finding_names(findings: Iterable[Diagnostic]) -> Iterator[str]:
-    """Return a name for each finding of a file: its code and its subject, with a number from the
-    second equal one on.
-    """
+    """Yield a name for each finding: its code and subject, with a number from the second equal one on."""
     seen: Counter[str] = Counter()
     for finding in findings:
         name = " ".join(filter(None, (finding.code, visible(_subject(finding)))))
@@ -193,10 +183,7 @@ def finding_names(findings: Iterable[Diagnostic]) -> Iterator[str]:
 
 
 def fold_similar(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Return the findings, with one in place of three or more of a file that differ only in the property.
-
-    They have one code, one handler and one text; the finding that replaces them lists the lines of the others.
-    """
+    """Return the findings, with one in place of three or more that differ only in the property."""
     alike: dict[object, list[Diagnostic]] = {}
     for finding in findings:
         alike.setdefault(_kind(finding), []).append(finding)

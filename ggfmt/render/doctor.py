@@ -33,12 +33,10 @@ _Piece = tuple[str, str]  # text, and the name of its style
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """Return the findings as plain text: a line for each, one for its help, and the total in the last line."""
     return "".join(text for text, _ in _pieces(findings, None))
 
 
 def findings_rich(findings: Sequence[Finding], columns: int) -> Text:
-    """Return the same text with styles for a rich console, wrapped to the number of columns."""
     from rich.text import Text
 
     whole = Text(end="")
@@ -48,7 +46,6 @@ def findings_rich(findings: Sequence[Finding], columns: int) -> Text:
 
 
 def findings_json(findings: Sequence[Finding]) -> str:
-    """Return the findings as a JSON object, with the worst state of all."""
     document = [
         {
             "name": finding.name,
@@ -87,7 +84,7 @@ def _pieces(findings: Sequence[Finding], columns: int | None) -> Iterator[_Piece
 
 
 def _lines(text: str, margin: int, columns: int | None) -> str:
-    """Return the text from the column `margin` on, in lines of at most `columns` in total if it is given."""
+    """Return the text from the column `margin` on, in lines of at most `columns`."""
     text = visible(text)
     if columns is not None:
         room = max(columns - margin, _MIN_WIDTH)
@@ -105,7 +102,6 @@ def _sum(findings: Sequence[Finding]) -> str:
 
 
 def _sound(value: Any) -> Any:
-    """Return the value with the halves of surrogate pairs escaped in every text."""
     if isinstance(value, dict):
         return {key: _sound(member) for key, member in value.items()}
     if isinstance(value, list):

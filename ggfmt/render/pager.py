@@ -23,10 +23,7 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 @contextmanager
 def paged() -> Iterator[None]:
-    """Show what is written to standard output in a pager, if it is longer than the terminal.
-
-    Without a terminal, or without a pager, this does nothing. An error in the block leaves the pager out.
-    """
+    """Show standard output in a pager, if it is longer than the terminal; after an error, as it is."""
     screen = sys.stdout
     command = find_pager(screen)
     if command is None:
@@ -47,10 +44,7 @@ def paged() -> Iterator[None]:
 
 
 def find_pager(stream: TextIO | None) -> str | None:
-    """Return the command of the pager for a stream; None if output goes to the stream itself.
-
-    The pager is `GGFMT_PAGER`, `PAGER` or `less`. An empty variable, and `cat`, mean that there is none.
-    """
+    """Return `GGFMT_PAGER`, `PAGER` or `less`; None without a terminal, or for an empty variable or `cat`."""
     if stream is None or not is_interactive(stream) or rows_of(stream) is None:
         return None
     for variable in _VARIABLES:
@@ -63,8 +57,6 @@ def find_pager(stream: TextIO | None) -> str | None:
 
 
 class _CollectedOutput(io.StringIO):
-    """Output for a terminal that is not shown yet."""
-
     def __init__(self, screen: TextIO) -> None:
         super().__init__()
         self._screen = screen

@@ -49,8 +49,6 @@ class _Code(CodeBlock):
 
 
 class Page(Markdown):
-    """A page of the documents."""
-
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
         "table_open": _Table,

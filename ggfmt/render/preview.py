@@ -39,7 +39,6 @@ _Part = tuple[str, str] | Diagnostic  # text and the name of its style
 
 
 def preview_text(preview: Preview) -> str:
-    """Return the preview as plain text."""
     return "".join(diagnostics_text([part]) if isinstance(part, Diagnostic) else part[0] for part in _preview(preview))
 
 
@@ -147,7 +146,6 @@ def _line(line: Line) -> Iterator[_Part]:
 
 
 def _named(fields: Sequence[ShownField]) -> Iterator[_Part]:
-    """Yield a line for each field: number, name and value."""
     names = [visible(field.name) for field in fields]
     width = max((min(text_width(name), _MAX_NAME_WIDTH) for name in names), default=0)
     digits = len(str(len(fields)))
@@ -163,7 +161,6 @@ def _named(fields: Sequence[ShownField]) -> Iterator[_Part]:
 
 
 def _painted(text: str, style: str) -> Iterator[_Part]:
-    """Return the text with escapes for characters that do not print."""
     if text.isprintable() or style == "delimiter":
         yield visible(text), style
         return

@@ -32,9 +32,8 @@ log = logging.getLogger("ggfmt")
 def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iterator[ProgressCallback | None]:
     """Yield the callback that shows the progress of a run; None if nothing is shown.
 
-    On a terminal, the progress is a line on standard error, below all other output. Elsewhere, and on a CI server, it
-    is lines in the log, and only on request. `shown` None: only on a terminal, unless messages are written to the same
-    one.
+    On a terminal it is a line on standard error, elsewhere and on a CI server lines in the log, on request. `shown`
+    None: only on a terminal that gets no messages.
     """
     from ggfmt.logs import is_json
 
@@ -51,9 +50,7 @@ def progress_bar(shown: bool | None, messages_on_terminal: bool = False) -> Iter
 
 
 class StatusLine:
-    """A line that is redrawn regularly. Output to standard error meanwhile appears above it, in whole lines; at the end
-    the line is removed.
-    """
+    """A line that is redrawn regularly, with other output to standard error above it; the end removes it."""
 
     def __init__(self, terminal: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._terminal = terminal
@@ -106,8 +103,6 @@ class StatusLine:
 
 
 class _StderrProxy(io.TextIOBase):
-    """Replacement of standard error while there is a status line."""
-
     def __init__(self, line: StatusLine) -> None:
         self._line = line
         self._begun = ""
@@ -139,8 +134,6 @@ class _StderrProxy(io.TextIOBase):
 
 
 class LogProgress:
-    """A line in the log for each phase, and further ones in a long phase."""
-
     def __init__(self) -> None:
         self._phase = ""
         self._shown_at = 0.0

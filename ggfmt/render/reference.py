@@ -47,7 +47,6 @@ def print_page(text: str, stream: TextIO) -> None:
 
 
 def print_topics(sections: Mapping[str, Sequence[tuple[str, str]]], stream: TextIO) -> None:
-    """Write the sections of the documents: topics, each with a sentence, one below the other."""
     width = max(len(topic) for topics in sections.values() for topic, _ in topics) + 2
     if not stream.isatty():
         for title, topics in sections.items():
@@ -68,7 +67,7 @@ def print_topics(sections: Mapping[str, Sequence[tuple[str, str]]], stream: Text
 
 
 def _command(link: re.Match[str]) -> str:
-    """Return a link to another page as the command that shows it; a link within a page, or to a file, as its text."""
+    """Return a link to another page as the command that shows it; any other link as its text."""
     page = link[2].partition("#")[0]
     if not page.endswith(".md"):
         return link[1]
@@ -81,7 +80,6 @@ def _command(link: re.Match[str]) -> str:
 
 
 def options_table(options: type[Options], title: str | None = None) -> FittedTable:
-    """Return a table of the options for a rich console."""
     from rich.text import Text
 
     from ggfmt.render.tables import FittedTable
@@ -135,8 +133,6 @@ class Sample:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The explanation of one word; `data` is the same for JSON."""
-
     title: str
     paragraphs: tuple[str, ...]
     facts: tuple[_Fact, ...] = ()
@@ -158,12 +154,10 @@ def explain(word: symbols.Symbol, given: str) -> Explanation:
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """Return the explanation as plain text; every line ends with a line break."""
     return "".join(text for text, _ in _pieces(explanation))
 
 
 def explanation_rich(explanation: Explanation, columns: int | None = None) -> Text:
-    """Return the same text with styles for a rich console; its lines are broken to the number of columns."""
     from rich.text import Text
 
     whole = Text(end="")
@@ -173,7 +167,6 @@ def explanation_rich(explanation: Explanation, columns: int | None = None) -> Te
 
 
 def explanation_markdown(explanation: Explanation) -> str:
-    """Return a section of a Markdown page, with a line break at the end."""
     parts = [f"## {explanation.title}", *explanation.paragraphs]
     facts = []
     for label, lines in explanation.facts:
@@ -202,7 +195,7 @@ def print_explanation(explanation: Explanation, stream: TextIO) -> None:
 
 
 def _pieces(explanation: Explanation, columns: int | None = None) -> Iterator[_Piece]:
-    """Yield the parts of the text. `columns`: the width of a terminal, None if lines of facts may have any length."""
+    """Yield the parts of the text. `columns`: the width of a terminal; None: lines of facts have any length."""
     yield f"{explanation.title}\n", "title"
     for paragraph in explanation.paragraphs:
         yield "\n", ""
@@ -301,7 +294,7 @@ def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Exp
 
 
 def _facts(variants: Sequence[symbols.Variant]) -> Iterator[_Fact]:
-    """Return the facts: first those that differ between formats, then common ones."""
+    """Yield the facts: first those that differ between formats, then common ones."""
     facts_of_variants = [list(_spec_facts(variant.spec)) for variant in variants]
     common = [fact for fact in facts_of_variants[0] if all(fact in facts for facts in facts_of_variants)]
     for variant, facts in zip(variants, facts_of_variants, strict=True):
@@ -333,7 +326,6 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
 
 
 def _release_facts() -> Iterator[_Fact]:
-    """Return what each release changes: in messages, compared with the release before, and its properties."""
     before: tuple[str, ...] = ()
     for release in RELEASES.values():
         lines = [change for change in release.changes if change not in before]

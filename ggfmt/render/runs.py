@@ -37,7 +37,6 @@ def verification_json(found: Verification) -> str:
 
 
 def print_verification(found: Verification, stream: TextIO) -> None:
-    """Print the findings, the messages of each table, and the total in the last line."""
     print_diagnostics(found.findings, stream)
     lines = []
     for (handler, table), count in sorted(found.messages.items()):
@@ -149,9 +148,7 @@ def print_run(run: PastRun, stream: TextIO) -> None:
 
 
 def run_text(run: PastRun) -> str:
-    """Return the text of a run; every line ends with a line break. Characters of the data that do not print are
-    escapes.
-    """
+    """Return the text of a run, with escapes for characters that do not print."""
     return "".join(f"{visible(line)}\n" for line in _lines(ReportData(run)))
 
 
@@ -208,7 +205,6 @@ def _of(handlers: list[str]) -> str:
 
 
 def _most(lines: list[str], most: int, noun: str) -> Iterator[str]:
-    """Yield the first lines, and how many more there are."""
     yield from (f"  {line}" for line in lines[:most])
     if len(lines) > most:
         yield f"  and {counted(len(lines) - most, f'more {noun}')}; `--html FILE` shows all"

@@ -19,9 +19,9 @@ _INDENT = 2
 class FittedTable:
     """A table as wide as the console, with columns that are at least as wide as their longest words.
 
-    If the columns do not fit, a table of short cells is folded: it repeats its first column before each group of the
-    others. Any other table becomes a list, with a line for each cell of a row below its first cell.
-    `right`: the number of columns, from the end, that are aligned to the right. `layout`: arguments of rich's table.
+    If they do not fit, a table of short cells repeats its first column before each group of the others; any other table
+    becomes a list. `right`: the number of last columns that are aligned to the right. `layout`: arguments of rich's
+    table.
     """
 
     def __init__(
@@ -58,7 +58,6 @@ class FittedTable:
         return sum(least[column] for column in columns) <= self._room(console, options, columns)
 
     def _room(self, console: Console, options: ConsoleOptions, columns: Sequence[int]) -> int:
-        """Return the width for the texts of columns, without borders and blanks between them."""
         empty = self._empty(columns, [1] * len(columns))
         borders = Measurement.get(console, options.update(width=10_000), empty).maximum - len(columns)
         return options.max_width - borders
@@ -106,7 +105,7 @@ def _longest_word(text: Text) -> int:
 
 
 def _share(least: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
-    """Share the room: each column gets its least width, then those that want little more get it before the others."""
+    """Share the room: each column gets its least width; those that want little more come first."""
     widths = list(least)
     spare = room - sum(least)
     order = sorted(range(len(least)), key=lambda column: wanted[column] - least[column])

@@ -16,7 +16,7 @@ _WORD = re.compile(r"\s*\S+")
 def wrap_words(text: str, room: int, further: int | None = None) -> list[str]:
     """Break a line into lines of at most `room` columns, those after the first of at most `further`.
 
-    A word that is wider gets a line of its own. Blanks at the start, and those between words of one line, stay.
+    A wider word gets a line of its own. Blanks at the start, and between words of one line, stay.
     """
     lines: list[str] = []
     for piece in _WORD.findall(text):

@@ -22,8 +22,6 @@ _EARLIEST = "0001-01-01 00:00:00"
 
 @dataclass
 class Table:
-    """A table of a run: operations by type, and the number of its own files that all handlers wrote."""
-
     name: str
     operations: dict[str, int] = field(default_factory=dict)
     files: int = 0
@@ -36,16 +34,12 @@ class Table:
 
 @dataclass(frozen=True)
 class TimeBucket:
-    """Operations by type in one time unit of the manifest."""
-
     time: datetime
     operations: dict[str, int]
 
 
 @dataclass(frozen=True)
 class Rejects:
-    """Records that a handler rejected with one code."""
-
     handler: str
     code: str
     count: int
@@ -65,7 +59,6 @@ class ReportData:
 
     @cached_property
     def committed(self) -> str:
-        """The time of the run, for people."""
         try:
             moment = datetime.strptime(self.manifest.time, _STAMP)
         except ValueError:
@@ -74,7 +67,6 @@ class ReportData:
 
     @cached_property
     def tables(self) -> list[Table]:
-        """The tables, those with most operations first."""
         tables = {name: Table(name, dict(kinds)) for name, kinds in self.totals.operations.items()}
         for file in self.manifest.files:
             if file.table:
@@ -85,7 +77,7 @@ class ReportData:
 
     @cached_property
     def by_type(self) -> dict[str, int]:
-        """Operations by type, in the order of `OpType`; unknown types come last."""
+        """Count operations by type, in the order of `OpType`; unknown types come last."""
         counts = Counter[str]()
         for kinds in self.totals.operations.values():
             counts.update(kinds)
@@ -93,7 +85,7 @@ class ReportData:
 
     @cached_property
     def moments(self) -> list[TimeBucket]:
-        """The time units of the manifest in order, without invalid days."""
+        """Return the time units of the manifest in order, without invalid days."""
         by_time = self.totals.operations_by_time
         found = []
         for text, kinds in by_time.times.items() if by_time is not None else ():
@@ -105,7 +97,7 @@ class ReportData:
 
     @property
     def untimed(self) -> int:
-        """The number of operations without a known time; 0 if the manifest is of a ggfmt that did not count them."""
+        """Count operations without a known time; 0 if the manifest is of a ggfmt that did not count them."""
         if self.totals.operations_by_time is None:
             return 0
         return self.totals.operations_read - sum(sum(moment.operations.values()) for moment in self.moments)
@@ -120,7 +112,7 @@ class ReportData:
 
     @cached_property
     def examples(self) -> list[tuple[RejectedRecord, list[str]]]:
-        """The first rejected records, grouped by code, each with the handlers that rejected it for this reason."""
+        """Group the first rejected records by code, each with the handlers that rejected it for this reason."""
         handlers: dict[RejectedRecord, list[str]] = {}
         for found in self._examples:
             handlers.setdefault(replace(found, handler=""), []).append(found.handler)
@@ -128,7 +120,6 @@ class ReportData:
 
     @cached_property
     def losses(self) -> list[tuple[str, LossCount]]:
-        """Losses with their handlers, those of most values first."""
         found = [(name, loss) for name, handler in self.totals.handlers.items() for loss in handler.losses]
         return sorted(found, key=lambda item: -item[1].values)
 
@@ -158,11 +149,10 @@ class ReportData:
 
     @property
     def rate(self) -> int:
-        """Operations per second."""
         return int(self.totals.operations_read / self.totals.seconds) if self.totals.seconds else 0
 
     def verdict(self) -> Iterator[str]:
-        """Short statements of what did not get into the output unchanged; empty if everything did."""
+        """Yield what did not get into the output unchanged."""
         if self.rejected:
             yield counted(self.rejected, "reject")
         if self.values_lost:
@@ -172,7 +162,6 @@ class ReportData:
 
 
 def kind_of(kind: str) -> str:
-    """Return the word for a type of operations."""
     return TYPES.get(kind, kind)
 
 

@@ -44,9 +44,7 @@ class Column:
 
 
 def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: str | None = None) -> Markup:
-    """Return a table in a box that scrolls in a narrow window. A table with a class is short; others can be filtered if
-    they are long.
-    """
+    """Return a table in a box that scrolls. A table with a class is short; long ones without can be filtered."""
     heads = [
         element("th", column.title, scope="col", class_="n" if column.number else "b" if column.bar else None)
         for column in columns
@@ -77,12 +75,10 @@ def _row(columns: Sequence[Column], row: Row) -> Markup:
 
 
 def foldable(what: str, number: int, content: Markup) -> Markup:
-    """Return a table that opens with a click."""
     return element("details", element("summary", f"{what} ({number:,})"), content)
 
 
 def facts(rows: Sequence[tuple[str, Content]]) -> Markup:
-    """Return names and their values."""
     return element("dl", *(element("div", element("dt", key), element("dd", value)) for key, value in rows))
 
 
@@ -119,7 +115,6 @@ def _replaced(run: ReportData) -> Markup | None:
 
 
 def tiles(run: ReportData) -> Markup:
-    """Return the most important figures."""
     totals = run.totals
     shown = [
         ("Operations read", f"{totals.operations_read:,}", f"of {counted(len(run.tables), 'table')}"),
@@ -138,7 +133,6 @@ def tiles(run: ReportData) -> Markup:
 
 
 def _zone(input_format: str) -> str:
-    """Return a sentence about the time zone of operations."""
     format = FORMATS.get(input_format)
     if format is None:
         return "Times are as in the input."
@@ -391,7 +385,6 @@ def uncounted_records(run: ReportData) -> Markup | None:
 
 
 def _long(caption: str, columns: tuple[Column, ...], rows: Sequence[Row]) -> Markup:
-    """Return a table that is folded if it is long."""
     whole = table(columns, rows, caption)
     return foldable(caption, len(rows), whole) if len(rows) > MAX_BARS else whole
 
@@ -407,7 +400,6 @@ def _section(title: str, *parts: Markup) -> Markup:
 
 
 def page(run: PastRun) -> str:
-    """Return the HTML document, with a line break at its end."""
     data = ReportData(run)
     style, script = _own("page.css"), _own("page.js")
     head = element(
@@ -442,9 +434,7 @@ def page(run: PastRun) -> str:
 
 
 def write_page(run: PastRun, file: Path) -> None:
-    """Write the page atomically. Raises: UsageError GG563 for a file within the output directory, GG506 for one that
-    cannot be written.
-    """
+    """Write the page atomically. UsageError GG563 for a file within the output directory, else GG506."""
     root = Location.of(run.root)
     if root.is_local and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root.path)):
         message = "the page would be within the output directory"
@@ -476,7 +466,6 @@ def _footer(facts: ReportData) -> Markup:
 
 
 def _own(name: str) -> Markup:
-    """Return a file of this package as markup."""
     return Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 

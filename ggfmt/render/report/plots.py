@@ -27,13 +27,13 @@ Content = str | int | None  # a `Markup` is used unchanged, other values as text
 
 
 def text(value: str | int) -> Markup:
-    """Return a value as text; a number with commas."""
     return Markup(html.escape(visible(f"{value:,}" if isinstance(value, int) else value)))
 
 
 def element(tag: str, /, *children: Content, **attributes: Content | float | bool) -> Markup:
-    """Return an element. In names of attributes, a final `_` is dropped and others become `-`. An attribute of None or
-    False is left out, one of True has no value.
+    """Return an element. In names of attributes, a final `_` is dropped and others become `-`.
+
+    An attribute of None or False is left out, one of True has no value.
     """
     given = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     start = f"<{tag}{given}>"
@@ -170,9 +170,7 @@ _OF_MANIFEST = {
 
 
 def step_for(first: datetime, last: datetime, counted_by: str, most: int) -> Step:
-    """Return the shortest step by which two times are less than `most` steps apart, and which is a multiple of the
-    manifest's unit (`counted_by`).
-    """
+    """Return the shortest step, a multiple of the manifest's unit, by which two times are less than `most` apart."""
     for step in STEPS[_OF_MANIFEST[counted_by] :]:
         if step.index(last) - step.index(first) < most:
             return step
@@ -191,14 +189,11 @@ def time_ticks(step: Step, first: int, last: int, most: int) -> list[int]:
 
 
 def _begins(step: Step, index: int, longer: Step) -> bool:
-    """Return whether a longer step starts within this one."""
     return longer.index(step.start(index)) != longer.index(step.start(index - 1))
 
 
 def time_labels(step: Step, moments: Sequence[datetime]) -> list[tuple[str, str]]:
-    """Return two labels for each time: the part that differs most and, if it has changed, the larger unit: the time and
-    its day, the day and its year.
-    """
+    """Return for each time the part that differs most and, if it has changed, the larger unit."""
     labels = []
     before = ""
     for moment in moments:
@@ -227,9 +222,7 @@ _EDGE = 100  # one of this many operations may be an outlier, on either side
 
 @dataclass(frozen=True)
 class Series:
-    """Operations in steps of time. `counts`: those of the steps from `first` on, by type. `before` and `after`:
-    operations so far away that a plot with them would show nothing.
-    """
+    """Operations in steps of time, from `first` on, by type. `before`, `after`: those too far away to draw."""
 
     step: Step
     first: int
@@ -382,7 +375,6 @@ def _time_axis(data: Series, frame: Frame, width: float, bottom: float) -> list[
 
 
 def description(data: Series) -> str:
-    """Return a description of a plot for people who do not see it."""
     operations = sum(sum(count.values()) for count in data.counts)
     highest = max(range(len(data.counts)), key=lambda place: sum(data.counts[place].values()))
     return (
