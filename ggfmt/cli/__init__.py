@@ -80,10 +80,7 @@ typer_commands.register(app, reference.samples, bare=True)
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Return the app with only the command that the first argument names, or the whole app if there is none.
-
-    typer builds every command of an app before it calls one, which takes longer than some commands.
-    """
+    """Return the app with only the command that the first argument names: typer builds every command of an app."""
     first = arguments[0] if arguments else ""
     called = [
         each
@@ -98,7 +95,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line, of this process or with `arguments`, and return the exit code, one of `EXIT_CODES`."""
+    """Run the command line and return the exit code, one of `EXIT_CODES`."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     as_json = wants_json(given)
     with guarded_output() as failure:
@@ -109,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run_guarded(given: Sequence[str], as_json: bool, failure: Failure) -> int:
-    """Run a call and return its exit code. `failure` has the error if standard output cannot be written."""
+    """Run a call. `failure` has the error if standard output cannot be written."""
     try:
         return _run_call(given, as_json)
     except GgfmtError as error:
@@ -140,7 +137,7 @@ _MEMORY_HELP = "give it more memory (see `ulimit -v`), or run with fewer process
 
 
 def _report_unwritten(error: OSError) -> int:
-    """Report that standard output cannot be written, unless its reader has gone; return the exit code."""
+    """Report that standard output cannot be written, unless its reader has gone."""
     if error.errno == errno.EPIPE:
         return READER_GONE
     reason = "it is closed" if error.errno == errno.EBADF else (error.strerror or str(error)).lower()
@@ -149,7 +146,6 @@ def _report_unwritten(error: OSError) -> int:
 
 
 def _run_call(given: Sequence[str], as_json: bool) -> int:
-    """Run a call that ends by itself and return its exit code. Raises: GgfmtError."""
     try:
         completion.show_or_install(given)
         if as_json:

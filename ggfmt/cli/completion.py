@@ -29,14 +29,12 @@ _Offers = list[tuple[str, str]]  # words, each with a short description
 
 
 def words(incomplete: str) -> _Offers:
-    """Complete `explain`: codes, formats and properties."""
     from ggfmt.config.symbols import titles
 
     return _starting(incomplete, titles())
 
 
 def option_sets(incomplete: str) -> _Offers:
-    """Complete `options`: formats, `handler` and `ggfmt`."""
     from ggfmt.config.symbols import option_sets
     from ggfmt.formats import FORMATS
 
@@ -46,7 +44,6 @@ def option_sets(incomplete: str) -> _Offers:
 
 
 def topics(incomplete: str) -> _Offers:
-    """Complete `docs`: pages, and words that name a part of a page."""
     from ggfmt import docs
 
     pages = ((topic, page.summary) for topic, page in docs.pages().items())
@@ -54,7 +51,6 @@ def topics(incomplete: str) -> _Offers:
 
 
 def written_formats(incomplete: str) -> _Offers:
-    """Complete `init`: the formats that ggfmt writes."""
     from ggfmt.formats import FORMATS
 
     written = ((name, format.doc) for name, format in FORMATS.items() if format.writes is not None)
@@ -62,7 +58,6 @@ def written_formats(incomplete: str) -> _Offers:
 
 
 def input_formats(incomplete: str) -> _Offers:
-    """Complete `--input-format`: `auto`, and the formats that ggfmt reads."""
     from ggfmt.formats import FORMATS
 
     read = ((name, format.doc) for name, format in FORMATS.items() if format.reads is not None)
@@ -70,22 +65,18 @@ def input_formats(incomplete: str) -> _Offers:
 
 
 def handlers(ctx: typer.Context, incomplete: str) -> _Offers:
-    """Complete `--handler`: the handlers of the `-c` files and settings that precede it."""
     return _starting(incomplete, ((name, format or "") for name, format in _handlers(ctx.params).items()))
 
 
 def spark_masters(incomplete: str) -> _Offers:
-    """Complete `--master`: local masters, and how the addresses of cluster masters start."""
     return _starting(incomplete, _MASTERS.items())
 
 
 def masters(incomplete: str) -> _Offers:
-    """Complete `--master` of `run`, which can do without a master."""
     return _starting(incomplete, (*_MASTERS.items(), *_NO_MASTERS.items()))
 
 
 def settings(ctx: typer.Context, incomplete: str) -> _Offers:
-    """Complete `--set`: the keys of known handlers, with their values if there are few."""
     from ggfmt.config.handler_options import HandlerOptions, RunOptions
     from ggfmt.config.symbols import format_spec
     from ggfmt.formats import FORMATS
@@ -140,9 +131,7 @@ def _starting(incomplete: str, offers: Iterable[tuple[str, str]]) -> _Offers:
 
 
 def _handlers(parameters: dict[str, Any]) -> dict[str, str | None]:
-    """Return the names of `gg.handlerlist`, or of all handlers that have keys, with their formats;
-    empty on any error.
-    """
+    """Return the handlers of `gg.handlerlist`, or all with keys, with their formats; none after an error."""
     from ggfmt.config.properties import entries_from_settings, read_properties
     from ggfmt.config.property_names import handler_key
 

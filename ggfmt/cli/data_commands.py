@@ -50,8 +50,7 @@ def gc_disabled() -> Iterator[None]:
 
 @contextmanager
 def gc_seldom() -> Iterator[None]:
-    """Run with few garbage collections, for a command that may be short or long: libraries of lakehouses make a million
-    objects when they are imported, and none of them is garbage."""
+    """Run with few garbage collections: libraries of lakehouses make a million objects, none of them garbage."""
     before = gc.get_threshold()
     gc.set_threshold(_MANY_OBJECTS, *before[1:])
     try:
@@ -65,7 +64,6 @@ def gc_seldom() -> Iterator[None]:
 
 
 def show_plan(planned: DryRun) -> None:
-    """Print what the run would do."""
     from ggfmt.render.runs import dry_run_text
     from ggfmt.render.wrapping import write_lines
 

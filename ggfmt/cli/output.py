@@ -27,7 +27,6 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warn", Severity.NOTE: "in
 
 
 def emit_findings(diagnostics: Iterable[Diagnostic]) -> None:
-    """Print findings to standard error, each with its place and its help."""
     diagnostics = list(diagnostics)
     if not diagnostics or sys.stderr is None:
         return
@@ -69,7 +68,6 @@ def run_with_json_errors(app: typer.Typer, arguments: Sequence[str]) -> int:
 
 
 def emit(level: str, message: str) -> None:
-    """Print one line to standard error."""
     if logs.is_json():
         emit_json(level, message)
     elif sys.stderr is not None:
@@ -96,9 +94,7 @@ def interrupt_before_commit() -> Iterator[None]:
 
 
 class Failure:
-    """The error that kept standard output from being written, None if there was none; `is_reported`: ggfmt has reported
-    an error already.
-    """
+    """The error that kept standard output from being written; `is_reported`: an error was reported already."""
 
     error: OSError | None = None
     is_reported = False
@@ -123,8 +119,6 @@ class _StandardOutput(io.FileIO):
 
 
 class _Closed(io.TextIOBase):
-    """Replacement for a standard output that is closed."""
-
     encoding = "utf-8"
 
     def __init__(self, failure: Failure) -> None:
@@ -136,11 +130,7 @@ class _Closed(io.TextIOBase):
 
 
 def occupy_closed() -> None:
-    """Open /dev/null for each standard stream that is closed, so that no other file gets its number.
-
-    Otherwise printed text would be written to that file. Standard output is opened read-only, so that writing fails as
-    it does if it is closed.
-    """
+    """Open /dev/null for closed standard streams, whose numbers other files would get; output then fails."""
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)

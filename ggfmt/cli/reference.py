@@ -170,7 +170,6 @@ def docs(
 
 
 def _next_step(topic: str) -> str:
-    """Return the help for a topic that does not exist."""
     from ggfmt import docs
     from ggfmt.config.symbols import find_symbol
 

@@ -47,12 +47,11 @@ class CommandParameters:
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """Typer's parameters. Options by their old names are at the end, and not in the help."""
+        """Return typer's parameters. Options by their old names are at the end, and not in the help."""
         made = [_typer_parameter(each, each.argument) for each in self._declared if each.argument]
         return [*made, *(_old_parameter(each, old) for each, old in _renamed(self._declared))]
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the function for the values of the command line."""
         left = dict(given)
         for each, old in _renamed(self._declared):
             value = left.pop(old.name)
@@ -103,14 +102,12 @@ def _ordered(declared: Sequence[Parameter]) -> list[Parameter]:
 
 
 def _typer_parameter(declared: Parameter, about: Argument) -> inspect.Parameter:
-    """Return typer's parameter for a declared one."""
     default = _REQUIRED if about.required else declared.default
     hint = _hint(declared.name, declared.type, default is None, about)
     return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _old_parameter(declared: Parameter, old: OldName) -> inspect.Parameter:
-    """Return typer's parameter for the old name of a declared one."""
     assert declared.argument is not None
     parsed = bool if old.value is not None else _command_line_type(declared.type, declared.argument)
     hint: Any = Annotated[parsed | None, typer.Option(old.option, hidden=True)]
@@ -124,7 +121,6 @@ def _hint(name: str, type_: Any, optional: bool, about: Argument) -> Any:
 
 
 def _info(name: str, about: Argument) -> Any:
-    """Return typer's description of an option or an argument."""
     shared: dict[str, Any] = {
         "metavar": about.metavar,
         "help": about.help,
@@ -137,9 +133,7 @@ def _info(name: str, about: Argument) -> Any:
 
 
 def _command_line_type(type_: Any, about: Argument) -> Any:
-    """Return the type that the command line parses: a number, a flag, one of a few words, or else a text or a list of
-    texts, which the Python function parses.
-    """
+    """Return the type that the command line parses; texts are left to the Python function."""
     kinds = [kind for kind in _alternatives(type_) if kind is not NoneType]
     if len(kinds) == 1 and (kinds[0] in _NUMBERS_AND_FLAGS or get_origin(kinds[0]) is Literal):
         return kinds[0]
@@ -197,7 +191,7 @@ def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quie
 
 
 def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command's function with the options of all commands, and with a message for a signal that ends it."""
+    """Return a command's function with the options of all commands, which a signal ends with a message."""
 
     own = command_parameters(command)
     kind = inspect.Parameter.KEYWORD_ONLY
@@ -272,7 +266,6 @@ class Command(TyperCommand):
 
 
 def _called(param: Any) -> str:
-    """Return an option or an argument as a user writes it."""
     if param.param_type_name == "argument":
         return str(param.metavar or param.name)
     names = sorted((*param.opts, *param.secondary_opts), key=lambda name: name.startswith("--"))
@@ -296,14 +289,11 @@ def usage_first(calls: Sequence[str], paragraphs: Sequence[str]) -> str:
 
 
 def command_name(command: Callable[..., None]) -> str:
-    """Return the name of a function's command."""
     return command.__name__.replace("_", "-")
 
 
 def register(app: typer.Typer, command: Callable[..., None], *, bare: bool = False) -> None:
-    """Make a function a command. `bare`: it runs without arguments; otherwise a call without
-    arguments shows its help.
-    """
+    """Make a function a command. `bare`: a call without arguments does not show its help."""
     paragraphs = [" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n")]
     calls = [match[1] for paragraph in paragraphs if (match := _CALL.fullmatch(paragraph))]
     sentences = [paragraph for paragraph in paragraphs if not _CALL.fullmatch(paragraph)]

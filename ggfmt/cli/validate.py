@@ -125,18 +125,13 @@ def validate_config(
 
 
 class _FixApplier:
-    """Writes or prints fixes, or both.
-
-    left     number of fixes that only `--unsafe-fixes` makes
-    changed  number of files with fixes that were written or printed
-    """
+    """Writes or prints fixes. `left` counts the unsafe ones, `changed` the files with others."""
 
     def __init__(self, fix: bool, diff: bool, unsafe: bool, settings: Sequence[str]) -> None:
         self.fix, self.diff, self.unsafe, self.settings = fix, diff, unsafe, settings
         self.left = self.changed = 0
 
     def apply(self, source: HandlerFile, rules: Rules) -> Sequence[Diagnostic]:
-        """Write or print the fixes of a file, and return the findings that are left."""
         from ggfmt.config.lint.fix import fix_file, patch, write_file
         from ggfmt.config.lint.reading import lint
         from ggfmt.java.text import visible
@@ -207,7 +202,7 @@ def _all(found: _Found) -> list[Diagnostic]:
 
 
 def _closing(found: _Found, passed_over: Sequence[str], left: int) -> list[str]:
-    """Return the lines after the findings: their number, further fixes, and files that were not checked."""
+    """Return the lines after the findings: their number, further fixes, and unchecked files."""
     from ggfmt.java.text import visible
     from ggfmt.render.diagnostics import count_findings
 

@@ -29,7 +29,6 @@ def names_in(function: Callable[..., object], requests: Sequence[type]) -> Argum
 
 
 def old_names_in(function: Callable[..., object], requests: Sequence[type]) -> dict[str, str]:
-    """Return the arguments of a function that had other names, by those."""
     declared = (each for each, _ in _arguments(function, requests))
     return {each.old.name: each.name for each in declared if each.old}
 
@@ -52,7 +51,8 @@ def _kind(parameter: Parameter) -> ArgumentKind:
 
 
 def api_function(function: Callable[P, T], *requests: type) -> Callable[P, T]:
-    """Return a function whose errors name its arguments, and have no inner frames of ggfmt in their traceback.
+    """Return a function whose errors name its arguments, and have no inner frames of ggfmt.
+
     `requests` declare its arguments; it takes their old names too, with a DeprecationWarning.
     """
 

@@ -30,7 +30,6 @@ def ignore_warnings(_: Sequence[Diagnostic]) -> None:
 
 
 def texts(paths: Paths) -> list[str]:
-    """The paths as a list of texts."""
     if paths is None:
         return []
     if isinstance(paths, (str, PathLike)):
@@ -47,9 +46,7 @@ def words(names: str | Iterable[str] | None) -> list[str]:
 
 
 def keys(given: str | Sequence[str] | Mapping[str, Sequence[str]] | None, what: str = "`--key`") -> Keys:
-    """Return key columns by table: from a text as the command takes it, the columns of every table, or those of each
-    table by its name.
-    """
+    """Return key columns by table: from a text as the command takes it, for every table, or by table."""
     from ggfmt.java.text import InvalidValueError
     from ggfmt.options.value_types import EVERY_TABLE, parse_keys
 
@@ -66,14 +63,13 @@ def keys(given: str | Sequence[str] | Mapping[str, Sequence[str]] | None, what: 
 
 
 def selection(tables: str | Iterable[str] | None, exclude: str | Iterable[str] | None) -> TableSelection:
-    """Return the selection by patterns of tables."""
     from ggfmt.model.selection import TableSelection
 
     return TableSelection(tuple(words(tables)), tuple(words(exclude)))
 
 
 def lines(properties: Properties) -> list[str]:
-    """Properties as lines of a properties file. Those of a mapping are escaped; lines stay as they are."""
+    """Return properties as lines of a properties file; only those of a mapping are escaped."""
     if properties is None:
         return []
     if not isinstance(properties, Mapping):
@@ -84,7 +80,7 @@ def lines(properties: Properties) -> list[str]:
 
 
 def pairs(properties: Properties, what: str, example: str = "`spark.driver.memory=2g`") -> tuple[tuple[str, str], ...]:
-    """Properties without escapes, such as those of Spark: of a mapping, or of texts like `KEY=VALUE`."""
+    """Return properties without escapes, such as those of Spark, from a mapping or texts like `KEY=VALUE`."""
     if isinstance(properties, Mapping):
         return tuple((key, property_text(key, value)) for key, value in properties.items())
     split = []
@@ -97,7 +93,6 @@ def pairs(properties: Properties, what: str, example: str = "`spark.driver.memor
 
 
 def parse_timestamp(given: datetime | str | None) -> datetime | None:
-    """The time of the current timestamp, without its zone."""
     try:
         found = datetime.fromisoformat(given) if isinstance(given, str) else given
     except ValueError:
@@ -108,7 +103,6 @@ def parse_timestamp(given: datetime | str | None) -> datetime | None:
 
 
 def size(given: int | str | None, what: str) -> int | None:
-    """A number of bytes, or a text such as `64m`."""
     from ggfmt.java.text import InvalidValueError
     from ggfmt.options.value_types import Size
 
@@ -123,8 +117,7 @@ def size(given: int | str | None, what: str) -> int | None:
 def configuration(
     config: Paths, settings: Properties, handlers: str | Sequence[str] | None, to: str | None, stream: bool = False
 ) -> Configuration:
-    """The handlers of files and settings, or one of the format `to`; in a `stream`, messages of all tables are in the
-    order of the input. The caller reports its warnings."""
+    """Read handlers, or make one of the format `to`; a `stream` has the messages of all tables in order."""
     from ggfmt.config.handlers import read_configuration
 
     files, given = texts(config), lines(settings)
@@ -135,7 +128,6 @@ def configuration(
 
 
 def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> ParsedProperties | None:
-    """The entries of a handler file with one handler of the format `to`."""
     if to is None:
         return None
     if config:
@@ -159,8 +151,7 @@ def _chosen_format(to: str | None, config: Sequence[str], stream: bool) -> Parse
 
 
 def input_settings(input_format: str, config: Path | None, options: Properties) -> tuple[str, WriterSettings]:
-    """The format of the input, `auto` if nothing names it, and how the input was written; UsageError GG565 if the
-    handler that wrote it has another format."""
+    """Return the format of the input, and how it was written; UsageError GG565 for two formats."""
     from ggfmt.config.handlers import read_configuration
     from ggfmt.config.properties import entries_from_settings
     from ggfmt.formats import FORMATS
@@ -181,7 +172,7 @@ def input_settings(input_format: str, config: Path | None, options: Properties) 
 
 
 def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings | None = None) -> dict[str, TableDef]:
-    """The table definitions of files, or those of a mapping; `source` is how the input was written."""
+    """Return table definitions; `source` is how the input was written."""
     from ggfmt.definitions import load_definitions
     from ggfmt.formats.api.format import DEFAULT_SETTINGS
 
@@ -191,7 +182,6 @@ def tables(definitions: Mapping[str, TableDef] | Paths, source: WriterSettings |
 
 
 def check_choice(name: str, value: str, legal: object) -> str:
-    """Check that a value is one of the texts of a Literal."""
     words = get_args(legal)
     if value not in words:
         raise argument_error(

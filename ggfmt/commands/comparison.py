@@ -58,7 +58,6 @@ class CompareRequest:
 
 
 def run_comparison(request: CompareRequest) -> Comparison:
-    """Compare two places."""
     from ggfmt.comparison.comparison import ComparisonOptions
     from ggfmt.comparison.comparison import compare as compare_places
 

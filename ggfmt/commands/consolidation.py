@@ -160,7 +160,6 @@ class RowsManifest(Summarized, dict[str, Any]):
 
 
 def run_consolidation(request: ConsolidateRequest) -> RowsManifest:
-    """Run a consolidation; its manifest."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.rows.query import RowQuery, query_error
     from ggfmt.rows.run import ConsolidationSettings, execute

@@ -150,7 +150,6 @@ class ConvertRequest:
 
 
 def run_conversion(request: ConvertRequest) -> Result:
-    """Run a conversion, or plan it if the request is for a dry run."""
     from ggfmt.formats.api.reading import MAX_RECORD_BYTES
     from ggfmt.sinks.messages.preparation import RunSettings
     from ggfmt.sinks.messages.run import execute

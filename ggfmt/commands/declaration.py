@@ -98,8 +98,10 @@ class After:
 
 
 class Parameter:
-    """A parameter that a field of a request or a function declares. `type` is its Python type, with Any for names that
-    only type checkers import; `default` is `inspect.Parameter.empty` if there is none."""
+    """A parameter that a field of a request or a function declares.
+
+    `type` has Any for names that only type checkers import; `default` may be `inspect.Parameter.empty`.
+    """
 
     def __init__(
         self,
@@ -115,23 +117,20 @@ class Parameter:
 
     @property
     def argument(self) -> Argument | None:
-        """What the command line needs, or None if it does not have the parameter."""
+        """Return what the command line needs; None if it does not have the parameter."""
         return next((each for each in self.metadata if isinstance(each, Argument)), None)
 
     @property
     def old(self) -> OldName | None:
-        """The name that it had."""
         return next((each for each in self.metadata if isinstance(each, OldName)), None)
 
     @property
     def option(self) -> str:
-        """The name of its option."""
         names = self.argument.names if isinstance(self.argument, Option) else ()
         return names[-1] if names else f"--{self.name.replace('_', '-')}"
 
     @property
     def shown_type(self) -> Any:
-        """The text of the type."""
         if not isinstance(self.annotation, str):
             return self.type
         if not self.annotation.startswith(_ANNOTATED):
@@ -172,8 +171,7 @@ def _evaluated(expression: str, module: ModuleType) -> Any:
 
 
 def python_function(request: Callable[P, R], body: Callable[[R], T], name: str) -> Callable[P, T]:
-    """Make the function that takes the fields of a request as arguments. Type checkers see the arguments of the
-    request's constructor; `help()` shows their types without what the command line needs."""
+    """Make the function that takes the fields of a request, with types that `help()` can show."""
     assert isinstance(request, type)
     given = parameters(request)
     types = {p.name: p.shown_type for p in given}
@@ -200,8 +198,7 @@ def python_function(request: Callable[P, R], body: Callable[[R], T], name: str) 
 
 
 def settings_from(request: object, settings: Callable[P, T]) -> Callable[P, T]:
-    """Return the constructor of a settings class of the engine that takes from the request what needs no parsing: the
-    fields with the same name and the same type. Arguments win over them."""
+    """Return a constructor of settings that takes fields of the same name and type from the request."""
     plain = {name: getattr(request, name) for name in shared_fields(type(request), settings)}
 
     def make(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -211,6 +208,5 @@ def settings_from(request: object, settings: Callable[P, T]) -> Callable[P, T]:
 
 
 def shared_fields(request: type, settings: Any) -> list[str]:
-    """List the fields that both have with the same name and type."""
     types = {field.name: field.type for field in fields(settings)}
     return [each.name for each in parameters(request) if each.name in types and types[each.name] == each.shown_type]

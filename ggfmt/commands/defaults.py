@@ -15,16 +15,12 @@ MASTER_VARIABLE = "GGFMT_MASTER"
 
 @dataclass(frozen=True)
 class Default:
-    """A value, and for people where it is from."""
-
     value: str
     origin: str
 
 
 def default_master(environment: Mapping[str, str] = os.environ) -> Default | None:
-    """Return the master that GGFMT_MASTER names, or else the `ggfmt.toml` of the current directory, or else that of the
-    user. Raises: UsageError GG525 for a file that cannot be used.
-    """
+    """Return the master of GGFMT_MASTER, or of a `ggfmt.toml`, here or of the user; UsageError GG525 for a bad one."""
     named = environment.get(MASTER_VARIABLE)
     if named:
         return Default(named, MASTER_VARIABLE)
@@ -44,7 +40,7 @@ def default_master(environment: Mapping[str, str] = os.environ) -> Default | Non
 
 
 def _of_user(environment: Mapping[str, str]) -> Path | None:
-    """Return the file of the user; None if the user has no home directory, as in some containers."""
+    """Return the file of the user, who may have no home directory."""
     home = environment.get("XDG_CONFIG_HOME")
     try:
         return (Path(home) if home else Path.home() / ".config") / "ggfmt" / FILE_NAME
@@ -53,7 +49,6 @@ def _of_user(environment: Mapping[str, str]) -> Path | None:
 
 
 def _parsed(path: Path, text: str) -> dict[str, str]:
-    """Return the settings of runs in a file, by key. Raises: UsageError GG525."""
     every = parse_toml(text, str(path), "GG525")
     found: dict[str, str] = {key: value for key, value in every.items() if key not in OF_LINTER}
     for key, value in found.items():

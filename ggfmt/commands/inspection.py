@@ -55,7 +55,6 @@ class PreviewRequest:
 
 
 def run_preview(request: PreviewRequest) -> Preview:
-    """Make the first messages of each table."""
     from ggfmt.sinks.preview.preview import PreviewSettings
     from ggfmt.sinks.preview.preview import preview as look
 
@@ -109,7 +108,6 @@ class SchemaRequest:
 
 
 def make_schemas(request: SchemaRequest) -> list[SchemaFile]:
-    """Make the schemas of tables."""
     from ggfmt.reading.scan import ScanRequest
     from ggfmt.sinks.schema import schemas
 
@@ -147,7 +145,6 @@ class LintRequest:
 
 
 def find_mistakes(request: LintRequest) -> list[Diagnostic]:
-    """Check handler files and the text of one."""
     import io
 
     from ggfmt.config.lint.files import find_sources

@@ -40,7 +40,7 @@ class RunnerChoice:
     here: str = "`--master none` or `--master 'local[*]'`"
 
     def check_reach(self, inputs: Sequence[str], output: str | None) -> None:
-        """UsageError GG518 or GG519 if tasks on other machines would need the standard input or output of this one."""
+        """UsageError GG518 or GG519 if other machines would need standard input or output."""
         if self.cluster is None:
             return
         help = f"run on this machine, by {self.here}, or"
@@ -54,8 +54,6 @@ class RunnerChoice:
 
 @dataclass(frozen=True)
 class WithoutSpark:
-    """Starts a runner without Spark, of so many processes; None: one for each core."""
-
     processes: int | None = None
 
     def __call__(self) -> InProcess:
@@ -71,9 +69,7 @@ def choose_runner(
     remote: str | None = None,
     spark: object | None = None,
 ) -> RunnerChoice:
-    """UsageError GG517 for options of Spark in a run without Spark, GG504 for `none` with a wrong number, GG525 for an
-    invalid default, and errors as of `runner_for`.
-    """
+    """Choose a runner. UsageError GG517 for options of Spark without it, GG504, GG525, and as of `runner_for`."""
     given = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}
     for option in (option for option, value in given.items() if value and master is not None and is_none(master)):
         message = f"`{option}` is for Spark, and `--master {master}` runs without it"
@@ -103,7 +99,7 @@ def choose_runner(
 
 
 def is_none(master: str) -> bool:
-    """Return whether a master stands for this machine without Spark: `none`, or `none[...]`."""
+    """Return whether a master stands for this machine without Spark."""
     return master.strip().lower() == "none" or master.lstrip().lower().startswith("none[")
 
 
@@ -117,7 +113,6 @@ def _without_spark(master: str) -> RunnerChoice:
 
 
 def _tasks_at_once(master: str) -> int | None:
-    """The number of tasks that a master on this machine runs at once."""
     cores = re.fullmatch(r"local\[(\d+|\*)(?:,.*)?\]", master)
     if master == "local":
         return available_cores()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def conversion_summary(result: Result) -> Summary:
-    """Return what a run has read, written and rejected, and where it is."""
     name = "ggfmt.Result"
     if result.plan is not None:
         return Summary(name, ["a dry run, which wrote nothing"])
@@ -46,7 +45,6 @@ def conversion_summary(result: Result) -> Summary:
 
 
 def rows_summary(manifest: Mapping[str, Any], directory: str) -> Summary:
-    """Return which rows a consolidation has written to a directory."""
     tables = manifest.get("tables", {})  # nothing if there was nothing to read
     facts = [
         f"{counted(sum(table['rows'] for table in tables.values()), 'row')} of {counted(len(tables), 'table')}",
