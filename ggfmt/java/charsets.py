@@ -84,10 +84,7 @@ class Gb18030Encoder:
 
 
 class TableEncoder:
-    """A charset whose bytes depend only on the character, or on the pair of characters.
-
-    `single` has a character for each byte, U+FFFE for none, if every byte is a character; otherwise it is None.
-    """
+    """A charset whose bytes depend on a character or pair. `single`: by byte, U+FFFE for none; None if some have more."""
 
     def __init__(self, table: dict[str, Any]) -> None:
         self._replacement = bytes.fromhex(table["replacement"])
@@ -165,7 +162,6 @@ class ShiftingEncoder:
 
 
 def _codes(heads: str, text: str) -> dict[str, bytes]:
-    """Return the bytes of each character of a mode."""
     codes: dict[str, bytes] = {}
     at = 0
     for head in heads.split(","):
@@ -179,13 +175,12 @@ def _codes(heads: str, text: str) -> dict[str, bytes]:
 
 
 def _has_ascii(codes: dict[str, bytes]) -> bool:
-    """Return whether ASCII characters have the bytes of ASCII."""
     return all(codes.get(chr(code)) == bytes((code,)) for code in range(128))
 
 
 @cache
 def special_encoder(charset: str) -> CharsetEncoder:
-    """Return the encoder of a charset that Python's codecs do not cover, by Java's name."""
+    """Return the encoder of a charset that Python's codecs do not cover."""
     if charset == "CESU-8":
         return Cesu8Encoder()
     if charset == "GB18030":
@@ -204,9 +199,7 @@ def tables() -> dict[str, Any]:
 
 
 def python_codec(name: str, charset: str) -> codecs.CodecInfo:
-    """Return a charset as a codec of Python. It encodes with `strict` or `replace`, and decodes if every byte is a
-    character.
-    """
+    """Return a charset as a codec of Python, which decodes only if every byte is a character."""
 
     def encode(text: str, errors: str = "strict") -> tuple[bytes, int]:
         encoder = special_encoder(charset)
@@ -292,8 +285,7 @@ def can_decode(charset: str) -> bool:
 def codec_of(charset: str) -> str:
     """Return a Python codec that makes the same bytes as the Java charset, without the byte order mark.
 
-    It supports the error handlers `strict` and `replace`. A codec of ggfmt is registered only in a process that calls
-    this.
+    It supports the error handlers `strict` and `replace`. A codec of ggfmt is registered on the first call.
     """
     codec = _CODECS[charset]
     if _is_python(codec):
@@ -304,7 +296,6 @@ def codec_of(charset: str) -> str:
 
 @cache
 def encoder(charset: str) -> CharsetEncoder:
-    """Return the encoder of the charset."""
     codec = _CODECS[charset]
     return PythonEncoder(codec) if _is_python(codec) else special_encoder(charset)
 

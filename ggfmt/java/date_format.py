@@ -107,18 +107,14 @@ class DateFormat:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts that are in every formatted time."""
         return tuple(piece for piece in self.pieces if isinstance(piece, str))
 
     def show(self, moment: datetime) -> str:
-        """Return the formatted time, which is taken as UTC."""
         return "".join(piece if isinstance(piece, str) else _field(*piece, moment) for piece in self.pieces)
 
 
 def parse_date_format(mask: str) -> DateFormat:
-    """Return the mask. Raises: InvalidValueError for a letter that Java does not know, or whose meaning depends on the
-    country.
-    """
+    """Parse a mask. InvalidValueError for letters that Java lacks, or whose meaning depends on the country."""
     pieces: list[str | tuple[str, int]] = []
     at = 0
     while at < len(mask):

@@ -23,7 +23,6 @@ class CodePoints:
 
     @classmethod
     def of(cls, *items: str | tuple[int, int]) -> CodePoints:
-        """Return the set of the characters of texts, and of ranges."""
         pairs: list[tuple[int, int]] = []
         for item in items:
             pairs.extend([(ord(c), ord(c)) for c in item] if isinstance(item, str) else [item])
@@ -95,9 +94,7 @@ def _merged(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def category(prefix: str) -> CodePoints:
-    """Return the characters of a general category (`Lu`) or of all that start with a letter (`L`),
-    by Python's tables.
-    """
+    """Return the characters of a general category (`Lu`) or letter (`L`), by Python's tables."""
     merged: list[tuple[int, int]] = []
     for name, ranges in _categories().items():
         if name.startswith(prefix):
@@ -185,8 +182,6 @@ def pattern_error(what: str) -> InvalidValueError:
 
 @dataclass(frozen=True)
 class Flags:
-    """The supported inline flags."""
-
     i: bool = False
     m: bool = False
     s: bool = False
@@ -269,7 +264,6 @@ class PatternCursor:
         raise unsupported_error(f"`\\p{{{visible(name)}}}`", help=help)
 
     def character_class(self) -> CodePoints:
-        """Return the rest of a class after its `[`."""
         negated = self.eat("^")
         operands: list[CodePoints] = []
         points, parts, nested = CodePoints(), 0, 0
@@ -305,7 +299,6 @@ class PatternCursor:
         return ~points if negated else points
 
     def _class_item(self, char: str) -> CodePoints:
-        """Return a character, an escape or a range."""
         first: int | CodePoints = self.escaped(self.next("an escaped character")) if char == "\\" else ord(char)
         is_range = self.peek() == "-" and self.text[self.at + 1 : self.at + 2] not in ("[", "]", "")
         if isinstance(first, CodePoints):
@@ -359,7 +352,7 @@ class JavaRegex:
 
     @property
     def is_anchored(self) -> bool:
-        """Whether RE2 checks where a text starts or ends."""
+        """Return whether RE2 checks where a text starts or ends."""
         return self.re2 is not None and ("\\A" in self.re2 or "\\z" in self.re2)
 
 
@@ -615,9 +608,7 @@ class _Parser(PatternCursor):
         return self.groups
 
     def _inline_flags(self) -> bool:
-        """Read `i-s:` or `i-s)`, and return False for the latter, whose flags apply up to the end of the enclosing
-        group.
-        """
+        """Read `i-s:` or `i-s)`; return False for the latter, which holds up to the end of the enclosing group."""
         on = True
         while (char := self.next("`)`")) not in ":)":
             if char == "-":
@@ -682,9 +673,7 @@ def _joined(parts: list[str | None], between: str) -> str | None:
 
 @cache
 def _word_boundary() -> str:
-    """Return `\b` of Java up to 18: between a letter, digit or `_`, which may have combining marks,
-    and anything else.
-    """
+    """Return the word boundary of Java up to 18: letters, digits and `_` may have combining marks."""
     letters = category("L") | category("Nd")
     # Python's \w has a few more numbers; excluding them is much shorter than listing the rest.
     others = CodePoints.of(*((c, c) for a, b in category("N").ranges for c in range(a, b + 1) if chr(c).isalnum()))

@@ -12,9 +12,7 @@ from ggfmt.java.text import InvalidValueError
 
 
 def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
-    """Return the pieces of a Java replacement: texts, and numbers of groups (`$1`, `${name}`). Raises:
-    InvalidValueError if it is invalid.
-    """
+    """Return texts, and numbers of groups (`$1`, `${name}`). Raises: InvalidValueError."""
     pieces: list[str | int] = []
     names = dict(regex.names)
     at = 0
@@ -90,7 +88,7 @@ class Replacement:
 
     @property
     def re2(self) -> tuple[str, str] | None:
-        """The pattern and the replacement for RE2; None if their meaning would differ."""
+        """Return the pattern and the replacement for RE2; None if their meaning would differ."""
         numbers = [piece for piece in self.pieces if isinstance(piece, int)]
         if self.regex.re2 is None or any(number > 9 for number in numbers):
             return None
@@ -98,9 +96,7 @@ class Replacement:
         return self.regex.re2, "".join(texts)
 
     def apply(self, text: str) -> str:
-        """Replace every match. `re.sub` does not work here: after an empty match it tries the same place again, Java
-        does not.
-        """
+        """Replace every match. After an empty match, `re.sub` tries the same place again, Java does not."""
         search = self.regex.compiled.search
         pieces: list[str] = []
         at = end = 0

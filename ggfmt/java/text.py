@@ -12,8 +12,7 @@ JAVA_BLANKS = "".join(map(chr, range(0x21)))
 
 
 class InvalidValueError(ValueError):
-    """A text that is not a legal value; the message says what is wrong, `help` what to do. `part`: the part of the
-    text that is wrong, if the rest is right."""
+    """A text that is not a legal value, `help`, and the wrong `part` of the text, if the rest is right."""
 
     def __init__(self, message: str, help: str | None = None, part: str | None = None) -> None:
         super().__init__(message)

@@ -8,9 +8,7 @@ PropertyValue = str | bool | int | float
 
 
 def property_text(key: object, value: object) -> str:
-    """Return the value of a property as a handler file has it. Raises: UsageError GG565 for a value of another type, or
-    a key that is no text.
-    """
+    """Return the value of a property as a handler file has it. UsageError GG565 for other types."""
     if not isinstance(key, str):
         raise argument_error(f"the name of a property is of the type {type(key).__name__}", "give a text")
     if isinstance(value, bool):

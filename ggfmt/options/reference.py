@@ -12,7 +12,6 @@ _HEADINGS = ("Property", "Legal values", "Default", "Releases", "Meaning")
 
 
 def markdown_table(options: type[Options]) -> str:
-    """Return a Markdown table with a line per option, ending in a line break."""
     headings, rows = table_cells(options)
     lines = [" | ".join(headings), " | ".join("---" for _ in headings)]
     for cells in rows:
@@ -21,12 +20,11 @@ def markdown_table(options: type[Options]) -> str:
 
 
 def table_cells(options: type[Options]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the headings and the rows of a table with a row per option. Code is in backticks."""
+    """Return the headings and the rows of a table of options. Code is in backticks."""
     return _headings(options), [(f"`{spec.name}`", *_cells(options, spec)) for spec in options.specs()]
 
 
 def _headings(options: type[Options]) -> tuple[str, ...]:
-    """Return the headings of the table. Only options of GoldenGate have releases."""
     return tuple(heading for heading in _HEADINGS if heading != "Releases" or options.of_goldengate)
 
 
@@ -36,12 +34,11 @@ def _cells(options: type[Options], spec: OptionSpec) -> tuple[str, ...]:
 
 
 def as_dicts(options: type[Options]) -> list[dict[str, Any]]:
-    """Return the options as data for JSON. `default` is a JSON value, `default_text` its form in a properties file."""
+    """Return the options for JSON. `default_text`: the form of the default in a properties file."""
     return [as_dict(spec) for spec in options.specs()]
 
 
 def as_dict(spec: OptionSpec) -> dict[str, Any]:
-    """Return one option as data for JSON."""
     described: dict[str, Any] = {
         "property": spec.name,
         "kind": type(spec.kind).__name__.lower(),
@@ -59,7 +56,6 @@ def as_dict(spec: OptionSpec) -> dict[str, Any]:
 
 
 def releases(spec: OptionSpec) -> str:
-    """Describe the releases of GoldenGate that have the option."""
     if spec.until is not None:
         return f"{spec.since} to {spec.until}"
     if not spec.since:
@@ -68,7 +64,6 @@ def releases(spec: OptionSpec) -> str:
 
 
 def default_words(spec: OptionSpec) -> str:
-    """Return the default for a person to read."""
     if spec.default is None or spec.default == ():
         return "none"
     return f"`{spec.default_text}`" if spec.default != "" else "empty"

@@ -12,8 +12,6 @@ from enum import Enum
 
 
 class Metadata(str, Enum):
-    """The metadata of messages, if a handler has no `metaColumnsTemplate`."""
-
     FIXED = "metadata fields are fixed, and some can be switched off"
     UNKNOWN = "the metadata without a `metaColumnsTemplate` are unknown: ggfmt asks for a template"
     TEMPLATE = "the only metadata fields are the fields of a `metaColumnsTemplate`"
@@ -36,7 +34,7 @@ class Release:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """The properties of the release's messages, one fact per text."""
+        """Return the properties of the release's messages, one fact per text."""
         return (
             "whole numbers are long integers, and a NUMBER without precision is a double"
             if self.typed_numbers
@@ -77,7 +75,6 @@ def manual_name(release: str) -> str:
 
 
 def is_later(release: str, other: str) -> bool:
-    """Return whether a release is later than another."""
     return _numbers(release) > _numbers(other)
 
 

@@ -46,12 +46,12 @@ class OptionSpec:
 
     @property
     def example_text(self) -> str:
-        """A legal value other than the default, as in a properties file."""
+        """Return a legal value other than the default, as in a properties file."""
         return _example(self.kind, self.default) if self.example is None else self.example
 
     @property
     def default_text(self) -> str:
-        """The default as in a properties file; empty for none."""
+        """Return the default as in a properties file; empty for none."""
         return value_types.escape_value(self.text(self.default))
 
     def text(self, value: Any) -> str:
@@ -59,11 +59,7 @@ class OptionSpec:
         return "" if value is None else self.kind.render(value)
 
     def value(self, text: str) -> Any:
-        """Return the value of a property's text; an empty text means the default, unless it is itself a value.
-
-        Raises:
-            InvalidValueError: the text is illegal.
-        """
+        """Return the value of a text; an empty one is the default, unless it is a value. Raises: InvalidValueError."""
         trimmed = trim(text)
         return self.kind.parse(trimmed) if trimmed or self.kind.keeps_empty else self.default
 
@@ -80,7 +76,7 @@ def option(
     name: str | None = None,
     disputed: tuple[str, ...] = (),
 ) -> T:
-    """Return a dataclass field that declares an option. If the default is None, annotate the attribute as `X | None`.
+    """Declare an option as a dataclass field. If the default is None, annotate the attribute as `X | None`.
 
     `name`: that of the property, if it is not made from the attribute's.
     """
@@ -130,22 +126,17 @@ def _candidates(kind: value_types.ValueType[Any], default: Any) -> tuple[Any, ..
 
 
 def property_name(attr: str) -> str:
-    """`include_op_type` -> `includeOpType`."""
     return re.sub(r"_(.)", lambda match: match[1].upper(), attr)
 
 
 @dataclass(frozen=True)
 class Options:
-    """Base class of option sets: frozen, comparable, hashable, and safe to send to a Spark worker.
-
-    `of_goldengate` is false for options that no release of GoldenGate has.
-    """
+    """Base class of option sets, safe to send to a Spark worker. `of_goldengate`: releases of GoldenGate have them."""
 
     of_goldengate: ClassVar[bool] = True
 
     @classmethod
     def specs(cls) -> tuple[OptionSpec, ...]:
-        """Return the declarations of the options."""
         return _specs(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for that of the class
 
     @classmethod
@@ -155,7 +146,6 @@ class Options:
         return cls(**{specs[name].attr: specs[name].value(text) for name, text in texts.items()})
 
     def non_defaults(self) -> Iterator[tuple[OptionSpec, Any]]:
-        """Yield the options whose value is not the default."""
         for spec in self.specs():
             value = getattr(self, spec.attr)
             if value != spec.default:

@@ -44,8 +44,7 @@ COUNTS = {"operationCount": "", "insertCount": "I", "updateCount": "U", "deleteC
 
 @dataclass(frozen=True)
 class Value:
-    """The value of a column in an operation. `present` is false if the operation lacks the column; `text` is None for
-    NULL."""
+    """The value of a column, if it is `present`; `text` is None for NULL."""
 
     present: bool
     text: str | None = None
@@ -89,7 +88,6 @@ class Piece(ABC):
         return ()
 
     def all(self) -> Iterator[Piece]:
-        """Yield the piece and all pieces within it."""
         yield self
         for piece in self.within:
             yield from piece.all()
@@ -151,7 +149,7 @@ class Count(Piece):
 
 @dataclass(frozen=True)
 class StaticMap(Piece):
-    """A text for each table, by full name. `default` is for all other tables; None if there is none."""
+    """A text for each table, by full name; `default`: for all other tables."""
 
     names: tuple[tuple[str, str], ...]
     default: str | None
@@ -171,10 +169,7 @@ class StaticMap(Piece):
 
 @dataclass(frozen=True)
 class ColumnValue(Piece):
-    """The value of a column: `column` for all tables, or one column per table in `columns`.
-
-    `null` and `missing` are the texts for NULL and for a missing column; None if the template has none.
-    """
+    """The value of a column, for all tables or by table; `null` and `missing`: the texts for those, if given."""
 
     column: str
     columns: tuple[tuple[str, str], ...]
@@ -206,8 +201,6 @@ class ColumnValue(Piece):
 
 @dataclass(frozen=True)
 class UnknownValue(Piece):
-    """A keyword of GoldenGate whose value ggfmt cannot know."""
-
     keyword: str
 
     @property
@@ -220,8 +213,6 @@ class UnknownValue(Piece):
 
 @dataclass(frozen=True)
 class Wrapper(Piece):
-    """A keyword that changes the text of other pieces."""
-
     inner: tuple[Piece, ...]
 
     @property
@@ -231,8 +222,6 @@ class Wrapper(Piece):
 
 @dataclass(frozen=True)
 class Case(Wrapper):
-    """`toUpperCase` and `toLowerCase`."""
-
     upper: bool
 
     def show(self, context: NameContext) -> str:
@@ -255,8 +244,6 @@ class Substring(Wrapper):
 
 @dataclass(frozen=True)
 class Regex(Wrapper):
-    """A text in which the matches of a Java regular expression are replaced."""
-
     replacement: Replacement
 
     def show(self, context: NameContext) -> str:
@@ -268,8 +255,6 @@ class Regex(Wrapper):
 
 
 class Number(Piece):
-    """The place of a file's number."""
-
     def show(self, context: NameContext) -> str:
         return NUMBER
 
@@ -279,8 +264,7 @@ def render_pieces(pieces: Sequence[Piece], context: NameContext) -> str:
 
 
 def escape_data(text: str) -> str:
-    """Return a text from data without characters that divide names. A single dot is escaped: it would be a
-    directory."""
+    """Return a text from data without characters that divide names; a single dot would be a directory."""
     if text == ".":
         return "%2E"
     return text.replace(DATA_SLASH, "%00").replace(NUMBER, "%01").replace("/", DATA_SLASH)
@@ -296,8 +280,6 @@ _OF_AN_OPERATION = ("primaryKeys", "position", "opType", "opTimestamp", "xid", "
 
 @dataclass(frozen=True)
 class NameTemplate:
-    """A template: its source and its pieces."""
-
     source: str
     pieces: tuple[Piece, ...] = field(compare=False, repr=False)
 
@@ -331,12 +313,10 @@ class NameTemplate:
 
     @property
     def counts(self) -> bool:
-        """Whether the name has counts of operations."""
         return any(isinstance(piece, Count) for piece in self.all())
 
     @property
     def is_absolute(self) -> bool:
-        """Whether the path starts at the root, at a drive, or at a store."""
         return _ROOTED.match(self.source) is not None
 
 
@@ -350,7 +330,7 @@ def _numbered(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 
 def parse_template(text: str) -> NameTemplate:
-    """Return the template; InvalidValueError says what is wrong with it."""
+    """Parse a template; InvalidValueError says what is wrong."""
     return NameTemplate(text, _pieces(text))
 
 
@@ -508,8 +488,6 @@ _EXAMPLES = {
 
 
 class PathTemplate(ValueType[NameTemplate]):
-    """A template for directories, separated by `/`."""
-
     @property
     def legal(self) -> str:
         return "a template for a path"
@@ -530,8 +508,6 @@ class PathTemplate(ValueType[NameTemplate]):
 
 
 class FileNameTemplate(PathTemplate):
-    """A template for the name of a file."""
-
     @property
     def legal(self) -> str:
         return "a template for the name of a file, without `/`"
@@ -544,7 +520,7 @@ class FileNameTemplate(PathTemplate):
 
 
 def check_inside(path: str) -> None:
-    """Refuse a path that contains `..` with InvalidValueError."""
+    """Refuse a path that contains `..`."""
     if ".." in re.split(r"[/\\]", path):
         raise InvalidValueError("has `..`, which would leave the output directory", "remove it")
 

@@ -29,8 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Transform:
-    """A replacement in the values of the columns that its patterns select. Each pattern must match a whole name; None
-    matches all."""
+    """A replacement in the columns that patterns select. Each must match a whole name; None matches all."""
 
     PARTS: ClassVar[tuple[str, ...]] = ("catalog", "schema", "table", "column")
 
@@ -42,11 +41,9 @@ class Transform:
     column: JavaRegex | None = None
 
     def pattern(self, part: str) -> JavaRegex | None:
-        """Return the pattern for a part of names."""
         return {"catalog": self.catalog, "schema": self.schema, "table": self.table, "column": self.column}[part]
 
     def key(self, part: str) -> str:
-        """Return the property that contains the pattern for a part of names."""
         return f"gg.transform.{self.name}.matcher.{part}Regex"
 
 
@@ -62,7 +59,6 @@ class Replacements:
         return bool(self.schema or self.content or self.transforms)
 
     def summary(self) -> Iterator[str]:
-        """Describe each replacement in a line."""
         for what, pairs in (("names", self.schema), ("values", self.content)):
             for pair in pairs:
                 yield f"in {what}, {_in_words(pair)}"
@@ -98,10 +94,7 @@ def unwrap_cdata(text: str) -> str:
 
 
 class ValueType(ABC, Generic[T]):
-    """A type of option values. `legal` describes the legal values.
-
-    `keeps_empty`: `parse` gets an empty text. For other types, an empty text means the option's default.
-    """
+    """A type of option values. `keeps_empty`: an empty text is a value, and not the option's default."""
 
     keeps_empty: ClassVar[bool] = False
 
@@ -158,9 +151,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 @dataclass(frozen=True)
 class Size(ValueType[int]):
-    """A number of bytes, with an optional fraction and suffix k, m, g or t (powers of 1024); parts of a byte do not
-    count.
-    """
+    """A number of bytes, with an optional fraction and suffix k, m, g or t (powers of 1024), rounded down."""
 
     @property
     def legal(self) -> str:
@@ -218,8 +209,6 @@ class TimesOfDay(ValueType[tuple[str, ...]]):
 
 @dataclass(frozen=True)
 class Number(ValueType[Decimal]):
-    """A number, such as `0.05`."""
-
     @property
     def legal(self) -> str:
         return "a number"
@@ -232,8 +221,6 @@ class Number(ValueType[Decimal]):
 
 @dataclass(frozen=True)
 class Text(ValueType[str]):
-    """Any string; a `CDATA[...]` wrapper preserves blanks."""
-
     keeps_empty: ClassVar[bool] = True
 
     @property
@@ -364,8 +351,7 @@ class Path(ValueType[str]):
 
 @dataclass(frozen=True)
 class SchemaDirectory(Path):
-    """A directory of schemas. GoldenGate does not create it. `switch` names the boolean option without which no schemas
-    are written."""
+    """A directory of schemas, which GoldenGate does not create. `switch`: the option without which there are none."""
 
     switch: str | None = None
 
@@ -375,10 +361,7 @@ NATIVE = "native"
 
 @dataclass(frozen=True)
 class Charset(ValueType[str]):
-    """A charset by one of Java's names or aliases. The value is Java's canonical name.
-
-    `messages`: the charset is that of messages; otherwise that of files beside them.
-    """
+    """A charset by one of Java's names or aliases. `messages`: that of messages, not of files beside them."""
 
     messages: bool = True
 
@@ -413,8 +396,7 @@ TableErrors = Literal["stop", "set-aside"]
 
 
 class TableKeys(ValueType[Keys]):
-    """Pairs of a table and its key columns, `GG.ORDERS=ID;GG.LINES=ORDER_ID,LINE`. A table has its full name or the
-    last part of it."""
+    """Key columns by table, `GG.ORDERS=ID;GG.LINES=ORDER_ID,LINE`, by its full name or the last part."""
 
     keeps_empty: ClassVar[bool] = True
 
@@ -443,7 +425,7 @@ def parse_keys(text: str) -> Keys:
 
 
 def keys_of(table: str, keys: Keys) -> tuple[str, ...]:
-    """Return the key columns for a table; empty if it is not listed."""
+    """Return the key columns for a table, if it is listed."""
     last = table.rpartition(".")[2]
     return next((columns for name, columns in keys if name in (table, last)), ())
 
