@@ -43,12 +43,10 @@ def narrow(array: pa.Array[Any], kind: type[_A]) -> _A:
 
 
 def as_strings(array: pa.Array[Any]) -> pa.StringArray:
-    """Return an array of strings as such; TypeError if it holds anything else."""
     return narrow(array, pa.StringArray)
 
 
 def as_string_maps(array: pa.Array[Any]) -> StringMapArray:
-    """Return an array of maps of strings as such; TypeError if it holds anything else."""
     maps: StringMapArray = narrow(array, pa.MapArray)
     return maps
 
@@ -56,8 +54,7 @@ def as_string_maps(array: pa.Array[Any]) -> StringMapArray:
 def non_null_values(
     array: pa.Array[pa.Scalar[_BasicDataType[_T]]] | pa.ChunkedArray[pa.Scalar[_BasicDataType[_T]]],
 ) -> list[_T]:
-    """Return the values of an array without NULL, such as row numbers, as Python values; ValueError if it has a
-    NULL."""
+    """Return the values of an array as Python values; ValueError if it has a NULL."""
     if array.null_count:
         raise ValueError(f"{array.null_count} of {len(array)} values are NULL, but NULL is not allowed")
     return cast("list[_T]", array.to_pylist())
@@ -77,8 +74,7 @@ def string_maps(
     type: StringMapType | None = None,
     mask: pa.BooleanArray | None = None,
 ) -> StringMapArray:
-    """Return maps of strings. Row `n` has the entries from `offsets[n]` to `offsets[n + 1]`; rows of the mask are
-    NULL."""
+    """Return maps of strings. Row `n` has the entries from `offsets[n]` to `offsets[n + 1]`, or is masked NULL."""
     # Offsets are of 32 bits; the stubs have 64. Arrow has `mask` from 17 on, and NULL offsets in all releases.
     if mask is not None and mask.true_count:
         masked = pc.if_else(mask, pa.scalar(None, pa.int32()), offsets[:-1])
@@ -104,8 +100,7 @@ def memory(buffer: pa.Buffer | None) -> memoryview:
 
 
 def int64_view(array: pa.Int64Array) -> memoryview:
-    """Return an array as Python integers without copying it, which a list would take five times the memory for;
-    ValueError if it has a NULL."""
+    """Return an array as Python integers without copying it; ValueError if it has a NULL."""
     if array.null_count:
         raise ValueError(f"{array.null_count} of {len(array)} values are NULL, but NULL is not allowed")
     if not len(array):  # which may have no buffer

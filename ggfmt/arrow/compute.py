@@ -10,7 +10,7 @@ if int(pa.__version__.partition(".")[0]) < 24:
     # Until 24, `if_else` of a slice of texts and a null has other texts.
 
     def _whole(values: Any) -> Any:
-        """Return the values as an array that is no slice."""
+        """Return values that are no slice."""
         if isinstance(values, pa.ChunkedArray):
             return pa.chunked_array([_whole(chunk) for chunk in values.chunks], values.type)
         if not isinstance(values, pa.Array) or not values.offset:

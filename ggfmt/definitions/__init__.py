@@ -85,16 +85,11 @@ ORACLE_FLOATS = {100: Kind.FLOAT, 101: Kind.DOUBLE}
 
 
 def is_defgen(text: str) -> bool:
-    """Return whether the text is a DEFGEN file, complete or damaged."""
     return DEFGEN_MARK.search(text) is not None
 
 
 def parse_defgen(source: DefinitionFile) -> list[TableDef]:
-    """Return the tables of a DEFGEN file, in file order. If a table occurs more than once (APPEND), the last one
-    counts.
-
-    The encoding in the first line applies to the bytes. Problems are added to `source.problems`, all GG202.
-    """
+    """Return the tables of a DEFGEN file; the last definition of one counts (APPEND). Problems are GG202."""
     named = ENCODING.match(source.text)
     if named:
         encoding = named[1]
@@ -196,8 +191,7 @@ class _Parser:
         )
 
     def _entry(self, block: _Block, line: str, number: int) -> None:
-        """Read a column entry: a name, in quotes if it contains blanks, and a number for every other field of the
-        list."""
+        """Read a column entry: a name, in quotes if it contains blanks, and a number for every other field."""
         block.entries += 1
         words = list(WORD.finditer(line))
         width = len(self.fields)
@@ -305,8 +299,6 @@ class _FileContent(NamedTuple):
 
 @dataclass(frozen=True)
 class _Definition:
-    """A table as defined by the most trusted file."""
-
     kind: int
     file: str
     table: TableDef
@@ -314,12 +306,9 @@ class _Definition:
 
 
 def read_definitions(path: str, source: WriterSettings = DEFAULT_SETTINGS) -> list[TableDef]:
-    """Return the tables that a local file defines, in file order; none for the schema of the generic wrapper.
+    """Return the tables of a local file; none for the schema of the generic wrapper.
 
-    `source` describes the messages to which the file may belong.
-
-    Raises:
-        ConfigurationError: every problem of the file, GG201 or GG202.
+    `source` describes the messages to which the file may belong. ConfigurationError with every GG201 or GG202.
     """
     content = _read(path, WrittenMetadata.of(source))
     if content.doubts:
@@ -340,15 +329,12 @@ def _read(path: str, written: WrittenMetadata | None) -> _FileContent:
 
 
 def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETTINGS) -> dict[str, TableDef]:
-    """Return the tables of files and directories by full name, in the order in which they occur.
+    """Return the tables of files and directories by full name, in order.
 
     Of a directory, the `*.def`, `*.avsc` and `*.schema.json` files are read in name order, except copies with a time
-    stamp. Several files may define a table: a DEFGEN file is trusted more than an Avro schema, and an Avro schema more
-    than a JSON schema; schemas lack keys and some types. Files of one kind must agree. `source` describes the messages
-    to which the files may belong.
-
-    Raises:
-        ConfigurationError: the problems of all files, GG201, GG202 and GG203.
+    stamp. Of several files for a table, a DEFGEN file is trusted more than an Avro schema, and that more than a JSON
+    schema, as schemas lack keys and some types. Files of one kind must agree. `source` describes the messages.
+    ConfigurationError with the problems of all files, GG201 to GG203.
     """
     written = WrittenMetadata.of(source)
     problems: list[Diagnostic] = []
@@ -382,7 +368,7 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
 
 
 def _files(path: str) -> list[str]:
-    """Return the path itself, or the definition files in it if it is a directory."""
+    """Return the path itself, or the definition files in a directory."""
     if not os.path.isdir(path):
         return [path]
     try:
@@ -436,7 +422,6 @@ def _conflict(first_file: str, first: TableDef, second_file: str, second: TableD
 
 
 def _difference(first: TableDef, second: TableDef) -> str:
-    """Describe the first difference between two definitions of a table."""
     for place, (ours, theirs) in enumerate(zip(first.columns, second.columns, strict=False), 1):
         if ours.name != theirs.name:
             return f"column {place} is `{ours.name}` in the first and `{theirs.name}` in the second"
@@ -450,7 +435,6 @@ def _difference(first: TableDef, second: TableDef) -> str:
 
 
 def _trait(column: Column, other: Column) -> str:
-    """Describe how a column differs from the other one of the same name."""
     if column.type != other.type:
         return f"`{column.type}`"
     if column.key != other.key:

@@ -42,8 +42,6 @@ _HELP = (
 
 
 class FieldForm(Enum):
-    """What a field can be, by its type."""
-
     NULLABLE = auto()  # always a column
     TEXT = auto()  # a text that is never null: metadata in GoldenGate's schemas, otherwise a column
     CONTAINER = auto()  # a list or a map: always metadata
@@ -92,8 +90,7 @@ def column_fields(
     forms: Mapping[str, FieldForm],
     written: WrittenMetadata | None,
 ) -> list[str]:
-    """Return the names of the fields that are columns. An undecided field is a doubt of `source`, an error in the
-    schema a problem."""
+    """Return the fields that are columns. An undecided field is a doubt of `source`, an error a problem."""
     try:
         declared = declared_metadata(schema)
     except InvalidValueError as error:
@@ -119,7 +116,7 @@ def column_fields(
 def _checked(
     source: DefinitionFile, table: str, declared: Sequence[MetaColumn], forms: Mapping[str, FieldForm]
 ) -> list[str]:
-    """Return the names of declared metadata without those that are also columns, which a JSON row message may have."""
+    """Return declared metadata without those that are also columns, which a JSON row message may have."""
     names = [column.name for column in declared]
     for name in names:
         if name not in forms:
@@ -134,7 +131,7 @@ def _without(forms: Mapping[str, FieldForm], names: Sequence[str]) -> list[str]:
 
 
 def _fixed(forms: Mapping[str, FieldForm]) -> list[str]:
-    """Return the fixed metadata among the fields; none if the operation type is not among them."""
+    """Return the fixed metadata among the fields, if the operation type is one."""
     names = [name for name in FIXED_NAMES if _may_be_metadata(forms.get(name))]
     return names if _OP_TYPE_NAME in names else []
 
@@ -163,13 +160,11 @@ def is_avro_schema(document: object) -> bool:
 def parse_avro_schema(
     source: DefinitionFile, document: Mapping[str, object], written: WrittenMetadata | None
 ) -> list[TableDef]:
-    """Return the table of an Avro schema; none for the generic wrapper. Problems and doubts are added to `source`, all
-    GG202.
+    """Return the table of an Avro schema; none for the generic wrapper. Problems and doubts are GG202.
 
     The columns of a row schema (manual of 12.2, 6.4.3) are the fields beside the metadata, those of an operation schema
-    (6.5.3) the fields of the record in `before` and `after`. `<COL>_isMissing` beside `<COL>` is a flag and not a
-    column. The generic wrapper's schema (6.4.7.3) describes no table. The full name of the table is the namespace and
-    name of the record. For logical types, see the Avro specification.
+    (6.5.3) the fields of the record in `before` and `after`. `<COL>_isMissing` is a flag. The generic wrapper's schema
+    (6.4.7.3) describes no table.
     """
     name, namespace = document.get("name"), document.get("namespace")
     if not isinstance(name, str):
@@ -197,7 +192,7 @@ def parse_avro_schema(
 
 
 def _named_fields(source: DefinitionFile, record: Mapping[str, object], table: str) -> dict[str, object]:
-    """Return the fields of a record as name and type, with a problem for each invalid or repeated field."""
+    """Return the types of fields by name, with a problem for each invalid or repeated field."""
     fields: dict[str, object] = {}
     given = record.get("fields")
     for place, item in enumerate(given if isinstance(given, list) else (), 1):
@@ -212,7 +207,7 @@ def _named_fields(source: DefinitionFile, record: Mapping[str, object], table: s
 
 
 def _image(fields: Mapping[str, object]) -> Mapping[str, object] | None:
-    """Return the record of the images in an operation schema, which `before` defines and `after` refers to."""
+    """Return the record of the images in an operation schema."""
     if "before" not in fields or "after" not in fields:
         return None
     for name in ("before", "after"):
@@ -251,7 +246,7 @@ def _avro_columns(source: DefinitionFile, fields: Mapping[str, object], table: s
 
 
 def _resolve(spec: object) -> tuple[object, bool]:
-    """Return the innermost type of a field and whether it may be null. A union of several types stays as it is."""
+    """Return the innermost type of a field and whether it may be null. A union of several types stays."""
     nullable = False
     while True:
         if isinstance(spec, list):
@@ -300,12 +295,10 @@ def is_json_schema(document: object) -> bool:
 def parse_json_schema(
     source: DefinitionFile, document: Mapping[str, object], written: WrittenMetadata | None
 ) -> list[TableDef]:
-    """Return the table of a JSON schema, named by its `title`. Problems and doubts are added to `source`, all GG202.
+    """Return the table of a JSON schema, named by its `title`. Problems and doubts are GG202.
 
     The columns of the operation model (manual of 12.2, 6.3.3) are in `definitions.row`. Those of the row model
-    (`json_row`, later releases) are at the top level, among the metadata. So are those of both images of flattened
-    messages, each with a prefix for its image. `number` is DECIMAL, `integer` INTEGER, `boolean` BOOLEAN and `string`
-    STRING. A column is nullable if its type includes `null`.
+    (`json_row`) are at the top level, among the metadata, and so are those of flattened messages, prefixed by image.
     """
     title = document.get("title")
     if not isinstance(title, str):
@@ -336,7 +329,7 @@ def parse_json_schema(
 def _json_members(
     source: DefinitionFile, table: str, document: Mapping[str, object], written: WrittenMetadata | None
 ) -> dict[str, object] | None:
-    """Return the members of the schema that are columns; None if the row of the operation model has none."""
+    """Return the members that are columns; None if the row of the operation model has none."""
     definitions = document.get("definitions")
     if isinstance(definitions, dict) and "row" in definitions:
         row = definitions["row"]

@@ -20,7 +20,6 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def is_charset(name: str) -> bool:
-    """Return whether Python can decode a file by an encoding of this name."""
     try:
         codec = codecs.lookup(name)
         b" ".decode(name)  # codecs from bytes to bytes, such as `hex`, raise LookupError here
@@ -32,15 +31,14 @@ def is_charset(name: str) -> bool:
 
 
 def _printable(text: str) -> str:
-    """Return a text that can be shown: control characters and surrogates become escapes."""
+    """Escape control characters and surrogates."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 class DefinitionFile:
-    """The text of a definition file and its diagnostics: `problems`, and `doubts` about its tables.
+    """The text of a definition file, its `problems`, and `doubts` about its tables.
 
-    A byte order mark decides the encoding. Without one, the file is UTF-8, else cp1252, else latin-1, so that there is
-    always a text. If the file names its encoding, `decode` decodes it again.
+    A byte order mark decides the encoding; else it is UTF-8, cp1252 or latin-1, so that there is always a text.
     """
 
     def __init__(self, path: str, data: bytes) -> None:
@@ -64,10 +62,7 @@ class DefinitionFile:
         self.lines = LINE_END.split(text)
 
     def decode(self, encoding: str) -> bool:
-        """Decode the bytes by the encoding that the file names; False, with a GG202, if they do not match it.
-
-        A byte order mark takes precedence. `is_charset` must be true for the encoding.
-        """
+        """Decode by the encoding that the file names, unless it is marked; False, with a GG202, if bytes do not fit."""
         if self._marked:
             return True
         try:

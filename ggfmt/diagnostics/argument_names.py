@@ -22,8 +22,6 @@ _OPTION = re.compile(r"`(--?[a-z][a-z-]*)(?:[ =]([^`]+))?`")
 
 @dataclass(frozen=True)
 class ArgumentName:
-    """The name of the argument of an option, and how its values are written in Python."""
-
     name: str
     kind: ArgumentKind = "value"
 
@@ -70,7 +68,6 @@ def arguments_named(names: NamesSource | None) -> Iterator[None]:
 
 
 def with_arguments(diagnostic: Diagnostic, names: ArgumentNames) -> Diagnostic:
-    """Return a diagnostic whose texts name arguments in place of options."""
     help = None if diagnostic.help is None else _translated(diagnostic.help, names)
     return replace(diagnostic, message=_translated(diagnostic.message, names), help=help)
 

@@ -24,10 +24,7 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True)
 class Code:
-    """One kind of diagnostic. `page` is the topic of the page that leads on from it.
-
-    Its texts are read when they are needed: they cost a file each.
-    """
+    """One kind of diagnostic. `page`: the topic that leads on from it. Texts cost a file, and are read when needed."""
 
     name: str
     severity: Severity
@@ -43,12 +40,11 @@ class Code:
 
     @property
     def before(self) -> str:
-        """The example of what is wrong: lines of a handler file, a record, or a command."""
+        """Return an example of what is wrong: lines of a handler file, a record, or a command."""
         return self._example("+")
 
     @property
     def after(self) -> str:
-        """The same example, corrected."""
         return self._example("-")
 
     def _example(self, other: str) -> str:
@@ -56,10 +52,7 @@ class Code:
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        """Title, explanation and example of the page.
-
-        Raises: FileNotFoundError without a page, ValueError for a page of another form.
-        """
+        """Read the page. Raises: FileNotFoundError without one, ValueError for another form."""
         import pkgutil  # it takes longer to import than this module
 
         page = pkgutil.get_data("ggfmt", f"docs/reference/codes/{self.name}.md") or b""

@@ -99,11 +99,9 @@ class Rewrite:
 class Diagnostic:
     """One finding. `message` is a headline in one clause; `help` is an imperative or the legal values.
 
-    Neither contains credentials of a URI. `fix`: the text to write in place of the text at `span`, if there is one safe
-    answer. `rewrite`: what was probably meant, if writing it may change the meaning of the file. `level`: the severity
-    where it is not that of the code; a check warns of what is right for GoldenGate and stops a run of ggfmt. `topic`:
-    the page that leads on from it, where it is not that of the code. Raises: ValueError for a code that is not
-    declared.
+    `fix`: what to write at `span`, if there is one safe answer. `rewrite`: what was probably meant, if it may change
+    the meaning of the file. `level`, `topic`: the severity and the page where they are not those of the code; a check
+    warns of what is right for GoldenGate and stops a run of ggfmt.
     """
 
     code: str
@@ -128,7 +126,6 @@ class Diagnostic:
 
     @property
     def page(self) -> str:
-        """The topic of the page that leads on from it."""
         return self.topic or CODES[self.code].page
 
     def at(self, **place: object) -> Diagnostic:
@@ -190,7 +187,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:
-    """Return a help text, or None: did you mean `x`?"""
     near = did_you_mean(word, known)
     return f"did you mean `{near}`?" if near else None
 
@@ -221,21 +217,17 @@ _HARMLESS = re.compile(r"[\"']?(?:true|false|\*\*\*|\$\{[^}]*\}|[A-Z_]+)?[\"']?"
 
 
 def names_secret(key: str) -> bool:
-    """Return whether a key names a secret, such as a password or a token."""
     return _SECRET_KEY.search(key) is not None and _NO_SECRET.search(key) is None
 
 
 def secret_start(line: str) -> int | None:
-    """Return the end of the word in a line after which a secret follows; None if there is none."""
+    """Return the end of the word in a line after which a secret follows."""
     found = _SECRET_KEY.search(line)
     return None if found is None else found.end()
 
 
 def without_credentials(text: str) -> str:
-    """Return the text without secrets.
-
-    User and password of every URI are left out. Values assigned to passwords, tokens and the like become `***`.
-    """
+    """Return the text without users and passwords of URIs; assigned passwords and tokens become `***`."""
     text = _without_users(text)
     if ":" in text:
         text = _ORACLE.sub(r"\1@", text)
@@ -251,8 +243,6 @@ def _assigned(found: re.Match[str]) -> str:
 
 
 def _without_users(text: str) -> str:
-    """Return the text without the user and the password of every URI in it."""
-
     def less(found: re.Match[str]) -> str:
         if ":" not in found[1] and text.endswith(_CONTAINERS, 0, found.start()):
             return found[0]

@@ -109,7 +109,7 @@ _FORMER = {
 
 @dataclass(frozen=True)
 class Page:
-    """A page: `path` is relative to the directory of the documents, `text` is without comments."""
+    """A page; `path` is relative to the documents, `text` is without comments."""
 
     topic: str
     path: str
@@ -121,17 +121,16 @@ class Page:
 
     @property
     def summary(self) -> str:
-        """The first sentence below the title: the question that the page answers."""
+        """Return the first sentence below the title: the question that the page answers."""
         paragraph = " ".join(self.text.split("\n\n")[1].split())
         return _SENTENCE_END.split(paragraph)[0]
 
     @property
     def is_of_formats(self) -> bool:
-        """Whether it is the page of a system's formats."""
         return self.path.startswith("reference/formats/")
 
     def sections(self) -> Iterator[tuple[str, str]]:
-        """Yield the headings with their texts: from a heading to the next one of its level or a higher one."""
+        """Yield the headings with their texts, up to the next of the same level or a higher one."""
         lines = self.text.splitlines(keepends=True)
         headings = list(_headings(lines))
         for number, level in headings:
@@ -161,7 +160,6 @@ def pages() -> dict[str, Page]:
 
 @cache
 def code_pages() -> dict[str, Page]:
-    """Return the pages of codes, by the codes."""
     root = Path(__file__).parent
     return {file.stem: _page(file, root) for file in sorted(root.glob("reference/codes/*.md"))}
 
@@ -195,11 +193,7 @@ def aliases() -> dict[str, tuple[Page, str]]:
 
 
 def address(code: str) -> str | None:
-    """Return the web address of the page of a code, below the documentation address of the package (`[project.urls]`
-    in pyproject.toml).
-
-    None if the package has no such address.
-    """
+    """Return the web address of the page of a code, if the package has a documentation address."""
     # it takes longer to import than all other modules here
     from importlib.metadata import PackageNotFoundError, metadata
 

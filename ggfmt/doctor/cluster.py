@@ -38,8 +38,6 @@ _PYTHON = "set PYSPARK_PYTHON to a Python that every worker has, of this version
 
 @dataclass(frozen=True)
 class ExecutorReport:
-    """What an executor reports about itself; `scratch`: the directories that Spark gave it."""
-
     host: str
     python: str
     path: str
@@ -49,12 +47,12 @@ class ExecutorReport:
 
     @property
     def executor(self) -> tuple[str, ...]:
-        """A text that identifies the executor."""
+        """Return what identifies the executor."""
         return (self.host, *(directory.path for directory in self.scratch))
 
     @property
     def free(self) -> int | None:
-        """The free bytes in the fullest of the directories; None if one cannot be written."""
+        """Return the free bytes in the fullest directory; None if one cannot be written."""
         sizes = [directory.free for directory in self.scratch]
         return None if None in sizes else min(size for size in sizes if size is not None)
 
@@ -74,10 +72,7 @@ def report_executor(item: int, attempt: int) -> ExecutorReport:
 
 
 def ask_cluster(settings: SparkSettings) -> list[Finding]:
-    """Start a session on `settings.master` and return the findings: `session`, and `executors` if it starts.
-
-    Each problem of an executor is a finding `executor` of its own.
-    """
+    """Start a session on `settings.master`; return `session`, `executors`, and an `executor` for each problem."""
     runner = SparkRunner(settings)
     master = without_credentials(settings.master or runner.master)
     facts: dict[str, object] = {"master": master, "runs": None, "seconds": None}
@@ -117,7 +112,7 @@ def _ask(session: SparkRunner) -> tuple[list[ExecutorReport], int]:
 
 
 def assess_executors(reports: list[ExecutorReport], registered: int, own: str) -> list[Finding]:
-    """Return the findings for the reports of `registered` executors. `own`: the Python version of the driver."""
+    """Assess the reports of `registered` executors. `own`: the Python version of the driver."""
     facts = _executors_facts(registered, reports)
     if len(reports) < registered:
         message = f"only {len(reports)} of {registered} executors answer"
@@ -137,7 +132,6 @@ def assess_executors(reports: list[ExecutorReport], registered: int, own: str) -
 
 
 def _wrong(report: ExecutorReport, own: str) -> list[Finding]:
-    """Return the problems of one executor."""
     where, facts = f"the executor on `{report.host}`", _facts(report)
     findings = []
     if report.python.split(".")[:2] != own.split(".")[:2]:

@@ -59,7 +59,7 @@ def check_user() -> Finding:
 
 
 def check_java(java_home: str | None) -> tuple[Finding, Java | None]:
-    """Check the Java that a run would use, if it is usable. `java_home`: the value of `--java-home`."""
+    """Check the Java that a run would use."""
     try:
         runtime = find_java(java_home)
     except Abend as error:
@@ -89,7 +89,6 @@ def check_spark() -> tuple[Finding, Path | None]:
 
 
 def check_libraries() -> list[Finding]:
-    """Check Arrow, and the libraries that decode and encode."""
     findings = []
     for name, (package, *_) in LIBRARIES.items():
         library = load(name)
@@ -128,7 +127,6 @@ def check_scratch() -> Finding:
 
 
 def check_cache() -> Finding:
-    """Check the directory of the class archive; a run does not need it."""
     help = "set XDG_CACHE_HOME to a writable directory; only the class archive needs it"
     directory = cache_directory()
     if directory is None:
@@ -160,7 +158,7 @@ _MAKES = "`ggfmt doctor --class-archive` makes one"
 
 
 def find_archive(java: Java | None, home: Path | None) -> Finding:
-    """Check the archive for this Java and the Spark at `home`; None stands for a missing one."""
+    """Check the archive for this Java and the Spark at `home`."""
     if java is None or home is None:
         return _finding(State.OK, "not looked for: Java or Spark is missing", status="unknown")
     archive = class_archive(java, home)
@@ -180,7 +178,7 @@ def find_archive(java: Java | None, home: Path | None) -> Finding:
 
 
 def make_archive(java: Java | None, home: Path | None) -> Finding:
-    """Make the archive by a small job on a new Spark, replacing an earlier one; return its place and its size."""
+    """Make the archive by a small job on a new Spark, replacing an earlier one."""
     if java is None or home is None:
         return _finding(State.PROBLEM, "not made: Java or Spark is missing", status="unknown")
     archive = class_archive(java, home)
@@ -257,10 +255,7 @@ def _finding(state: State, message: str, help: str | None = None, status: str = 
 
 
 def examine(settings: SparkSettings, *, archive: bool = False) -> list[Finding]:
-    """Return what this machine has and, if `settings` name a master, what its cluster has.
-
-    Spark is started for a master, and to make the class archive if `archive` is set.
-    """
+    """Return what this machine has and, if `settings` name a master, what its cluster has."""
     java, runtime = check_java(settings.java_home)
     spark, home = check_spark()
     findings = [check_python(), check_ggfmt(), check_user(), java, spark, *check_libraries()]

@@ -25,11 +25,7 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The finding about one thing, called `name` in lower case with underscores.
-
-    `message`: one clause. `help`: what to do. `facts`: the same for a program, as JSON values under keys that depend
-    only on the name; unknown values are None.
-    """
+    """A finding about one thing. `message`: one clause. `facts`: JSON values; their keys depend only on the name."""
 
     name: str
     state: State
@@ -39,7 +35,6 @@ class Finding:
 
 
 def worst(findings: Iterable[Finding]) -> State:
-    """Return the worst state of all findings; `OK` for none."""
     order = list(State)
     return max((finding.state for finding in findings), key=order.index, default=State.OK)
 
@@ -85,7 +80,7 @@ class Directory:
 
 
 def load(name: str) -> Library:
-    """Load a library of `LIBRARIES`, and return its version."""
+    """Load a library of `LIBRARIES`."""
     modules = LIBRARIES[name]
     try:
         for module in modules:

@@ -20,8 +20,6 @@ from ggfmt.model.table import TableDef
 
 
 class OpType(str, Enum):
-    """The type of an operation."""
-
     INSERT = "I"
     UPDATE = "U"
     DELETE = "D"
@@ -33,7 +31,7 @@ _NOTHING = pa.scalar(None, pa.string())
 
 
 def without_empty(texts: pa.StringArray) -> pa.StringArray:
-    """Return metadata with null for each empty text: formats without a null write an empty text for absent metadata."""
+    """Return metadata with null for empty texts, which formats without a null write for absent metadata."""
     empty = pc.equal(pc.binary_length(texts), 0)
     return pc.if_else(empty, _NOTHING, texts) if pc.any(empty).as_py() else texts
 
@@ -136,10 +134,7 @@ class ChangeBatch:
         )
 
     def row_image(self) -> Image:
-        """Return the image that a row format shows: the before image of a delete, else the after image.
-
-        A truncate has no image, so all its columns are missing.
-        """
+        """Return the before image of a delete, else the after image; columns of a truncate are missing."""
         if self.before.columns is self.after.columns:
             exists = pc.or_(self.before.exists_mask(len(self)), self.after.exists_mask(len(self)))
             return Image(self.after.columns, exists)
@@ -164,8 +159,7 @@ class ChangeBatch:
 
 
 def merge_in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
-    """Merge batches of one definition, in the order of their ordinals. A single batch has all operations of a
-    record."""
+    """Merge batches of one definition by their ordinals. A single batch has all operations of a record."""
     if len(batches) == 1:
         return batches[0]
     ordinal = pa.concat_arrays([batch.ordinal for batch in batches])
@@ -205,14 +199,12 @@ def _images_of(images: Sequence[Image], batches: Sequence[ChangeBatch]) -> Image
 
 
 def _tokens_of(batches: Sequence[ChangeBatch]) -> StringMapArray | None:
-    """Return the tokens of all batches; a batch without tokens has empty maps."""
     if all(batch.tokens is None for batch in batches):
         return None
     return pa.concat_arrays([no_tokens(len(batch)) if batch.tokens is None else batch.tokens for batch in batches])
 
 
 def _transactions_of(batches: Sequence[ChangeBatch]) -> pa.StringArray | None:
-    """Return the transaction ids of all batches; a batch without ids has nulls."""
     if all(batch.transaction is None for batch in batches):
         return None
     return pa.concat_arrays(
@@ -221,7 +213,6 @@ def _transactions_of(batches: Sequence[ChangeBatch]) -> pa.StringArray | None:
 
 
 def no_tokens(rows: int) -> StringMapArray:
-    """Return n empty maps."""
     nothing = pa.array([], pa.string())
     return string_maps(pa.repeat(pa.scalar(0, pa.int32()), rows + 1), nothing, nothing)
 
@@ -229,7 +220,7 @@ def no_tokens(rows: int) -> StringMapArray:
 def _masks(
     masks: Sequence[pa.BooleanArray | None], batches: Sequence[ChangeBatch], lacking: bool
 ) -> pa.BooleanArray | None:
-    """Return the masks of all batches. A mask that is None counts as `lacking` in all rows."""
+    """Merge masks; one that is None counts as `lacking` in all rows."""
     if all(mask is None for mask in masks):
         return None
     whole = [
@@ -242,7 +233,7 @@ def _masks(
 def either(
     where: pa.BooleanArray, one: pa.BooleanArray | None, other: pa.BooleanArray | None
 ) -> pa.BooleanArray | None:
-    """Return one mask where a condition is true, and the other mask elsewhere. None is false in all rows."""
+    """Choose between masks by a condition. None is false in all rows."""
     if one is None and other is None:
         return None
     no = pa.scalar(False)

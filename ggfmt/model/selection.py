@@ -25,7 +25,6 @@ class TableSelection:
     exclude: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return whether there are patterns."""
         return bool(self.tables or self.exclude)
 
     def selects(self, *names: str) -> bool:
@@ -55,7 +54,6 @@ def _any_matches(patterns: Iterable[str], names: Collection[str]) -> bool:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return whether a pattern matches a table name, or as many of its last parts as the pattern has."""
     wanted = name_parts(pattern.lower())
     parts = name_parts(name.lower())[-len(wanted) :]
     return len(parts) == len(wanted) and all(map(_matches_part, wanted, parts))

@@ -103,19 +103,16 @@ class TableDef:
 
     @cached_property
     def primary_keys(self) -> tuple[str, ...]:
-        """The names of the key columns, in key order."""
+        """Return the names of the key columns, in key order."""
         return tuple(c.name for c in sorted(self.columns, key=lambda c: c.key) if c.key)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A short text that only equal definitions share."""
+        """Return a short text that only equal definitions share."""
         return hashlib.sha256(repr((self.full_name, self.columns)).encode()).hexdigest()[:16]
 
     def with_keys(self, names: Sequence[str]) -> TableDef:
-        """Return the definition with a primary key of these columns. If no column has the exact name, case is ignored.
-
-        A name that matches no column, or several in different case, is ignored.
-        """
+        """Return the definition with another primary key, in the same or another case; unclear names are ignored."""
         columns = (self._column_of(name) for name in names)
         places: dict[str, int] = {}
         for place, name in enumerate(columns, 1):
@@ -126,12 +123,10 @@ class TableDef:
         )
 
     def not_in_key(self, names: Iterable[str]) -> list[str]:
-        """Return those of the names that match no key column."""
         return [name for name in names if self._column_of(name) not in self.primary_keys]
 
     def _column_of(self, name: str) -> str | None:
-        """Return the name of the column that a name matches, if necessary in different case; None if it is ambiguous or
-        unknown."""
+        """Return the column of a name, in the same or, if it is clear, another case."""
         if name in self.column_names:
             return name
         alike = [own for own in self.column_names if own.casefold() == name.casefold()]
@@ -139,7 +134,6 @@ class TableDef:
 
     @cached_property
     def key_indices(self) -> tuple[int, ...]:
-        """The places of the key columns in `columns`."""
         return tuple(i for i, column in enumerate(self.columns) if column.key)
 
 
@@ -147,12 +141,7 @@ MAX_NAME_BYTES = 200  # a file name has at most 255 and also contains a time sta
 
 
 def split_name(full_name: str) -> tuple[str, ...]:
-    """Return the one to three parts of a table name. A part in double quotes may contain dots; it is returned without
-    the quotes.
-
-    Raises:
-        ValueError: the name is illegal; the message says why.
-    """
+    """Return one to three parts of a name; one in double quotes may have dots. ValueError says what is illegal."""
     parts = name_parts(full_name)
     if not all(parts) or any(part != part.strip() for part in parts):
         raise ValueError("has an empty part")
@@ -169,7 +158,6 @@ _QUOTED = re.compile(r'"((?:[^"]|"")*\.(?:[^"]|"")*)"(?=\.|$)')  # quotes around
 
 
 def name_parts(full_name: str) -> tuple[str, ...]:
-    """Return the parts of a table name, which may be illegal."""
     if '"' not in full_name:
         return tuple(full_name.split("."))
     parts, start = [], 0
@@ -183,13 +171,12 @@ def name_parts(full_name: str) -> tuple[str, ...]:
 
 
 def join_name(*parts: str | None) -> str:
-    """Return the full name of a table from its parts. Absent and empty parts are omitted; a part with a dot gets double
-    quotes."""
+    """Return the full name of a table from its parts, without empty ones; a part with a dot gets double quotes."""
     return ".".join(_quoted(part) if "." in part else part for part in parts if part)
 
 
 def name_of_fields(fields: Sequence[str | None]) -> str:
-    """Return the full name of a table from the fields of a message. A single field has the full name."""
+    """Return a full name from the fields of a message; a single field has the full name."""
     return join_name(*fields) if len(fields) > 1 else "".join(filter(None, fields))
 
 
