@@ -11,9 +11,7 @@ _STOPPED = 3  # as `ggfmt.diagnostics.diagnostic.STOPPED`, which may be impossib
 
 
 def run() -> int:
-    """Run the command line of this process and return its exit code. A signal ends it with one line, even during
-    imports.
-    """
+    """Run the command line and return its exit code. A signal ends it with one line, even during imports."""
     signals.install()
     if not uses_spark_connect(sys.argv[1:]):
         hide_unused_modules()
@@ -47,7 +45,7 @@ def _main() -> int:
 
 
 def _flush_standard_error() -> None:
-    """Flush standard error. Output that cannot be written is lost and does not change the exit code."""
+    """Flush standard error; output that cannot be written is lost."""
     try:
         if sys.stderr is not None:
             sys.stderr.flush()

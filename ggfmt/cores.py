@@ -10,18 +10,13 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 def available_cores() -> int:
-    """Return how many cores this process may use: those of its affinity, and no more than the quota of its container,
-    rounded up.
-    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _quota(_GROUPS)
     return cores if quota is None else max(1, min(cores, math.ceil(quota)))
 
 
 def _quota(groups: Path) -> float | None:
-    """Return the number of cores that a control group of Linux grants; None if it grants all. A container sees its own
-    group at the root.
-    """
+    """Return the number of cores that a control group of Linux grants. A container sees its own at the root."""
     try:
         limit, period = (groups / "cpu.max").read_text("ascii").split()
     except (OSError, ValueError):

@@ -97,8 +97,7 @@ _S3_OPTIONS = {
 
 
 class StoreError(OSError):
-    """A path or URI that ggfmt cannot use: the message says why, `help` what to do, and `place` names the path, if it
-    is not the one that the user gave."""
+    """A path or URI that ggfmt cannot use; `place`: the path, if it is not the one that the user gave."""
 
     def __init__(self, message: str, help: str | None = None, place: str | None = None) -> None:
         super().__init__(message)
@@ -107,7 +106,7 @@ class StoreError(OSError):
 
 
 def is_uri(path: str) -> bool:
-    """Whether a text is a URI. A local path may contain colons; `file:` with any number of slashes begins a URI.
+    """Return whether a text is a URI. A local path may contain colons.
 
     StoreError for a text that looks like a URI of another file system, so that ggfmt makes no directory `dbfs:`.
     """
@@ -189,12 +188,11 @@ class Location:
 
     @classmethod
     def local(cls, path: str) -> Location:
-        """The location of an absolute local path."""
         return cls(_DISK, path)
 
     @classmethod
     def of_record(cls, text: str, known: Iterable[Location]) -> Location:
-        """The location of a text that `recorded` made, with the credentials of a known one of its host or bucket."""
+        """Parse a text that `recorded` made, with the credentials of a known location of its host or bucket."""
         bucket = _bucket(text)
         for other in known:
             user, password = credentials(other.address)
@@ -222,60 +220,56 @@ class Location:
 
     @property
     def address(self) -> str:
-        """The absolute local path, or the URI with credentials and options, as any process may use it."""
+        """Return the absolute local path, or the URI with credentials and options, as any process may use it."""
         store = self.store
         return f"{store.prefix}{self.path}{store.options}" if store.prefix else self.path
 
     @property
     def shown(self) -> str:
-        """The address without secrets, for people."""
         return without_credentials(self.address)
 
     @property
     def recorded(self) -> str:
-        """The address without credentials, as documents of a commit name it."""
+        """Return the address without credentials, as documents of a commit name it."""
         return strip_credentials(self.address)
 
     @property
     def canonical(self) -> str:
-        """The address without credentials and options, the same for all schemes of one store."""
+        """Return the address without credentials and options, the same for all schemes of one store."""
         if self.is_local:
             return self.inner
         return f"{without_credentials(self.store.root).partition('?')[0]}{quoted(self.key)}"
 
     @property
     def key(self) -> str:
-        """The path in the store without escapes, and without slashes at its ends."""
+        """Return the path in the store without escapes, and without slashes at its ends."""
         return (unquote(self.path) if self.store.prefix else self.path).strip("/")
 
     @property
     def name(self) -> str:
-        """The last part of the key; empty at the root of a store."""
+        """Return the last part of the key; empty at the root of a store."""
         return self.key.rpartition("/")[2]
 
     @property
     def parent(self) -> Location | None:
-        """The directory that has this location; None at the root of a store."""
+        """Return the directory that has this location; None at the root of a store."""
         above, slash, name = self.path.rstrip("/").rpartition("/")
         if not name:
             return None
         return Location(self.store, above or ("/" if slash and not self.store.prefix else ""))
 
     def child(self, *names: str) -> Location:
-        """The location of `names` below this one; in URIs, names with escapes."""
         return Location(self.store, "/".join((self.path.rstrip("/"), *names)))
 
     def entry(self, name: str) -> Location:
-        """The location that a store lists as `name` below this one: a name without escapes."""
+        """Return the location that a store lists as `name`, without escapes."""
         return self.child(quoted(name) if self.store.prefix else name)
 
     def extended(self, ending: str) -> Location:
-        """The location with something added to its last name."""
         return Location(self.store, self.path + ending)
 
     def resolve(self, text: str) -> Location:
-        """The location of a text that may be relative to this one, which it may leave by `..`. An absolute path, and a
-        URI of a local file, keep the form in which the user wrote them."""
+        """Parse a text that may be relative to this location. Absolute paths and local URIs keep their form."""
         if is_uri(text):
             scheme, _, rest = text.partition(":")
             return Location(_FILE_URI, f"/{_path_of_file_uri(rest)}") if scheme.lower() == "file" else Location.of(text)
@@ -285,27 +279,26 @@ class Location:
         return self.child(*(name for name in parts if name != "."))
 
     def name_below(self, root: Location) -> str | None:
-        """What `child` of the root takes to make this location; None if the location is not below the root."""
+        """Return what `child` of the root takes to make this location; None if it is not below."""
         if self.store.prefix != root.store.prefix:
             return None
         start = root.path.rstrip("/") + "/"
         return self.path.removeprefix(start) if self.path.startswith(start) else None
 
     def show(self, name: str) -> str:
-        """The address of a name below this location, without the secrets of the location; the name is as it is."""
+        """Return the address of a name below this location, without secrets of the location."""
         base, mark, options = self.shown.partition("?") if self.store.prefix else (self.shown, "", "")
         return f"{base.rstrip('/')}/{name}{mark}{options}"
 
     @property
     def inner(self) -> str:
-        """The path within the file system; StoreError as of `file_system`."""
+        """Return the path within the file system; StoreError as of `file_system`."""
         if self.is_local:
             return f"/{self.key}" if self.store.prefix else self.path
         return self.file_system()[1]
 
     def file_system(self) -> tuple[pafs.FileSystem, str]:
-        """The file system and the path within it. StoreError, an OSError, if there is none or the store does not
-        respond."""
+        """Return the file system and the path in it. StoreError if there is none or the store does not respond."""
         if self.is_local:
             return pafs.LocalFileSystem(), self.inner
         fs, root = _opened(self.store.family, self.store.root, tuple(map(os.environ.get, _ENVIRONMENT)))
@@ -313,7 +306,6 @@ class Location:
         return fs, f"{root.rstrip('/')}/{key}" if key and root else key or root
 
     def info(self) -> pafs.FileInfo:
-        """What the file system reports of it."""
         fs, inner = self.file_system()
         return fs.get_file_info(inner)
 
@@ -321,28 +313,24 @@ class Location:
         return bool(self.info().type != pafs.FileType.NotFound)
 
     def open_stream(self) -> pa.NativeFile:
-        """The stored bytes of a file from its start."""
         fs, inner = self.file_system()
         return fs.open_input_stream(inner, compression=None)
 
     def open_file(self) -> pa.NativeFile:
-        """The stored bytes of a file in any order."""
         fs, inner = self.file_system()
         return fs.open_input_file(inner)
 
     def create(self) -> pa.NativeFile:
-        """A stream that writes a new file."""
         fs, inner = self.file_system()
         return fs.open_output_stream(inner, compression=None)
 
 
 def strip_credentials(address: str) -> str:
-    """A path or URI without credentials. The name before the `@` of Azure is a container, and no user."""
     return _AZURE_KEY.sub("@", address) if _AZURE.match(address) else without_credentials(address)
 
 
 def _path_of_file_uri(rest: str) -> str:
-    """The path of a `file:` URI without its first slash; `rest` is what follows the colon."""
+    """Return the path of a `file:` URI without its first slash; `rest` follows the colon."""
     host, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "/", rest.lstrip("/"))
     if host not in ("", "localhost") or not slash:
         raise StoreError(f"`file://{host}` names another machine", "write `file:///PATH`, or the path alone")
@@ -350,7 +338,7 @@ def _path_of_file_uri(rest: str) -> str:
 
 
 def _bucket(address: str) -> tuple[str, str] | None:
-    """The store that a URI without credentials names; None for a path."""
+    """Return the store that a URI without credentials names; None for a path."""
     found = _AUTHORITY_OF_URI.match(address)
     return None if found is None else (SCHEMES.get(found[1].lower(), found[1].lower()), found[2])
 
@@ -360,21 +348,17 @@ def _known() -> str:
 
 
 def quoted(path: str) -> str:
-    """A path of a store as URIs contain it."""
     return _NOT_IN_URIS.sub(lambda found: quote(found[0], safe=""), path)
 
 
 def has_clients() -> bool:
-    """Whether this process has a client of a store, with threads that a fork of it would lack."""
+    """Return whether this process has a client of a store, whose threads a fork would lack."""
     return bool(_opened.cache_info().currsize)
 
 
 @lru_cache(maxsize=64)
 def _opened(family: str, root: str, environment: tuple[str | None, ...]) -> tuple[pafs.FileSystem, str]:
-    """The file system of a store, and the path of its root. One client serves a process, which opens many files.
-
-    `environment` has what Arrow reads there too, so that another one makes another client.
-    """
+    """Open a store once for a process. `environment` has what Arrow reads there, which makes another client."""
     try:
         if family == "s3":
             return _s3(root)
@@ -455,7 +439,7 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
 
 
 def _address(endpoint: str | None, default: str, port: int = 443) -> tuple[str, int]:
-    """Host and port of `[scheme://]host[:port][/]`."""
+    """Return host and port of `[scheme://]host[:port][/]`."""
     scheme, _, rest = (endpoint or default).rpartition("://")
     host, colon, number = rest.partition("/")[0].rpartition(":")
     if not colon or not number.isdigit():
@@ -464,12 +448,11 @@ def _address(endpoint: str | None, default: str, port: int = 443) -> tuple[str, 
 
 
 def _behind_proxy() -> bool:
-    """Whether clients of stores use a proxy; the client of S3 never does."""
     return any(os.environ.get(name) for name in _PROXIES)
 
 
 def _reach(root: str, address: tuple[str, int]) -> None:
-    """StoreError unless something listens at the address: the clients of stores would retry for minutes in silence."""
+    """StoreError unless something listens: clients of stores would retry for minutes in silence."""
     problems: list[str] = []
     answered = threading.Event()
 
@@ -498,7 +481,7 @@ def _silent(root: str, host: str, reason: str) -> StoreError:
 
 
 def write_problem(location: Location) -> OSError | None:
-    """Why ggfmt cannot write to a local directory, or make it; None if it can, or if the directory is not local."""
+    """Return why ggfmt cannot write to a local directory, or make it."""
     if not location.is_local:
         return None
     path = os.path.abspath(location.inner)
@@ -541,13 +524,13 @@ _STORE_REMEDIES = (
 
 
 def store_remedy(error: BaseException) -> str | None:
-    """Advice for an error of a store; None if the cause is unknown."""
+    """Return advice for an error of a store, if the cause is known."""
     given: str | None = getattr(error, "help", None)
     text = str(error)
     return given or next((advice for pattern, advice in _STORE_REMEDIES if pattern.search(text)), None)
 
 
 def remedy(error: BaseException, otherwise: str) -> str | None:
-    """Advice for a directory that ggfmt cannot write, with an alternative; None if the cause is unknown."""
+    """Return advice for a directory that ggfmt cannot write, with an alternative, if the cause is known."""
     known = _REMEDIES.get(getattr(error, "errno", None) or 0)
     return store_remedy(error) if known is None else f"{known}, or {otherwise}"

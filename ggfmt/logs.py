@@ -49,7 +49,6 @@ class _StandardError(logging.Handler):
 
 
 def is_json() -> bool:
-    """Return whether the log is written in JSON."""
     return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger("ggfmt").handlers)
 
 

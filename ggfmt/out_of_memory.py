@@ -12,6 +12,5 @@ _TEXTS = re.compile(
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an exception means that memory ran out."""
     own = isinstance(error, (RuntimeError, ImportError, OSError, SystemError)) and _TEXTS.search(str(error)) is not None
     return own or isinstance(error, MemoryError)

@@ -68,7 +68,6 @@ class Scratch:
         self.remove()
 
     def remove(self) -> None:
-        """Delete the directory. The log stays."""
         with signals.deferred():
             shutil.rmtree(self.directory, ignore_errors=True)
             if self._lock is not None:
@@ -87,7 +86,7 @@ def remove_abandoned() -> None:
 
 
 def _remove_if_abandoned(directory: Path) -> None:
-    """Delete a directory. OSError if it is not abandoned: it has no owner's file, or a process has locked that."""
+    """Delete a directory. OSError if a process has locked the owner's file, or there is none."""
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) != 0o700:
         return  # a link of another user, or no directory of a run
@@ -99,7 +98,6 @@ def _remove_if_abandoned(directory: Path) -> None:
 
 
 def _remove_log(directory: Path) -> None:
-    """Delete the log that a directory names, if it names one."""
     if not (directory / _NAMED).exists():
         return
     name = os.fsdecode((directory / _NAMED).read_bytes())

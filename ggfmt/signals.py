@@ -42,8 +42,7 @@ _state = _State()
 
 
 def install() -> None:
-    """Let each signal raise KeyboardInterrupt, once `resume` is called. A signal that is ignored stays ignored, as
-    `nohup` and the background jobs of scripts need it."""
+    """Let signals raise KeyboardInterrupt, once `resume` is called. Ignored ones stay so, as `nohup` needs it."""
     if threading.current_thread() is not threading.main_thread():
         return
     _state.__init__()  # type: ignore[misc]
@@ -85,7 +84,6 @@ def is_installed() -> bool:
 
 
 def count() -> int:
-    """The number of signals so far."""
     return len(_state.received)
 
 
@@ -96,12 +94,11 @@ def check() -> None:
 
 
 def exit_code() -> int:
-    """The exit code of a command that was interrupted, as shells have it: 128 and the number of the first signal."""
+    """Return the exit code of an interrupted command, as shells have it: 128 and the first signal."""
     return 128 + (_state.received[0] if _state.received else int(signal.SIGINT))
 
 
 def interruption() -> str:
-    """The start of a message about the interruption."""
     if not _state.received or _state.received[0] == signal.SIGINT:
         return "interrupted"
     return f"interrupted by {signal.Signals(_state.received[0]).name}"
@@ -109,8 +106,7 @@ def interruption() -> str:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """A block that no signal interrupts, such as the removal of a staging directory. A signal that comes meanwhile is
-    raised at its end. Signals with handlers that are not ours are not deferred."""
+    """Run a block that no signal interrupts; one that comes meanwhile is raised at its end."""
     if not _state.is_installed or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -127,8 +123,7 @@ def deferred() -> Iterator[None]:
 class JobEnd:
     """The end of a job of another thread, which an interrupt does not prevent.
 
-    Locks of `threading` and `concurrent.futures` are partly code of Python. An interrupt in the middle of that code
-    leaves them locked, and then the thread of the job never ends. The queue here is code of C.
+    Locks of `threading` are partly code of Python, which an interrupt leaves locked. The queue here is code of C.
     """
 
     def __init__(self, job: Future[Any]) -> None:
@@ -160,7 +155,7 @@ def call_on(threads: Executor, function: Callable[..., T], *arguments: Any, **na
 
 @contextmanager
 def interrupts_left_to_child() -> Iterator[None]:
-    """A block in which Ctrl-C is for a program in the foreground, such as a pager, and does nothing here."""
+    """Leave Ctrl-C to a program in the foreground, such as a pager."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
         yield
@@ -187,7 +182,7 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _is_unwinding() -> bool:
-    """Whether the caller, or the code that a signal handler interrupted, is handling an interrupt."""
+    """Return whether the caller, or what a signal handler interrupted, is handling an interrupt."""
     error = sys.exc_info()[1]
     while error is not None:
         if isinstance(error, KeyboardInterrupt):

@@ -15,8 +15,6 @@ Cell = str | int
 
 @dataclass(frozen=True)
 class SummaryTable:
-    """The rows of a table, with the names of its columns."""
-
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
 
@@ -30,11 +28,9 @@ class Summary:
     tables: Sequence[SummaryTable] = ()
 
     def line(self) -> str:
-        """Return the result in one line, for `repr`."""
         return f"<{self.name}: {visible('; '.join(self.facts))}>"
 
     def html(self) -> str:
-        """Return the result as HTML, for `_repr_html_`."""
         parts = [f"<b>{escape(self.name)}</b>", *(_html(fact) for fact in self.facts)]
         return f"<div>{'<br>'.join(parts)}{''.join(map(_html_table, self.tables))}</div>"
 
