@@ -37,31 +37,15 @@ SCHEMES = {
     "abfss": "abfss",
 }
 
+_NO_STORES = "http https ftp sftp ssh jdbc kafka oss obs cos cosn oci maprfs alluxio"
+
 # Schemes of other programs, which would be local names if no `//` follows.
 _FOREIGN = {
     "dbfs": "on Databricks, use the path below `/dbfs`",
     "wasb": "write `abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH`",
     "wasbs": "write `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH`",
     "adl": "write `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH`",
-    **dict.fromkeys(
-        (
-            "http",
-            "https",
-            "ftp",
-            "sftp",
-            "ssh",
-            "jdbc",
-            "kafka",
-            "oss",
-            "obs",
-            "cos",
-            "cosn",
-            "oci",
-            "maprfs",
-            "alluxio",
-        ),
-        "copy the files to a local directory or to a supported store",
-    ),
+    **dict.fromkeys(_NO_STORES.split(), "copy the files to a local directory or to a supported store"),
 }
 
 _URI = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")

@@ -21,10 +21,7 @@ _MASTERS = {
     "yarn": "The cluster of HADOOP_CONF_DIR.",
     "k8s://": "A Kubernetes cluster: k8s://https://HOST:PORT.",
 }
-_NO_MASTERS = {
-    "none": "This machine without Spark and without Java, on all cores.",
-    "none[1]": "This process alone.",
-}
+_NO_MASTERS = {"none": "This machine without Spark and without Java, on all cores.", "none[1]": "This process alone."}
 _Offers = list[tuple[str, str]]  # words, each with a short description
 
 

@@ -74,9 +74,7 @@ def show_plan(planned: DryRun) -> None:
 def run(
     request: ConvertRequest,
     report: Annotated[
-        Path | None,
-        Option(metavar="FILE", panel="Output", help="Write the totals as JSON."),
-        After("max_record"),
+        Path | None, Option(metavar="FILE", panel="Output", help="Write the totals as JSON."), After("max_record")
     ] = None,
     progress: Annotated[bool | None, options.PROGRESS] = None,
 ) -> None:
@@ -181,8 +179,7 @@ def schema(
         Option("-o", "--output", metavar="DIR", panel="Output", help="Write files here; default: print them."),
     ] = None,
     check: Annotated[
-        bool,
-        Option(panel="Checks", help="Write nothing; end with 1 if the files in the `-o` directory differ."),
+        bool, Option(panel="Checks", help="Write nothing; end with 1 if the files in the `-o` directory differ.")
     ] = False,
 ) -> None:
     """Print or write the schemas of the messages, for the tables of `--definitions` or those found in the inputs.
@@ -281,12 +278,10 @@ def verify(
 def report(
     output: Annotated[str, Argument(metavar="DIR", help="An output directory, as a path or a URI.")],
     html: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Write a page for a browser; `-`: to standard output."),
+        Path | None, Option(metavar="FILE", help="Write a page for a browser; `-`: to standard output.")
     ] = None,
     run: Annotated[
-        str | None,
-        Option(metavar="RUN", help="The id of a run or its first characters. Default: the last run."),
+        str | None, Option(metavar="RUN", help="The id of a run or its first characters. Default: the last run.")
     ] = None,
 ) -> None:
     """Show what a run did, from its manifest.
@@ -318,10 +313,7 @@ def doctor(
     master: Annotated[
         str | None,
         Option(
-            metavar="URL",
-            panel="Spark",
-            help="Also run a small job on this Spark master.",
-            complete="spark_masters",
+            metavar="URL", panel="Spark", help="Also run a small job on this Spark master.", complete="spark_masters"
         ),
     ] = None,
     spark_conf: Annotated[Properties, options.SPARK_CONF] = None,

@@ -31,12 +31,7 @@ def formats() -> None:
 
 def options(
     format: Annotated[
-        str,
-        Argument(
-            metavar="FORMAT",
-            help="The id of a format, or `handler`, or `ggfmt`.",
-            complete="option_sets",
-        ),
+        str, Argument(metavar="FORMAT", help="The id of a format, or `handler`, or `ggfmt`.", complete="option_sets")
     ],
     output_format: Annotated[OptionsFormat, Option(panel="Display", help="Format of the list.")] = "text",
 ) -> None:
@@ -72,9 +67,7 @@ def explain(
     word: Annotated[
         str,
         Argument(
-            metavar="WORD",
-            help="A code, a property, a key of a handler file, or the id of a format.",
-            complete="words",
+            metavar="WORD", help="A code, a property, a key of a handler file, or the id of a format.", complete="words"
         ),
     ],
     output_format: Annotated[OptionsFormat, Option(panel="Display", help="Format of the explanation.")] = "text",
@@ -140,8 +133,7 @@ def _installed(package: str) -> str:
 
 def docs(
     topic: Annotated[
-        str | None,
-        Argument(metavar="TOPIC", help="A page, a code, or the id of a format.", complete="topics"),
+        str | None, Argument(metavar="TOPIC", help="A page, a code, or the id of a format.", complete="topics")
     ] = None,
 ) -> None:
     """Show a page of the documents, or list them.

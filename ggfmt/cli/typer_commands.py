@@ -22,16 +22,7 @@ from typer.core import TyperCommand
 from ggfmt import logs, signals
 from ggfmt.cli import completion
 from ggfmt.cli.output import emit
-from ggfmt.commands.declaration import (
-    After,
-    Argument,
-    OldName,
-    Option,
-    Panel,
-    Parameter,
-    parameters,
-    type_and_metadata,
-)
+from ggfmt.commands.declaration import After, Argument, OldName, Option, Panel, Parameter, parameters, type_and_metadata
 
 _log = logging.getLogger(__name__)
 

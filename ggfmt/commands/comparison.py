@@ -38,12 +38,7 @@ class CompareRequest:
     table: Annotated[str | None, options.TABLE] = None
     ignore_columns: Annotated[
         str | Sequence[str] | None,
-        Option(
-            "--ignore-column",
-            metavar="COLUMN",
-            panel="Checks",
-            help="Do not compare this column.",
-        ),
+        Option("--ignore-column", metavar="COLUMN", panel="Checks", help="Do not compare this column."),
         OldName("ignore"),
     ] = None
     csv_options: Annotated[

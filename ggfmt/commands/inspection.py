@@ -37,8 +37,7 @@ class PreviewRequest:
     inputs: Annotated[Path | Sequence[Path], options.INPUTS]
     config: Annotated[Paths, options.CONFIG] = None
     count: Annotated[
-        int,
-        Option("-n", "--messages", metavar="N", min=1, panel="Display", help="How many messages of each table."),
+        int, Option("-n", "--messages", metavar="N", min=1, panel="Display", help="How many messages of each table.")
     ] = 5
     table: Annotated[str | Sequence[str] | None, options.TABLES] = None
     to: Annotated[str | None, options.TO] = None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ggfmt.commands.declaration import Argument, Option
 
 INPUTS = Argument(
-    metavar="INPUT",
-    help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input.",
+    metavar="INPUT", help="Files, directories or globs; .gz, .bz2, .xz and .zst are read. `-`: standard input."
 )
 CONFIG = Option(
     "-c", "--config", metavar="FILE", file=True, panel="Handlers", help="A GoldenGate handler file (Java properties)."
@@ -44,9 +43,7 @@ INPUT_OPTIONS = Option(
 )
 ALLOW_EMPTY = Option(panel="Input", help="Also run without an input file.")
 CHECKPOINT = Option(
-    metavar="DIR",
-    panel="Input",
-    help="Read only input that no earlier run with this DIR has read; add to the output.",
+    metavar="DIR", panel="Input", help="Read only input that no earlier run with this DIR has read; add to the output."
 )
 SETTLE = Option(
     metavar="SECONDS",
@@ -58,12 +55,7 @@ CURRENT_TIMESTAMP = Option(
     metavar="TS", panel="Handlers", help="Use one `current_ts` for all messages, so that a run is repeatable."
 )
 MODE = Option(panel="Output", help="What to do with existing output.")
-TABLES = Option(
-    "--table",
-    metavar="PATTERN",
-    panel="Input",
-    help="Only tables with these names: `ORDERS`, `GG.*`.",
-)
+TABLES = Option("--table", metavar="PATTERN", panel="Input", help="Only tables with these names: `ORDERS`, `GG.*`.")
 EXCLUDE = Option(metavar="PATTERN", panel="Input", help="Leave out tables with these names.")
 ON_REJECT = Option(panel="Output", help="Stop at a bad record, or set it aside and go on.")
 KEY = Option(metavar="KEY", multiple=False, help="`ID` for all tables, or `S.A=ID;S.B=ID,LINE`.")

@@ -63,11 +63,7 @@ class WithoutSpark:
 
 
 def choose_runner(
-    master: str | None,
-    conf: Properties,
-    java_home: str | None,
-    remote: str | None = None,
-    spark: object | None = None,
+    master: str | None, conf: Properties, java_home: str | None, remote: str | None = None, spark: object | None = None
 ) -> RunnerChoice:
     """Choose a runner. UsageError GG517 for options of Spark without it, GG504, GG525, and as of `runner_for`."""
     given = {"spark": spark, "--remote": remote, "--spark-conf": conf, "--java-home": java_home}

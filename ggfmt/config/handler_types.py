@@ -267,10 +267,7 @@ _RESTPROXY = property_set(
 
 
 def _type(
-    name: str,
-    formats: Formats,
-    *parts: str | GoldenGateProperty | Iterable[GoldenGateProperty],
-    **given: Any,
+    name: str, formats: Formats, *parts: str | GoldenGateProperty | Iterable[GoldenGateProperty], **given: Any
 ) -> HandlerType:
     properties = property_set(*(listed(part) if isinstance(part, str) else part for part in parts))
     return HandlerType(name, formats, properties, given.pop("complete", False), **given)
@@ -368,11 +365,7 @@ _TYPES = (
         "nosqlURL interactiveMode ddlHandling retries kvConsistency fullyAsync userName password",
         since="12.3.2",
     ),
-    _type(
-        "snowflake_streaming",
-        Formats.NONE,
-        "createTable account url user role privateKey* channel*",
-    ),
+    _type("snowflake_streaming", Formats.NONE, "createTable account url user role privateKey* channel*"),
 )
 
 HANDLER_TYPES = {handler_type.name: handler_type for handler_type in _TYPES}

@@ -10,11 +10,7 @@ from collections.abc import Sequence
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.model.table import Column, TableDef, split_name
 
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 NOT_CHARSETS = {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"}  # Python's, not a file's
 LINE_END = re.compile(r"\r\n|\r|\n")
 

@@ -24,73 +24,27 @@ _SENTENCE_END = re.compile(r"(?<=[.?]) ")
 
 # The table of contents: pages in the order of a reader's questions. `zensical.toml` is made from it.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Start": ("first-run", "install", "install-in-a-container"),
-    "How to convert": (
-        "write-a-handler-file",
-        "check-handler-files",
-        "check-in-ci",
-        "preview-messages",
-        "make-schemas",
-        "read-kafka-dumps",
-        "handle-bad-records",
-        "run-every-day",
-        "replay-a-day",
-        "send-to-kafka",
-        "test-a-consumer",
-        "upgrade",
-        "troubleshoot",
-    ),
-    "How to load": (
-        "consolidate-rows",
-        "compare-rows",
-        "load-parquet",
-        "load-delta",
-        "load-iceberg",
-        "load-snowflake",
-        "load-a-database",
-    ),
-    "How to run": (
-        "run-on-a-cluster",
-        "run-on-emr",
-        "run-on-databricks",
-        "run-on-kubernetes",
-        "use-python",
-        "use-dataframes",
-        "use-spark-connect",
-        "monitor-runs",
-    ),
-    "Reference": (
-        "commands",
-        "python",
-        "dataframes",
-        "options",
-        "eventhandlers",
-        "metadata",
-        "checking",
-        "input",
-        "output",
-        "checkpoints",
-        "consolidation",
-        "types",
-        "lakehouse",
-        "comparing",
-        "formats",
-        "consumers",
-        "codes",
-        "doctor",
-        "limits",
-        "glossary",
-    ),
-    "Explanation": (
-        "how-a-run-works",
-        "guarantees",
-        "fidelity",
-        "row-identity",
-        "spark",
-        "speed",
-        "security",
-    ),
-    "Contribute": ("development", "architecture", "extending", "promises"),
+    title: tuple(topics.split())
+    for title, topics in {
+        "Start": "first-run install install-in-a-container",
+        "How to convert": (
+            "write-a-handler-file check-handler-files check-in-ci preview-messages make-schemas read-kafka-dumps "
+            "handle-bad-records run-every-day replay-a-day send-to-kafka test-a-consumer upgrade troubleshoot"
+        ),
+        "How to load": (
+            "consolidate-rows compare-rows load-parquet load-delta load-iceberg load-snowflake load-a-database"
+        ),
+        "How to run": (
+            "run-on-a-cluster run-on-emr run-on-databricks run-on-kubernetes use-python use-dataframes "
+            "use-spark-connect monitor-runs"
+        ),
+        "Reference": (
+            "commands python dataframes options eventhandlers metadata checking input output checkpoints "
+            "consolidation types lakehouse comparing formats consumers codes doctor limits glossary"
+        ),
+        "Explanation": "how-a-run-works guarantees fidelity row-identity spark speed security",
+        "Contribute": "development architecture extending promises",
+    }.items()
 }
 
 # Topics of earlier releases, and the pages that have their content now.

@@ -84,7 +84,7 @@ class Gb18030Encoder:
 
 
 class TableEncoder:
-    """A charset whose bytes depend on a character or pair. `single`: by byte, U+FFFE for none; None if some have more."""
+    """A charset whose bytes depend on a character or a pair. `single`: by byte, U+FFFE for none; or None."""
 
     def __init__(self, table: dict[str, Any]) -> None:
         self._replacement = bytes.fromhex(table["replacement"])

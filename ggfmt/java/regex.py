@@ -160,11 +160,7 @@ _POSIX = {
 }
 _CASED = {"Lower", "Upper", "Lu", "Ll", "Lt"}
 _CONTROLS = {"t": 9, "n": 10, "r": 13, "f": 12, "a": 7, "e": 27}
-_ESCAPE_NAMES = {
-    "G": "the end of the match before",
-    "X": "a grapheme cluster",
-    "N": "a character by its name",
-}
+_ESCAPE_NAMES = {"G": "the end of the match before", "X": "a grapheme cluster", "N": "a character by its name"}
 _VERSIONS = "Java releases read differently"
 
 
@@ -537,11 +533,7 @@ class _Parser(PatternCursor):
         if part.re2 is not None and part.low and mode != "+" and max(low, high) <= (_MAX_REPEAT if part.single else 1):
             re2 = f"(?:{part.re2}){quantifier}{mode}"
         return _Part(
-            f"(?:{part.python}){quantifier}{mode}",
-            re2,
-            part.low * low,
-            part.needle if low else "",
-            groups=part.groups,
+            f"(?:{part.python}){quantifier}{mode}", re2, part.low * low, part.needle if low else "", groups=part.groups
         )
 
     # Groups

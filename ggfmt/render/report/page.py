@@ -50,11 +50,7 @@ def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: 
         for column in columns
     ]
     body = [_row(columns, row) for row in rows[:MAX_ROWS]]
-    parts = [
-        element("caption", caption),
-        element("thead", element("tr", *heads)),
-        element("tbody", *body),
-    ]
+    parts = [element("caption", caption), element("thead", element("tr", *heads)), element("tbody", *body)]
     whole = element("table", *parts, class_=class_, data_filter=len(rows) >= _FILTERED and class_ is None)
     note = None
     if len(rows) > MAX_ROWS:

@@ -145,10 +145,7 @@ class RunResults:
 
 
 def execute_tasks(
-    prepared: PreparedRun,
-    runner: Runner,
-    watch: Stopwatch,
-    tracker: ProgressTracker | None = None,
+    prepared: PreparedRun, runner: Runner, watch: Stopwatch, tracker: ProgressTracker | None = None
 ) -> RunResults:
     started = time.perf_counter()
     tracker = tracker or ProgressTracker(None)

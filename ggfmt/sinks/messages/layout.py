@@ -48,7 +48,7 @@ class Partitioner:
         self._indices = [table.column_names.index(name) for name in keyed.primary_keys]
 
     def divide(self, batch: ChangeBatch) -> list[tuple[Partition, pa.Int64Array]]:
-        """Return the partitions as they are met, each with its rows, by the image before of a delete, else the other."""
+        """Return the partitions as they are met, each with its rows, by the image before a delete, else after."""
         image = batch.row_image()
         of_row = pa.repeat(pa.scalar(0, pa.int64()), len(batch))
         distinct: list[list[str]] = []

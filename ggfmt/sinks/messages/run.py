@@ -209,9 +209,7 @@ class RunResult:
 
 
 def execute(
-    settings: RunSettings,
-    start: Callable[[], AbstractContextManager[Runner]],
-    progress: ProgressCallback | None = None,
+    settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], progress: ProgressCallback | None = None
 ) -> RunResult:
     """Run a conversion. `start` starts the runner, after all other checks.
 

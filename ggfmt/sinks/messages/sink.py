@@ -103,14 +103,7 @@ class HandlerWriter:
     """One handler's part of the task `ordinal`, which follows `epoch` metadata changes."""
 
     def __init__(
-        self,
-        job: Job,
-        ordinal: int,
-        epoch: int,
-        target: HandlerOutput,
-        attempt: int,
-        clock: Clock,
-        watch: Stopwatch,
+        self, job: Job, ordinal: int, epoch: int, target: HandlerOutput, attempt: int, clock: Clock, watch: Stopwatch
     ) -> None:
         self.target = target
         self._settings = target.settings
