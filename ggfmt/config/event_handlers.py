@@ -49,10 +49,6 @@ class EventHandlerType:
         return self.own.find(name) or COMMON_EVENT.find(name)
 
     @property
-    def reads_containers(self) -> bool:
-        return self.work is Work.CONVERT
-
-    @property
     def required(self) -> tuple[GoldenGateProperty, ...]:
         common = COMMON_EVENT.required if self.work is not Work.NONE else ()
         return (*common, *self.own.required)
@@ -235,10 +231,6 @@ class EventHandlerConfig:
     @property
     def work(self) -> Work:
         return EVENT_HANDLER_TYPES[self.type].work
-
-    @property
-    def reads_containers(self) -> bool:
-        return EVENT_HANDLER_TYPES[self.type].reads_containers
 
 
 # Targets that make their handlers themselves (`gg.target`), from 21.1 on. What a file of a staging area holds is known

@@ -11,7 +11,7 @@ from ggfmt.config.symbols import format_spec
 from ggfmt.formats.api.format import Format
 from ggfmt.options.reference import sentence
 from ggfmt.options.spec import OptionSpec
-from ggfmt.options.value_types import Bool, Choice, Path, Text, ValueType
+from ggfmt.options.value_types import Bool, Choice, Path, Text
 
 _WIDTH = 118
 
@@ -131,21 +131,11 @@ def _properties(
             value = f"CDATA[{value}]"
         is_written = value and release not in spec.disputed and name not in OF_FILE_WRITER
         line = f"{prefix}{name}={value}" if is_written else f"#{prefix}{name}={spec.example_text}"
-        about = _comment(f"{sentence(spec)}{_legal(spec.kind)}".replace("`", ""))
-        yield f"{about}# Default: {_default(spec)}\n{line}\n"
-
-
-def _legal(kind: ValueType[object]) -> str:
-    """Return the legal values, if the description of the option does not contain them and not every text is legal."""
-    if isinstance(kind, Bool | Choice | Path) or kind.legal == Text().legal:
-        return ""
-    return f" Legal: {kind.legal}."
-
-
-def _default(spec: OptionSpec) -> str:
-    if spec.default == "":
-        return "nothing"
-    return spec.default_text or "none"
+        # The description of words contains them.
+        is_plain = isinstance(spec.kind, Bool | Choice | Path) or spec.kind.legal == Text().legal
+        legal = "" if is_plain else f" Legal: {spec.kind.legal}."
+        default = "nothing" if spec.default == "" else spec.default_text or "none"
+        yield _comment(f"{sentence(spec)}{legal}".replace("`", "")) + f"# Default: {default}\n{line}\n"
 
 
 def _comment(text: str) -> str:

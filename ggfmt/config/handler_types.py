@@ -53,6 +53,9 @@ class GoldenGateProperty:
         return name.lower() if "*" in self.name else self.name
 
 
+own = GoldenGateProperty  # in the tables below
+
+
 @dataclass(frozen=True)
 class PropertySet:
     """The properties of a type, which may have `*` for any text in their names."""
@@ -121,11 +124,6 @@ def words(*known: str) -> Choice:
 def listed(names: str, kind: ValueType[Any] | None = None, **given: Any) -> Iterator[GoldenGateProperty]:
     for name in names.split():
         yield GoldenGateProperty(name, kind, **given)
-
-
-def own(name: str, kind: ValueType[Any] | None = None, **given: Any) -> GoldenGateProperty:
-    """Return a property by its name and the kind of its values."""
-    return GoldenGateProperty(name, kind, **given)
 
 
 def property_set(*parts: GoldenGateProperty | Iterable[GoldenGateProperty]) -> PropertySet:

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 
 from ggfmt.config.handler_options import REFUSE, HandlerConfig, HandlerOptions, RunOptions
 from ggfmt.config.lint.assembly import LEFT_OUT
+from ggfmt.config.lint.checks import UNCOVERED, UNKNOWN_METADATA
 from ggfmt.config.lint.reading import ConfigurationParser
 from ggfmt.config.lint.releases import ReleaseFinding
+from ggfmt.config.lint.targets import TARGET
 from ggfmt.config.properties import CHOSEN, SETTINGS, ParsedProperties, entries_from_settings, read_properties
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import ConfigurationError, Diagnostic, MissingFileError
@@ -57,18 +59,14 @@ def read_configuration(
         sources.append((SETTINGS, entries_from_settings(settings)))
     reading = ConfigurationParser(sources, FORMATS)
     configs = reading.handlers(handlers)
-    if reading.run.uncovered == REFUSE:
-        reading.refuse_uncovered()
-    reading.refuse_unknown()
+    reading.refuse(TARGET, UNKNOWN_METADATA, *([UNCOVERED] if reading.run.uncovered == REFUSE else []))
     reading.report_nothing_to_run(configs)
-    findings = tuple(finding for finding in reading.reported() if _is_reported(finding))
+    findings = tuple(
+        finding for finding in reading.reported() if finding.severity is not Severity.NOTE or finding.code == LEFT_OUT
+    )
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if any(parsed.missing for _, parsed in sources):
         raise MissingFileError(*findings)
     if errors:
         raise ConfigurationError(*findings)
     return Configuration(configs, findings, reading.run, reading.replacements, reading.release)
-
-
-def _is_reported(finding: Diagnostic) -> bool:
-    return finding.severity is not Severity.NOTE or finding.code == LEFT_OUT

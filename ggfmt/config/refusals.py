@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from ggfmt.config.handler_options import HandlerConfig, RunOptions, not_done
 from ggfmt.diagnostics.codes import Severity
@@ -30,14 +31,12 @@ REFUSAL_CODES = ("GG206", "GG216", "GG410", "GG411", "GG515")
 
 def refusals(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
     """Yield all that a run would refuse: as errors if every message loses something, else as warnings."""
-    for problem in (*layout_refusals(config, run_options), *_variables(config, run_options), *mask_refusals(config)):
+    _, lacking = variables(config, run_options)
+    for problem in chain(
+        layout_refusals(config, run_options), lacking, mask_refusals(config), _schema_directories(config)
+    ):
         yield replace(problem, level=Severity.WARNING)
-    for problem in _schema_directories(config):
-        yield replace(problem, level=Severity.WARNING)
-    yield from _names(config, run_options)
-
-
-def _names(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
+    # Names that the messages of every table have.
     context = Context(config.handler.include_tokens, run_options.compatibility)
     found = FORMATS[config.format].name_problem(config.options, context)
     if found is not None:
@@ -48,11 +47,9 @@ def _names(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnosti
 def layout_refusals(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnostic]:
     """Yield GG515 for names of files that ggfmt does not make, and for a byte order mark that files cannot have."""
     for problem in not_done(config, run_options.group_name):
-        name = f"gg.handler.{config.name}.{problem.property}"
-        if problem.property.startswith("gg."):
-            name = problem.property
-        place = config.place(problem.property)
-        yield Diagnostic("GG515", f"`{name}`: {visible(problem.message)}", place, problem.help)
+        prefix = "" if problem.property.startswith("gg.") else f"gg.handler.{config.name}."
+        message = f"`{prefix}{problem.property}`: {visible(problem.message)}"
+        yield Diagnostic("GG515", message, config.place(problem.property), problem.help)
     yield from _no_mark(config, run_options)
 
 
@@ -89,10 +86,6 @@ def variables(config: HandlerConfig, run_options: RunOptions) -> tuple[Mapping[s
     help = "set `ggfmt.variables=NAME=VALUE,...`, or `ggfmt.groupName` for the name of the Replicat group"
     message = f"`{lacking[0]}` in `metaColumnsTemplate` has no value here"
     return found, [Diagnostic("GG411", message, config.place("format.metaColumnsTemplate"), help)]
-
-
-def _variables(config: HandlerConfig, run_options: RunOptions) -> list[Diagnostic]:
-    return variables(config, run_options)[1]
 
 
 def mask_refusals(config: HandlerConfig) -> Iterator[Diagnostic]:

@@ -75,7 +75,7 @@ def manual_name(release: str) -> str:
 
 
 def is_later(release: str, other: str) -> bool:
-    return _numbers(release) > _numbers(other)
+    return release_numbers(release) > release_numbers(other)
 
 
 def is_available(release: str, since: str, until: str | None) -> bool:
@@ -83,5 +83,5 @@ def is_available(release: str, since: str, until: str | None) -> bool:
     return not is_later(since, release) and (until is None or not is_later(release, until))
 
 
-def _numbers(release: str) -> list[int]:
+def release_numbers(release: str) -> list[int]:
     return [int(number) for number in re.findall("[0-9]+", release)]

@@ -17,7 +17,7 @@ from ggfmt.config.handler_options import (
     partitioner_property,
     read_partitioner,
 )
-from ggfmt.config.lint.chains import EventHandlers, check_value, part_span
+from ggfmt.config.lint.chains import EventHandlers, check_value, illegal_value
 from ggfmt.config.properties import Entry, removal
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, suggestion
 from ggfmt.formats.api.format import Format
@@ -62,7 +62,8 @@ class HandlerBuilder:
         self.type = handler_types.HANDLER_TYPES.get(self.type_text.lower())
         self.is_custom = "." in self.type_text
         of_format = [(key, entry) for key, entry in keyed if key.is_format]
-        self.format_of_type = self._format_of_type()
+        type_name = self.type.name if self.type is not None else None
+        self.format_of_type = next((f for f in formats.values() if type_name and f.handler_type == type_name), None)
         self.is_left_out = self.format_of_type is None and not self._has_formatter(bool(of_format))
         self.format_given = bool(of_format)
         self._check_type(self.format_given)
@@ -74,7 +75,12 @@ class HandlerBuilder:
             self.format = None if self.is_left_out else self._format(of_format)
         else:
             self.format = self.format_of_type
-            self._report_formatter(of_format, self.format_of_type)
+            for _, entry in of_format:
+                if before_comment(entry).lower() != self.format.name:
+                    message = f"`{entry.key}` has no effect: a handler of the type `{type_name}` has no formatter"
+                    self._report(
+                        "GG110", message, entry.key_span, f"remove it; the handler writes `{self.format.name}`"
+                    )
         for key, entry in keyed:
             if key.is_format:
                 continue
@@ -91,7 +97,7 @@ class HandlerBuilder:
         start = self.given.get("eventHandler")
         if start is not None and trim(start.value) and not self.is_custom:
             is_container = self.format is not None and self.format.by_table
-            self.events = event_handlers.chain(start, self.given.get("format"), is_container)
+            self.events = tuple(event_handlers.chain(start, self.given.get("format"), is_container))
 
     def config(self) -> HandlerConfig | None:
         if self.format is None or self.options is None:
@@ -99,19 +105,6 @@ class HandlerBuilder:
         return HandlerConfig(self.name, self.format.name, self.options, self.handler, self.given, events=self.events)
 
     # The type
-
-    def _format_of_type(self) -> Format | None:
-        """Return what handlers of the type write, if they have no formatter and ggfmt writes that format."""
-        name = self.type.name if self.type is not None else None
-        return next((format for format in self.formats.values() if name and format.handler_type == name), None)
-
-    def _report_formatter(self, keyed: Sequence[tuple[property_names.HandlerKey, Entry]], of_type: Format) -> None:
-        for _, entry in keyed:
-            if before_comment(entry).lower() != of_type.name:
-                message = (
-                    f"`{entry.key}` has no effect: a handler of the type `{of_type.handler_type}` has no formatter"
-                )
-                self._report("GG110", message, entry.key_span, f"remove it; the handler writes `{of_type.name}`")
 
     def _has_formatter(self, format_given: bool) -> bool:
         """Return whether a formatter makes the messages, and ggfmt knows which one."""
@@ -159,10 +152,8 @@ class HandlerBuilder:
         return value
 
     def _written(self, text: str) -> Format | None:
-        for name, format in self.formats.items():
-            if name.lower() == text.lower() and format.writes is not None:
-                return format
-        return None
+        named = (format for name, format in self.formats.items() if name.lower() == text.lower())
+        return next((format for format in named if format.writes is not None), None)
 
     def _no_format(self, text: str) -> tuple[str, str]:
         written = [name for name, format in self.formats.items() if format.writes is not None]
@@ -182,11 +173,8 @@ class HandlerBuilder:
     # Properties
 
     def _take_handler_property(self, name: str, entry: Entry) -> None:
-        own = (
-            property_names.find_option(name, self.format.options.specs())
-            if self.format and self.format.handler_type
-            else None
-        )
+        specs = self.format.options.specs() if self.format and self.format.handler_type else ()
+        own = property_names.find_option(name, specs)
         if own is not None:
             if own.renamed:
                 self._report_renamed(entry, own.spec.name)
@@ -225,13 +213,10 @@ class HandlerBuilder:
 
     def _report_foreign(self, name: str, entry: Entry) -> None:
         specs = self.format.options.specs() if self.format else ()
-        known = handler_types.names_of(self.type) if self.type else handler_types.names_of()
+        known = handler_types.names_of(*filter(None, [self.type]))
         lacking = property_names.find_unsupported_property(name, self.format) if self.format else None
-        near = (
-            f"format.{lacking.name}"
-            if lacking
-            else property_names.nearest_handler_property(name, HandlerOptions.specs(), known, specs)
-        )
+        near = f"format.{lacking.name}" if lacking else None
+        near = near or property_names.nearest_handler_property(name, HandlerOptions.specs(), known, specs)
         others = handler_types.types_having(name)
         if others and not (near or "").startswith("format."):
             help = f"{goldengate_keys.listing(others)} {'has' if len(others) == 1 else 'have'} it"
@@ -291,8 +276,7 @@ class HandlerBuilder:
                 values[spec.attr] = spec.value(entry.value)
             except InvalidValueError as error:
                 self.illegal.add(prefix + spec.name)
-                message = "is not a legal value" if entry.secret else str(error)
-                self._report("GG103", f"`{entry.key}` {message}", part_span(entry, error.part), error.help)
+                self.findings.append(illegal_value(entry, error))
         return values
 
     def _report(self, code: str, message: str, span: Span, help: str | None) -> None:

@@ -41,8 +41,12 @@ def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:
     try:
         kind.parse(text)
     except InvalidValueError as error:
-        message = "is not a legal value" if entry.secret else str(error)
-        yield Diagnostic("GG103", f"`{entry.key}` {message}", part_span(entry, error.part), error.help)
+        yield illegal_value(entry, error)
+
+
+def illegal_value(entry: Entry, error: InvalidValueError) -> Diagnostic:
+    message = "is not a legal value" if entry.secret else str(error)
+    return Diagnostic("GG103", f"`{entry.key}` {message}", part_span(entry, error.part), error.help)
 
 
 _EXAMPLES = {
@@ -98,6 +102,108 @@ class EventHandlerBlock:
         entry = self.given.get(name)
         return trim(entry.value) if entry is not None else None
 
+    def read(self, by_target: bool) -> None:
+        """Read the properties, and collect their problems."""
+        rests = [(entry, trim(match[2])) for entry in self.entries if (match := EVENT_HANDLER_KEY.fullmatch(entry.key))]
+        chosen = next((entry for entry, rest in reversed(rests) if rest.lower() == "type"), None)
+        if is_placeholder(self.name) and chosen is None:
+            return  # reported as a placeholder
+        if chosen is not None:
+            text = before_comment(chosen)
+            self.type = EVENT_HANDLER_TYPES.get(text.lower())
+            if self.type is None and "." not in text:
+                help = suggestion(text, EVENT_HANDLER_TYPES)
+                message = f"`{visible(text)}` is not a type of event handlers that ggfmt knows"
+                self._report("GG123", message, chosen.value_span, help)
+        for entry, rest in rests:
+            self._take(entry, rest)
+        if chosen is None and not by_target:
+            key = f"gg.eventhandler.{self.name}.type"
+            near = next((rest for _, rest in rests if did_you_mean(rest, ("type",))), None)
+            help = f"`{near}` is not it: write `{key}`" if near else f"add `{key}`, such as `parquet` or `s3`"
+            self._report("GG109", f"`{key}` is missing", self.entries[0].key_span, help)
+        elif self.type is not None:
+            given = {name for name, entry in self.given.items() if trim(entry.value)}
+            missing = [known.name for known in self.type.required if known.name not in given]
+            if missing and not by_target:
+                owner = f"event handlers of the type `{self.type.name}`"
+                prefix = f"gg.eventhandler.{self.name}."
+                self.findings.append(missing_properties(prefix, missing, owner, chosen or self.entries[0]))
+            if self.type.name == "s3":
+                self._check_s3()
+
+    def _take(self, entry: Entry, rest: str) -> None:
+        known = self.type.find(rest) if self.type is not None else None
+        if known is None:
+            is_chained = rest.lower() == _CHAINED
+            if self.type is not None and not is_chained:
+                self._report_unknown(self.type, entry, rest)
+            self.given["eventHandler" if is_chained else rest] = entry
+            return
+        if rest.lower() in map(str.lower, known.aliases):
+            meant = f"gg.eventhandler.{self.name}.{known.name}"
+            self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
+        property = known.given_as(rest)
+        earlier = self.given.get(property)
+        if earlier is not None and earlier.file == entry.file:
+            code = "GG128" if trim(earlier.value) == trim(entry.value) else "GG107"
+            same = ", with the same value" if code == "GG128" else ""
+            message = f"`{entry.key}` was given before, in line {earlier.line}{same}"
+            self._report(code, message, entry.key_span, "remove one of them")
+        self.given[property] = entry
+        if known.kind is not None:
+            self.findings += check_value(entry, known.kind)
+
+    def _report_unknown(self, type: EventHandlerType, entry: Entry, rest: str) -> None:
+        near = did_you_mean(rest, type.names)
+        folded = rest.lower()
+        others = [other.name for other in EVENT_HANDLER_TYPES.values() if folded in map(str.lower, other.own.names)]
+        message = f"`{entry.key}` is not known as a property of event handlers of the type `{type.name}`"
+        if others:
+            help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
+            self._report("GG110", message, entry.key_span, help)
+        elif near is not None:
+            self._report("GG101", message, entry.key_span, f"did you mean `gg.eventhandler.{self.name}.{near}`?")
+        else:
+            self._report("GG125", message, entry.key_span, None)
+
+    def _check_s3(self) -> None:
+        bucket, path = self.given.get(BUCKETS[0]), self.given.get("pathMappingTemplate")
+        literal = "" if bucket is None else re.sub(r"\$\{.*\}", "", bucket.value)
+        if bucket is not None and literal != literal.lower():
+            message = f"`{bucket.key}` has capitals, which no bucket of S3 can have"
+            help = "write it in small letters; `${toLowerCase[${schemaName}]}` makes them of a name"
+            self._report("GG141", message, bucket.value_span, help)
+        if path is not None and trim(path.value).startswith("/"):
+            message = f"`{path.key}` starts with a `/`, which makes a directory without a name in S3"
+            self._report("GG142", message, path.value_span, "remove the `/` at the start")
+
+    def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
+        self.findings.append(Diagnostic(code, message, span, help))
+
+    def configured(self, type: EventHandlerType) -> EventHandlerConfig:
+        options = None
+        if type.options is not None:
+            names = [spec.name for spec in type.options.specs() if spec.name in self.given]
+            try:
+                options = type.options.parse({name: self.given[name].value for name in names})
+            except InvalidValueError:
+                options = type.options()  # the illegal value is reported
+        templates = [self.value(name) for name in ("pathMappingTemplate", "fileNameMappingTemplate", *BUCKETS)]
+        path, file, *buckets = (template if isinstance(template, NameTemplate) else None for template in templates)
+        return EventHandlerConfig(
+            self.name,
+            type.name,
+            options,
+            path,
+            file,
+            (self.text("finalizeAction") or "none").lower() == "delete",
+            next(filter(None, buckets), None),
+            self.text("accountName"),
+            self.text("region"),
+            dict(self.given),
+        )
+
 
 class EventHandlers:
     """All event handlers; problems are added to `findings`. `by_target`: blocks may change GoldenGate's handlers."""
@@ -114,7 +220,7 @@ class EventHandlers:
                 block = self.blocks.setdefault(match[1], EventHandlerBlock(match[1]))
                 block.entries.append(entry)
         for block in self.blocks.values():
-            _BlockReader(block, by_target).read()
+            block.read(by_target)
             if by_target:
                 findings += block.findings
 
@@ -123,9 +229,8 @@ class EventHandlers:
 
     # Chains
 
-    def chain(self, start: Entry, upstream: Entry | None, is_container: bool) -> tuple[EventHandlerConfig, ...]:
-        """Return the event handlers from the one that `start` names. `upstream`: the entry that chose the format."""
-        found: list[EventHandlerConfig] = []
+    def chain(self, start: Entry, upstream: Entry | None, is_container: bool) -> Iterator[EventHandlerConfig]:
+        """Yield the event handlers from the one that `start` names. `upstream`: the entry that chose the format."""
         seen: list[str] = []
         entry: Entry | None = start
         converted: str | None = None
@@ -145,17 +250,16 @@ class EventHandlers:
             block.used = True
             if block.type is None:
                 break
-            if block.type.reads_containers and (converted is not None or not is_container):
-                self._report_no_container(entry, block, upstream, converted)
             if block.type.work is Work.CONVERT:
+                if converted is not None or not is_container:
+                    self._report_no_container(entry, block, upstream, converted)
                 converted = block.type.name
-            if block.type.work is Work.NONE:
+            elif block.type.work is Work.NONE:
                 message = f"ggfmt does not run event handlers of the type `{block.type.name}`"
                 help = "the files stay as the previous handler wrote them"
                 self._report("GG145", message, block.given["type"].value_span, help)
-            found.append(_configured(block, block.type))
+            yield block.configured(block.type)
             entry = block.next
-        return tuple(found)
 
     def _report_missing(self, entry: Entry, name: str) -> None:
         near = did_you_mean(name, self.blocks)
@@ -191,129 +295,3 @@ class EventHandlers:
             help = f"`{given[near][0].key}` names `{near}`" if near else "name it in `eventHandler` of a File Writer"
             message = f"`{place.key}` is never applied: no handler names the event handler `{visible(name)}`"
             self._report("GG101", message, place.key_span, help)
-
-
-class _BlockReader:
-    def __init__(self, block: EventHandlerBlock, by_target: bool) -> None:
-        self._block = block
-        self._by_target = by_target
-
-    def read(self) -> None:
-        block = self._block
-        rests = [(entry, trim(_rest(entry))) for entry in block.entries]
-        chosen = next((entry for entry, rest in reversed(rests) if rest.lower() == "type"), None)
-        if is_placeholder(block.name) and chosen is None:
-            return  # reported as a placeholder
-        if chosen is not None:
-            text = before_comment(chosen)
-            block.type = EVENT_HANDLER_TYPES.get(text.lower())
-            if block.type is None and "." not in text:
-                help = suggestion(text, EVENT_HANDLER_TYPES)
-                message = f"`{visible(text)}` is not a type of event handlers that ggfmt knows"
-                self._report("GG123", message, chosen.value_span, help)
-        for entry, rest in rests:
-            self._take(entry, rest)
-        if chosen is None and not self._by_target:
-            key = f"gg.eventhandler.{block.name}.type"
-            near = next((rest for _, rest in rests if did_you_mean(rest, ("type",))), None)
-            help = f"`{near}` is not it: write `{key}`" if near else f"add `{key}`, such as `parquet` or `s3`"
-            self._report("GG109", f"`{key}` is missing", block.entries[0].key_span, help)
-        elif block.type is not None:
-            self._check_required(block.type, chosen)
-            self._check_values(block.type)
-
-    def _take(self, entry: Entry, rest: str) -> None:
-        block = self._block
-        known = block.type.find(rest) if block.type is not None else None
-        if known is None:
-            if block.type is not None and rest.lower() != _CHAINED:
-                self._report_unknown(block.type, entry, rest)
-            block.given[_own_name(rest)] = entry
-            return
-        if rest.lower() in map(str.lower, known.aliases):
-            meant = f"gg.eventhandler.{block.name}.{known.name}"
-            self._report("GG102", f"`{entry.key}` is read as `{known.name}`", entry.key_span, f"write `{meant}`")
-        property = known.given_as(rest)
-        earlier = block.given.get(property)
-        if earlier is not None and earlier.file == entry.file:
-            code = "GG128" if trim(earlier.value) == trim(entry.value) else "GG107"
-            same = ", with the same value" if code == "GG128" else ""
-            message = f"`{entry.key}` was given before, in line {earlier.line}{same}"
-            self._report(code, message, entry.key_span, "remove one of them")
-        block.given[property] = entry
-        if known.kind is not None:
-            self._block.findings += check_value(entry, known.kind)
-
-    def _report_unknown(self, type: EventHandlerType, entry: Entry, rest: str) -> None:
-        near = did_you_mean(rest, type.names)
-        folded = rest.lower()
-        others = [other.name for other in EVENT_HANDLER_TYPES.values() if folded in map(str.lower, other.own.names)]
-        message = f"`{entry.key}` is not known as a property of event handlers of the type `{type.name}`"
-        if others:
-            help = f"{listing(others)} {'has' if len(others) == 1 else 'have'} it"
-            self._report("GG110", message, entry.key_span, help)
-        elif near is not None:
-            self._report("GG101", message, entry.key_span, f"did you mean `gg.eventhandler.{self._block.name}.{near}`?")
-        else:
-            self._report("GG125", message, entry.key_span, None)
-
-    def _check_required(self, type: EventHandlerType, chosen: Entry | None) -> None:
-        block = self._block
-        if self._by_target:
-            return
-        given = {name for name, entry in block.given.items() if trim(entry.value)}
-        missing = [known.name for known in type.required if known.name not in given]
-        if missing:
-            owner = f"event handlers of the type `{type.name}`"
-            prefix = f"gg.eventhandler.{block.name}."
-            self._block.findings.append(missing_properties(prefix, missing, owner, chosen or block.entries[0]))
-
-    def _check_values(self, type: EventHandlerType) -> None:
-        block = self._block
-        bucket, path = block.given.get(BUCKETS[0]), block.given.get("pathMappingTemplate")
-        if type.name == "s3" and bucket is not None:
-            literal = re.sub(r"\$\{.*\}", "", bucket.value)
-            if literal != literal.lower():
-                message = f"`{bucket.key}` has capitals, which no bucket of S3 can have"
-                help = "write it in small letters; `${toLowerCase[${schemaName}]}` makes them of a name"
-                self._report("GG141", message, bucket.value_span, help)
-        if type.name == "s3" and path is not None and trim(path.value).startswith("/"):
-            message = f"`{path.key}` starts with a `/`, which makes a directory without a name in S3"
-            self._report("GG142", message, path.value_span, "remove the `/` at the start")
-
-    def _report(self, code: str, message: str, span: Span, help: str | None) -> None:
-        self._block.findings.append(Diagnostic(code, message, span, help))
-
-
-def _rest(entry: Entry) -> str:
-    match = EVENT_HANDLER_KEY.fullmatch(entry.key)
-    assert match is not None
-    return match[2]
-
-
-def _own_name(rest: str) -> str:
-    return "eventHandler" if rest.lower() == _CHAINED else rest
-
-
-def _configured(block: EventHandlerBlock, type: EventHandlerType) -> EventHandlerConfig:
-    options = None
-    if type.options is not None:
-        texts = {spec.name: block.given[spec.name].value for spec in type.options.specs() if spec.name in block.given}
-        try:
-            options = type.options.parse(texts)
-        except InvalidValueError:
-            options = type.options()  # the illegal value is reported
-    path, file = block.value("pathMappingTemplate"), block.value("fileNameMappingTemplate")
-    bucket = next((value for name in BUCKETS if (value := block.value(name)) is not None), None)
-    return EventHandlerConfig(
-        block.name,
-        type.name,
-        options,
-        path if isinstance(path, NameTemplate) else None,
-        file if isinstance(file, NameTemplate) else None,
-        (block.text("finalizeAction") or "none").lower() == "delete",
-        bucket if isinstance(bucket, NameTemplate) else None,
-        block.text("accountName"),
-        block.text("region"),
-        dict(block.given),
-    )

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, product
 from typing import Any
 
 from ggfmt.config.comments import check_quotes, has_comment, lost_blanks, misread_wrapper, odd_delimiter
-from ggfmt.config.goldengate_keys import FormatProperty, listing
+from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_options import absolute_paths, shared_names
 from ggfmt.config.handler_types import FILE_TYPES
 from ggfmt.config.lint.assembly import HandlerBuilder
@@ -270,7 +270,9 @@ def _check(
         yield from _long_delimiter(assembly, release)
     for entry, known in assembly.uncovered.values():
         if _is_on(entry) and (release is None or not is_given or is_available(release, known.since, None)):
-            yield _uncovered(entry, known)
+            message = f"`{entry.key}` is fine in {GOLDENGATE} {known.since}, but ggfmt does not do it"
+            help = "what ggfmt would write differs from GoldenGate's messages; `ggfmt.uncovered=ignore` allows it"
+            yield Diagnostic(UNCOVERED, message, entry.key_span, help, level=Severity.WARNING)
 
 
 def _metadata(assembly: HandlerBuilder, release: str, is_given: bool) -> Iterator[Diagnostic]:
@@ -341,16 +343,6 @@ def _misfit(
 
 def _names(releases: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(releases[:-1]), releases[-1])))
-
-
-def _uncovered(entry: Entry, known: FormatProperty) -> Diagnostic:
-    message = f"`{entry.key}` is fine in {GOLDENGATE} {known.since}, but ggfmt does not do it"
-    help = "what ggfmt would write differs from GoldenGate's messages; `ggfmt.uncovered=ignore` allows it"
-    return Diagnostic(UNCOVERED, message, entry.key_span, help, level=Severity.WARNING)
-
-
-def refusal(uncovered: Diagnostic) -> Diagnostic:
-    return replace(uncovered, level=None)
 
 
 def _disputed(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:

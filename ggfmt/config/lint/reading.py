@@ -21,8 +21,8 @@ from ggfmt.config.goldengate_keys import is_outside_scope, listing
 from ggfmt.config.handler_options import DEFAULT_FORMAT, HandlerConfig, RunOptions
 from ggfmt.config.handler_types import HANDLER_TYPES, Formats
 from ggfmt.config.lint.assembly import HandlerBuilder, report_duplicate, report_missing_format
-from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, EventHandlers
-from ggfmt.config.lint.checks import UNCOVERED, UNKNOWN_METADATA, check_handler, check_releases, refusal
+from ggfmt.config.lint.chains import EVENT_HANDLER_KEY, EventHandlers, illegal_value
+from ggfmt.config.lint.checks import check_handler, check_releases
 from ggfmt.config.lint.java_text import check_characters, check_mark
 from ggfmt.config.lint.releases import (
     LAST_OF_SEVERAL_HANDLERS,
@@ -250,14 +250,9 @@ def _place(entry: Entry) -> tuple[str, bool] | None:
     # A key ends at a blank, which a placeholder may contain.
     in_key = place.string is not entry.value and place.start() < len(entry.key)
     shown = "a part of a secret" if entry.secret else f"`{place[0]}`"
-    return shown, statement is not None or in_key or _decides(entry)
-
-
-def _decides(entry: Entry) -> bool:
     key = handler_key(entry.key)
-    if key is None:
-        return entry.key.lower() == "gg.handlerlist"
-    return key.is_format or key.rest.lower() == "type"
+    decides = entry.key.lower() == "gg.handlerlist" if key is None else _is_complete(key)
+    return shown, statement is not None or in_key or decides
 
 
 # The parser of a configuration.
@@ -399,12 +394,8 @@ class ConfigurationParser:
         message = "ggfmt writes messages of none of the handlers"
         self._findings.append(Diagnostic("GG105", message, place, help, level=level))
 
-    def refuse_uncovered(self) -> None:
-        self._findings = [refusal(finding) if finding.code == UNCOVERED else finding for finding in self._findings]
-
-    def refuse_unknown(self) -> None:
-        """Make errors of what is not known of messages: of a target, or of the metadata of a release."""
-        codes = (TARGET, UNKNOWN_METADATA)
+    def refuse(self, *codes: str) -> None:
+        """Make errors of warnings with these codes: messages are not known, or would differ from GoldenGate's."""
         self._findings = [replace(found, level=None) if found.code in codes else found for found in self._findings]
 
     def reported(
@@ -455,7 +446,7 @@ class ConfigurationParser:
                 values[specs[key].attr] = specs[key].value(entry.value)
             except InvalidValueError as error:
                 release = None if key == f"{_OWN}compatibility" else release
-                self._report("GG103", f"`{entry.key}` {error}", entry.value_span, error.help)
+                self._findings.append(illegal_value(entry, error))
         self.run = RunOptions(**values)
         self._compatibility = given.get(f"{_OWN}compatibility")
         return release and self.run.compatibility, f"{_OWN}compatibility" in given

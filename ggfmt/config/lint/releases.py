@@ -16,7 +16,14 @@ from ggfmt.config.lint.chains import EventHandlers
 from ggfmt.config.properties import ARGUMENTS, Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.java.text import trim
-from ggfmt.options.releases import DEFAULT_RELEASE, FIRST_RELEASE, find_release, is_later, manual_name
+from ggfmt.options.releases import (
+    DEFAULT_RELEASE,
+    FIRST_RELEASE,
+    find_release,
+    is_later,
+    manual_name,
+    release_numbers,
+)
 from ggfmt.options.templates import Case, NameTemplate
 
 _CHANGE = "set `ggfmt.compatibility` to change that"
@@ -78,14 +85,8 @@ def given_release(release: str, entry: Entry) -> ReleaseFinding:
 def found_release(signs: Sequence[Sign]) -> ReleaseFinding:
     """Return the first release that all signs fit, or that of the newest sign."""
     several = len({sign.entry.file for sign in signs if sign.entry.file not in ARGUMENTS}) > 1
-    newest: Sign | None = None
-    for sign in signs:
-        if newest is None or is_later(sign.first, newest.first):
-            newest = sign
-    oldest: Sign | None = None
-    for sign in signs:
-        if sign.last and (oldest is None or oldest.last is None or is_later(oldest.last, sign.last)):
-            oldest = sign
+    newest = max(signs, key=lambda sign: release_numbers(sign.first), default=None)
+    oldest = min((sign for sign in signs if sign.last), key=lambda sign: release_numbers(sign.last or ""), default=None)
     if newest is not None and newest.first == FIRST_RELEASE:
         newest = None
     chosen = (find_release(newest.first) if newest else None) or DEFAULT_RELEASE

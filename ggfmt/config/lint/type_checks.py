@@ -16,7 +16,7 @@ from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import trim
 from ggfmt.options.message_templates import MessageTemplate, of_one_operation
-from ggfmt.options.templates import Count, NameTemplate, Timestamp
+from ggfmt.options.templates import Count, Timestamp
 
 _TOPICS = ("topicMappingTemplate", "keyMappingTemplate")
 _OLD_TOPIC = "topicName"
@@ -91,14 +91,11 @@ def _names(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
         )
         help = "write it in `fileRenameMappingTemplate`, or in a template of an event handler"
         yield Diagnostic("GG142", message, _keyword_span(entry, count.keyword), help)
-    if assembly.type is not None and assembly.type.name == FILE_WRITER and not _names_time(template):
+    has_time = any(isinstance(piece, Timestamp) for piece in template.all())
+    if assembly.type is not None and assembly.type.name == FILE_WRITER and not has_time:
         message = f"`{entry.key}` has no time, so that the second file of a table gets the name of the first"
         help = "add `${currentTimestamp}`"
         yield Diagnostic("GG142", message, entry.value_span, help, level=Severity.NOTE)
-
-
-def _names_time(template: NameTemplate) -> bool:
-    return any(isinstance(piece, Timestamp) for piece in template.all())
 
 
 def _keyword_span(entry: Entry, keyword: str) -> Span:
