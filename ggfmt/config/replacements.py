@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ggfmt.config.comments import before_comment, has_comment, lost_blanks, misread_wrapper
 from ggfmt.config.lint.assembly import report_duplicate
+from ggfmt.config.lint.chains import illegal_value
 from ggfmt.config.properties import Entry
 from ggfmt.config.property_names import find_option, rename_finding
 from ggfmt.diagnostics.diagnostic import Diagnostic, suggestion
@@ -41,10 +42,7 @@ def read_replacements(entries: Sequence[Entry], findings: list[Diagnostic]) -> R
         if name in given:
             report_duplicate(findings, given[name], entry)
         given[name] = entry
-    for entry in given.values():
-        if not has_comment(entry):
-            problem = misread_wrapper(entry, Text()) or lost_blanks(entry, Text())
-            findings += [problem] if problem else []
+    findings += _text_problems(given.values())
     schema, content = (tuple(_pairs(f"gg.{what}replace", given, findings)) for what in ("schema", "content"))
     findings += [
         Diagnostic("GG120", f"`{entry.key}` is not applied, because `{missing}` is missing", entry.key_span, help)
@@ -63,26 +61,35 @@ def _numbers(prefix: str, given: Mapping[str, Entry]) -> Iterator[str]:
         number += 1
 
 
+def _text_problems(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
+    for entry in entries:
+        problem = None if has_comment(entry) else misread_wrapper(entry, Text()) or lost_blanks(entry, Text())
+        if problem is not None:
+            yield problem
+
+
 def _pairs(prefix: str, given: Mapping[str, Entry], findings: list[Diagnostic]) -> Iterator[Replacement]:
-    numbers = list(_numbers(prefix, given))
-    if not numbers:
-        return
+    for number in _numbers(prefix, given):
+        pattern, string = given[f"{prefix}regex{number}"], given.get(f"{prefix}string{number}")
+        replacement = _replacement(pattern, string, findings)
+        if replacement is not None:
+            yield replacement
+
+
+def _replacement(pattern: Entry, string: Entry | None, findings: list[Diagnostic]) -> Replacement | None:
     # Most files have no replacement, and regular expressions take a while to load.
     from ggfmt.java.regex import translate
     from ggfmt.java.replacement import Replacement
 
-    for number in numbers:
-        pattern = given[f"{prefix}regex{number}"]
-        string = given.get(f"{prefix}string{number}")
-        entry = pattern
-        try:
-            regex = translate(Text().parse(trim(pattern.value)))
-            if string is not None:
-                entry = string
-            text = "" if string is None else Text().parse(trim(string.value))
-            yield Replacement(regex, text, pattern.key)
-        except InvalidValueError as error:
-            findings.append(Diagnostic("GG103", f"`{entry.key}` {error}", entry.value_span, error.help))
+    entry = pattern
+    try:
+        regex = translate(Text().parse(trim(pattern.value)))
+        entry = string or pattern
+        text = "" if string is None else Text().parse(trim(string.value))
+        return Replacement(regex, text, pattern.key)
+    except InvalidValueError as error:
+        findings.append(illegal_value(entry, error))
+        return None
 
 
 def _lacking(name: str, given: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
@@ -225,24 +232,16 @@ class _TransformParser:
             entry = next(iter(given.values()), self.list)
             self._report("GG109", f"the transform `{name}` lacks {', '.join(lacking)}", entry, "add what is missing")
         known = len(self.findings)
-        for kind in ("matcher", "converter"):
-            self._check_type(given.get(kind))
-        self._check_texts(given.values())
+        for kind in filter(None, map(given.get, ("matcher", "converter"))):
+            if trim(kind.value).lower() != _TYPE:
+                value = "***" if kind.secret else trim(kind.value)
+                self._report("GG103", f"`{kind.key}` cannot be `{value}`", kind, f"the legal value is `{_TYPE}`")
+        self.findings += _text_problems(given.values())
         names = {part: self._pattern(given.get(f"matcher.{part}Regex")) for part in Transform.PARTS}
-        replacement = self._replacement(given.get("converter.replaceRegex"), given.get("converter.replaceString"))
+        pattern, string = given.get("converter.replaceRegex"), given.get("converter.replaceString")
+        replacement = None if pattern is None else _replacement(pattern, string, self.findings)
         failed = any(finding.code == "GG103" for finding in self.findings[known:])
         return None if lacking or failed or replacement is None else Transform(name, replacement, **names)
-
-    def _check_type(self, entry: Entry | None) -> None:
-        if entry is not None and trim(entry.value).lower() != _TYPE:
-            value = "***" if entry.secret else trim(entry.value)
-            self._report("GG103", f"`{entry.key}` cannot be `{value}`", entry, f"the legal value is `{_TYPE}`")
-
-    def _check_texts(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            if not has_comment(entry):
-                problem = misread_wrapper(entry, Text()) or lost_blanks(entry, Text())
-                self.findings += [problem] if problem else []
 
     def _pattern(self, entry: Entry | None) -> JavaRegex | None:
         """Return the pattern of names; None for all names, and for an illegal pattern."""
@@ -253,28 +252,8 @@ class _TransformParser:
         try:
             return translate(Text().parse(trim(entry.value)))
         except InvalidValueError as error:
-            self._illegal(entry, error)
+            self.findings.append(illegal_value(entry, error))
             return None
-
-    def _replacement(self, pattern: Entry | None, string: Entry | None) -> Replacement | None:
-        if pattern is None:
-            return None
-        from ggfmt.java.regex import translate
-        from ggfmt.java.replacement import Replacement
-
-        entry = pattern
-        try:
-            regex = translate(Text().parse(trim(pattern.value)))
-            entry = string or pattern
-            text = "" if string is None else Text().parse(trim(string.value))
-            return Replacement(regex, text, pattern.key)
-        except InvalidValueError as error:
-            self._illegal(entry, error)
-            return None
-
-    def _illegal(self, entry: Entry, error: InvalidValueError) -> None:
-        message = "is not a legal value" if entry.secret else str(error)
-        self._report("GG103", f"`{entry.key}` {message}", entry, error.help)
 
     def _report(self, code: str, message: str, entry: Entry | None, help: str | None) -> None:
         """Report a finding at the value of an entry, or at its key if the value does not matter."""

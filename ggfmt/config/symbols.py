@@ -63,11 +63,6 @@ KEYS = (
 
 
 @dataclass(frozen=True)
-class FormatSymbol:
-    format: Format
-
-
-@dataclass(frozen=True)
 class Variant:
     """A declaration of a property, and the formats that have it so; empty if it is not a property of formats."""
 
@@ -98,12 +93,7 @@ class PropertySymbol:
         return self.prefix + self.name
 
 
-@dataclass(frozen=True)
-class GoldenGateSymbol:
-    reason: str
-
-
-Symbol = Code | FormatSymbol | PropertySymbol | GoldenGateSymbol
+Symbol = Code | Format | PropertySymbol | str  # a text explains something of GoldenGate that ggfmt does not use
 
 
 def find_symbol(word: str) -> Symbol | None:
@@ -116,7 +106,7 @@ def find_symbol(word: str) -> Symbol | None:
         return symbol
     for name, format in FORMATS.items():
         if name.lower() == key.lower():
-            return FormatSymbol(format)
+            return format
     return _outside(key)
 
 
@@ -155,15 +145,7 @@ def option_sets() -> dict[str, type[Options]]:
     }
 
 
-def properties_since(release: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(spec.name for spec in _of_formats() if spec.since == release))
-
-
-def properties_until(release: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(spec.name for spec in _of_formats() if spec.until == release))
-
-
-def _of_formats() -> Iterator[OptionSpec]:
+def specs_of_formats() -> Iterator[OptionSpec]:
     for format in FORMATS.values():
         if format.options.of_goldengate:
             yield from format.options.specs()
@@ -213,21 +195,17 @@ def _find(
         match = find_option(name, specs)
         if match is not None:
             formats[match.spec] = (*formats.get(match.spec, ()), *([owner] if owner else []))
-            renamed = renamed or name not in (match.spec.name, _bean(match.spec.name))
+            own = match.spec.name
+            renamed = renamed or name not in (own, own[:1].upper() + own[1:])  # as it follows `set` in a Java bean
     if not formats:
         return None
     return PropertySymbol(prefix, tuple(Variant(spec, who) for spec, who in formats.items()), handler, renamed)
 
 
-def _bean(name: str) -> str:
-    """Return the name as it follows `set` in a Java bean; handler files use this case too."""
-    return name[:1].upper() + name[1:]
-
-
-def _outside(key: str) -> GoldenGateSymbol | None:
+def _outside(key: str) -> str | None:
     if key.lower() == "gg.target":
         targets = goldengate_keys.listing(list(TARGETS))
-        return GoldenGateSymbol(
+        return (
             "With `gg.target`, GoldenGate creates the File Writer and its event handlers. ggfmt writes their files if "
             f"`ggfmt.target.format` and `ggfmt.target.template` are set. Targets: {targets}."
         )
@@ -236,33 +214,31 @@ def _outside(key: str) -> GoldenGateSymbol | None:
     below = _BELOW_FORMAT.fullmatch(rest)
     for known in goldengate_keys.GOLDENGATE_PROPERTIES:
         if known.name.lower() == (below[1] if below else rest).lower():
-            return GoldenGateSymbol(f"`{known.name}` is a property of {known.owner}, which ggfmt does not have.")
+            return f"`{known.name}` is a property of {known.owner}, which ggfmt does not have."
     if key.lower() in goldengate_keys.GOLDENGATE_FORMATS:
-        return GoldenGateSymbol(f"`{key}` is a format of GoldenGate that ggfmt does not have.")
+        return f"`{key}` is a format of GoldenGate that ggfmt does not have."
     if key.lower() in goldengate_keys.ADAPTER_FORMATS:
-        return GoldenGateSymbol(f"`{key}` is a format of the older Java adapter, which ggfmt does not have.")
+        return f"`{key}` is a format of the older Java adapter, which ggfmt does not have."
     if key.lower() in handler_types.HANDLER_TYPES:
         does = handler_types.HANDLER_TYPES[key.lower()].formats.value
-        return GoldenGateSymbol(f"`{key}` is a type of handlers of GoldenGate. Its `format` {does}.")
+        return f"`{key}` is a type of handlers of GoldenGate. Its `format` {does}."
     if key.lower() in EVENT_HANDLER_TYPES:
         does = EVENT_HANDLER_TYPES[key.lower()].work.value
-        return GoldenGateSymbol(f"`{key}` is a type of event handlers of the File Writer. ggfmt {does}.")
+        return f"`{key}` is a type of event handlers of the File Writer. ggfmt {does}."
     if key.lower() in TARGETS:
         files = TARGETS[key.lower()].known
-        return GoldenGateSymbol(f"`{key}` is a target, whose handlers GoldenGate makes itself: {files}.")
+        return f"`{key}` is a target, whose handlers GoldenGate makes itself: {files}."
     of_event = _EVENT_KEY.fullmatch(key)
     owners = [name for name, type in EVENT_HANDLER_TYPES.items() if of_event and type.find(of_event[1])]
     if of_event and owners:
         listed, plural = goldengate_keys.listing(owners), "s" if len(owners) > 1 else ""
-        return GoldenGateSymbol(f"`{of_event[1]}` is a property of event handlers of the type{plural} {listed}.")
+        return f"`{of_event[1]}` is a property of event handlers of the type{plural} {listed}."
     if not below and rest.lower() in handler_types.CHOOSING:
-        return GoldenGateSymbol(f"`{rest}` is a property of all handlers of GoldenGate, which ggfmt does not have.")
+        return f"`{rest}` is a property of all handlers of GoldenGate, which ggfmt does not have."
     if not below and (
         handler_types.types_having(rest)
         if parts
         else goldengate_keys.is_outside_scope(key) or handler_types.types_having(key)
     ):
-        return GoldenGateSymbol(
-            f"`{key}` is a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it."
-        )
+        return f"`{key}` is a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it."
     return None

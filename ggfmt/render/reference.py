@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ggfmt.config import symbols
 from ggfmt.diagnostics.codes import Code
 from ggfmt.formats import FORMATS
+from ggfmt.formats.api.format import Format
 from ggfmt.options.reference import as_dict, default_words, releases, table_cells
 from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import Options, OptionSpec
@@ -144,10 +145,10 @@ def explain(word: symbols.Symbol, given: str) -> Explanation:
     """Return the explanation of a symbol, which the user called `given`."""
     if isinstance(word, Code):
         return _code(word)
-    if isinstance(word, symbols.FormatSymbol):
+    if isinstance(word, Format):
         return _format(word)
-    if isinstance(word, symbols.GoldenGateSymbol):
-        return Explanation(given, (word.reason,), data={"kind": "outside", "word": given, "explanation": word.reason})
+    if isinstance(word, str):
+        return Explanation(given, (word,), data={"kind": "outside", "word": given, "explanation": word})
     from ggfmt.sinks.messages.example import example
 
     return _property(word, given, example(word))
@@ -248,8 +249,7 @@ def _code(code: Code) -> Explanation:
     )
 
 
-def _format(word: symbols.FormatSymbol) -> Explanation:
-    format = word.format
+def _format(format: Format) -> Explanation:
     abilities = {"read": format.reads is not None, "written": format.writes is not None}
     facts: list[_Fact] = [(label, ("yes" if able else "no",)) for label, able in abilities.items()]
     facts.append(("schema", (format.schema_kind or "none",)))
@@ -329,9 +329,11 @@ def _release_facts() -> Iterator[_Fact]:
     before: tuple[str, ...] = ()
     for release in RELEASES.values():
         lines = [change for change in release.changes if change not in before]
-        since = symbols.properties_since(release.name) if before else ()
-        for label, names in (("new", since), ("last release with", symbols.properties_until(release.name))):
-            lines += [f"{label}: {', '.join(f'`{name}`' for name in names)}"] if names else []
+        specs = list(symbols.specs_of_formats())
+        since = [spec.name for spec in specs if before and spec.since == release.name]
+        until = [spec.name for spec in specs if spec.until == release.name]
+        for label, names in (("new", since), ("last release with", until)):
+            lines += [f"{label}: {', '.join(f'`{name}`' for name in dict.fromkeys(names))}"] if names else []
         yield release.name, tuple(lines or ["no change in messages"])
         before = release.changes
 
