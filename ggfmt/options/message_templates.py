@@ -27,9 +27,7 @@ _KEYWORD = re.compile(r"\$\{\s*([A-Za-z]*)")
 class MessageTemplate(ValueType[str]):
     """A template for the topic or the key of a message."""
 
-    @property
-    def legal(self) -> str:
-        return "a template"
+    legal = "a template"
 
     def parse(self, text: str) -> str:
         template = unwrap_cdata(text)

@@ -488,9 +488,7 @@ _EXAMPLES = {
 
 
 class PathTemplate(ValueType[NameTemplate]):
-    @property
-    def legal(self) -> str:
-        return "a template for a path"
+    legal = "a template for a path"
 
     def parse(self, text: str) -> NameTemplate:
         template = parse_template(unwrap_cdata(text))
@@ -508,9 +506,7 @@ class PathTemplate(ValueType[NameTemplate]):
 
 
 class FileNameTemplate(PathTemplate):
-    @property
-    def legal(self) -> str:
-        return "a template for the name of a file, without `/`"
+    legal = "a template for the name of a file, without `/`"
 
     def _check(self, text: str) -> None:
         if "/" in text:
@@ -527,9 +523,7 @@ def check_inside(path: str) -> None:
 
 @dataclass(frozen=True)
 class HexBytes(ValueType[str]):
-    @property
-    def legal(self) -> str:
-        return "bytes as hexadecimal digits, two for each, such as `efbbbf`"
+    legal = "bytes as hexadecimal digits, two for each, such as `efbbbf`"
 
     def parse(self, text: str) -> str:
         if not re.fullmatch("(?:[0-9A-Fa-f]{2})+", text):

@@ -113,9 +113,7 @@ class ValueType(ABC, Generic[T]):
 
 @dataclass(frozen=True)
 class Bool(ValueType[bool]):
-    @property
-    def legal(self) -> str:
-        return "`true`, `false`"
+    legal = "`true`, `false`"
 
     def parse(self, text: str) -> bool:
         folded = text.lower()
@@ -153,9 +151,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 class Size(ValueType[int]):
     """A number of bytes, with an optional fraction and suffix k, m, g or t (powers of 1024), rounded down."""
 
-    @property
-    def legal(self) -> str:
-        return "a number of bytes from 1, with an optional suffix `k`, `m`, `g` or `t`, such as `64m` or `1.1g`"
+    legal = "a number of bytes from 1, with an optional suffix `k`, `m`, `g` or `t`, such as `64m` or `1.1g`"
 
     def parse(self, text: str) -> int:
         match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([kmgt]?)b?", text.lower())
@@ -178,9 +174,7 @@ class Duration(ValueType[Decimal]):
     GoldenGate for Big Data 12.3.2.1, table 5-1.
     """
 
-    @property
-    def legal(self) -> str:
-        return "one number with an optional suffix `ms`, `s`, `m` or `h`, such as `30s` or `1.5h`; 0 or less for never"
+    legal = "one number with an optional suffix `ms`, `s`, `m` or `h`, such as `30s` or `1.5h`; 0 or less for never"
 
     def parse(self, text: str) -> Decimal:
         match = re.fullmatch(r"([+-]?[0-9]{1,15}(?:\.[0-9]{1,9})?)(ms|s|m|h|)", text.lower())
@@ -193,9 +187,7 @@ class Duration(ValueType[Decimal]):
 class TimesOfDay(ValueType[tuple[str, ...]]):
     """Times of a day of 24 hours: `HH:MM[,HH:MM...]`."""
 
-    @property
-    def legal(self) -> str:
-        return "times from `00:00` to `23:59`, divided by commas"
+    legal = "times from `00:00` to `23:59`, divided by commas"
 
     def parse(self, text: str) -> tuple[str, ...]:
         times = tuple(map(trim, text.split(",")))
@@ -209,9 +201,7 @@ class TimesOfDay(ValueType[tuple[str, ...]]):
 
 @dataclass(frozen=True)
 class Number(ValueType[Decimal]):
-    @property
-    def legal(self) -> str:
-        return "a number"
+    legal = "a number"
 
     def parse(self, text: str) -> Decimal:
         if re.fullmatch(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?", text):
@@ -223,9 +213,7 @@ class Number(ValueType[Decimal]):
 class Text(ValueType[str]):
     keeps_empty: ClassVar[bool] = True
 
-    @property
-    def legal(self) -> str:
-        return "any string"
+    legal = "any string"
 
     def parse(self, text: str) -> str:
         value = unwrap_cdata(text)
@@ -269,9 +257,7 @@ class OpKey(Text):
 class NamePart(Text):
     """A part of a file name."""
 
-    @property
-    def legal(self) -> str:
-        return f"any string of {NAME_PART_BYTES} bytes or less, without `/` and control characters"
+    legal = f"any string of {NAME_PART_BYTES} bytes or less, without `/` and control characters"
 
     def parse(self, text: str) -> str:
         value = super().parse(text)
@@ -312,9 +298,7 @@ class ReleaseChoice(Choice):
 class Pairs(ValueType[tuple[tuple[str, str], ...]]):
     """Texts by name: `NAME=TEXT,NAME=TEXT`."""
 
-    @property
-    def legal(self) -> str:
-        return "names with their texts, such as `HOME=/ogg,SITE=A`"
+    legal = "names with their texts, such as `HOME=/ogg,SITE=A`"
 
     def parse(self, text: str) -> tuple[tuple[str, str], ...]:
         pairs = []
@@ -335,9 +319,7 @@ class Path(ValueType[str]):
 
     keeps_empty: ClassVar[bool] = True
 
-    @property
-    def legal(self) -> str:
-        return "a path"
+    legal = "a path"
 
     def parse(self, text: str) -> str:
         value = unwrap_cdata(text)
@@ -365,9 +347,7 @@ class Charset(ValueType[str]):
 
     messages: bool = True
 
-    @property
-    def legal(self) -> str:
-        return "a charset name or alias of Java, such as `UTF-8`, `ISO-8859-1` or `windows-1252`"
+    legal = "a charset name or alias of Java, such as `UTF-8`, `ISO-8859-1` or `windows-1252`"
 
     def parse(self, text: str) -> str:
         if text == NATIVE:
@@ -400,9 +380,7 @@ class TableKeys(ValueType[Keys]):
 
     keeps_empty: ClassVar[bool] = True
 
-    @property
-    def legal(self) -> str:
-        return "tables with their key columns, such as `S.ORDERS=ID;S.LINES=ORDER_ID,LINE`"
+    legal = "tables with their key columns, such as `S.ORDERS=ID;S.LINES=ORDER_ID,LINE`"
 
     def parse(self, text: str) -> Keys:
         keys = []

@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TextIO
@@ -23,7 +23,7 @@ _MIN_WIDTH = 20
 _TAB = "    "
 _CUT = "..."
 
-_STYLES = {
+STYLES = {
     "place": "bold",
     Severity.ERROR.value: "bold red",
     Severity.WARNING.value: "bold yellow",
@@ -32,23 +32,41 @@ _STYLES = {
     "help": "cyan",
 }
 
-_Piece = tuple[str, str]  # text, and the name of its style
+Piece = tuple[str, str]  # text, and the name of its style
+
+
+def plain(pieces: Iterable[Piece]) -> str:
+    return "".join(text for text, _ in pieces)
+
+
+def styled(pieces: Iterable[Piece], styles: Mapping[str, str]) -> Text:
+    from rich.text import Text
+
+    whole = Text(end="")
+    for text, style in pieces:
+        whole.append(text, styles.get(style))
+    return whole
+
+
+def print_styled(pieces: Callable[[int | None], Iterable[Piece]], styles: Mapping[str, str], stream: TextIO) -> None:
+    """Write pieces to a stream: with styles, and for its number of columns, only if it is a terminal."""
+    if not stream.isatty():
+        write_text(plain(pieces(None)), stream)
+        return
+    from rich.console import Console
+
+    console = Console(file=stream)
+    console.print(styled(pieces(console.width), styles), soft_wrap=True, end="")
 
 
 def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the findings as plain text, each in lines of its own; every line ends with a line break."""
-    return "".join(text for diagnostic in diagnostics for text, _ in _pieces(diagnostic))
+    return plain(piece for diagnostic in diagnostics for piece in diagnostic_pieces(diagnostic))
 
 
 def diagnostics_rich(diagnostics: Iterable[Diagnostic], columns: int | None = None) -> Text:
     """Return the same text with styles for a rich console; source lines are cut to the number of columns."""
-    from rich.text import Text
-
-    whole = Text(end="")
-    for diagnostic in diagnostics:
-        for text, style in _pieces(diagnostic, columns):
-            whole.append(text, _STYLES.get(style))
-    return whole
+    return styled((piece for diagnostic in diagnostics for piece in diagnostic_pieces(diagnostic, columns)), STYLES)
 
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
@@ -64,14 +82,14 @@ def page_lines(diagnostics: Iterable[Diagnostic]) -> str:
 def print_diagnostics(diagnostics: Iterable[Diagnostic], stream: TextIO, with_pages: bool = True) -> None:
     """Write findings, and the pages that lead on from them; in color and cut to its width on a terminal."""
     diagnostics = list(diagnostics)
-    pages = page_lines(diagnostics) if with_pages else ""
-    if not stream.isatty():
-        write_text(diagnostics_text(diagnostics) + pages, stream)
-        return
-    from rich.console import Console
 
-    console = Console(file=stream)
-    console.print(diagnostics_rich(diagnostics, console.width).append(pages), soft_wrap=True, end="")
+    def pieces(columns: int | None) -> Iterator[Piece]:
+        for diagnostic in diagnostics:
+            yield from diagnostic_pieces(diagnostic, columns)
+        if with_pages:
+            yield page_lines(diagnostics), "message"
+
+    print_styled(pieces, STYLES, stream)
 
 
 def write_text(text: str, stream: TextIO) -> None:
@@ -86,7 +104,7 @@ def count_findings(diagnostics: Iterable[Diagnostic]) -> str:
     return ", ".join(f"{count} {word}{'s' * (count > 1)}" for count, word in counts if count) or "no findings"
 
 
-def _pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[_Piece]:
+def diagnostic_pieces(diagnostic: Diagnostic, columns: int | None = None) -> Iterator[Piece]:
     span = diagnostic.span
     place = visible(str(span))
     if place:
@@ -226,12 +244,8 @@ def _more(findings: Sequence[Diagnostic]) -> str:
 
 def diagnostics_concise(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the findings in one line each, with escapes for characters that do not print."""
-    return "".join(f"{_place(finding)}{finding.code} {visible(finding.message)}\n" for finding in diagnostics)
-
-
-def _place(finding: Diagnostic) -> str:
-    place = visible(str(finding.span))
-    return f"{place}: " if place else ""
+    placed = ((f"{visible(str(finding.span))}: ".removeprefix(": "), finding) for finding in diagnostics)
+    return "".join(f"{place}{finding.code} {visible(finding.message)}\n" for place, finding in placed)
 
 
 # A patch: unchanged for a pipe or a file, in color on a terminal.

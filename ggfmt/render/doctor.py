@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from dataclasses import asdict
+from typing import Any, TextIO
 
 from ggfmt.doctor.finding import Finding, State, worst
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import escape_surrogates, write_text
+from ggfmt.render.diagnostics import Piece, escape_surrogates, plain, print_styled
 from ggfmt.render.wrapping import wrap_words
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 _MIN_WIDTH = 30
 _STYLES = {
@@ -29,48 +27,22 @@ _STYLES = {
 }
 _STATE_WIDTH = max(len(state.value) for state in State)
 
-_Piece = tuple[str, str]  # text, and the name of its style
-
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    return "".join(text for text, _ in _pieces(findings, None))
-
-
-def findings_rich(findings: Sequence[Finding], columns: int) -> Text:
-    from rich.text import Text
-
-    whole = Text(end="")
-    for text, style in _pieces(findings, columns):
-        whole.append(text, _STYLES.get(style))
-    return whole
+    return plain(_pieces(findings, None))
 
 
 def findings_json(findings: Sequence[Finding]) -> str:
-    document = [
-        {
-            "name": finding.name,
-            "state": finding.state.value,
-            "message": finding.message,
-            "help": finding.help,
-            "facts": finding.facts,
-        }
-        for finding in findings
-    ]
-    return json.dumps(_sound({"state": worst(findings).value, "findings": document}), indent=2) + "\n"
+    document = {"state": worst(findings).value, "findings": [asdict(finding) for finding in findings]}
+    return json.dumps(_sound(document), indent=2) + "\n"
 
 
 def print_findings(findings: Sequence[Finding], stream: TextIO) -> None:
     """Write the findings to a stream; in color and wrapped to its width if it is a terminal."""
-    if not stream.isatty():
-        write_text(findings_text(findings), stream)
-        return
-    from rich.console import Console
-
-    console = Console(file=stream)
-    console.print(findings_rich(findings, console.width), soft_wrap=True, end="")
+    print_styled(lambda columns: _pieces(findings, columns), _STYLES, stream)
 
 
-def _pieces(findings: Sequence[Finding], columns: int | None) -> Iterator[_Piece]:
+def _pieces(findings: Sequence[Finding], columns: int | None) -> Iterator[Piece]:
     width = max((len(finding.name) for finding in findings), default=0)
     margin = _STATE_WIDTH + width + 4
     for finding in findings:
@@ -80,7 +52,11 @@ def _pieces(findings: Sequence[Finding], columns: int | None) -> Iterator[_Piece
         if finding.help is not None:
             yield f"{'':{margin}}help: ", "help"
             yield _lines(finding.help, margin + len("help: "), columns), "message"
-    yield f"{_sum(findings)}\n", worst(findings).value
+    states = [finding.state for finding in findings]
+    counted = [(states.count(state), state.value) for state in (State.PROBLEM, State.WARNING)]
+    total = ", ".join(f"{count or 'no'} {word}{'s' * (count != 1)}" for count, word in counted)
+    complete = "" if State.PROBLEM in states else ": everything that a run needs is available"
+    yield f"{total}{complete}\n", worst(findings).value
 
 
 def _lines(text: str, margin: int, columns: int | None) -> str:
@@ -90,15 +66,6 @@ def _lines(text: str, margin: int, columns: int | None) -> str:
         room = max(columns - margin, _MIN_WIDTH)
         text = f"\n{'':{margin}}".join(wrap_words(text, room))
     return f"{text}\n"
-
-
-def _sum(findings: Sequence[Finding]) -> str:
-    states = [finding.state for finding in findings]
-    counts = []
-    for state in (State.PROBLEM, State.WARNING):
-        count = states.count(state)
-        counts.append(f"{count or 'no'} {state.value}{'s' * (count != 1)}")
-    return ", ".join(counts) + ("" if State.PROBLEM in states else ": everything that a run needs is available")
 
 
 def _sound(value: Any) -> Any:

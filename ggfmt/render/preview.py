@@ -9,18 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from ggfmt.commit.names import counted
-from ggfmt.diagnostics.diagnostic import Diagnostic
-from ggfmt.formats.api.writing import Line, ShownField, ShownMessage
+from ggfmt.formats.api.writing import ShownField, ShownMessage
 from ggfmt.java.text import visible
-from ggfmt.render.diagnostics import diagnostics_rich, diagnostics_text, text_width, write_text
+from ggfmt.render.diagnostics import STYLES, Piece, diagnostic_pieces, plain, print_styled, text_width, write_text
 from ggfmt.sinks.preview.handler import DefinitionRecord, HandlerPreview, Message, ShownFields, TablePreview
 from ggfmt.sinks.preview.preview import Preview
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 _STYLES = {
     "heading": "bold",
@@ -35,54 +31,37 @@ _STYLES = {
 }
 _MAX_NAME_WIDTH = 40
 
-_Part = tuple[str, str] | Diagnostic  # text and the name of its style
-
 
 def preview_text(preview: Preview) -> str:
-    return "".join(diagnostics_text([part]) if isinstance(part, Diagnostic) else part[0] for part in _preview(preview))
-
-
-def preview_rich(preview: Preview, columns: int | None = None) -> Text:
-    """Return the same text with styles for a rich console of that many columns."""
-    from rich.text import Text
-
-    whole = Text(end="")
-    for part in _preview(preview):
-        if isinstance(part, Diagnostic):
-            whole.append_text(diagnostics_rich([part], columns))
-        else:
-            whole.append(part[0], _STYLES[part[1]])
-    return whole
+    return plain(_preview(preview, None))
 
 
 def print_preview(preview: Preview, stream: TextIO) -> None:
     """Write a preview to a stream; in color if it is a terminal and `NO_COLOR` is not set."""
-    if not stream.isatty() or os.environ.get("NO_COLOR"):
+    if os.environ.get("NO_COLOR"):
         write_text(preview_text(preview), stream)
-        return
-    from rich.console import Console
-
-    console = Console(file=stream)
-    console.print(preview_rich(preview, console.width), soft_wrap=True, end="")
+    else:
+        print_styled(lambda columns: _preview(preview, columns), STYLES | _STYLES, stream)
 
 
-def _preview(preview: Preview) -> Iterator[_Part]:
+def _preview(preview: Preview, columns: int | None) -> Iterator[Piece]:
     sections = [(handler, table) for handler in preview.handlers for table in handler.tables]
     for number, (handler, table) in enumerate(sections):
         if number:
             yield "\n", "value"
-        yield from _table(handler, table, preview.whole)
+        yield from _table(handler, table, preview.whole, columns)
     if preview.strays:
         if sections:
             yield "\n", "value"
         yield "Unreadable records of other tables\n", "heading"
-        yield from preview.strays
+        for stray in preview.strays:
+            yield from diagnostic_pieces(stray, columns)
         yield from _more(preview.more_strays)
     elif not sections:
         yield "No operations found.\n", "heading"
 
 
-def _table(handler: HandlerPreview, table: TablePreview, whole: bool) -> Iterator[_Part]:
+def _table(handler: HandlerPreview, table: TablePreview, whole: bool, columns: int | None) -> Iterator[Piece]:
     met = counted(table.operations, "operation")
     where = "in the input" if whole else "in the part that was read"
     yield f"Handler {visible(handler.handler)}, format {handler.format}, table {visible(table.table)}", "heading"
@@ -101,16 +80,16 @@ def _table(handler: HandlerPreview, table: TablePreview, whole: bool) -> Iterato
             yield from _message(item, number)
         else:
             yield "\n", "value"
-            yield item
+            yield from diagnostic_pieces(item, columns)
     yield from _more(table.more_rejects)
 
 
-def _more(rejects: int) -> Iterator[_Part]:
+def _more(rejects: int) -> Iterator[Piece]:
     if rejects:
         yield f"... and {counted(rejects, 'more record')} with such errors\n", "remark"
 
 
-def _fields(fields: ShownFields, changed: bool) -> Iterator[_Part]:
+def _fields(fields: ShownFields, changed: bool) -> Iterator[Piece]:
     if changed:
         yield "\nThe definition of the table changes here\n", "heading"
     for fact in fields.about:
@@ -122,17 +101,18 @@ def _fields(fields: ShownFields, changed: bool) -> Iterator[_Part]:
         yield f"{visible(name)}\n", "name"
 
 
-def _message(message: Message, number: int) -> Iterator[_Part]:
+def _message(message: Message, number: int) -> Iterator[Piece]:
     position = "no position" if not message.position else f"position {visible(message.position)}"
     origin = ", from a primary key update" if message.of_key_update else ""
     yield f"Message {number}: {message.kind}, {position}{origin}\n", "heading"
     yield from _shown(message.shown)
 
 
-def _shown(shown: ShownMessage) -> Iterator[_Part]:
+def _shown(shown: ShownMessage) -> Iterator[Piece]:
     for line in shown.lines:
         yield "  ", "value"
-        yield from _line(line)
+        for piece in line:
+            yield from _painted(piece.text, piece.role)
         yield "\n", "value"
     yield from _named(shown.fields)
     for warning in shown.warnings:
@@ -140,12 +120,7 @@ def _shown(shown: ShownMessage) -> Iterator[_Part]:
         yield f"{visible(warning)}\n", "value"
 
 
-def _line(line: Line) -> Iterator[_Part]:
-    for piece in line:
-        yield from _painted(piece.text, piece.role)
-
-
-def _named(fields: Sequence[ShownField]) -> Iterator[_Part]:
+def _named(fields: Sequence[ShownField]) -> Iterator[Piece]:
     names = [visible(field.name) for field in fields]
     width = max((min(text_width(name), _MAX_NAME_WIDTH) for name in names), default=0)
     digits = len(str(len(fields)))
@@ -160,7 +135,7 @@ def _named(fields: Sequence[ShownField]) -> Iterator[_Part]:
         yield "\n", "value"
 
 
-def _painted(text: str, style: str) -> Iterator[_Part]:
+def _painted(text: str, style: str) -> Iterator[Piece]:
     if text.isprintable() or style == "delimiter":
         yield visible(text), style
         return

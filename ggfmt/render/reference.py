@@ -17,12 +17,11 @@ from ggfmt.options.reference import as_dict, default_words, releases, table_cell
 from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import Choice, ReleaseChoice
-from ggfmt.render.diagnostics import write_text
+from ggfmt.render.diagnostics import Piece, plain, print_styled, write_text
 from ggfmt.render.wrapping import wrap_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.text import Text
 
     from ggfmt.render.tables import FittedTable
     from ggfmt.sinks.messages.example import Example
@@ -119,7 +118,6 @@ _MIN_ROOM = 20  # columns of a meaning behind its word
 _WORD_AND_MEANING = re.compile(r"\S+ {2,}")
 _STYLES = {"title": "bold", "label": "cyan", "without": "red", "with": "green", "lines": "bold", "code": ""}
 
-_Piece = tuple[str, str]  # text, and the name of its style
 _Fact = tuple[str, tuple[str, ...]]  # label, and lines
 
 
@@ -154,17 +152,8 @@ def explain(word: symbols.Symbol, given: str) -> Explanation:
     return _property(word, given, example(word))
 
 
-def explanation_text(explanation: Explanation) -> str:
-    return "".join(text for text, _ in _pieces(explanation))
-
-
-def explanation_rich(explanation: Explanation, columns: int | None = None) -> Text:
-    from rich.text import Text
-
-    whole = Text(end="")
-    for text, style in _pieces(explanation, columns):
-        whole.append(text, _STYLES.get(style))
-    return whole
+def explanation_text(explanation: Explanation, columns: int | None = None) -> str:
+    return plain(_pieces(explanation, columns))
 
 
 def explanation_markdown(explanation: Explanation) -> str:
@@ -184,18 +173,10 @@ def explanation_json(explanation: Explanation) -> str:
 
 
 def print_explanation(explanation: Explanation, stream: TextIO) -> None:
-    """Write the explanation to a stream; in color if it is a terminal. Its encoding may lack some characters."""
-    if stream.isatty():
-        from rich.console import Console
-
-        console = Console(file=stream)
-        console.print(explanation_rich(explanation, console.width), soft_wrap=True, end="")
-        return
-    encoding = stream.encoding or "utf-8"
-    stream.write(explanation_text(explanation).encode(encoding, "backslashreplace").decode(encoding))
+    print_styled(lambda columns: _pieces(explanation, columns), _STYLES, stream)
 
 
-def _pieces(explanation: Explanation, columns: int | None = None) -> Iterator[_Piece]:
+def _pieces(explanation: Explanation, columns: int | None) -> Iterator[Piece]:
     """Yield the parts of the text. `columns`: the width of a terminal; None: lines of facts have any length."""
     yield f"{explanation.title}\n", "title"
     for paragraph in explanation.paragraphs:
@@ -345,13 +326,11 @@ def _words(kind: Choice) -> Iterator[str]:
 
 
 def _samples(example: Example) -> Iterator[Sample]:
-    if not example.operation:
-        yield Sample("For example", example.lines, "lines")
-        return
     yield Sample("For example", example.lines, "lines")
-    what = example.operation[0].upper() + example.operation[1:]
-    yield Sample(f"{what} without the last line", example.before, "without")
-    yield Sample("The same with the last line", example.after, "with")
+    if example.operation:
+        what = example.operation[0].upper() + example.operation[1:]
+        yield Sample(f"{what} without the last line", example.before, "without")
+        yield Sample("The same with the last line", example.after, "with")
 
 
 def _variant(variant: symbols.Variant) -> dict[str, Any]:

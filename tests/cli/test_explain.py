@@ -35,7 +35,6 @@ from ggfmt.render.reference import (
     explain,
     explanation_json,
     explanation_markdown,
-    explanation_rich,
     explanation_text,
 )
 from ggfmt.sinks.messages.example import example
@@ -209,7 +208,6 @@ def test_every_word_is_explained_in_every_form() -> None:
         assert found is not None
         explanation = explain(found, word)
         text = explanation_text(explanation)
-        assert explanation_rich(explanation).plain == text
         assert text.endswith("\n")
         assert "\x1b" not in text
         assert all(line == line.rstrip() and (line.isprintable() or not line) for line in text.splitlines())

@@ -117,7 +117,7 @@ def test_explanations_have_no_line_without_need_that_is_wider_than_a_terminal() 
         assert symbol is not None
         explanation = reference.explain(symbol, word)
         samples = {line.strip() for sample in explanation.samples for line in sample.lines}
-        for line in reference.explanation_rich(explanation, 60).plain.splitlines():
+        for line in reference.explanation_text(explanation, 60).splitlines():
             assert text_width(line) <= 60 or line.strip() in samples or len(line.split()) <= 3
 
 

@@ -45,11 +45,8 @@ class ImageName(Text):
     """The name of an image member; `other` is the default name of the other image."""
 
     keeps_empty: ClassVar[bool] = False
+    legal = "a name of 1 to 32 characters without quotes and backslashes, different from other members"
     other: str = ""
-
-    @property
-    def legal(self) -> str:
-        return "a name of 1 to 32 characters without quotes and backslashes, different from other members"
 
     def parse(self, text: str) -> str:
         value = super().parse(text)
