@@ -6,11 +6,11 @@ A column of an image has three states. Where `present` is false, it is *missing*
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -26,6 +26,7 @@ class OpType(str, Enum):
     TRUNCATE = "T"
 
 
+_A = TypeVar("_A", bound="pa.Array[Any]")
 OP_TYPES = tuple(op.value for op in OpType)
 _NOTHING = pa.scalar(None, pa.string())
 
@@ -176,9 +177,9 @@ def merge_in_order(batches: Sequence[ChangeBatch]) -> ChangeBatch:
         before=before,
         after=after,
         ordinal=ordinal,
-        tokens=_tokens_of(batches),
+        tokens=_merged([batch.tokens for batch in batches], batches, no_tokens),
         key_update=key_update,
-        transaction=_transactions_of(batches),
+        transaction=_merged([batch.transaction for batch in batches], batches, lambda n: pa.nulls(n, pa.string())),
     )
     if all(one.ordinal[-1].as_py() < next.ordinal[0].as_py() for one, next in pairwise(batches)):
         return together
@@ -198,20 +199,6 @@ def _images_of(images: Sequence[Image], batches: Sequence[ChangeBatch]) -> Image
     return Image(columns, _masks([image.exists for image in images], batches, True))
 
 
-def _tokens_of(batches: Sequence[ChangeBatch]) -> StringMapArray | None:
-    if all(batch.tokens is None for batch in batches):
-        return None
-    return pa.concat_arrays([no_tokens(len(batch)) if batch.tokens is None else batch.tokens for batch in batches])
-
-
-def _transactions_of(batches: Sequence[ChangeBatch]) -> pa.StringArray | None:
-    if all(batch.transaction is None for batch in batches):
-        return None
-    return pa.concat_arrays(
-        [pa.nulls(len(batch), pa.string()) if batch.transaction is None else batch.transaction for batch in batches]
-    )
-
-
 def no_tokens(rows: int) -> StringMapArray:
     nothing = pa.array([], pa.string())
     return string_maps(pa.repeat(pa.scalar(0, pa.int32()), rows + 1), nothing, nothing)
@@ -220,13 +207,14 @@ def no_tokens(rows: int) -> StringMapArray:
 def _masks(
     masks: Sequence[pa.BooleanArray | None], batches: Sequence[ChangeBatch], lacking: bool
 ) -> pa.BooleanArray | None:
-    """Merge masks; one that is None counts as `lacking` in all rows."""
-    if all(mask is None for mask in masks):
+    return _merged(masks, batches, lambda rows: pa.repeat(pa.scalar(lacking), rows))
+
+
+def _merged(parts: Sequence[_A | None], batches: Sequence[ChangeBatch], lacking: Callable[[int], _A]) -> _A | None:
+    """Merge a part of all batches; `lacking` makes that of a batch without it, by its number of rows."""
+    if all(part is None for part in parts):
         return None
-    whole = [
-        pa.repeat(pa.scalar(lacking), len(batch)) if mask is None else mask
-        for mask, batch in zip(masks, batches, strict=True)
-    ]
+    whole = [lacking(len(batch)) if part is None else part for part, batch in zip(parts, batches, strict=True)]
     return pa.concat_arrays(whole)
 
 

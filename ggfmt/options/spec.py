@@ -80,16 +80,8 @@ def option(
 
     `name`: that of the property, if it is not made from the attribute's.
     """
-    metadata: dict[str, Any] = {
-        "kind": kind,
-        "doc": doc,
-        "since": since,
-        "until": until,
-        "aliases": aliases,
-        "example": example,
-    }
-    metadata |= {"name": name, "disputed": disputed}
-    return cast(T, field(default=default, metadata=metadata))
+    about = {"kind": kind, "doc": doc, "since": since, "until": until, "aliases": aliases, "example": example}
+    return cast(T, field(default=default, metadata={**about, "name": name, "disputed": disputed}))
 
 
 def _example(kind: value_types.ValueType[Any], default: Any) -> str:
@@ -154,19 +146,11 @@ class Options:
 
 @cache
 def _specs(cls: type[Options]) -> tuple[OptionSpec, ...]:
-    return tuple(
-        OptionSpec(
-            name=item.metadata["name"] or property_name(item.name),
-            attr=item.name,
-            kind=item.metadata["kind"],
-            default=item.default,
-            doc=item.metadata["doc"],
-            since=item.metadata["since"] if cls.of_goldengate else "",
-            until=item.metadata["until"],
-            aliases=item.metadata["aliases"],
-            example=item.metadata["example"],
-            disputed=item.metadata["disputed"],
-        )
-        for item in fields(cls)
-        if "kind" in item.metadata
-    )
+    specs = []
+    for item in fields(cls):
+        if "kind" in item.metadata:
+            about: dict[str, Any] = {**item.metadata, "attr": item.name, "default": item.default}
+            about["name"] = about["name"] or property_name(item.name)
+            about["since"] = about["since"] if cls.of_goldengate else ""
+            specs.append(OptionSpec(**about))
+    return tuple(specs)

@@ -80,9 +80,7 @@ def as_planned(settings: RunSettings, parallelism: int | None) -> DryRun:
     assert scan is not None
     shown = scan.discover_from_head(job) if found and scan.files else job
     tables = None if shown is None or not shown.catalog.tables() else tuple(_renamed(shown))
-    splits = None
-    if parallelism is not None:
-        splits = tuple(scan.splits(parallelism).all)
+    splits = None if parallelism is None else tuple(scan.splits(parallelism).all)
     planned = DryRun(prepared, splits, tables, found, STANDARD_INPUT in settings.inputs)
     for target in job.targets:
         for _ in planned.files(target):

@@ -57,7 +57,8 @@ def schemas(wanted: ScanRequest, configuration: Configuration | None, kind: str 
     problems: list[Diagnostic] = []
     for request in requests:
         for table in tables:
-            result = _ddl(request, table) if kind == DDL else _schema(request, table)
+            own = request.settings
+            result = _ddl(request, table) if kind == DDL else own.schema_problem(table) or own.schema_files(table)
             if isinstance(result, Diagnostic):
                 problems.append(result)
             else:
@@ -114,10 +115,6 @@ def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[Ta
     if problems:
         raise ConfigurationError(*problems)
     return replaced
-
-
-def _schema(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:
-    return request.settings.schema_problem(table) or request.settings.schema_files(table)
 
 
 def _ddl(request: SchemaRequest, table: TableDef) -> tuple[SchemaFile, ...] | Diagnostic:

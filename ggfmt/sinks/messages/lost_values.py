@@ -133,14 +133,6 @@ _WHOLE_LOSSES = {
 # Where operations lose something, by the id of the loss
 
 
-def _updates_with_before(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
-    return pc.and_(pc.equal(batch.op, OpType.UPDATE.value), batch.before.exists_mask(len(batch)))
-
-
-def _finer_times(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
-    return pc.match_substring_regex(batch.op_ts, rf"\.[0-9]{{{loss.digits}}}[0-9]*[1-9]")
-
-
 def _positions(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
     """Find positions that are not the token that readers take for one."""
     there = batch.position.is_valid()
@@ -164,17 +156,19 @@ def _positions_as_tokens(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
     return pc.and_(pc.and_(gtid.is_null(), pc.not_equal(batch.position, "")), shown.fill_null(True))
 
 
-def _other_positions(loss: Loss, batch: ChangeBatch) -> pa.BooleanArray:
-    return pc.invert(pc.match_substring_regex(batch.position, losses.WHOLE_NUMBER))
-
-
 _OPERATIONS: dict[str, Callable[[Loss, ChangeBatch], pa.BooleanArray]] = {
-    losses.BEFORE_NOT_SHOWN.id: _updates_with_before,
-    losses.TIME_DIGITS.id: _finer_times,
+    losses.BEFORE_NOT_SHOWN.id: lambda loss, batch: pc.and_(
+        pc.equal(batch.op, OpType.UPDATE.value), batch.before.exists_mask(len(batch))
+    ),
+    losses.TIME_DIGITS.id: lambda loss, batch: pc.match_substring_regex(
+        batch.op_ts, rf"\.[0-9]{{{loss.digits}}}[0-9]*[1-9]"
+    ),
     losses.TIME_NOT_SHOWN.id: lambda loss, batch: batch.op_ts.is_valid(),
     losses.NOTHING_FOR_ZERO.id: lambda loss, batch: pc.match_substring_regex(batch.op_ts, _TIME_ZERO),
     losses.POSITION_NOT_SHOWN.id: _positions,
-    losses.POSITION_WHOLE_NUMBER.id: _other_positions,
+    losses.POSITION_WHOLE_NUMBER.id: lambda loss, batch: pc.invert(
+        pc.match_substring_regex(batch.position, losses.WHOLE_NUMBER)
+    ),
     losses.POSITION_BY_GTID.id: _positions_as_gtid,
     losses.TOKEN_FROM_POSITION.id: _positions_as_tokens,
     losses.CATALOG_NOT_SHOWN.id: lambda loss, batch: pa.repeat(batch.table.catalog is not None, len(batch)),

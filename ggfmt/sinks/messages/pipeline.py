@@ -6,7 +6,8 @@ A run, a preview, the schemas and the examples of options all go this way, so th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -141,6 +142,10 @@ class HandlerSettings:
         """Return the settings of a handler; `native`: the charset for `native`. ConfigurationError if one lacks."""
         handler = config.handler
         options = with_charset(config.options, native)
+        found, lacking = variables(config, run_options)
+        for problems in (lacking, list(mask_refusals(config))):
+            if problems:
+                raise ConfigurationError(*problems)
         return cls(
             config.name,
             config.format,
@@ -149,8 +154,8 @@ class HandlerSettings:
                 handler.include_tokens,
                 run_options.compatibility,
                 handler.compression_codec,
-                _variables(config, run_options),
-                _timestamp_mask(config),
+                found,
+                config.timestamp_mask,
             ),
             handler.partition_by_table,
             handler.roll_on_metadata_change or FORMATS[config.format].by_table,
@@ -179,7 +184,10 @@ class HandlerSettings:
     def framing(self, table: TableDef | None) -> Framing:
         """Return the framing of files of one definition, or of files of all tables."""
         framing = self.write_support.framing(table if self.partition_by_table else None, self.options, self.context)
-        return _BomFraming(framing, self.bom) if self.bom else framing
+        if self.bom:
+            framing = copy(framing)
+            framing.header = self.bom + framing.header
+        return framing
 
     def preamble(self, table: TableDef) -> Preamble | None:
         make = self.write_support.preamble
@@ -199,30 +207,6 @@ class HandlerSettings:
         """Return the schemas of a table; none if the format or the options have none."""
         make = self.write_support.schema
         return () if make is None or self.schema_problem(table) else make(table, self.options, self.context)
-
-
-def _variables(config: HandlerConfig, run_options: RunOptions) -> Mapping[str, str]:
-    found, problems = variables(config, run_options)
-    if problems:
-        raise ConfigurationError(*problems)
-    return found
-
-
-def _timestamp_mask(config: HandlerConfig) -> str:
-    """Return the mask of times in columns; ConfigurationError GG216 if messages need one and none is given."""
-    problems = list(mask_refusals(config))
-    if problems:
-        raise ConfigurationError(*problems)
-    return config.timestamp_mask
-
-
-class _BomFraming(Framing):
-    def __init__(self, framing: Framing, mark: bytes) -> None:
-        self.header = mark + framing.header
-        self._framing = framing
-
-    def frame(self, messages: pa.Array[Any]) -> tuple[pa.Buffer | bytes, int]:
-        return self._framing.frame(messages)
 
 
 @dataclass(frozen=True)

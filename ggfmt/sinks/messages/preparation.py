@@ -215,7 +215,11 @@ def _replaced(
 
 
 def _moment(given: datetime | None, mode: str, moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
-    return _later_than_outputs(moment, outputs) if given is None and mode == "append" else moment
+    """Return the time in names; to append, a later one than all runs: a clock may be set back, names keep the order."""
+    if given is not None or mode != "append":
+        return moment
+    latest = [found for output in outputs if (found := output.latest_moment()) is not None]
+    return max([moment, *(found + timedelta(milliseconds=1) for found in latest)])
 
 
 def _job(
@@ -239,12 +243,6 @@ def _job(
         release=settings.release,
         staging={output.root: output.staging(run) for output in outputs},
     )
-
-
-def _later_than_outputs(moment: datetime, outputs: Sequence[OutputDirectory]) -> datetime:
-    """Return the moment, but after all runs of the outputs: a clock may be set back, and names keep the order."""
-    latest = [found for output in outputs if (found := output.latest_moment()) is not None]
-    return max([moment, *(found + timedelta(milliseconds=1) for found in latest)])
 
 
 def _log_configuration(settings: RunSettings, targets: Sequence[HandlerOutput], stream: bool) -> None:

@@ -238,7 +238,7 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
         "time": stamp(prepared.moment),
         "mode": prepared.mode,
         "input_format": job.input_format,
-        **_release(job.release),
+        **({} if job.release is None else {"goldengate": _release(job.release)}),
         "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in prepared.files],
         "handlers": {target.handler: _configuration(target) for target in job.targets},
         "totals": report.as_document(results.totals),
@@ -251,10 +251,8 @@ def _configuration(target: HandlerOutput) -> dict[str, Any]:
     return {"format": settings.format, "includeTokens": settings.context.include_tokens, "options": options}
 
 
-def _release(found: ReleaseFinding | None) -> dict[str, Any]:
-    if found is None:
-        return {}
-    return {"goldengate": {"release": manual_name(found.release), "reason": found.reason}}
+def _release(found: ReleaseFinding) -> dict[str, Any]:
+    return {"release": manual_name(found.release), "reason": found.reason}
 
 
 @dataclass(frozen=True)

@@ -59,19 +59,17 @@ class Totals(RecordCounts):
 
 
 def sum_outcomes(outcomes: Sequence[TaskOutcome], targets: Sequence[HandlerOutput]) -> Totals:
-    totals = Totals(handlers={target.handler: HandlerTotals(not_shown=_not_shown(target)) for target in targets})
+    totals = Totals()
+    for target in targets:
+        own = target.settings
+        losses = active_losses(FORMATS[own.format].losses, own.options, own.context)
+        totals.handlers[target.handler] = HandlerTotals(not_shown=tuple(loss for loss in losses if not loss.note))
     for outcome in outcomes:
         add_counts(RecordCounts, totals, outcome)
         totals.steps = added(totals.steps, outcome.steps)
         for name, written in outcome.written.items():
             add_counts(HandlerCounts, totals.handlers[name], written)
     return totals
-
-
-def _not_shown(target: HandlerOutput) -> tuple[Loss, ...]:
-    settings = target.settings
-    losses = active_losses(FORMATS[settings.format].losses, settings.options, settings.context)
-    return tuple(loss for loss in losses if not loss.note)
 
 
 def definitions_met(outcomes: Sequence[TaskOutcome]) -> list[TableDef]:

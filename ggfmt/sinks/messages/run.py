@@ -45,10 +45,14 @@ _CUT = "..."
 
 @dataclass(frozen=True)
 class _Section:
-    """Lines, and shorter ones for a screen without room for them."""
+    """Lines, and one that stands for several on a screen without room for them."""
 
     lines: list[str]
-    short: list[str]
+    summary: str | None = None
+
+    @property
+    def short(self) -> list[str]:
+        return [self.summary] if self.summary is not None and len(self.lines) > 1 else self.lines
 
 
 def log_summary(results: RunResults) -> None:
@@ -74,14 +78,28 @@ def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> s
         f"({totals.input_bytes:,} bytes)",
         f"  in {totals.seconds:.1f} s, {rate:,.0f} operations/s",
     ]
+    others, skipped, members = (sorted(counts.items()) for counts in (totals.others, totals.skipped, totals.members))
+    is_streamed = any(handler.streamed for handler in totals.handlers.values())
     sections = [
-        _Section(head, head),
+        _Section(head),
         _tables(totals),
-        _no_operations(totals),
-        _skipped(totals),
-        _members(totals),
+        _Section(
+            [f"  not operations: {counted(count, f'{name} record')}" for name, count in others],
+            f"  not operations: {counted(totals.others.total(), 'record')}",
+        ),
+        _Section(
+            [f"  not selected: {name}, {counted(count, 'record')}" for name, count in skipped],
+            f"  not selected: {counted(len(skipped), 'table')}, {counted(totals.skipped.total(), 'record')}",
+        ),
+        _Section(
+            [f"  unknown member `{name}` left out of {counted(count, 'operation')}" for name, count in members],
+            f"  {counted(len(members), 'unknown member')} left out, {totals.members.total():,} times",
+        ),
         _handlers(totals),
-        _places(totals, roots),
+        _Section(
+            [] if is_streamed else [f"  committed to {root.shown}" for root in roots],
+            f"  committed to {len(roots)} directories",
+        ),
     ]
     chosen = [section.lines for section in sections]
     if not whole:
@@ -111,31 +129,11 @@ def _tables(totals: Totals) -> _Section:
         tables.setdefault(table, Counter())[kind] += count
         kinds[kind] += count
     lines = [f"  {table}: {_by_type(counts)}" for table, counts in tables.items()]
-    return _Section(lines, _one(lines, f"  {counted(len(tables), 'table')}: {_by_type(kinds)}"))
+    return _Section(lines, f"  {counted(len(tables), 'table')}: {_by_type(kinds)}")
 
 
 def _by_type(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[kind]:,} {OpType(kind).name.lower()}" for kind in OP_TYPES if counts[kind])
-
-
-def _no_operations(totals: Totals) -> _Section:
-    lines = [f"  not operations: {counted(count, f'{name} record')}" for name, count in sorted(totals.others.items())]
-    return _Section(lines, _one(lines, f"  not operations: {counted(totals.others.total(), 'record')}"))
-
-
-def _skipped(totals: Totals) -> _Section:
-    lines = [f"  not selected: {name}, {counted(count, 'record')}" for name, count in sorted(totals.skipped.items())]
-    short = f"  not selected: {counted(len(lines), 'table')}, {counted(totals.skipped.total(), 'record')}"
-    return _Section(lines, _one(lines, short))
-
-
-def _members(totals: Totals) -> _Section:
-    lines = [
-        f"  unknown member `{name}` left out of {counted(count, 'operation')}"
-        for name, count in sorted(totals.members.items())
-    ]
-    short = f"  {counted(len(lines), 'unknown member')} left out, {totals.members.total():,} times"
-    return _Section(lines, _one(lines, short))
 
 
 def _handlers(totals: Totals) -> _Section:
@@ -149,7 +147,7 @@ def _handlers(totals: Totals) -> _Section:
         *([f"{totals.rejects:,} rejected"] if totals.rejects else []),
         *([f"{lost:,} changed or lost"] if lost else []),
     ]
-    return _Section(lines, _one(lines, f"  {counted(len(blocks), 'handler')}: {', '.join(parts)}"))
+    return _Section(lines, f"  {counted(len(blocks), 'handler')}: {', '.join(parts)}")
 
 
 def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
@@ -166,29 +164,14 @@ def _handler(name: str, handler: HandlerTotals) -> Iterable[str]:
         values = sum(count for note, count in handler.notes.items() if note.field)
         if columns:
             yield f"    changed: {counted(values, 'value')} of {counted(len(columns), 'column')}"
-        for note, count in sorted(_of_operations(handler).items()):
-            yield f"    changed: {counted(count, 'operation')} {note}"
+        of_operations: Counter[str] = Counter()
+        for note, count in handler.notes.items():
+            if not note.field:
+                of_operations[note.detail] += count
+        for detail, count in sorted(of_operations.items()):
+            yield f"    changed: {counted(count, 'operation')} {detail}"
     if handler.lost_characters:
         yield f"    lost: {counted(handler.lost_characters, 'character')}"
-
-
-def _of_operations(handler: HandlerTotals) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for note, count in handler.notes.items():
-        if not note.field:
-            found[note.detail] += count
-    return found
-
-
-def _places(totals: Totals, roots: Sequence[Location]) -> _Section:
-    if any(handler.streamed for handler in totals.handlers.values()):
-        return _Section([], [])
-    lines = [f"  committed to {root.shown}" for root in roots]
-    return _Section(lines, _one(lines, f"  committed to {len(lines)} directories"))
-
-
-def _one(lines: Sequence[str], short: str) -> list[str]:
-    return [short] if len(lines) > 1 else list(lines)
 
 
 def _cut(line: str) -> str:

@@ -365,11 +365,15 @@ class SplitSink:
                 self.outcome.operations[name, kind] += count
         self._times.append((batch.op, batch.op_ts))
         for output in self.outputs:
-            rejected = output.write(batch) if unusable is None else _every_row(batch, unusable)
+            rejected = output.write(batch)
+            if unusable is not None:
+                rejected = ((row, unusable.at(position=batch.position[row].as_py())) for row in range(len(batch)))
             for row, diagnostic in rejected:
                 record, place = locate(batch.ordinal[row].as_py())
                 self._set_aside(output, record, diagnostic.at(**place))
-            self._stop_on_loss(output)
+            loss = output.loss() if self._job.strict else None
+            if loss is not None:
+                self.stop(loss)
 
     def reject(self, record: bytes, diagnostic: Diagnostic) -> None:
         """Set aside a record that is no operation; TaskStopped if the run does not quarantine."""
@@ -393,13 +397,3 @@ class SplitSink:
         if not self._job.quarantine:
             self.stop(diagnostic)
         output.rejects.add(record, diagnostic)
-
-    def _stop_on_loss(self, output: HandlerWriter) -> None:
-        loss = output.loss() if self._job.strict else None
-        if loss is not None:
-            self.stop(loss)
-
-
-def _every_row(batch: ChangeBatch, diagnostic: Diagnostic) -> Iterator[tuple[int, Diagnostic]]:
-    for row, position in enumerate(batch.position.to_pylist()):
-        yield row, diagnostic.at(position=position)

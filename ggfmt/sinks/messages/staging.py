@@ -145,7 +145,9 @@ class StagedSeries:
         if not len(messages):
             return
         pieces, lost = self._pieces(messages, preambles, preamble_of)
-        if self._would_have(pieces) > self._max and (len(messages) > 1 or self._operations):
+        more = sum(len(piece.data) if isinstance(piece, Preamble) else len(piece) for piece in pieces)
+        size = (self._size or len(self._framing.header)) + more
+        if size > self._max and (len(messages) > 1 or self._operations):
             if len(messages) > 1:
                 half = len(messages) // 2
                 for start, count in ((0, half), (half, len(messages) - half)):
@@ -203,10 +205,6 @@ class StagedSeries:
                 said[preamble.table] = preamble.definition
                 lacking.append((row, preamble))
         return lacking
-
-    def _would_have(self, pieces: Sequence[pa.Buffer | bytes | Preamble]) -> int:
-        more = sum(len(piece.data) if isinstance(piece, Preamble) else len(piece) for piece in pieces)
-        return (self._size or len(self._framing.header)) + more
 
     def new_definition(self, definition: str, framing: Framing) -> None:
         """Change to another definition. End the file, if the handler or the format requires it."""

@@ -99,21 +99,9 @@ def _left_over(store: Store) -> Iterator[Diagnostic]:
     ):
         if store.size(name) is not None:
             yield Diagnostic("GG511", what, Span(file=store.shown(name)), _NEXT_RUN)
-    known = {
-        name.rpartition("/")[2]
-        for name in (
-            run_records.MANIFEST,
-            run_records.RUNS,
-            LOCK,
-            LEASES,
-            JOURNAL,
-            POINTER,
-            ROUND,
-            STAGING,
-            COMMITS,
-            VERSIONS,
-        )
-    }
+    records = (run_records.MANIFEST, run_records.RUNS)
+    own = (*records, LOCK, LEASES, JOURNAL, POINTER, ROUND, STAGING, COMMITS, VERSIONS)
+    known = {name.rpartition("/")[2] for name in own}
     for name in store.names(METADATA_DIRECTORY):
         if name not in known:
             place = store.shown(METADATA_DIRECTORY, name)

@@ -61,11 +61,7 @@ class Preview:
 
 
 def preview(settings: PreviewSettings) -> Preview:
-    """The first messages of every handler.
-
-    UsageError GG315 if the patterns name none of the tables; Abend if an input cannot be read, or two tables get one
-    name.
-    """
+    """Return the first messages of every handler. UsageError GG315 if the patterns name no table."""
     check_standard_input(settings.inputs)
     with ExitStack() as held:
         files = settings.list(lazy_standard_input(held))
@@ -185,7 +181,7 @@ class _PreviewPass:
             written = self.names.get(source or "")
             if written in self._operations:
                 unread[written] = rejects
-            elif source is None or self._is_wanted(source):
+            elif source is None or self._selection.selects(source):
                 strays += rejects
         if self._selection.tables and not self._operations and not strays.count:
             names = list(dict.fromkeys(self.names.values()))
@@ -196,21 +192,13 @@ class _PreviewPass:
         return Preview(handlers, first, strays.count - len(first), whole)
 
     def warnings(self) -> Iterator[str]:
-        of_handlers = {
-            handler.name: (handler.notes, handler.lost_characters)
-            for handler in self.handlers
-            if handler.notes or handler.lost_characters
-        }
-        if of_handlers:
-            from ggfmt.sinks.messages import (
-                report,  # most previews have no warning, and need none of its imports
-            )
+        losing = [handler for handler in self.handlers if handler.notes or handler.lost_characters]
+        if losing:
+            # Most previews have no warning, and need none of its imports.
+            from ggfmt.sinks.messages.report import HandlerTotals, Totals, warnings
 
-            totals = {
-                name: report.HandlerTotals(notes=notes, lost_characters=lost)
-                for name, (notes, lost) in of_handlers.items()
-            }
-            yield from report.warnings(report.Totals(handlers=totals))
+            totals = {it.name: HandlerTotals(notes=it.notes, lost_characters=it.lost_characters) for it in losing}
+            yield from warnings(Totals(handlers=totals))
 
     def _batch(self, batch: ChangeBatch) -> None:
         source, unusable = batch.table.full_name, None
@@ -220,7 +208,7 @@ class _PreviewPass:
             except UnusableName as error:
                 unusable = error.diagnostic
         name = self.names[source] = batch.table.full_name
-        if not self._is_wanted(source, name):
+        if not self._selection.selects(source, name):
             return
         self._operations[name] = self._operations.get(name, 0) + len(batch)
         self._first[name] = min(self._first.get(name, first := batch.ordinal[0].as_py()), first)
@@ -232,6 +220,3 @@ class _PreviewPass:
                     chunk, start, _ = self.reader.locate(ordinal)
                     diagnostic = diagnostic.at(file=chunk.file, offset=chunk.offset + start)
                 rejects.add(ordinal, diagnostic.at(position=batch.position[row].as_py()))
-
-    def _is_wanted(self, *names: str) -> bool:
-        return self._selection.selects(*names)
