@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -28,9 +28,6 @@ from ggfmt.commands.declaration import After, Argument, OldName, Option
 from ggfmt.commands.inspection import PreviewRequest, SchemaRequest, make_schemas, run_preview
 from ggfmt.diagnostics.diagnostic import ConfigurationError
 from ggfmt.spark.target import detect_spark
-
-if TYPE_CHECKING:
-    from ggfmt.sinks.dry_run import DryRun
 
 _MANY_OBJECTS = 50_000  # made since the last collection: ten megabytes
 
@@ -58,17 +55,6 @@ def gc_seldom() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.set_threshold(*before)
-
-
-# What `ggfmt run --dry-run` prints.
-
-
-def show_plan(planned: DryRun) -> None:
-    from ggfmt.render.runs import dry_run_text
-    from ggfmt.render.wrapping import write_lines
-
-    whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
-    write_lines(dry_run_text(planned, whole), sys.stdout)
 
 
 def run(
@@ -103,7 +89,11 @@ def run(
     ):
         result = run_conversion(replace(request, warn=emit_warnings, progress=progress_callback))
     if result.plan is not None:
-        show_plan(result.plan)
+        from ggfmt.render.runs import dry_run_text
+        from ggfmt.render.wrapping import write_lines
+
+        whole = logging.getLogger("ggfmt").isEnabledFor(logging.DEBUG)
+        write_lines(dry_run_text(result.plan, whole), sys.stdout)
         return
     if report is not None:
         _write_report(report, result.totals)

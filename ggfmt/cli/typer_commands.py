@@ -39,8 +39,17 @@ class CommandParameters:
     @property
     def parameters(self) -> list[inspect.Parameter]:
         """Return typer's parameters. Options by their old names are at the end, and not in the help."""
-        made = [_typer_parameter(each, each.argument) for each in self._declared if each.argument]
-        return [*made, *(_old_parameter(each, old) for each, old in _renamed(self._declared))]
+        made = []
+        for each in self._declared:
+            if each.argument is not None:
+                default = _REQUIRED if each.argument.required else each.default
+                hint = _hint(each.name, each.type, default is None, each.argument)
+                made.append(_keyword_only(each.name, default, hint))
+        for each, old in _renamed(self._declared):
+            assert each.argument is not None
+            parsed = bool if old.value is not None else _command_line_type(each.type, each.argument)
+            made.append(_keyword_only(old.name, None, Annotated[parsed | None, typer.Option(old.option, hidden=True)]))
+        return made
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         left = dict(given)
@@ -92,35 +101,21 @@ def _ordered(declared: Sequence[Parameter]) -> list[Parameter]:
     return ordered
 
 
-def _typer_parameter(declared: Parameter, about: Argument) -> inspect.Parameter:
-    default = _REQUIRED if about.required else declared.default
-    hint = _hint(declared.name, declared.type, default is None, about)
-    return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-
-
-def _old_parameter(declared: Parameter, old: OldName) -> inspect.Parameter:
-    assert declared.argument is not None
-    parsed = bool if old.value is not None else _command_line_type(declared.type, declared.argument)
-    hint: Any = Annotated[parsed | None, typer.Option(old.option, hidden=True)]
-    return inspect.Parameter(old.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+def _keyword_only(name: str, default: Any, hint: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 @cache  # several commands share options, and `Annotated` is slow to make
 def _hint(name: str, type_: Any, optional: bool, about: Argument) -> Any:
+    offers = None if about.complete is None else getattr(completion, about.complete)
+    shared: dict[str, Any] = {"metavar": about.metavar, "help": about.help, "autocompletion": offers}
+    if isinstance(about, Option):
+        names = about.names or (f"--{name.replace('_', '-')}",)
+        info = typer.Option(*names, min=about.min, rich_help_panel=about.panel, **shared)
+    else:
+        info = typer.Argument(**shared)
     parsed = _command_line_type(type_, about)
-    return Annotated[parsed | None if optional else parsed, _info(name, about)]
-
-
-def _info(name: str, about: Argument) -> Any:
-    shared: dict[str, Any] = {
-        "metavar": about.metavar,
-        "help": about.help,
-        "autocompletion": None if about.complete is None else getattr(completion, about.complete),
-    }
-    if not isinstance(about, Option):
-        return typer.Argument(**shared)
-    names = about.names or (f"--{name.replace('_', '-')}",)
-    return typer.Option(*names, min=about.min, rich_help_panel=about.panel, **shared)
+    return Annotated[parsed | None if optional else parsed, info]
 
 
 def _command_line_type(type_: Any, about: Argument) -> Any:
@@ -185,10 +180,7 @@ def with_common_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command's function with the options of all commands, which a signal ends with a message."""
 
     own = command_parameters(command)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    common = (
-        inspect.Parameter(name, kind, default=default, annotation=type_) for name, (type_, default) in COMMON.items()
-    )
+    common = (_keyword_only(name, default, type_) for name, (type_, default) in COMMON.items())
     parameters = [*own.parameters, *common]
 
     @functools.wraps(command)
@@ -252,8 +244,11 @@ class Command(TyperCommand):
             yield ""
             yield f"{title}:"
             for param in params:
+                text = (getattr(param, "help", None) or "").replace("`", "")
+                if isinstance(param.default, str):
+                    text += f" Default: {param.default}."
                 yield from _wrapped(_called(param), columns, "  ", "      ")
-                yield from _wrapped(_description(param), columns, "      ", "      ")
+                yield from _wrapped(text, columns, "      ", "      ")
 
 
 def _called(param: Any) -> str:
@@ -262,11 +257,6 @@ def _called(param: Any) -> str:
     names = sorted((*param.opts, *param.secondary_opts), key=lambda name: name.startswith("--"))
     value = param.metavar or "|".join(getattr(param.type, "choices", ()))
     return f"{', '.join(names)} {value}".rstrip()
-
-
-def _description(param: Any) -> str:
-    text = (getattr(param, "help", None) or "").replace("`", "")
-    return f"{text} Default: {param.default}." if isinstance(param.default, str) else text
 
 
 def _wrapped(text: str, columns: int, first: str, rest: str) -> list[str]:

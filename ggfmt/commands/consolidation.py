@@ -225,15 +225,11 @@ def _columns(text: str | None) -> tuple[str, ...]:
 
 
 def _types(given: Mapping[str, str] | Sequence[str] | None) -> tuple[tuple[str, str], ...]:
-    return tuple((pattern.strip(), type.strip()) for pattern, type in _pairs(given))
-
-
-def _pairs(given: Mapping[str, str] | Sequence[str] | None) -> Sequence[tuple[str, str]]:
     if isinstance(given, Mapping):
-        return list(given.items())
+        return tuple((pattern.strip(), type.strip()) for pattern, type in given.items())
     split = [text.rpartition("=") for text in arguments.words(given)]
     for pattern, equals, type in split:
         if not equals or not pattern or not type:
             message = f"`{pattern}{equals}{type}` is not TABLE.COLUMN=TYPE"
             raise argument_error(message, "for example `*.PRICE=string`")
-    return [(pattern, type) for pattern, _, type in split]
+    return tuple((pattern.strip(), type.strip()) for pattern, _, type in split)

@@ -84,23 +84,15 @@ ORACLE_BINARY = {23, 24, 113}
 ORACLE_FLOATS = {100: Kind.FLOAT, 101: Kind.DOUBLE}
 
 
-def is_defgen(text: str) -> bool:
-    return DEFGEN_MARK.search(text) is not None
-
-
 def parse_defgen(source: DefinitionFile) -> list[TableDef]:
     """Return the tables of a DEFGEN file; the last definition of one counts (APPEND). Problems are GG202."""
     named = ENCODING.match(source.text)
     if named:
         encoding = named[1]
         if not is_charset(encoding):
-            source.problem(
-                f"the encoding `{encoding}` is not known",
-                "convert the file to UTF-8 and name that in its first line",
-                line=1,
-                column=named.start(1) + 1,
-                length=len(encoding),
-            )
+            help = "convert the file to UTF-8 and name that in its first line"
+            place = named.start(1) + 1
+            source.problem(f"the encoding `{encoding}` is not known", help, line=1, column=place, length=len(encoding))
             return []
         if not source.decode(encoding):
             return []
@@ -144,7 +136,12 @@ class _Parser:
             elif text and self.block:
                 self._entry(self.block, line, number)
             elif text:
-                self._stray(line, number)
+                self.source.problem(
+                    "a line outside of the table definitions that is neither a comment nor a property",
+                    line=number,
+                    column=len(line) - len(line.lstrip(BLANKS)) + 1,
+                    length=len(text),
+                )
         self._close(ended=False)
         return list(self.tables.values())
 
@@ -181,14 +178,6 @@ class _Parser:
                 )
             else:
                 self.block.declared = int(value)
-
-    def _stray(self, line: str, number: int) -> None:
-        self.source.problem(
-            "a line outside of the table definitions that is neither a comment nor a property",
-            line=number,
-            column=len(line) - len(line.lstrip(BLANKS)) + 1,
-            length=len(line.strip(BLANKS)),
-        )
 
     def _entry(self, block: _Block, line: str, number: int) -> None:
         """Read a column entry: a name, in quotes if it contains blanks, and a number for every other field."""
@@ -237,20 +226,13 @@ class _Parser:
         if block is None:
             return
         if block.declared is not None and block.declared != block.entries:
-            self.source.problem(
-                f"`Columns` says {block.declared}, but the table has {_entries(block.entries)}",
-                line=block.line,
-                column=1,
-                table=block.table,
-            )
+            entries = "1 entry" if block.entries == 1 else f"{block.entries} entries"
+            message = f"`Columns` says {block.declared}, but the table has {entries}"
+            self.source.problem(message, line=block.line, column=1, table=block.table)
         elif block.declared is None and block.sound and not ended:
             self.source.problem("no `End of definition` ends the table", line=block.line, column=1, table=block.table)
         elif block.sound and (table := self.source.table(block.table, block.columns, block.line)):
             self.tables[table.full_name] = table
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"
 
 
 def _sql_type(values: Mapping[str, int], oracle: bool) -> SqlType:
@@ -406,13 +388,10 @@ def _parse(source: DefinitionFile, written: WrittenMetadata | None) -> tuple[int
             return _AVRO, parse_avro_schema(source, document, written)
         if is_json_schema(document):
             return _JSON, parse_json_schema(source, document, written)
-    elif is_defgen(source.text):
+    elif DEFGEN_MARK.search(source.text) is not None:
         return _DEFGEN, parse_defgen(source)
-    source.problems.append(
-        Diagnostic(
-            "GG201", "the file has none of the known kinds of definitions", Span(source.path), f"give {KNOWN_FILES}"
-        )
-    )
+    message = "the file has none of the known kinds of definitions"
+    source.problems.append(Diagnostic("GG201", message, Span(source.path), f"give {KNOWN_FILES}"))
     return _JSON, []
 
 

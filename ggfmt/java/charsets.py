@@ -268,8 +268,9 @@ def native_charset() -> str:
     preferred = locale.getpreferredencoding(False)
     name = canonical_name(preferred)
     if name is None:
-        codec = codecs.lookup(preferred).name
-        name = next((own for own, known in _CODECS.items() if _is_python(known) and _same(known, codec)), "UTF-8")
+        codec = codecs.lookup(preferred)
+        same = (own for own, known in _CODECS.items() if _is_python(known) and codecs.lookup(known).name == codec.name)
+        name = next(same, "UTF-8")
     return "UTF-8" if refusal(name) else name
 
 
@@ -307,10 +308,6 @@ def byte_order_mark(charset: str) -> bytes:
 
 def _is_python(codec: str) -> bool:
     return codec not in ("table", "unicode", "none")
-
-
-def _same(codec: str, other: str) -> bool:
-    return codecs.lookup(codec).name == other
 
 
 def _identifier(charset: str) -> str:

@@ -317,13 +317,9 @@ class PatternCursor:
 def _unquoted(pattern: str) -> str:
     """Return the pattern with `\\Q...\\E` written as escapes."""
     pieces = re.split(r"((?:\\(?!Q).|[^\\]|\\\Z)+)|\\Q(.*?)(?:\\E|\Z)", pattern, flags=re.DOTALL)
-    return "".join(_unquoted_pieces(pieces))
-
-
-def _unquoted_pieces(pieces: list[str | None]) -> Iterator[str]:
-    for between, plain, quoted in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=False):
-        assert not between
-        yield plain or "".join(f"\\x{{{ord(char):x}}}" for char in quoted or "")
+    assert not any(pieces[::3])  # nothing is between them
+    parts = zip(pieces[1::3], pieces[2::3], strict=True)
+    return "".join(plain or "".join(f"\\x{{{ord(char):x}}}" for char in quoted or "") for plain, quoted in parts)
 
 
 @dataclass(frozen=True)
@@ -407,7 +403,7 @@ class _Parser(PatternCursor):
         self.names: dict[str, int] = {}
 
     def whole(self) -> _Part:
-        part = self._alternatives()
+        part = self._either(self._branches())
         if self.at < len(self.text):
             raise pattern_error("a `)` closes no group")
         for number, shown in self.references.items():
@@ -416,9 +412,6 @@ class _Parser(PatternCursor):
         return part
 
     # Structure
-
-    def _alternatives(self) -> _Part:
-        return self._either(self._branches())
 
     def _branches(self) -> list[_Part]:
         branches = [self._sequence()]
@@ -545,14 +538,8 @@ class _Parser(PatternCursor):
         around = False
         if not self.eat("?"):
             number = self._open_group()
-        elif self.eat("<="):
-            opening, around = "(?<=", True
-        elif self.eat("<!"):
-            opening, around = "(?<!", True
-        elif self.eat("="):
-            opening, around = "(?=", True
-        elif self.eat("!"):
-            opening, around = "(?!", True
+        elif look := next(filter(self.eat, ("<=", "<!", "=", "!")), None):
+            opening, around = f"(?{look}", True
         elif self.eat(">"):
             opening, re2_opening = "(?>", ""
         elif self.eat("<"):

@@ -382,16 +382,12 @@ def _closing(text: str, start: int) -> int:
 
 def _piece(name: str, arguments: list[str]) -> Piece:
     folded = name.lower()
-    for known in _OF_AN_OPERATION:
-        if known.lower() == folded:
-            message = f"names `${{{known}}}`, which is of one operation: a file holds many"
-            raise InvalidValueError(
-                message, "name files by the table, by the time, or by what `partitioner` divides them"
-            )
-    for known in UNKNOWN_VALUES:
-        if known.lower() == folded:
-            return UnknownValue(known)
-    found = next((known for known in _KEYWORDS if known.lower() == folded), None)
+    found = next((known for known in (*_OF_AN_OPERATION, *UNKNOWN_VALUES, *_KEYWORDS) if known.lower() == folded), None)
+    if found in _OF_AN_OPERATION:
+        message = f"names `${{{found}}}`, which is of one operation: a file holds many"
+        raise InvalidValueError(message, "name files by the table, by the time, or by what `partitioner` divides them")
+    if found in UNKNOWN_VALUES:
+        return UnknownValue(found)
     if found is None:
         near = suggestion(name, [*_KEYWORDS, *UNKNOWN_VALUES])
         help = f"keywords are {', '.join(f'`{known}`' for known in _KEYWORDS)}"
@@ -406,10 +402,6 @@ def _piece(name: str, arguments: list[str]) -> Piece:
 
 def _timestamp(_: str, arguments: list[str]) -> Piece:
     return Timestamp(parse_date_format(arguments[0] if arguments and arguments[0] else _DEFAULT_MASK))
-
-
-def _static_map(_: str, arguments: list[str]) -> Piece:
-    return StaticMap(_by_table("staticMap", arguments[0]), arguments[1] if len(arguments) > 1 else None)
 
 
 def _column_value(_: str, arguments: list[str]) -> Piece:
@@ -434,10 +426,6 @@ def _by_table(keyword: str, text: str) -> tuple[tuple[str, str], ...]:
     if twice is not None:
         raise InvalidValueError(f"has `{visible(twice)}` twice in a `${{{keyword}[]}}`", "remove one of them")
     return tuple(pairs)
-
-
-def _case(keyword: str, arguments: list[str]) -> Piece:
-    return Case(_pieces(arguments[0]), keyword == "toUpperCase")
 
 
 def _substring(_: str, arguments: list[str]) -> Piece:
@@ -467,10 +455,10 @@ _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
     "emptyString": (0, 0, lambda *_: Literal("")),
     **{name: (0, 0, lambda keyword, _: Count(keyword)) for name in COUNTS},
     "currentTimestamp": (0, 1, _timestamp),
-    "staticMap": (1, 2, _static_map),
+    "staticMap": (1, 2, lambda name, given: StaticMap(_by_table(name, given[0]), given[1] if given[1:] else None)),
     "columnValue": (1, 3, _column_value),
-    "toLowerCase": (1, 1, _case),
-    "toUpperCase": (1, 1, _case),
+    "toLowerCase": (1, 1, lambda _, given: Case(_pieces(given[0]), upper=False)),
+    "toUpperCase": (1, 1, lambda _, given: Case(_pieces(given[0]), upper=True)),
     "substring": (2, 3, _substring),
     "regex": (3, 3, _regex),
 }

@@ -33,10 +33,11 @@ def diagnostics_github(diagnostics: Iterable[Diagnostic]) -> str:
 
 def _command(diagnostic: Diagnostic) -> str:
     properties = ",".join(f"{name}={visible(value).translate(_IN_PROPERTY)}" for name, value in _properties(diagnostic))
-    message = visible(diagnostic.message)
-    if diagnostic.help:
-        message += f"\nhelp: {visible(diagnostic.help)}"
-    return f"::{_COMMANDS[diagnostic.severity]} {properties}::{message.translate(_IN_DATA)}\n"
+    return f"::{_COMMANDS[diagnostic.severity]} {properties}::{_text(diagnostic).translate(_IN_DATA)}\n"
+
+
+def _text(diagnostic: Diagnostic, before_help: str = "\nhelp: ") -> str:
+    return visible(diagnostic.message) + (before_help + visible(diagnostic.help) if diagnostic.help else "")
 
 
 def _properties(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
@@ -71,23 +72,16 @@ def diagnostics_gitlab(findings: Mapping[str, Sequence[Diagnostic]]) -> str:
 
 
 def _issue(finding: Diagnostic, file: str, name: str) -> dict[str, Any]:
-    path = _path(file)
+    # GitLab sets the variable in each job.
+    path = visible(relative_name(file, os.environ.get("CI_PROJECT_DIR")) or file)
     line = finding.span.line if finding.span.file == file else None  # the line of a setting is on the command line
-    text = visible(finding.message)
-    if finding.help:
-        text += f"; {visible(finding.help)}"
     return {
-        "description": text,
+        "description": _text(finding, "; "),
         "check_name": finding.code,
         "fingerprint": hashlib.sha256(f"{path}\n{name}".encode()).hexdigest(),
         "severity": _GITLAB_SEVERITIES[finding.severity],
         "location": {"path": path, "lines": {"begin": line or 1}},
     }
-
-
-def _path(file: str) -> str:
-    # GitLab sets the variable in each job.
-    return visible(relative_name(file, os.environ.get("CI_PROJECT_DIR")) or file)
 
 
 # The format of reviewdog, which adds findings to reviews of many services. A `DiagnosticResult` of its
@@ -103,12 +97,10 @@ def diagnostics_rdjson(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _diagnostic(finding: Diagnostic) -> dict[str, Any]:
-    text = visible(finding.message)
-    if finding.help:
-        text += f"\nhelp: {visible(finding.help)}"
     page = docs.address(finding.code)
     code = {"value": finding.code, **({} if page is None else {"url": page})}
-    diagnostic: dict[str, Any] = {"message": text, "severity": _RDJSON_SEVERITIES[finding.severity], "code": code}
+    severity = _RDJSON_SEVERITIES[finding.severity]
+    diagnostic: dict[str, Any] = {"message": _text(finding), "severity": severity, "code": code}
     span = finding.span
     if span.file is None:
         return diagnostic
@@ -172,14 +164,11 @@ def _rule(name: str) -> dict[str, Any]:
 
 
 def _result(finding: Diagnostic, rule: int) -> dict[str, Any]:
-    text = visible(finding.message)
-    if finding.help:
-        text += f"\nhelp: {visible(finding.help)}"
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule,
         "level": finding.severity.value,
-        "message": {"text": text},
+        "message": {"text": _text(finding)},
     }
     span = finding.span
     if span.file is None:

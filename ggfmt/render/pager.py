@@ -39,7 +39,10 @@ def paged() -> Iterator[None]:
         raise
     sys.stdout = screen
     text = collected.getvalue()
-    if not _is_longer(text, screen) or not _show(text, command, screen):
+    columns, rows = columns_of(screen), rows_of(screen)
+    heights = (max(-(-text_width(line) // columns), 1) for line in _STYLE.sub("", text).splitlines())
+    is_longer = rows is not None and sum(heights) >= rows  # the last row is for the prompt
+    if not is_longer or not _show(text, command, screen):
         write_text(text, screen)
 
 
@@ -70,13 +73,6 @@ class _CollectedOutput(io.StringIO):
 
     def fileno(self) -> int:
         return self._screen.fileno()
-
-
-def _is_longer(text: str, screen: TextIO) -> bool:
-    """Return whether a text has more rows than a terminal; the last row is for the prompt."""
-    columns, rows = columns_of(screen), rows_of(screen)
-    lines = _STYLE.sub("", text).splitlines()
-    return rows is not None and sum(max(-(-text_width(line) // columns), 1) for line in lines) >= rows
 
 
 def _show(text: str, command: str, screen: TextIO) -> bool:

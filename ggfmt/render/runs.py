@@ -57,8 +57,11 @@ def dry_run_text(planned: DryRun, whole: bool = False) -> str:
     """Return what the run would read, and where it would write; lists end after 20 items unless `whole`."""
     most = None if whole else _MAX_ITEMS
     lines = [*_inputs(planned, most), *_tables(planned)]
-    for target, replaced in _targets(planned):
-        lines += _handler(planned, target, replaced, most)
+    prepared = planned.prepared
+    replaced = {output.root: names for output, names in zip(prepared.outputs, prepared.replaced, strict=True)}
+    for target in prepared.job.targets:
+        own = [name for name in replaced[target.root] if name.startswith(f"{target.handler}/")]
+        lines += _handler(planned, target, len(own), most)
     if planned.prepared.idle is not None:
         lines.append(f"Nothing to do: {planned.prepared.idle}")
     lines.append("This was a dry run: nothing was written.")
@@ -70,7 +73,10 @@ def _inputs(planned: DryRun, most: int | None) -> Iterator[str]:
     files = scan.files
     if files:
         yield f"Inputs: {counted(len(files), 'file')}, {scan.size:,} bytes as stored"
-        yield from _some([f"  {file.shown}  {_about(file)}" for file in files], most)
+        sizes = (
+            (file, f"{file.size:,} bytes" + (f", {file.compression}" if file.compression else "")) for file in files
+        )
+        yield from _some([f"  {file.shown}  {size}" for file, size in sizes], most)
         yield f"  Format: {scan.input_format}, {scan.reason}"
     if planned.standard_input:
         yield "Inputs: standard input, which was not read"
@@ -81,11 +87,6 @@ def _inputs(planned: DryRun, most: int | None) -> Iterator[str]:
         yield f"Splits: {len(planned.splits):,}, the largest of {largest:,} bytes"
 
 
-def _about(file: object) -> str:
-    size, compression = getattr(file, "size", 0), getattr(file, "compression", None)
-    return f"{size:,} bytes" + (f", {compression}" if compression else "")
-
-
 def _tables(planned: DryRun) -> Iterator[str]:
     if planned.tables is None:
         yield "Tables: unknown until ggfmt has read all records; give `--definitions` to show them"
@@ -94,33 +95,21 @@ def _tables(planned: DryRun) -> Iterator[str]:
         yield f"Tables: {len(planned.tables):,} {origin}"
 
 
-def _targets(planned: DryRun) -> Iterator[tuple[HandlerOutput, Sequence[str]]]:
-    prepared = planned.prepared
-    replaced = {output.root: names for output, names in zip(prepared.outputs, prepared.replaced, strict=True)}
-    for target in prepared.job.targets:
-        start = f"{target.handler}/"
-        yield target, [name for name in replaced[target.root] if name.startswith(start)]
-
-
-def _handler(planned: DryRun, target: HandlerOutput, replaced: Sequence[str], most: int | None) -> Iterator[str]:
+def _handler(planned: DryRun, target: HandlerOutput, replaced: int, most: int | None) -> Iterator[str]:
     yield f"Handler {target.handler}: {target.settings.format}, {FORMATS[target.settings.format].doc}"
     if planned.prepared.stream:
         yield "  To standard output"
         return
-    root = f"{target.root.shown}/{target.handler}"
-    yield f"  Below {root}, {_mode(planned.prepared.mode, len(replaced))}"
+    where = f"in place of {counted(replaced, 'file')}" if replaced else "which has no output yet"
+    if planned.prepared.mode == "append":
+        where = "beside the existing output"
+    yield f"  Below {target.root.shown}/{target.handler}, {where}"
     files = [f"  {_file(item)}" for item in planned.files(target)]
     yield from _some(files, most)
     if not files:
         yield "  A directory for each table"
     for directory in target.schema_directories:
         yield f"  Schemas in {directory.shown}"
-
-
-def _mode(mode: str, replaced: int) -> str:
-    if mode == "append":
-        return "beside the existing output"
-    return f"in place of {counted(replaced, 'file')}" if replaced else "which has no output yet"
 
 
 def _file(item: FilePlan) -> str:
@@ -194,14 +183,11 @@ def _lines(run: ReportData) -> Iterator[str]:
         yield "the first rejects:"
     for example, handlers in run.examples[:MAX_REJECTS]:
         place = "" if example.file is None else f"{without_credentials(example.file)}, byte {example.offset}: "
-        yield f"  {place}[{example.code}] {without_credentials(example.reason)} ({_of(handlers)})"
+        owners = f"handler{'s' * (len(handlers) != 1)} {', '.join(handlers)}"
+        yield f"  {place}[{example.code}] {without_credentials(example.reason)} ({owners})"
     if totals.seconds_by_step:
         yield "seconds: " + ", ".join(f"{step} {value:.3f}" for step, value in totals.seconds_by_step.items())
     yield f"{counted(len(manifest.schemas), 'schema')}, {counted(len(totals.warnings), 'warning')}"
-
-
-def _of(handlers: list[str]) -> str:
-    return f"{'handler' if len(handlers) == 1 else 'handlers'} {', '.join(handlers)}"
 
 
 def _most(lines: list[str], most: int, noun: str) -> Iterator[str]:

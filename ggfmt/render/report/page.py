@@ -45,11 +45,14 @@ class Column:
 
 def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: str | None = None) -> Markup:
     """Return a table in a box that scrolls. A table with a class is short; long ones without can be filtered."""
+    classes = ["n" if column.number else "b" if column.bar else None for column in columns]
     heads = [
-        element("th", column.title, scope="col", class_="n" if column.number else "b" if column.bar else None)
-        for column in columns
+        element("th", column.title, scope="col", class_=kind) for column, kind in zip(columns, classes, strict=True)
     ]
-    body = [_row(columns, row) for row in rows[:MAX_ROWS]]
+    body = [
+        element("tr", *(element("td", cell, class_=kind) for cell, kind in zip(row, classes, strict=True)))
+        for row in rows[:MAX_ROWS]
+    ]
     parts = [element("caption", caption), element("thead", element("tr", *heads)), element("tbody", *body)]
     whole = element("table", *parts, class_=class_, data_filter=len(rows) >= _FILTERED and class_ is None)
     note = None
@@ -60,14 +63,6 @@ def table(columns: Sequence[Column], rows: Sequence[Row], caption: str, class_: 
         )
         note = element("p", more, class_="note")
     return join((element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption), note))
-
-
-def _row(columns: Sequence[Column], row: Row) -> Markup:
-    cells = []
-    for column, cell in zip(columns, row, strict=True):
-        class_ = "n" if column.number else "b" if column.bar else None
-        cells.append(element("td", cell, class_=class_))
-    return element("tr", *cells)
 
 
 def foldable(what: str, number: int, content: Markup) -> Markup:
@@ -93,21 +88,15 @@ def heading(run: ReportData) -> Markup:
         ("Input format", name(manifest.input_format) if manifest.input_format else None),
         ("Mode", name(manifest.mode) if manifest.mode else None),
     ]
+    replaced = [part for handler in manifest.replaced for part in (", ", code(handler))][1:]
+    note = ("Later runs replaced the files of ", *replaced, ". The totals belong to this run.")
     return element(
         "header",
         element("h1", "ggfmt run of ", element("time", run.committed)),
         element("p", element("span", badge, class_="badge warn" if troubles else "badge good")),
         facts([(title, value) for title, value in rows if value is not None]),
-        _replaced(run),
+        element("p", *note, class_="note") if replaced else None,
     )
-
-
-def _replaced(run: ReportData) -> Markup | None:
-    replaced = run.manifest.replaced
-    if not replaced:
-        return None
-    names = [part for handler in replaced for part in (", ", code(handler))][1:]
-    return element("p", "Later runs replaced the files of ", *names, ". The totals belong to this run.", class_="note")
 
 
 def tiles(run: ReportData) -> Markup:
@@ -250,13 +239,8 @@ def _cut(text: str) -> str:
 def losses(run: ReportData) -> Markup | None:
     parts: list[Markup] = []
     if run.losses:
-        columns = (
-            Column("Handler"),
-            Column("Table"),
-            Column("Column"),
-            Column("Values", number=True),
-            Column("What happened"),
-        )
+        titles = ("Handler", "Table", "Column", "Values", "What happened")
+        columns = tuple(Column(title, number=title == "Values") for title in titles)
         rows = [
             (
                 name(handler),
@@ -336,14 +320,8 @@ def files(run: ReportData) -> Markup | None:
     manifest = run.manifest
     parts = []
     if manifest.files:
-        columns = (
-            Column("File"),
-            Column("Handler"),
-            Column("Messages", number=True),
-            Column("Bytes", number=True),
-            Column("First position"),
-            Column("Last position"),
-        )
+        titles = ("File", "Handler", "Messages", "Bytes", "First position", "Last position")
+        columns = tuple(Column(title, number=title in ("Messages", "Bytes")) for title in titles)
         rows = [
             (
                 code(without_credentials(file.path)),
@@ -398,10 +376,14 @@ def _section(title: str, *parts: Markup) -> Markup:
 def page(run: PastRun) -> str:
     data = ReportData(run)
     style, script = _own("page.css"), _own("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name_="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name_="color-scheme", content="light dark"),
         element("meta", name_="referrer", content="no-referrer"),
@@ -463,13 +445,6 @@ def _footer(facts: ReportData) -> Markup:
 
 def _own(name: str) -> Markup:
     return Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
-
-
-def _policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _digest(content: str) -> str:
