@@ -214,7 +214,6 @@ class Location:
 
     @property
     def recorded(self) -> str:
-        """Return the address without credentials, as documents of a commit name it."""
         return strip_credentials(self.address)
 
     @property
@@ -231,7 +230,6 @@ class Location:
 
     @property
     def name(self) -> str:
-        """Return the last part of the key; empty at the root of a store."""
         return self.key.rpartition("/")[2]
 
     @property

@@ -53,14 +53,12 @@ def is_json() -> bool:
 
 
 def configure(level: str | None, format: str | None) -> None:
-    """Change the level or the format of the log; None changes nothing."""
     now = logging.getLogger("ggfmt").level
     names = {number: name for name, number in LEVELS.items()}
     set_up(level or names.get(now, "info"), format or ("json" if is_json() else "text"))
 
 
 def set_up(level: str, format: str) -> None:
-    """Send ggfmt's log to standard error; logs of other packages do not change."""
     logging.addLevelName(TRACE, "TRACE")
     logging.addLevelName(logging.WARNING, "WARN")
     log = logging.getLogger("ggfmt")

@@ -75,7 +75,6 @@ class Scratch:
 
 
 def remove_abandoned() -> None:
-    """Delete the temporary files of dead runs of this user."""
     if fcntl is None:
         return
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:

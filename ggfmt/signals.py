@@ -144,7 +144,6 @@ class JobEnd:
 
 
 def call_on(threads: Executor, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-    """Call a function on another thread, and return its result or raise its exception."""
     with deferred():
         job = threads.submit(function, *arguments, **named)
         ended = JobEnd(job)

@@ -21,8 +21,6 @@ class SummaryTable:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a result is: the name of its class, the most important facts, and tables with more of them."""
-
     name: str
     facts: Sequence[str]
     tables: Sequence[SummaryTable] = ()

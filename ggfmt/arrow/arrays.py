@@ -84,7 +84,6 @@ def string_maps(
 
 
 def map_items(maps: StringMapArray) -> list[list[tuple[str, str]]]:
-    """Return the names and values of each row's map as Python values. No map, name or value is NULL."""
     return cast("list[list[tuple[str, str]]]", maps.to_pylist())  # type: ignore[misc]  # the stubs leave out maps
 
 
@@ -109,7 +108,6 @@ def int64_view(array: pa.Int64Array) -> memoryview:
 
 
 def combined(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
-    """Return a column in one piece, also if it has no piece."""
     return pa.concat_arrays([nulls(0, column.type), *column.chunks])
 
 

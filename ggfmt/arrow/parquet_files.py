@@ -21,5 +21,4 @@ def read_batches(
 
 
 def read_whole(file: parquet.ParquetFile) -> pa.Table:
-    """Return all rows of a file."""
     return file.read() if file.metadata.num_row_groups else file.schema_arrow.empty_table()

@@ -93,7 +93,6 @@ def settings(ctx: typer.Context, incomplete: str) -> _Offers:
 
 
 def _lines(prefix: str, specs: Sequence[OptionSpec]) -> dict[str, str]:
-    """Return lines of a handler file with every legal value; without a value if there are too many."""
     from ggfmt.options.value_types import Bool, Choice
 
     lines = {}

@@ -113,7 +113,6 @@ def _write_report(file: Path, totals: object) -> None:
 
 
 def _check_writable(file: Path, option: str) -> None:
-    """Raise BadParameter before the work starts, not after it."""
     if file.is_dir() or not file.parent.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
         raise typer.BadParameter(f"`{file}` cannot be written", param_hint=option)
 

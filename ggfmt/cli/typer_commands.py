@@ -91,7 +91,6 @@ def command_parameters(command: Callable[..., None]) -> CommandParameters:
 
 
 def _ordered(declared: Sequence[Parameter]) -> list[Parameter]:
-    """Return the parameters with each one that has an `After` moved there."""
     ordered = list(declared)
     for item in declared:
         for about in item.metadata:
@@ -169,7 +168,6 @@ COMMON: dict[str, tuple[Any, object]] = {  # by name: the type and the default
 
 
 def set_up_log(log_level: str | None, log_format: str | None, verbose: int, quiet: bool) -> None:
-    """Configure the log. Options that are not given change nothing."""
     if sum((log_level is not None, verbose > 0, quiet)) > 1:
         raise typer.BadParameter("give one of `--log-level`, `-v` and `-q`", param_hint="--log-level")
     level = "error" if quiet else ("debug", "trace")[min(verbose, 2) - 1] if verbose else log_level
@@ -215,8 +213,6 @@ MIN_COLUMNS = 80  # typer's tables cut the names of options if they are narrower
 
 
 class Command(TyperCommand):
-    """A command whose help fits a narrow terminal."""
-
     def format_help(self, ctx: Any, formatter: Any) -> None:
         columns = shutil.get_terminal_size().columns
         if columns >= MIN_COLUMNS:

@@ -155,7 +155,6 @@ class _FixApplier:
 
 
 def _deduplicated(found: _Found) -> dict[str, Sequence[Diagnostic]]:
-    """Return the findings, with each finding about `--set` only once."""
     from ggfmt.config.properties import SETTINGS
 
     reported: set[Diagnostic] = set()
@@ -202,7 +201,6 @@ def _all(found: _Found) -> list[Diagnostic]:
 
 
 def _closing(found: _Found, passed_over: Sequence[str], left: int) -> list[str]:
-    """Return the lines after the findings: their number, further fixes, and unchecked files."""
     from ggfmt.java.text import visible
     from ggfmt.render.diagnostics import count_findings
 

@@ -18,7 +18,6 @@ T = TypeVar("T")
 
 
 def names_in(function: Callable[..., object], requests: Sequence[type]) -> ArgumentNames:
-    """Return the arguments of a function by the names of the options that requests declare for them."""
     names: dict[str, ArgumentName] = {}
     for each, taken in _arguments(function, requests):
         if isinstance(each.argument, Option):

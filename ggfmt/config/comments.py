@@ -35,12 +35,10 @@ _IGNORED = re.compile(r"[\s,:]*(GG[0-9]+)\b", re.IGNORECASE)
 
 
 def is_prose(entry: Entry) -> bool:
-    """Return whether the line was meant to be a comment."""
     return entry.key.startswith(_NO_COMMENT) and entry.source.startswith(_NO_COMMENT, entry.column - 1)
 
 
 def before_comment(entry: Entry) -> str:
-    """Return the trimmed value without the text after it that was meant to be a comment."""
     value = trim(entry.value)
     at = comment_at(entry, value)
     return value if at is None else trim(value[:at])
@@ -98,7 +96,6 @@ def _comments_in(entry: Entry) -> Iterator[Diagnostic]:
 
 
 def _is_why(comment: Diagnostic, entry: Entry, span: Span) -> bool:
-    """Return whether the error is in the part of the value that contains the comment."""
     column, place = span.column or 0, comment.span
     if comment.code != "GG113" or column < entry.value_column:
         return False
@@ -132,8 +129,6 @@ def _continued(entry: Entry) -> Iterator[Diagnostic]:
 
 @dataclass
 class _Ignore:
-    """One code in an ignore comment; `below`: the lines of the property below it."""
-
     code: str
     span: Span
     below: range

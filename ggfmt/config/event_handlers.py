@@ -77,7 +77,6 @@ _STAGE_AND_MERGE = tuple(
 
 
 def _declared(options: type[Options]) -> Iterable[GoldenGateProperty]:
-    """Yield the properties of files that ggfmt writes itself, from their options."""
     for spec in options.specs():
         yield own(spec.name, spec.kind, since=spec.since, default=spec.default_text or None, aliases=spec.aliases)
 

@@ -24,7 +24,6 @@ _OTHERS = (
 
 
 def describe_foreign(content: bytes) -> tuple[str, str | None]:
-    """Return what is wrong with a file that should be a handler file, and what to do."""
     parameters = _PARAMETERS.search(content)
     if parameters is not None:
         kind = parameters[1].decode().capitalize()

@@ -99,7 +99,6 @@ def _proposed(format: Format) -> Iterator[str]:
 
 
 def handler_name(format: Format) -> str:
-    """Return the name of the handler in a new file, and so of its output directory: `canal` for `canal_json`."""
     return format.name.removeprefix("delimited").removesuffix("_json").replace("_", "")
 
 
@@ -115,7 +114,6 @@ def _opening(format: Format, name: str) -> str:
 
 
 def _others(prefix: str, proposed: Mapping[str, str], known: Mapping[str, OptionSpec]) -> Iterator[str]:
-    """Yield the properties that GoldenGate requires and ggfmt does not apply."""
     lines = [f"{prefix}{name}={value}\n" for name, value in proposed.items() if name not in known]
     if lines:
         yield f"# GoldenGate requires these; ggfmt does nothing with them.\n\n{''.join(lines)}"

@@ -214,8 +214,6 @@ PATH, FILE = "pathMappingTemplate", "fileNameMappingTemplate"
 
 @dataclass(frozen=True)
 class LayoutProblem:
-    """A problem of file names; `property`: the name below the handler."""
-
     property: str
     message: str
     help: str
@@ -266,7 +264,6 @@ def _divided(handler: HandlerOptions) -> Iterator[LayoutProblem]:
 
 
 def _later_templates(config: HandlerConfig) -> Iterator[tuple[str, NameTemplate]]:
-    """Yield the templates of files that are moved, renamed, converted or copied."""
     renamed, moved = config.handler.file_rename_mapping_template, config.handler.move_path_mapping_template
     if renamed is not None and RENAME in config.handler.finalize_action:
         yield "fileRenameMappingTemplate", renamed

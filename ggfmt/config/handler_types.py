@@ -58,8 +58,6 @@ own = GoldenGateProperty  # in the tables below
 
 @dataclass(frozen=True)
 class PropertySet:
-    """The properties of a type, which may have `*` for any text in their names."""
-
     properties: tuple[GoldenGateProperty, ...]
 
     @cached_property
@@ -117,7 +115,6 @@ class HandlerType:
 
 
 def words(*known: str) -> Choice:
-    """Return the type of values that are one of a few words, in any case."""
     return Choice(dict.fromkeys(known, ""))
 
 
@@ -370,11 +367,9 @@ HANDLER_TYPES = {handler_type.name: handler_type for handler_type in _TYPES}
 
 
 def types_having(name: str) -> tuple[str, ...]:
-    """Return the types that have a property of that name; all of them, if it is common to all."""
     return tuple(known.name for known in _TYPES if known.has(name))
 
 
 def names_of(*types: HandlerType) -> tuple[str, ...]:
-    """Return the names that the types have, or all types if none is given; without patterns."""
     names = (name for known in types or _TYPES for name in (*COMMON.names, *known.own.names))
     return tuple(dict.fromkeys(names))

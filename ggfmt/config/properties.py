@@ -106,8 +106,6 @@ class ParsedProperties(NamedTuple):
 
 
 class DecodedText(NamedTuple):
-    """The text of a file: `mark + text.encode(encoding)` are its bytes."""
-
     text: str
     encoding: str
     mark: bytes
@@ -135,7 +133,6 @@ def parse_content(content: bytes, file: str) -> ParsedProperties:
 
 
 def is_utf_16(content: bytes) -> bool:
-    """Return whether the bytes start with a byte order mark of UTF-16, which no properties file has."""
     return content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
@@ -222,8 +219,6 @@ class _Comments:
 
 
 class _NaturalLines(io.StringIO):
-    """The natural lines of a text; `take` returns those that were read since its last call."""
-
     def __init__(self, text: str, first_line: int) -> None:
         super().__init__(text, newline="")
         self._number = first_line
@@ -243,8 +238,6 @@ class _NaturalLines(io.StringIO):
 
 
 class _LogicalLine:
-    """One logical line: its `text` as Java joins it, and the natural lines that it was made from."""
-
     def __init__(self, number: int, natural: Sequence[str]) -> None:
         self.number = number
         self.natural = [line.rstrip("\r\n") for line in natural]

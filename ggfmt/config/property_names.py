@@ -51,7 +51,6 @@ class HandlerKey:
 
 
 def handler_key(key: str, listed: Iterable[str] = ()) -> HandlerKey | None:
-    """Return the parts of a key below `gg.handler.`; the name of a listed handler may have dots."""
     for name in sorted(listed, key=len, reverse=True):
         prefix = f"gg.handler.{name}."
         if key.startswith(prefix) and len(key) > len(prefix):
@@ -119,7 +118,6 @@ def nearest_handler_property(
 
 
 def nearest_format_property(name: str, handler: Sequence[OptionSpec], format: Sequence[OptionSpec]) -> str | None:
-    """Return what an unknown property of a format probably means, as the rest of its key."""
     misplaced = find_option(name, handler)
     if misplaced:
         return misplaced.spec.name
@@ -128,7 +126,6 @@ def nearest_format_property(name: str, handler: Sequence[OptionSpec], format: Se
 
 
 def nearest_key(key: str, listed: Iterable[str]) -> str | None:
-    """Return what a key that is below no handler probably means."""
     match = re.fullmatch(r"(?:gg\.)?(?:handlers?\.)?([^.]+)\.(.+)", key, re.DOTALL | re.IGNORECASE)
     if match and match[1] in set(listed):
         return f"gg.handler.{match[1]}.{match[2]}"
@@ -153,7 +150,6 @@ def is_placeholder(handler: str) -> bool:
 
 
 def nearest_handler(name: str, known: Iterable[str]) -> str | None:
-    """Return the handler that was probably meant: one with a similar name, or that is part of the other."""
     known = list(known)
     near = did_you_mean(name, known)
     if near is not None:

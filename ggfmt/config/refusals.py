@@ -79,7 +79,6 @@ def _no_mark(config: HandlerConfig, run_options: RunOptions) -> Iterator[Diagnos
 
 
 def variables(config: HandlerConfig, run_options: RunOptions) -> tuple[Mapping[str, str], list[Diagnostic]]:
-    """Return the texts of the variables that the handler's template names, and GG411 if one has none."""
     found, lacking = variables_of(config.options, dict(run_options.variables), run_options.group_name, os.environ)
     if not lacking:
         return found, []
@@ -89,7 +88,6 @@ def variables(config: HandlerConfig, run_options: RunOptions) -> tuple[Mapping[s
 
 
 def mask_refusals(config: HandlerConfig) -> Iterator[Diagnostic]:
-    """Yield GG216 if messages need the mask of times in columns, and the input has none."""
     reads_by_mask = not FORMATS[config.format].handler_type  # Kafka Connect's converter has time stamps of one form
     if not reads_by_mask or not getattr(config.options, "enable_timestamp_logical_type", False):
         return

@@ -64,8 +64,6 @@ KEYS = (
 
 @dataclass(frozen=True)
 class Variant:
-    """A declaration of a property, and the formats that have it so; empty if it is not a property of formats."""
-
     spec: OptionSpec
     formats: tuple[str, ...] = ()
 
@@ -97,7 +95,6 @@ Symbol = Code | Format | PropertySymbol | str  # a text explains something of Go
 
 
 def find_symbol(word: str) -> Symbol | None:
-    """Return the meaning of a word, with or without `=` and a value after it; None if the word is unknown."""
     key = word.partition("=")[0].strip()
     if key.upper() in CODES:
         return CODES[key.upper()]
@@ -111,7 +108,6 @@ def find_symbol(word: str) -> Symbol | None:
 
 
 def nearest(word: str) -> str | None:
-    """Return the word that was probably meant; None if no word is near."""
     key = word.partition("=")[0].strip()
     parts = _KEY.fullmatch(key)
     rest = parts[2] if parts else key

@@ -101,8 +101,6 @@ def parse_defgen(source: DefinitionFile) -> list[TableDef]:
 
 @dataclass
 class _Block:
-    """The definition of a table, from its first line to `End of definition`."""
-
     table: str
     line: int
     declared: int | None = None
@@ -272,8 +270,6 @@ def _date_kind(values: Mapping[str, int], native: int, oracle: bool) -> Kind:
 
 
 class _FileContent(NamedTuple):
-    """The kind of a file (`_DEFGEN`, `_AVRO` or `_JSON`), its tables, and doubts about them."""
-
     kind: int
     tables: list[TableDef]
     doubts: Sequence[Diagnostic]
@@ -350,7 +346,6 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
 
 
 def _files(path: str) -> list[str]:
-    """Return the path itself, or the definition files in a directory."""
     if not os.path.isdir(path):
         return [path]
     try:

@@ -153,7 +153,6 @@ WRAPPER_FIELDS = (["table_name", "schema_hash", "payload"], ["table_name", "sche
 
 
 def is_avro_schema(document: object) -> bool:
-    """Return whether a parsed JSON document is the Avro schema of a record."""
     return isinstance(document, dict) and document.get("type") == "record" and isinstance(document.get("fields"), list)
 
 
@@ -192,7 +191,6 @@ def parse_avro_schema(
 
 
 def _named_fields(source: DefinitionFile, record: Mapping[str, object], table: str) -> dict[str, object]:
-    """Return the types of fields by name, with a problem for each invalid or repeated field."""
     fields: dict[str, object] = {}
     given = record.get("fields")
     for place, item in enumerate(given if isinstance(given, list) else (), 1):
@@ -207,7 +205,6 @@ def _named_fields(source: DefinitionFile, record: Mapping[str, object], table: s
 
 
 def _image(fields: Mapping[str, object]) -> Mapping[str, object] | None:
-    """Return the record of the images in an operation schema."""
     if "before" not in fields or "after" not in fields:
         return None
     for name in ("before", "after"):
@@ -283,7 +280,6 @@ DEFAULT_PREFIXES = ("before.", "after.")  # of columns in flattened messages
 
 
 def is_json_schema(document: object) -> bool:
-    """Return whether a parsed JSON document is the schema of an object with members."""
     return (
         isinstance(document, dict)
         and document.get("type") == "object"

@@ -27,7 +27,6 @@ def is_charset(name: str) -> bool:
 
 
 def _printable(text: str) -> str:
-    """Escape control characters and surrogates."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
@@ -76,7 +75,6 @@ class DefinitionFile:
         return True
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Return line and column of a character, both counted from 1."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
@@ -98,7 +96,6 @@ class DefinitionFile:
         self.problems.append(Diagnostic("GG202", _printable(message), place, help))
 
     def doubt(self, message: str, help: str, table: str) -> None:
-        """Add a GG202 that counts only if no more trusted file defines the table."""
         place = Span(self.path, table=_printable(table))
         self.doubts.append(Diagnostic("GG202", _printable(message), place, help))
 

@@ -221,7 +221,6 @@ def names_secret(key: str) -> bool:
 
 
 def secret_start(line: str) -> int | None:
-    """Return the end of the word in a line after which a secret follows."""
     found = _SECRET_KEY.search(line)
     return None if found is None else found.end()
 

@@ -93,7 +93,6 @@ class Page:
 
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, int]]:
-    """Yield the number and the level of each line that is a heading; lines in fenced blocks are none."""
     fenced = False
     for number, line in enumerate(lines):
         fenced ^= bool(_FENCE.match(line))
@@ -104,7 +103,6 @@ def _headings(lines: list[str]) -> Iterator[tuple[int, int]]:
 
 @cache
 def pages() -> dict[str, Page]:
-    """Return all pages by their topics, in the order of the table of contents; those of formats last."""
     root = Path(__file__).parent
     found = {file.stem: file for file in sorted(root.rglob("*.md"))}
     listed = [topic for topics in SECTIONS.values() for topic in topics]

@@ -47,7 +47,6 @@ class ExecutorReport:
 
     @property
     def executor(self) -> tuple[str, ...]:
-        """Return what identifies the executor."""
         return (self.host, *(directory.path for directory in self.scratch))
 
     @property
@@ -96,7 +95,6 @@ def ask_cluster(settings: SparkSettings) -> list[Finding]:
 
 
 def _ask(session: SparkRunner) -> tuple[list[ExecutorReport], int]:
-    """Return the reports of all executors that answer, and the number of executors."""
     reports: dict[tuple[str, ...], ExecutorReport] = {}
     first = newest = math.inf  # when the first executor answered
     while True:

@@ -59,7 +59,6 @@ def check_user() -> Finding:
 
 
 def check_java(java_home: str | None) -> tuple[Finding, Java | None]:
-    """Check the Java that a run would use."""
     try:
         runtime = find_java(java_home)
     except Abend as error:
@@ -71,7 +70,6 @@ def check_java(java_home: str | None) -> tuple[Finding, Java | None]:
 
 
 def check_spark() -> tuple[Finding, Path | None]:
-    """Check the installed Spark, by the names of its files, and return its home if it is complete."""
     unknown = dict.fromkeys(("version", "home"))
     try:
         home = spark_home()
@@ -158,7 +156,6 @@ _MAKES = "`ggfmt doctor --class-archive` makes one"
 
 
 def find_archive(java: Java | None, home: Path | None) -> Finding:
-    """Check the archive for this Java and the Spark at `home`."""
     if java is None or home is None:
         return _finding(State.OK, "not looked for: Java or Spark is missing", status="unknown")
     archive = class_archive(java, home)

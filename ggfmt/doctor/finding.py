@@ -64,23 +64,18 @@ _TRIAL_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Library:
-    """A library of `LIBRARIES`: its version, or None and the `problem` why it cannot be loaded."""
-
     version: str | None
     problem: str | None = None
 
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory: its free bytes, or None and the `problem` why it cannot be written."""
-
     path: str
     free: int | None
     problem: str | None = None
 
 
 def load(name: str) -> Library:
-    """Load a library of `LIBRARIES`."""
     modules = LIBRARIES[name]
     try:
         for module in modules:

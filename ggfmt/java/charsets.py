@@ -242,17 +242,14 @@ _NAMES = {alias.lower(): name for name, aliases in _ALIASES.items() for alias in
 
 
 def aliases() -> dict[str, tuple[str, ...]]:
-    """Return the names of all charsets of Java 17, also of those that cannot be written, each with its aliases."""
     return dict(_ALIASES)
 
 
 def charset_names() -> list[str]:
-    """Return all names and aliases of charsets that can be written."""
     return [name for own, others in _ALIASES.items() if not refusal(own) for name in (own, *others)]
 
 
 def canonical_name(text: str) -> str | None:
-    """Return Java's name for the charset whose name or alias is `text`, in any case; None if Java has none."""
     return _NAMES.get(text.lower())
 
 
@@ -302,7 +299,6 @@ def encoder(charset: str) -> CharsetEncoder:
 
 
 def byte_order_mark(charset: str) -> bytes:
-    """Return the byte order mark of a file in the charset, if Java writes one; else nothing."""
     return _MARKS.get(charset, b"")
 
 

@@ -12,7 +12,6 @@ from ggfmt.java.text import InvalidValueError
 
 
 def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
-    """Return texts, and numbers of groups (`$1`, `${name}`). Raises: InvalidValueError."""
     pieces: list[str | int] = []
     names = dict(regex.names)
     at = 0

@@ -76,7 +76,6 @@ class Image:
         return Image(tuple(column.take(indices) for column in self.columns), exists)
 
     def exists_mask(self, length: int) -> pa.BooleanArray:
-        """Return `exists` as a mask of `length` rows."""
         return pa.repeat(pa.scalar(True), length) if self.exists is None else self.exists
 
 

@@ -103,7 +103,6 @@ class TableDef:
 
     @cached_property
     def primary_keys(self) -> tuple[str, ...]:
-        """Return the names of the key columns, in key order."""
         return tuple(c.name for c in sorted(self.columns, key=lambda c: c.key) if c.key)
 
     @cached_property

@@ -20,7 +20,6 @@ def markdown_table(options: type[Options]) -> str:
 
 
 def table_cells(options: type[Options]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the headings and the rows of a table of options. Code is in backticks."""
     return _headings(options), [(f"`{spec.name}`", *_cells(options, spec)) for spec in options.specs()]
 
 
@@ -70,7 +69,6 @@ def default_words(spec: OptionSpec) -> str:
 
 
 def sentence(spec: OptionSpec) -> str:
-    """Return the description of the option, with the effect of its words."""
     if not isinstance(spec.kind, Choice):
         return spec.doc
     meanings: dict[str, list[str]] = {}

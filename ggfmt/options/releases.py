@@ -79,7 +79,6 @@ def is_later(release: str, other: str) -> bool:
 
 
 def is_available(release: str, since: str, until: str | None) -> bool:
-    """Return whether a release has an option that came with `since` and ended after `until` (None: has not ended)."""
     return not is_later(since, release) and (until is None or not is_later(release, until))
 
 

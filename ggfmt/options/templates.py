@@ -107,8 +107,6 @@ class Literal(Piece):
 
 @dataclass(frozen=True)
 class TableName(Piece):
-    """The name of the table, or a part of it; empty if the name lacks the part."""
-
     keyword: str
 
     def show(self, context: NameContext) -> str:

@@ -49,8 +49,6 @@ class Transform:
 
 @dataclass(frozen=True)
 class Replacements:
-    """The replacements of a run for names and values, in the order of their application; transforms come last."""
-
     schema: tuple[Replacement, ...] = ()
     content: tuple[Replacement, ...] = ()
     transforms: tuple[Transform, ...] = ()

@@ -27,7 +27,6 @@ _IN_PROPERTY = _IN_DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def diagnostics_github(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return a workflow command for each finding; every command ends with a line break."""
     return "".join(map(_command, diagnostics))
 
 
@@ -136,7 +135,6 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def diagnostics_sarif(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return the findings as the log of one run, with the rules of their codes."""
     findings = list(diagnostics)
     codes = sorted({finding.code for finding in findings})
     run = {

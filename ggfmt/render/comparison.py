@@ -60,7 +60,6 @@ def _counts(table: TableComparison) -> str:
 
 
 def comparison_github(found: Comparison) -> str:
-    """Return a workflow command for each finding; its help has the examples."""
     examples = {
         table.table: [*_column_lines(table), *(_line(example) for example in table.examples)] for table in found.tables
     }
@@ -159,13 +158,11 @@ def _summary(found: Comparison) -> FittedTable:
 
 
 def _column_lines(table: TableComparison) -> Iterator[str]:
-    """Yield a line for each column that differs, with an example."""
     for name, count in table.by_column.items():
         yield f"*  {_name(name)}  {counted(count, 'row')}, such as {_of_column(table.column_examples[name])}"
 
 
 def _respelled_lines(table: TableComparison) -> Iterator[str]:
-    """Yield a line for each column with equal values in two spellings."""
     for name, count in table.respelled.items():
         what = f"{counted(count, 'equal value')} in two spellings"
         yield f"=  {_name(name)}  {what}, such as {_of_column(table.respelled_examples[name])}"
@@ -179,7 +176,6 @@ def _of_column(example: Example) -> str:
 
 
 def _line(example: Example) -> str:
-    """Return an example in one line; values of A come first."""
     parts = [_MARKS[example.kind], *(_pair(name, value) for name, value in example.key.items())]
     if example.a is not None and example.b is not None:
         parts += [

@@ -70,12 +70,10 @@ def diagnostics_rich(diagnostics: Iterable[Diagnostic], columns: int | None = No
 
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return the findings as a JSON list of objects, without unknown members of places."""
     return json.dumps([as_dict(diagnostic) for diagnostic in diagnostics], indent=2) + "\n"
 
 
 def page_lines(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return a line for each page that leads on from findings."""
     return "".join(f"page: ggfmt docs {topic}\n" for topic in dict.fromkeys(it.page for it in diagnostics))
 
 
@@ -243,7 +241,6 @@ def _more(findings: Sequence[Diagnostic]) -> str:
 
 
 def diagnostics_concise(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return the findings in one line each, with escapes for characters that do not print."""
     placed = ((f"{visible(str(finding.span))}: ".removeprefix(": "), finding) for finding in diagnostics)
     return "".join(f"{place}{finding.code} {visible(finding.message)}\n" for place, finding in placed)
 

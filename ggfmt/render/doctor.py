@@ -38,7 +38,6 @@ def findings_json(findings: Sequence[Finding]) -> str:
 
 
 def print_findings(findings: Sequence[Finding], stream: TextIO) -> None:
-    """Write the findings to a stream; in color and wrapped to its width if it is a terminal."""
     print_styled(lambda columns: _pieces(findings, columns), _STYLES, stream)
 
 

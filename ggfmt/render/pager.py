@@ -76,7 +76,6 @@ class _CollectedOutput(io.StringIO):
 
 
 def _show(text: str, command: str, screen: TextIO) -> bool:
-    """Show a text in a pager until the user quits it; return whether the pager could be started."""
     import shlex
     import subprocess
 

@@ -84,7 +84,6 @@ class StatusLine:
             self._draw(status_line(standing, self._clock(), columns_of(self._terminal) - 1, unicode))
 
     def write_above(self, text: str) -> None:
-        """Write whole lines above the status line."""
         with self._lock:
             drawn = self._drawn
             self._terminal.write(f"{_CLEAR}{text}{_DRAWN.format(drawn)}" if drawn else text)

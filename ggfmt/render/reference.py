@@ -91,7 +91,6 @@ def options_table(options: type[Options], title: str | None = None) -> FittedTab
 
 
 def formats_table() -> FittedTable:
-    """Return a table of all formats: id, what ggfmt can do with it, and what it is."""
     from rich.text import Text
 
     from ggfmt.render.tables import FittedTable
@@ -123,8 +122,6 @@ _Fact = tuple[str, tuple[str, ...]]  # label, and lines
 
 @dataclass(frozen=True)
 class Sample:
-    """Lines to show unchanged, under a label; `style` is a name of `_STYLES`."""
-
     label: str
     lines: tuple[str, ...]
     style: str = "code"
@@ -140,7 +137,6 @@ class Explanation:
 
 
 def explain(word: symbols.Symbol, given: str) -> Explanation:
-    """Return the explanation of a symbol, which the user called `given`."""
     if isinstance(word, Code):
         return _code(word)
     if isinstance(word, Format):
@@ -198,7 +194,6 @@ def _pieces(explanation: Explanation, columns: int | None) -> Iterator[Piece]:
 
 
 def _broken_fact(line: str, margin: int, columns: int | None) -> str:
-    """Return a line of a fact, which starts behind `margin` columns, broken to the width of the terminal."""
     if columns is None:
         return line
     word = _WORD_AND_MEANING.match(line)

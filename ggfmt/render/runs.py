@@ -54,7 +54,6 @@ _MAX_ITEMS = 20  # items of a list
 
 
 def dry_run_text(planned: DryRun, whole: bool = False) -> str:
-    """Return what the run would read, and where it would write; lists end after 20 items unless `whole`."""
     most = None if whole else _MAX_ITEMS
     lines = [*_inputs(planned, most), *_tables(planned)]
     prepared = planned.prepared
@@ -137,7 +136,6 @@ def print_run(run: PastRun, stream: TextIO) -> None:
 
 
 def run_text(run: PastRun) -> str:
-    """Return the text of a run, with escapes for characters that do not print."""
     return "".join(f"{visible(line)}\n" for line in _lines(ReportData(run)))
 
 

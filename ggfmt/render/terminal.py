@@ -18,12 +18,10 @@ def is_interactive(stream: TextIO | None) -> bool:
 
 
 def columns_of(stream: TextIO) -> int:
-    """Return the width of a terminal, from `COLUMNS` or from the terminal."""
     return _given("COLUMNS") or _size(stream)[0] or _FALLBACK_COLUMNS
 
 
 def rows_of(stream: TextIO) -> int | None:
-    """Return the height of a terminal, from `LINES` or from the terminal; None if it is unknown."""
     return _given("LINES") or _size(stream)[1] or None
 
 
@@ -33,7 +31,6 @@ def _given(variable: str) -> int:
 
 
 def _size(stream: TextIO) -> tuple[int, int]:
-    """Return columns and rows; zeros if they are unknown."""
     try:
         return os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):

@@ -28,7 +28,6 @@ def wrap_words(text: str, room: int, further: int | None = None) -> list[str]:
 
 
 def wrap_lines(text: str, columns: int) -> str:
-    """Break each line of a text that is wider than `columns`; the rest of a line is indented below its start."""
     broken = []
     for line in text.splitlines():
         indent = min(len(line) - len(line.lstrip()) + _FURTHER, max(columns - _MIN_ROOM, 0))

@@ -23,8 +23,6 @@ from ggfmt.sinks.messages.preparation import PreparedRun, RunSettings, prepare
 
 @dataclass(frozen=True)
 class FilePlan:
-    """The place of the files of a table, or of all (None); None if it depends on the values of `columns`."""
-
     table: str | None
     place: FileLocation | None
     columns: tuple[str, ...] = ()
@@ -53,7 +51,6 @@ class DryRun:
         return report.as_document(report.Totals())
 
     def files(self, target: HandlerOutput) -> Iterator[FilePlan]:
-        """Yield the places of the files of a handler, by table. Abend GG514 or GG515 as in a run."""
         if not target.settings.partition_by_table:
             yield FilePlan(None, target.layout.place(None, self.prepared.moment))
             return

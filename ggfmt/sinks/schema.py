@@ -102,7 +102,6 @@ def _location(place: str, name: str) -> str:
 
 
 def _replaced(tables: Sequence[TableDef], replacements: Replacements) -> list[TableDef]:
-    """Rename tables as a run would; ConfigurationError GG210 if a name is not usable."""
     replaced, problems = [], []
     for table in tables:
         try:
@@ -140,7 +139,6 @@ def _found(wanted: ScanRequest) -> list[TableDef]:
 
 
 def write(files: Sequence[SchemaFile], directory: Path) -> Iterator[Path]:
-    """Write the files to a directory, made if need be. Yield their paths. OSError if that fails."""
     directory.mkdir(parents=True, exist_ok=True)
     for file in files:
         path = directory / safe_name(file.name)

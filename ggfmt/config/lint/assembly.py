@@ -107,7 +107,6 @@ class HandlerBuilder:
     # The type
 
     def _has_formatter(self, format_given: bool) -> bool:
-        """Return whether a formatter makes the messages, and ggfmt knows which one."""
         if self.type is not None:
             return self.type.formats is handler_types.Formats.DEFAULT or (
                 self.type.formats is handler_types.Formats.GIVEN and format_given
@@ -198,7 +197,6 @@ class HandlerBuilder:
             self._take_known(self.type, name, entry)
 
     def _take_known(self, type: handler_types.HandlerType, name: str, entry: Entry) -> None:
-        """Check the value of a property of GoldenGate that ggfmt does not apply."""
         known = type.find(name)
         if known is None:
             return

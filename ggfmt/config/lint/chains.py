@@ -61,7 +61,6 @@ _EXAMPLES = {
 
 
 def missing_properties(prefix: str, names: Sequence[str], owner: str, place: Entry) -> Diagnostic:
-    """Return GG109 for properties that the manual requires of a type."""
     keys = [f"{prefix}{name}" for name in names]
     are = "is" if len(keys) == 1 else "are"
     message = f"{listing(keys)} {are} missing, which {owner} need"
@@ -103,7 +102,6 @@ class EventHandlerBlock:
         return trim(entry.value) if entry is not None else None
 
     def read(self, by_target: bool) -> None:
-        """Read the properties, and collect their problems."""
         rests = [(entry, trim(match[2])) for entry in self.entries if (match := EVENT_HANDLER_KEY.fullmatch(entry.key))]
         chosen = next((entry for entry, rest in reversed(rests) if rest.lower() == "type"), None)
         if is_placeholder(self.name) and chosen is None:

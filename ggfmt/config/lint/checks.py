@@ -45,15 +45,12 @@ CONTROL_FILE = "createControlFile"
 
 @dataclass(frozen=True)
 class _Value:
-    """The value of an option, and its entry; `entry` is None for a default."""
-
     spec: OptionSpec
     value: Any
     entry: Entry | None
 
 
 def check_handler(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
-    """Return the problems of a handler besides its keys and illegal values."""
     values = list(_values(assembly, assembly.handler, ""))
     yield from _texts(values)
     yield from _file_layout(assembly)
@@ -170,7 +167,6 @@ def _primary_key_updates(values: list[_Value]) -> Iterator[Diagnostic]:
 
 
 def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnostic]:
-    """Yield GG116 for each two texts that a reader cannot distinguish."""
     delimiters = [item for item in written if isinstance(item.spec.kind, Delimiter) and item.value]
     # Delimiters of tokens do not separate the columns.
     of_columns = [item for item in delimiters if not _is_of_tokens(item)]
@@ -202,7 +198,6 @@ def _overlap(one: _Value, other: _Value) -> bool:
 
 
 def _lacking_characters(written: list[_Value], values: list[_Value]) -> Iterator[Diagnostic]:
-    """Yield GG118 for each text that the charset of the messages cannot encode, and one for all defaults."""
     charset = next((v for v in values if isinstance(v.spec.kind, Charset) and v.spec.kind.messages), None)
     if charset is None or charset.value == NATIVE:
         return
@@ -234,8 +229,6 @@ UNKNOWN_METADATA = "GG138"
 
 @dataclass(frozen=True)
 class _OptionUse:
-    """A property, or the format `format`, that has an effect only in releases from `since` to `until`."""
-
     entry: Entry
     since: str
     until: str | None
@@ -276,7 +269,6 @@ def _check(
 
 
 def _metadata(assembly: HandlerBuilder, release: str, is_given: bool) -> Iterator[Diagnostic]:
-    """Yield the problem of a handler without a metadata template; a warning for an assumed release."""
     given = "format.metaColumnsTemplate" in assembly.illegal
     misspelt = any(did_you_mean(entry.key.rpartition(".")[2], (_METADATA,)) for entry in assembly.entries)
     if given or misspelt or getattr(assembly.options, "meta_columns_template", ()) is not None:

@@ -20,8 +20,6 @@ NAME_OF_STANDARD_INPUT = "<stdin>"
 
 @dataclass(frozen=True)
 class HandlerFile:
-    """A file to check: its name in findings, its path (None for standard input) and its bytes."""
-
     name: str
     path: str | None
     content: bytes = field(repr=False)
@@ -77,7 +75,6 @@ class _Search:
         return HandlerFiles(ours, tuple(source.name for source in files if not source.has_properties))
 
     def _take(self, argument: str) -> bool:
-        """Add the files of an argument; return whether it names any, even one that cannot be read."""
         if argument == STANDARD_INPUT:
             if argument not in self.found:
                 self.found[argument] = HandlerFile(self.name_of_standard_input, None, self.standard_input.read())
@@ -114,7 +111,6 @@ class _Search:
         return source is None or source.has_properties
 
     def _members(self, directory: str) -> Iterator[str]:
-        """Yield the possible handler files below a directory, by name."""
         paths = []
         for parent, directories, names in os.walk(directory, onerror=self._report_unreadable):
             directories[:] = [name for name in directories if not name.startswith(".")]

@@ -23,8 +23,6 @@ _MAX_ROUNDS = 10
 
 @dataclass(frozen=True)
 class FixedFile:
-    """A file after its fixes; `keys` and `lines` count fixed keys and rewritten lines."""
-
     content: bytes = field(repr=False)
     keys: int
     lines: int

@@ -51,7 +51,6 @@ _ALIKE: dict[int, str] = {
 
 
 def _class(*ascii: str) -> str:
-    """Return the look-alikes of characters as a class of a regular expression; of all without arguments."""
     return f"[{re.escape(''.join(chr(code) for code, plain in _ALIKE.items() if plain in ascii or not ascii))}]"
 
 
@@ -69,8 +68,6 @@ def check_mark(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
 
 
 class _Part(NamedTuple):
-    """A part of an entry: its natural line, and where in it the part starts and ends."""
-
     is_key: bool
     line: int
     source: str

@@ -113,7 +113,6 @@ class Rules:
 
 
 def unknown(selector: str) -> str | None:
-    """Return the problem of a selector that matches no code, with a suggestion; None if it matches one."""
     if selector == ALL or (selector and any(code.startswith(selector) for code in _SELECTABLE)):
         return None
     near = did_you_mean(selector, (ALL, *_SELECTABLE))
@@ -121,7 +120,6 @@ def unknown(selector: str) -> str | None:
 
 
 def _closest(code: str, selectors: Iterable[str]) -> int:
-    """Return the length of the longest selector that matches the code; -1 if none does."""
     return max((0 if one == ALL else len(one) for one in selectors if one == ALL or code.startswith(one)), default=-1)
 
 
@@ -153,7 +151,6 @@ def has_properties(content: bytes) -> bool:
 
 
 def is_foreign(entry: Entry) -> bool:
-    """Return whether the key belongs to no family of keys of GoldenGate; never for a key on the command line."""
     return entry.file not in ARGUMENTS and not _FAMILY.match(entry.key)
 
 
@@ -642,7 +639,6 @@ def _is_directory_name(name: str) -> bool:
 
 
 def _name_span(entry: Entry, name: str) -> Span:
-    """Return the place of one name in a list; of the whole value if the name is not visible."""
     match = re.search(rf"(?<![^,\s]){re.escape(name)}(?![^,\s\\])", entry.source[entry.value_column - 1 :])
     if match is None:
         return entry.value_span

@@ -83,7 +83,6 @@ def given_release(release: str, entry: Entry) -> ReleaseFinding:
 
 
 def found_release(signs: Sequence[Sign]) -> ReleaseFinding:
-    """Return the first release that all signs fit, or that of the newest sign."""
     several = len({sign.entry.file for sign in signs if sign.entry.file not in ARGUMENTS}) > 1
     newest = max(signs, key=lambda sign: release_numbers(sign.first), default=None)
     oldest = min((sign for sign in signs if sign.last), key=lambda sign: release_numbers(sign.last or ""), default=None)
@@ -127,7 +126,6 @@ def signs(
     entries: Sequence[Entry],
     names: Mapping[str, object],
 ) -> list[Sign]:
-    """Return the signs of a configuration, in the order of the files. `names`: those of `gg.handlerlist`."""
     found = [sign for assembly in assemblies for sign in _of_handler(assembly)]
     found += _of_event_handlers(event_handlers)
     found += _of_keys(entries, names)

@@ -33,7 +33,6 @@ class Choice:
     machine: bool | None = None
 
     def under(self, other: Choice) -> Choice:
-        """Return this choice, with the settings of the other where this one has none."""
         return Choice(
             self.select if other.select is None else other.select,
             self.ignore if other.ignore is None else other.ignore,
@@ -98,7 +97,6 @@ def command_line(
 
 
 def _read(directory: str) -> Choice | None:
-    """Return the settings in a directory itself; None if it has none."""
     for name in (FILE_NAME, _SHARED_FILE):
         path = os.path.join(directory, name)
         if not os.path.isfile(path):

@@ -74,7 +74,6 @@ def facts(rows: Sequence[tuple[str, Content]]) -> Markup:
 
 
 def top(number: int, of: int, noun: str) -> str:
-    """Return `20 tables`, or `the first 15 of 20 tables`."""
     return counted(of, noun) if number >= of else f"the first {number} of {counted(of, noun)}"
 
 
@@ -343,7 +342,6 @@ def files(run: ReportData) -> Markup | None:
 
 
 def uncounted_records(run: ReportData) -> Markup | None:
-    """Return the records of the input that were not operations, or not understood."""
     totals = run.totals
     rows = [(f"{key} records", count) for key, count in sorted(totals.other_records.items())]
     rows += [(f"unknown member `{key}`", count) for key, count in sorted(totals.unknown_members.items())]

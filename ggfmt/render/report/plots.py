@@ -18,8 +18,6 @@ _VOID = {"br", "meta"}  # elements without content and end tag
 
 
 class Markup(str):
-    """Text that is markup already."""
-
     __slots__ = ()
 
 
@@ -45,12 +43,10 @@ def join(parts: Iterable[Content]) -> Markup:
 
 
 def name(value: str) -> Markup:
-    """Return a name from the data as an element."""
     return element("bdi", value)
 
 
 def code(value: str) -> Markup:
-    """Return a word to type, a path or a value as an element."""
     return element("code", name(value))
 
 
@@ -237,8 +233,6 @@ class Series:
 
 @dataclass(frozen=True)
 class Frame:
-    """The size of a plot and its margins, in pixels. `labels`: how many labels fit on a time axis."""
-
     name: str
     width: int
     height: int
@@ -291,7 +285,6 @@ def _without_edges(moments: Sequence[TimeBucket]) -> range:
 
 
 def bar(counts: Mapping[str, int], most: int) -> Markup:
-    """Return a bar of parts by type, as wide as the share of its sum in `most`."""
     parts = []
     start = 0.0
     for kind in _in_order(counts):
@@ -406,5 +399,4 @@ def _class(kind: str) -> str:
 
 
 def key(kind: str) -> Markup:
-    """Return the mark of a type: a square in its color."""
     return element("i", class_=f"key {_class(kind)}", aria_hidden="true")

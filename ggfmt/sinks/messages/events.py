@@ -114,7 +114,6 @@ def _run_share(job: Job, files: Sequence[StagedFile], attempt: int) -> list[list
 
 
 def _run_chain(file: StagedFile, output: HandlerOutput, job: Job, attempt: int) -> Iterator[StagedFile]:
-    """Yield the files that a chain leaves of one."""
     assert file.place is not None
     if output.keeps:
         assert output.final is not None
@@ -187,7 +186,6 @@ def _convert(source: pa.NativeFile, target: HashingStream, stage: StageOutput, f
 
 
 def describe(output: HandlerOutput, config: HandlerConfig) -> Iterator[str]:
-    """Yield what ggfmt does for each event handler of an output, and where."""
     stages = {stage.config.name: stage for stage in output.stages}
     for event in config.events:
         stage = stages.get(event.name)

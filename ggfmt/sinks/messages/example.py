@@ -64,7 +64,6 @@ class Example:
 
 
 def example(word: PropertySymbol) -> Example:
-    """Return an example for a property, with the first of its formats whose messages it changes."""
     spec = word.variants[0].spec
     handler = HANDLER.replace("<name>", word.handler or _HANDLER)
     line = f"{word.key.replace(HANDLER, handler)}={spec.example_text}"

@@ -41,7 +41,6 @@ _JOINS_PER_CORE = 3  # shares take different times
 
 
 def run_split(job: Job, split: Split, attempt: int) -> TaskOutcome:
-    """Read and write one split. `attempt` is unique, so that attempts of one split do not meet in staging."""
     return in_task(job.staging.values(), split.ordinal, lambda: _Task(job, split, attempt).run())
 
 
@@ -97,7 +96,6 @@ class _Task:
         self.sink.watch.lap(READING)
 
     def _explained(self, reject: Reject) -> Diagnostic:
-        """Return why a record was rejected, and its format, if that is not the input's."""
         diagnostic = reject.diagnostic
         if not self.unexplained:
             return diagnostic

@@ -18,8 +18,6 @@ BLOCK_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Group:
-    """Staged files that become one output file."""
-
     parts: tuple[StagedFile, ...]
 
     @property
@@ -109,7 +107,6 @@ def joined(parts: Sequence[StagedFile]) -> Iterator[bytes]:
 
 
 def _repeated(file: StagedFile, said: Mapping[str, str]) -> list[PlacedPreamble]:
-    """Return the preambles that repeat the present definition of their table, which `said` has."""
     current = dict(said)
     repeated = []
     for preamble in file.preambles:

@@ -29,8 +29,6 @@ _TIME_ZERO = r"^1970-01-01[ T]00:00:00(?:\.|Z|$)"
 
 
 class LossCounter:
-    """Counts losses for one handler, whose losses of values are `found`."""
-
     def __init__(self, found: Sequence[Loss], options: Options) -> None:
         self._options = options
         ids = {loss.id for loss in found}
@@ -45,7 +43,6 @@ class LossCounter:
         return bool(self._of_tokens)
 
     def count(self, formatter: Formatter, batch: ChangeBatch) -> None:
-        """Count the losses of the messages that a formatter made of a batch."""
         for loss in self._of_operations:
             formatter.count(loss, "", _OPERATIONS[loss.id](loss, batch).true_count)
         if batch.tokens is not None:
@@ -64,7 +61,6 @@ class LossCounter:
                     formatter.count(losses.NESTED_AS_TEXT, definition.name, lost)
 
     def _images(self, batch: ChangeBatch) -> Iterator[tuple[Image, pa.BooleanArray | None]]:
-        """Yield the images that messages show, and where they do; None for all operations."""
         before, after, rows = batch.before, batch.after, len(batch)
         if before.columns is after.columns:
             image = batch.row_image()

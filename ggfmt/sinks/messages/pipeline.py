@@ -114,8 +114,6 @@ class Job(ReadJob):
 
 @dataclass(frozen=True)
 class Preamble:
-    """The bytes before the first operation of a table definition in a file; `definition` is its fingerprint."""
-
     table: str
     definition: str
     data: bytes
@@ -195,7 +193,6 @@ class HandlerSettings:
         return Preamble(table.full_name, table.fingerprint, data) if data else None
 
     def name_problem(self, table: TableDef) -> Diagnostic | None:
-        """Return why the messages of a table cannot be written."""
         found = FORMATS[self.format].name_problem(self.options, self.context, table)
         return None if found is None else found.diagnostic
 
@@ -204,7 +201,6 @@ class HandlerSettings:
         return None if FORMATS[self.format].legal_name is None else self.name_problem(table)
 
     def schema_files(self, table: TableDef) -> tuple[SchemaFile, ...]:
-        """Return the schemas of a table; none if the format or the options have none."""
         make = self.write_support.schema
         return () if make is None or self.schema_problem(table) else make(table, self.options, self.context)
 
@@ -242,7 +238,6 @@ class Pipeline:
 
     @property
     def notes(self) -> Counter[LossNote]:
-        """Return the losses of values, over all formatters."""
         notes = self._replaced.copy()
         for formatter in self._formatters.values():
             notes.update(formatter.notes)

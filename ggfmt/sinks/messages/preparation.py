@@ -43,7 +43,6 @@ log = logging.getLogger("ggfmt")
 
 
 def chosen_layout(config: HandlerConfig, run_options: RunOptions) -> Layout:
-    """ConfigurationError GG515 for a layout that ggfmt does not support."""
     handler = config.handler
     problems = list(layout_refusals(config, run_options))
     if problems:
@@ -288,7 +287,6 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
 
 
 def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
-    """Abend GG310 if an input has changed since the run was planned."""
     for problem in map_files(files, _changed):
         if problem is not None:
             raise Abend(problem)

@@ -36,8 +36,6 @@ MIN_DIGITS = 5
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A staged file, its handler, and its final name below the output directory of the handler."""
-
     file: StagedFile
     target: HandlerOutput
     is_reject: bool
@@ -257,8 +255,6 @@ def _release(found: ReleaseFinding) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PublishedSchema:
-    """A schema of a handler that writes to `root`: its directory, and its name in it."""
-
     root: Location
     directory: Location
     name: str

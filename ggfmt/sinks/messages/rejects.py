@@ -25,8 +25,6 @@ FLUSH_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class RejectedRecord:
-    """The reason why a record was rejected, and its place: a line of a file of reasons, without the record itself."""
-
     code: str
     reason: str
     help: str | None = None
@@ -40,8 +38,6 @@ class RejectedRecord:
 
 @dataclass(frozen=True)
 class RejectEntry(RejectedRecord):
-    """A record that ggfmt could not read, or a handler could not write."""
-
     record: bytes = b""
 
 

@@ -109,7 +109,6 @@ def summary(totals: Totals, roots: Sequence[Location], whole: bool = False) -> s
 
 
 def _fitting(sections: Sequence[_Section]) -> list[list[str]]:
-    """Shorten the longest sections until all have room."""
     chosen = [section.lines for section in sections]
     if len(chosen[1]) > MAX_TABLES:
         chosen[1] = sections[1].short
@@ -209,8 +208,6 @@ def execute(
 
 
 class _RunExecution:
-    """One run, and its state for the case that it is interrupted."""
-
     def __init__(
         self, settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], tracker: ProgressTracker
     ) -> None:

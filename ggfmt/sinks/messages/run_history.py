@@ -77,7 +77,6 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> RunRecord:
 
 
 def _rejects(store: Store, record: RunRecord) -> Iterator[RejectedRecord]:
-    """Yield the first rejects of each handler and code; `ggfmt verify` reports reasons that cannot be read."""
     seen: Counter[tuple[str, str]] = Counter()
     names = [(name, str(entry.get("handler"))) for name, entry in record.files(store) if name.endswith(f".{REASONS}")]
     for name, handler in names[:MAX_REASON_FILES]:

@@ -49,8 +49,6 @@ _STRICT_HELP = "choose another format or other options, or leave out `--strict`"
 
 @dataclass(kw_only=True)
 class HandlerCounts:
-    """What a handler did; `left_out`: operations that its options leave out."""
-
     rejected: Counter[str] = field(default_factory=Counter)
     messages: int = 0
     extras: int = 0
@@ -61,8 +59,6 @@ class HandlerCounts:
 
 @dataclass(kw_only=True)
 class RecordCounts:
-    """What was read; `operations` by table and type, without rejects, `skipped` by table that is not selected."""
-
     operations: Counter[tuple[str, str]] = field(default_factory=Counter)
     timeline: Timeline = field(default_factory=Timeline)
     rejected_records: int = 0
@@ -91,8 +87,6 @@ class HandlerTaskOutput(HandlerCounts):
 
 @dataclass(frozen=True)
 class _Table:
-    """The files of a table for one handler, by partition; none for tables that share files."""
-
     definition: TableDef
     preamble: Preamble | None
     series: dict[Partition, StagedSeries]
@@ -128,7 +122,6 @@ class HandlerWriter:
         return self._settings.projection
 
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
-        """Format and write a batch. Yield the operations that cannot be formatted, by row."""
         refused, formatted = self._pipeline.format(batch)
         self._watch.lap(FORMATTING)
         yield from refused
@@ -232,7 +225,6 @@ class HandlerWriter:
         return [series for table in self._tables.values() for series in table.series.values()]
 
     def _table(self, definition: TableDef) -> _Table:
-        """Return the files of a table, with this definition from here on."""
         name = definition.full_name
         table = self._tables.get(name)
         if table is not None and table.definition == definition:
@@ -271,8 +263,6 @@ class HandlerWriter:
 
 @dataclass(frozen=True)
 class DefinitionUse:
-    """A table definition at its first operation in a task; `source` is the name of the table in the input."""
-
     table: TableDef
     split: int
     ordinal: int
@@ -376,7 +366,6 @@ class SplitSink:
                 self.stop(loss)
 
     def reject(self, record: bytes, diagnostic: Diagnostic) -> None:
-        """Set aside a record that is no operation; TaskStopped if the run does not quarantine."""
         self.outcome.rejected_records += 1
         for output in self.outputs:
             self._set_aside(output, record, diagnostic)

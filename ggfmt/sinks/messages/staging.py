@@ -30,8 +30,6 @@ _LARGE_BYTES = 1 << 16  # that are faster to write than to concatenate
 
 @dataclass(frozen=True)
 class PlacedPreamble:
-    """A preamble in a staged file: its table and definition, its first byte and its length."""
-
     table: str
     definition: str
     offset: int
@@ -66,8 +64,6 @@ class StagedFile:
 
 
 class WriteBuffer:
-    """The bytes that all series of a handler still have to write."""
-
     def __init__(self) -> None:
         self._series: dict[StagedSeries, int] = {}
         self._bytes = 0
@@ -83,7 +79,6 @@ class WriteBuffer:
         return self._series.get(series, 0)
 
     def limit(self) -> None:
-        """Write everything if it exceeds `MAX_BUFFERED_BYTES`."""
         if self._bytes > MAX_BUFFERED_BYTES:
             for series in list(self._series):
                 series.flush()
@@ -207,7 +202,6 @@ class StagedSeries:
         return lacking
 
     def new_definition(self, definition: str, framing: Framing) -> None:
-        """Change to another definition. End the file, if the handler or the format requires it."""
         if self._roll_on_change and definition != self._definition:
             self.roll()
             self._definition = definition
@@ -279,7 +273,6 @@ _counter = 0
 
 
 def unique_name() -> str:
-    """Return a name that no other file of the task has."""
     global _counter
     _counter += 1
     return f"{_counter:07d}"

@@ -74,7 +74,6 @@ def directory_for_stream(held: ExitStack) -> str:
 
 
 def placeholder_directory() -> str:
-    """Return the name of a directory that does not exist, for a dry run."""
     return os.path.join(tempfile.gettempdir(), f"ggfmt-stream-{uuid.uuid4().hex}")
 
 

@@ -134,7 +134,6 @@ def _compare(
 
 
 def _read_back(store: Store, name: str, expected: set[tuple[int, str]]) -> tuple[int, Diagnostic | None]:
-    """Return the bytes of a file, and what is wrong with it. Later runs may have replaced a schema."""
     size = store.size(name) or 0
     sizes = {size for size, _ in expected}
     if size not in sizes:
@@ -161,7 +160,6 @@ def _first_stages(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stages(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the differences between the files of the event handlers of one handler."""
     counts: dict[tuple[str, Any], Counter[str]] = {}
     for entry in document.get("files", []):
         if "table" in entry:

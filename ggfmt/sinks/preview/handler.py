@@ -40,8 +40,6 @@ class ShownFields:
 
 @dataclass(frozen=True)
 class DefinitionRecord:
-    """The record before the messages of a definition, which describes the table."""
-
     data: bytes
     shown: ShownMessage
 
@@ -68,8 +66,6 @@ class HandlerPreview:
 
 @dataclass
 class FirstRejects:
-    """The first rejects with the ordinals of their records, and the number of all."""
-
     count: int = 0
     first: list[tuple[int, Diagnostic]] = field(default_factory=list)
 
@@ -88,8 +84,6 @@ class FirstRejects:
 
 
 class PreviewHandler:
-    """Formats operations for one handler, until each table has `count` messages."""
-
     def __init__(self, settings: HandlerSettings, clock: Clock, count: int) -> None:
         self.name = settings.handler
         self.lost_characters = 0
@@ -111,7 +105,6 @@ class PreviewHandler:
         return self._pipeline.notes
 
     def write(self, batch: ChangeBatch) -> Iterator[tuple[int, Diagnostic]]:
-        """Format the first operations of a batch. Yield those that cannot be formatted, by row."""
         name = batch.table.full_name
         table = self._tables.get(name)
         if table is None:
