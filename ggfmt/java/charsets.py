@@ -10,8 +10,6 @@ import re
 from functools import cache
 from typing import Any, Protocol
 
-from ggfmt.java.charset_names import NAMES
-
 # The encoders of charsets for which Python has no codec with the same bytes. `charset_tables.xz` is JSON, made by
 # tests/tools/make_charset_tables.py from a JDK. A table has the `replacement` of characters that the charset lacks;
 # `pairs`, two characters that together have bytes of their own; and `modes`, each with the bytes that switch to it, its
@@ -193,9 +191,13 @@ def tables() -> dict[str, Any]:
     """Return all tables by the charsets' names. They are not cached: a run seldom needs more than one."""
     import lzma  # some Pythons lack it, and few charsets need it
 
-    packed = pkgutil.get_data(__package__, "charset_tables.xz")
-    assert packed is not None
-    return dict(json.loads(lzma.decompress(packed)))
+    return dict(json.loads(lzma.decompress(_read("charset_tables.xz"))))
+
+
+def _read(name: str) -> bytes:
+    data = pkgutil.get_data(__package__, name)
+    assert data is not None
+    return data
 
 
 def python_codec(name: str, charset: str) -> codecs.CodecInfo:
@@ -232,10 +234,11 @@ _MARKS = {
 }
 _OWN_CODEC = "ggfmt_"
 
-# Java's names, each with its encoder and its aliases.
+# Java's names, each with its encoder and its aliases: `charset_names.txt` is of Java 17, made by the same program. What
+# encodes a charset is a codec of Python, `unicode` or `table` as above, or `none`.
 _CODECS: dict[str, str] = {}
 _ALIASES: dict[str, tuple[str, ...]] = {}
-for _line in NAMES.replace("\n ", " ").splitlines():
+for _line in _read("charset_names.txt").decode().replace("\n ", " ").splitlines():
     _name, _codec, *_rest = _line.split()
     _CODECS[_name], _ALIASES[_name] = _codec, tuple(_rest)
 _NAMES = {alias.lower(): name for name, aliases in _ALIASES.items() for alias in (name, *aliases)}

@@ -1,4 +1,4 @@
-"""Makes `ggfmt/java/charset_names.py` and `ggfmt/java/charset_tables.xz` from the charsets of a full JDK 17.
+"""Makes `ggfmt/java/charset_names.txt` and `ggfmt/java/charset_tables.xz` from the charsets of a full JDK 17.
 
     python tests/tools/make_charset_tables.py [JAVA_HOME]
 
@@ -192,7 +192,7 @@ def rows(codes: dict[bytes, list[str]]) -> tuple[str, str]:
 
 
 def made(java_home: str) -> tuple[str, dict[str, object]]:
-    """The text of the module, and the tables."""
+    """The names with what encodes them, and the tables."""
     lines: list[str] = []
     tables: dict[str, object] = {}
     for charset in dump(java_home):
@@ -203,12 +203,7 @@ def made(java_home: str) -> tuple[str, dict[str, object]]:
             tables[charset.name] = table(charset)
         line = " ".join((charset.name, codec, *charset.aliases))
         lines += textwrap.wrap(line, 120, subsequent_indent=" ", break_long_words=False, break_on_hyphens=False)
-    module = (
-        '"""The charsets of Java 17, made by tests/tools/make_charset_tables.py: name, what encodes it, aliases.\n\n'
-        "What encodes it is a codec of Python, `unicode` or `table` (see charsets.py), or `none`.\n"
-        '"""\n\nfrom __future__ import annotations\n\nNAMES = """\\\n' + "\n".join(lines) + '\n"""\n'
-    )
-    return module, tables
+    return "\n".join(lines) + "\n", tables
 
 
 # Each message would need its designations again, by rules that no two of these have in common.
@@ -216,7 +211,7 @@ REFUSED = ("ISO-2022-KR", "x-ISO-2022-CN-CNS", "x-ISO-2022-CN-GB")
 
 
 if __name__ == "__main__":
-    module, tables = made(sys.argv[1] if len(sys.argv) > 1 else "/usr/lib/jvm/java-17-openjdk-amd64")
-    (JAVA / "charset_names.py").write_text(module, encoding="ascii")
+    names, tables = made(sys.argv[1] if len(sys.argv) > 1 else "/usr/lib/jvm/java-17-openjdk-amd64")
+    (JAVA / "charset_names.txt").write_text(names, encoding="ascii")
     packed = json.dumps(tables, ensure_ascii=False, separators=(",", ":")).encode()
     (JAVA / "charset_tables.xz").write_bytes(lzma.compress(packed, preset=9 | lzma.PRESET_EXTREME))
