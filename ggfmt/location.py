@@ -24,18 +24,8 @@ import pyarrow.fs as pafs
 from ggfmt.diagnostics.diagnostic import credentials, without_credentials
 
 # The family of each URI scheme: several schemes of one store name the same files.
-SCHEMES = {
-    "file": "file",
-    "s3": "s3",
-    "s3a": "s3",
-    "s3n": "s3",
-    "gs": "gs",
-    "gcs": "gs",
-    "hdfs": "hdfs",
-    "viewfs": "viewfs",
-    "abfs": "abfs",
-    "abfss": "abfss",
-}
+SCHEMES = {"file": "file", **dict.fromkeys(("s3", "s3a", "s3n"), "s3"), **dict.fromkeys(("gs", "gcs"), "gs")}
+SCHEMES |= {scheme: scheme for scheme in ("hdfs", "viewfs", "abfs", "abfss")}
 
 _NO_STORES = "http https ftp sftp ssh jdbc kafka oss obs cos cosn oci maprfs alluxio"
 
@@ -68,16 +58,8 @@ _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 _ENVIRONMENT = (*ENDPOINTS, *REGIONS, *_KEYS)
 _NOT_IN_URIS = re.compile(r"""[%?#\s\[\]{}<>"\\^`|]""")
-_S3_OPTIONS = {
-    "region": str,
-    "scheme": str,
-    "endpoint_override": str,
-    "tls_ca_file_path": str,
-    "allow_bucket_creation": bool,
-    "allow_bucket_deletion": bool,
-    "allow_delayed_open": bool,
-    "force_virtual_addressing": bool,
-}
+_S3_SWITCHES = ("allow_bucket_creation", "allow_bucket_deletion", "allow_delayed_open", "force_virtual_addressing")
+_S3_OPTIONS = ("region", "scheme", "endpoint_override", "tls_ca_file_path", *_S3_SWITCHES)
 
 
 class StoreError(OSError):
@@ -386,7 +368,7 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
             raise StoreError(
                 f"an S3 URI has no option `{name}`", f"options are {', '.join(map('`{}`'.format, _S3_OPTIONS))}"
             )
-        options[name] = text.lower() in ("1", "true") if _S3_OPTIONS[name] is bool else text
+        options[name] = text.lower() in ("1", "true") if name in _S3_SWITCHES else text
     if user:
         options |= {"access_key": unquote(user), "secret_key": unquote(password)}
     endpoint = options.get("endpoint_override") or next(filter(None, map(os.environ.get, ENDPOINTS)), None)

@@ -25,9 +25,9 @@ def is_outside_scope(key: str) -> bool:
     return _OUTSIDE_SCOPE.fit(key)
 
 
-def listing(names: Sequence[str]) -> str:
+def listing(names: Sequence[str], quote: str = "`") -> str:
     """Return the names as a list in words: `a`, `b` and `c`."""
-    quoted = [f"`{name}`" for name in names]
+    quoted = [f"{quote}{name}{quote}" for name in names]
     return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
 
 

@@ -338,7 +338,10 @@ def load_definitions(paths: Iterable[str], source: WriterSettings = DEFAULT_SETT
                 if found.kind < known.kind:
                     definitions[table.full_name] = found
                 elif found.kind == known.kind and known.table != table and not (known.doubts or found.doubts):
-                    problems.append(_conflict(known.file, known.table, file, table))
+                    difference = _difference(known.table, table)
+                    message = f"`{known.file}` and `{file}` define the table differently: {difference}"
+                    place = Span(file, table=table.full_name)
+                    problems.append(Diagnostic("GG203", message, place, "leave one of the files out"))
     problems += [doubt for known in definitions.values() for doubt in known.doubts]
     if problems:
         raise raised(*problems)
@@ -388,11 +391,6 @@ def _parse(source: DefinitionFile, written: WrittenMetadata | None) -> tuple[int
     message = "the file has none of the known kinds of definitions"
     source.problems.append(Diagnostic("GG201", message, Span(source.path), f"give {KNOWN_FILES}"))
     return _JSON, []
-
-
-def _conflict(first_file: str, first: TableDef, second_file: str, second: TableDef) -> Diagnostic:
-    message = f"`{first_file}` and `{second_file}` define the table differently: {_difference(first, second)}"
-    return Diagnostic("GG203", message, Span(second_file, table=second.full_name), "leave one of the files out")
 
 
 def _difference(first: TableDef, second: TableDef) -> str:

@@ -75,14 +75,8 @@ class Span:
                 if self.column is not None:
                     place += f":{self.column}"
             parts.append(place)
-        if self.offset is not None:
-            parts.append(f"byte {self.offset}")
-        if self.table is not None:
-            parts.append(f"table {self.table}")
-        if self.field is not None:
-            parts.append(f"column {self.field}")
-        if self.position is not None:
-            parts.append(f"position {self.position}")
+        places = {"byte": self.offset, "table": self.table, "column": self.field, "position": self.position}
+        parts += [f"{word} {place}" for word, place in places.items() if place is not None]
         return ", ".join(parts)
 
 

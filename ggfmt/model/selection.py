@@ -56,11 +56,9 @@ def _any_matches(patterns: Iterable[str], names: Collection[str]) -> bool:
 def _matches(pattern: str, name: str) -> bool:
     wanted = name_parts(pattern.lower())
     parts = name_parts(name.lower())[-len(wanted) :]
-    return len(parts) == len(wanted) and all(map(_matches_part, wanted, parts))
-
-
-def _matches_part(pattern: str, part: str) -> bool:
-    return part == pattern or fnmatchcase(part, pattern)
+    # A part may have the characters of patterns itself.
+    same = (part == own or fnmatchcase(part, own) for own, part in zip(wanted, parts, strict=False))
+    return len(parts) == len(wanted) and all(same)
 
 
 ALL_TABLES = TableSelection()

@@ -20,16 +20,12 @@ def markdown_table(options: type[Options]) -> str:
 
 
 def table_cells(options: type[Options]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    return _headings(options), [(f"`{spec.name}`", *_cells(options, spec)) for spec in options.specs()]
-
-
-def _headings(options: type[Options]) -> tuple[str, ...]:
-    return tuple(heading for heading in _HEADINGS if heading != "Releases" or options.of_goldengate)
-
-
-def _cells(options: type[Options], spec: OptionSpec) -> tuple[str, ...]:
-    reach = (releases(spec),) if options.of_goldengate else ()
-    return spec.kind.legal, default_words(spec), *reach, sentence(spec)
+    headings = tuple(heading for heading in _HEADINGS if heading != "Releases" or options.of_goldengate)
+    rows = []
+    for spec in options.specs():
+        reach = (releases(spec),) if options.of_goldengate else ()
+        rows.append((f"`{spec.name}`", spec.kind.legal, default_words(spec), *reach, sentence(spec)))
+    return headings, rows
 
 
 def as_dicts(options: type[Options]) -> list[dict[str, Any]]:

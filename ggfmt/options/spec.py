@@ -94,20 +94,22 @@ def _example(kind: value_types.ValueType[Any], default: Any) -> str:
     )
 
 
+_CANDIDATES: dict[type, tuple[Any, ...]] = {
+    value_types.Charset: ("UTF-16BE", "UTF-8"),
+    value_types.Size: (64 << 20, 1 << 20),
+    value_types.SchemaDirectory: ("./schemas", "./out/schemas"),
+    value_types.Path: ("./out", "./out2"),
+    value_types.NamePart: (".json", ".txt"),
+}
+
+
 def _candidates(kind: value_types.ValueType[Any], default: Any) -> tuple[Any, ...]:
     """Return values to show; the first that is not the default is used."""
-    if isinstance(kind, value_types.Charset):
-        return "UTF-16BE", "UTF-8"
-    if isinstance(kind, value_types.Size):
-        return 64 << 20, 1 << 20
+    known = next((values for type, values in _CANDIDATES.items() if isinstance(kind, type)), None)
+    if known is not None:
+        return known
     if isinstance(kind, value_types.Int):
         return kind.low, kind.low + 1
-    if isinstance(kind, value_types.SchemaDirectory):
-        return ("./schemas", "./out/schemas")
-    if isinstance(kind, value_types.Path):
-        return "./out", "./out2"
-    if isinstance(kind, value_types.NamePart):
-        return ".json", ".txt"
     if isinstance(kind, value_types.Delimiter):
         if kind.tokens:
             return ":" if default == "=" else ";", "|"

@@ -386,8 +386,7 @@ class TableKeys(ValueType[Keys]):
             table, equals, columns = map(trim, part.partition("="))
             names = tuple(map(trim, columns.split(",")))
             if not equals or not table or not all(names) or len(set(names)) < len(names):
-                excerpt = part if len(part) <= 60 else part[:57] + "..."
-                raise InvalidValueError(f"cannot be `{excerpt}`", f"give {self.legal}")
+                raise InvalidValueError(_cannot_be(part), f"give {self.legal}")
             keys.append((table, names))
         return tuple(keys)
 

@@ -80,7 +80,11 @@ class StatusLine:
     def draw(self) -> None:
         standing = self._standing
         if standing is not None and not self._ended.is_set():
-            unicode = _can_show("━╌", self._terminal)
+            try:
+                "━╌".encode(self._terminal.encoding or "ascii")
+                unicode = True
+            except UnicodeEncodeError:
+                unicode = False
             self._draw(status_line(standing, self._clock(), columns_of(self._terminal) - 1, unicode))
 
     def write_above(self, text: str) -> None:
@@ -188,11 +192,3 @@ def _time(seconds: float) -> str:
     whole = round(seconds)
     minutes, seconds = divmod(whole, 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else f"{minutes}:{seconds:02d}"
-
-
-def _can_show(text: str, stream: TextIO) -> bool:
-    try:
-        text.encode(stream.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True

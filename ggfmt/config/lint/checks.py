@@ -320,21 +320,17 @@ def _misfit(
     reach = f"from {GOLDENGATE} {misfit.since} on" if is_new else f"of {GOLDENGATE} up to {misfit.until}"
     fitting = _fitting(uses)
     if fitting and not common:
-        help = f"all properties of `{handler}` fit {_names(fitting)}, but no release fits all handlers"
+        help = f"all properties of `{handler}` fit {listing(fitting, '')}, but no release fits all handlers"
     elif fitting:
         which = f"`ggfmt.compatibility={common[0]}`" if len(common) == 1 else "`ggfmt.compatibility` to one of them"
         whose = f"of `{handler}`" if fitting == common else "of all handlers"
-        help = f"all properties {whose} fit {_names(common)}: set {which}"
+        help = f"all properties {whose} fit {listing(common, '')}: set {which}"
     else:
         newest = reduce(lambda one, other: other if is_later(other.since, one.since) else one, uses)
         oldest = next(use for use in uses if use.until is not None and is_later(newest.since, use.until))
         help = f"no release has them all: `{newest.entry.key}` came with {newest.since}, and"
         help += f" `{oldest.entry.key}` ended with {oldest.until}"
     return Diagnostic("GG111", f"{misfit} {reach}", misfit.entry.key_span, help)
-
-
-def _names(releases: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(releases[:-1]), releases[-1])))
 
 
 def _disputed(assembly: HandlerBuilder, release: str) -> Iterator[Diagnostic]:

@@ -96,19 +96,16 @@ class _Search:
 
     def _take_path(self, path: str) -> bool:
         if os.path.isdir(path):
-            taken = [self._take_member(member) for member in self._members(path)]
-            return any(taken)
-        real = os.path.realpath(path)
-        if real not in self.found:
-            self.found[real] = self._read(path)
+            members = [self._file(member) for member in self._members(path)]
+            return any(source is None or source.has_properties for source in members)
+        self._file(path)
         return True
 
-    def _take_member(self, path: str) -> bool:
+    def _file(self, path: str) -> HandlerFile | None:
         real = os.path.realpath(path)
         if real not in self.found:
             self.found[real] = self._read(path)
-        source = self.found[real]
-        return source is None or source.has_properties
+        return self.found[real]
 
     def _members(self, directory: str) -> Iterator[str]:
         paths = []

@@ -90,12 +90,8 @@ class LossCounter:
 
 
 def _shown_values(column: ImageColumn, shown: pa.BooleanArray | None) -> pa.StringArray:
-    if shown is None:
-        shown = column.present
-    if shown is None:
-        return column.values
-    there = and_present(shown, column)
-    return pc.if_else(there, column.values, pa.scalar(None, pa.string()))
+    shown = column.present if shown is None else and_present(shown, column)
+    return column.values if shown is None else pc.if_else(shown, column.values, pa.scalar(None, pa.string()))
 
 
 def changed_digits(values: pa.StringArray, type: pa.DataType) -> int:
@@ -186,14 +182,6 @@ def _unnamed(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: 
     return lost
 
 
-def _no_numbers(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
-    return pc.and_not(_unnamed(loss, names, texts, options), pc.match_substring_regex(texts, losses.INTEGER))
-
-
-def _reserved(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
-    return pc.is_in(names, pa.array(loss.names, pa.string()))
-
-
 def _divided(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: Any) -> pa.BooleanArray:
     between, inside = options.key_value_pair_delimiter, options.key_value_delimiter
     parts = (pc.match_substring(names, between), pc.match_substring(names, inside), pc.match_substring(texts, between))
@@ -203,7 +191,9 @@ def _divided(loss: Loss, names: pa.StringArray, texts: pa.StringArray, options: 
 _TOKENS: dict[str, TokenRule] = {
     losses.TOKENS_NOT_SHOWN.id: _unnamed,
     losses.TOKENS_BY_NAME.id: _unnamed,
-    losses.TOKENS_WHOLE_NUMBERS.id: _no_numbers,
-    losses.TOKENS_RESERVED.id: _reserved,
+    losses.TOKENS_WHOLE_NUMBERS.id: lambda loss, names, texts, options: pc.and_not(
+        _unnamed(loss, names, texts, options), pc.match_substring_regex(texts, losses.INTEGER)
+    ),
+    losses.TOKENS_RESERVED.id: lambda loss, names, *_: pc.is_in(names, pa.array(loss.names, pa.string())),
     losses.TOKEN_DELIMITERS.id: _divided,
 }

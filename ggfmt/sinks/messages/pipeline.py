@@ -264,7 +264,10 @@ class Pipeline:
             set_aside = [row for row in left if row in truncates]
             left = [row for row in left if row not in truncates]
             if self.settings.truncates == REJECT:
-                refused += [(row, _refused_truncate(batch, row)) for row in set_aside]
+                help = "write it with `ggfmt.truncates=write`, or leave it out with `ggfmt.truncates=leave-out`"
+                for row in set_aside:
+                    place = Span(table=batch.table.full_name, position=batch.position[row].as_py())
+                    refused.append((row, Diagnostic("GG408", "`ggfmt.truncates` rejects truncates", place, help)))
             else:
                 self.left_out += len(set_aside)
         problem = self._name_problems[batch.table.full_name]
@@ -284,9 +287,3 @@ class Pipeline:
                 refused += sorted(bad.items(), key=lambda item: item[0])
                 left = [row for row in left if row not in bad]
         return refused, None
-
-
-def _refused_truncate(batch: ChangeBatch, row: int) -> Diagnostic:
-    place = Span(table=batch.table.full_name, position=batch.position[row].as_py())
-    help = "write it with `ggfmt.truncates=write`, or leave it out with `ggfmt.truncates=leave-out`"
-    return Diagnostic("GG408", "`ggfmt.truncates` rejects truncates", place, help)

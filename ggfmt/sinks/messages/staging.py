@@ -283,40 +283,28 @@ class InterleavedWriter:
 
     def __init__(self, series: StagedSeries) -> None:
         self.series = series
-        self._messages: list[pa.Array[Any]] = []
-        self._ordinals: list[pa.Int64Array] = []
-        self._positions: list[pa.StringArray] = []
-        self._ops: list[pa.StringArray] = []
+        self._parts: list[tuple[pa.Array[Any], pa.Int64Array, pa.StringArray, pa.StringArray]] = []
         self._preambles: list[Preamble] = []
 
     def write(self, messages: pa.Array[Any], batch: ChangeBatch, preamble: Preamble | None) -> None:
         """Add the messages of a batch. Either all batches have a preamble, or none has."""
-        self._messages.append(messages)
-        self._ordinals.append(batch.ordinal)
-        self._positions.append(batch.position)
-        self._ops.append(batch.op)
+        self._parts.append((messages, batch.ordinal, batch.position, batch.op))
         if preamble is not None:
             self._preambles.append(preamble)
 
     def end_of_chunk(self) -> None:
-        if not self._messages:
+        if not self._parts:
             return
-        messages, positions = pa.concat_arrays(self._messages), pa.concat_arrays(self._positions)
-        ops = pa.concat_arrays(self._ops)
+        messages, ordinals, positions, ops = (pa.concat_arrays(part) for part in zip(*self._parts, strict=True))
         preambles, of = self._preambles, None
         if preambles:
-            places = [pa.repeat(pa.scalar(place, pa.int32()), len(part)) for place, part in enumerate(self._messages)]
-            of = pa.concat_arrays(places)
-        if len(self._messages) > 1:
-            order = _stable_order(self._ordinals)
+            sizes = [len(part) for part, *_ in self._parts]
+            of = pa.concat_arrays(pa.repeat(pa.scalar(place, pa.int32()), size) for place, size in enumerate(sizes))
+        if len(self._parts) > 1:
+            # Rows that one operation made keep their order.
+            keys = pa.table({"ordinal": ordinals, "row": pa.array(range(len(ordinals)), pa.int64())})
+            order = pc.sort_indices(keys, sort_keys=[("ordinal", "ascending"), ("row", "ascending")])
             messages, positions, ops = messages.take(order), positions.take(order), ops.take(order)
             of = None if of is None else of.take(order)
-        self._messages, self._ordinals, self._positions, self._ops, self._preambles = [], [], [], [], []
+        self._parts, self._preambles = [], []
         self.series.write(messages, positions, preambles, of, ops)
-
-
-def _stable_order(ordinals: Sequence[pa.Int64Array]) -> pa.Array[Any]:
-    """Sort rows by ordinal; rows that one operation made keep their order."""
-    flat = pa.concat_arrays(ordinals)
-    keys = pa.table({"ordinal": flat, "row": pa.array(range(len(flat)), pa.int64())})
-    return pc.sort_indices(keys, sort_keys=[("ordinal", "ascending"), ("row", "ascending")])
