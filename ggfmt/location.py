@@ -1,5 +1,4 @@
-"""Locations: a path or URI, parsed once, and the file system that opens it. A store that does not respond fails in
-seconds.
+"""Locations: a path or URI, parsed once, and the file system that opens it; a dead store fails in seconds.
 
 Commands parse what users write; everything below takes a `Location`, so that no step asks again what a text means.
 """

@@ -1,8 +1,7 @@
-"""Keep numpy and pandas from being imported in processes of ggfmt.
+"""Keep numpy and pandas from being imported in processes of ggfmt, which do not use them.
 
-If they are installed, Arrow imports numpy when it is loaded: 0.1 seconds. It imports pandas with the first array that
-it makes of Python objects: 0.3 seconds. No run uses them. A process that does not belong to ggfmt may import them,
-because Arrow asks only once.
+Arrow imports numpy when it is loaded (0.1 seconds), and pandas with the first array of Python objects (0.3 seconds). A
+process that does not belong to ggfmt may import them: Arrow asks only once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The commands that read or write data, and `ggfmt doctor`.
-
-A command's function imports what it needs itself, so that `ggfmt --help` and short commands start fast.
-"""
+"""The commands that read or write data, and `ggfmt doctor`."""
 
 from __future__ import annotations
 

@@ -119,7 +119,8 @@ def _hint(name: str, type_: Any, optional: bool, about: Argument) -> Any:
 
 def _command_line_type(type_: Any, about: Argument) -> Any:
     """Return the type that the command line parses; texts are left to the Python function."""
-    kinds = [kind for kind in _alternatives(type_) if kind is not NoneType]
+    members = get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
+    kinds = [kind for kind in members if kind is not NoneType]
     if len(kinds) == 1 and (kinds[0] in _NUMBERS_AND_FLAGS or get_origin(kinds[0]) is Literal):
         return kinds[0]
     text = pathlib.Path if about.file or pathlib.Path in kinds else str
@@ -127,10 +128,6 @@ def _command_line_type(type_: Any, about: Argument) -> Any:
     if repeated is None:
         repeated = any(get_origin(kind) in (list, Sequence) for kind in kinds)
     return list[text] if repeated else text  # type: ignore[valid-type]
-
-
-def _alternatives(type_: Any) -> tuple[Any, ...]:
-    return get_args(type_) if get_origin(type_) in (Union, UnionType) else (type_,)
 
 
 # The options that all commands have, before or after the name of the command, and signals during a command.

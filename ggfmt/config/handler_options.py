@@ -14,7 +14,7 @@ from ggfmt.formats.goldengate.options import CODECS
 from ggfmt.java.text import trim
 from ggfmt.options.releases import DEFAULT_RELEASE, RELEASES
 from ggfmt.options.spec import Options, option
-from ggfmt.options.templates import FileNameTemplate, HexBytes, NameTemplate, PathTemplate
+from ggfmt.options.templates import FileNameTemplate, GroupName, HexBytes, NameTemplate, PathTemplate, UnknownValue
 from ggfmt.options.value_types import (
     Bool,
     Choice,
@@ -230,9 +230,11 @@ def not_done(config: HandlerConfig, group: str | None) -> Iterator[LayoutProblem
     handler = config.handler
     help = "use the name of the table, the time, or a text of your own"
     for property, template in (*templates(handler), *_later_templates(config)):
-        for unknown in template.unknown_values:
-            yield LayoutProblem(property, f"`${{{unknown.keyword}}}` {unknown.reason}", help)
-        if template.names_group and not group:
+        pieces = list(template.all())
+        for unknown in pieces:
+            if isinstance(unknown, UnknownValue):
+                yield LayoutProblem(property, f"`${{{unknown.keyword}}}` {unknown.reason}", help)
+        if not group and any(isinstance(piece, GroupName) for piece in pieces):
             yield LayoutProblem(property, "`${groupName}` has no value", "set `ggfmt.groupName`")
     yield from _divided(handler)
 
@@ -279,11 +281,8 @@ def _later_templates(config: HandlerConfig) -> Iterator[tuple[str, NameTemplate]
 def shared_names(handler: HandlerOptions) -> LayoutProblem | None:
     """Return the problem of names that are the same for every table, if tables have files of their own."""
     given = dict(templates(handler))
-    if (
-        not given.keys() >= {PATH, FILE}
-        or not handler.partition_by_table
-        or any(item.names_table for item in given.values())
-    ):
+    are_complete = given.keys() >= {PATH, FILE}
+    if not are_complete or not handler.partition_by_table or any(item.names_table for item in given.values()):
         return None
     help = "add `${fullyQualifiedTableName}`, unless there is one table only"
     return LayoutProblem(FILE, "gives the files of all tables one name", help)

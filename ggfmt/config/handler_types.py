@@ -1,9 +1,8 @@
 """The types of GoldenGate's handlers: whether they take a formatter, which properties they have, and their values.
 
-The facts are those of GoldenGate for Big Data 12.2 to 21.1 and of its successors 23ai and 26ai, from manuals and public
-configuration files. GoldenGate compares types and names without regard to case. ggfmt applies those properties that
-`HandlerOptions` declares; of the others it knows the legal values, so that the linter finds what GoldenGate would not
-start with.
+The facts are from manuals of 12.2 to 26ai and public configuration files. GoldenGate ignores the case of types and
+names. ggfmt applies what `HandlerOptions` declares; the legal values of others show what GoldenGate would not start
+with.
 """
 
 from __future__ import annotations

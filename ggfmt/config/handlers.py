@@ -1,7 +1,6 @@
 """The handlers of a configuration, for a command that runs them.
 
-`ggfmt.config.lint.reading` finds the problems of the files. An error stops the command, warnings are returned, and
-notes are left to the linter, except for a note that a handler is left out.
+An error stops the command, warnings are returned, and notes are left to the linter, except that a handler is left out.
 """
 
 from __future__ import annotations

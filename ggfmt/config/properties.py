@@ -1,9 +1,7 @@
 """Java properties files, and `--set` settings, as entries with their places.
 
-The package `javaproperties` parses the syntax. This module adds the line and column of every key and value, and
-continues after a malformed line, so that all of them are found. Java reads ISO-8859-1: keys and values of a file in
-UTF-8 are what Java makes of its bytes, and lines and columns are those that an editor shows. Comments are kept, because
-some are directives for ggfmt.
+`javaproperties` parses the syntax. This module adds lines and columns, and continues after a malformed line. Java reads
+ISO-8859-1: keys and values of a file in UTF-8 are what Java makes of its bytes, lines and columns what an editor shows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The documents: pages in Markdown beside this module, by topic, and the words that name a part of one.
 
-A page is of one kind, and its folder is that kind: a tutorial, a how-to guide, a reference, an explanation, or a page
-for contributors. A topic is the name of a page without `.md`. Each code of diagnostics has a page, which the table of
-contents leaves out. A heading that starts with a word in backticks makes that a topic too. It names the section below
-it; on a page of formats, whose sections depend on each other, it names the page.
+The folder of a page is its kind. A topic is the name of a page without `.md`. A heading that starts with a word in
+backticks makes that a topic too: of its section or, on a page of formats, whose sections depend on each other, of the
+page.
 """
 
 from __future__ import annotations

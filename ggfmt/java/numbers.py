@@ -1,8 +1,4 @@
-"""Floating-point numbers as Java prints them: `Double.toString` and `Float.toString`.
-
-They have the shortest digits that identify the number, as in Java 19 and later; before, a few numbers have one digit
-more.
-"""
+"""Floating-point numbers as Java 19 prints them: the shortest digits that identify the number."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The releases of GoldenGate for Big Data that `ggfmt.compatibility` names, and what each changed in messages.
-
-Facts about a release are only here. An option itself declares the first (`since`) and the last (`until`) release that
-has it.
-"""
+"""The releases of GoldenGate for Big Data that `ggfmt.compatibility` names, and what each changed in messages."""
 
 from __future__ import annotations
 

@@ -298,16 +298,8 @@ class NameTemplate:
         return any(isinstance(piece, TableName | StaticMap) for piece in self.all())
 
     @property
-    def names_group(self) -> bool:
-        return any(isinstance(piece, GroupName) for piece in self.all())
-
-    @property
     def column_values(self) -> tuple[ColumnValue, ...]:
         return tuple(piece for piece in self.all() if isinstance(piece, ColumnValue))
-
-    @property
-    def unknown_values(self) -> tuple[UnknownValue, ...]:
-        return tuple(piece for piece in self.all() if isinstance(piece, UnknownValue))
 
     @property
     def counts(self) -> bool:

@@ -1,9 +1,4 @@
-"""The findings of `ggfmt doctor` as text for a person (plain, or with color on a terminal) and as JSON.
-
-ok       python    3.11.7 in `/usr/bin/python3`, on Linux x86_64
-problem  java      Spark needs Java 17 or newer, and none was found in JAVA_HOME (unset), ...
-                   help: `pip install 'ggfmt[java]'` or `apt-get install openjdk-17-jre-headless`
-"""
+"""The findings of `ggfmt doctor` as text for a person (plain, or with color on a terminal) and as JSON."""
 
 from __future__ import annotations
 

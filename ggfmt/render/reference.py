@@ -255,7 +255,7 @@ def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Exp
         "key": word.key,
         "renamed": word.renamed,
         "others": list(word.others),
-        "variants": [_variant(variant) for variant in word.variants],
+        "variants": [{"formats": list(variant.formats), **as_dict(variant.spec)} for variant in word.variants],
         "example": {
             "lines": list(example.lines),
             "operation": example.operation or None,
@@ -326,7 +326,3 @@ def _samples(example: Example) -> Iterator[Sample]:
         what = example.operation[0].upper() + example.operation[1:]
         yield Sample(f"{what} without the last line", example.before, "without")
         yield Sample("The same with the last line", example.after, "with")
-
-
-def _variant(variant: symbols.Variant) -> dict[str, Any]:
-    return {"formats": list(variant.formats), **as_dict(variant.spec)}

@@ -1,6 +1,4 @@
-"""Characters of a handler file that Java reads as others, or that only look like those of ASCII; and a byte order mark
-that hides the first key.
-"""
+"""Characters that Java reads as others, or that only look like ASCII; and a byte order mark that hides a key."""
 
 from __future__ import annotations
 
@@ -75,12 +73,6 @@ class _Part(NamedTuple):
     end: int
 
 
-def _key_part(entry: Entry) -> _Part:
-    start, end = entry.column - 1, entry.column - 1 + entry.key_length
-    match = _KEY.match(entry.source, start, end)
-    return _Part(True, entry.line, entry.source, start, match.end() if match else end)
-
-
 def _value_parts(entry: Entry, key: str) -> Iterator[_Part]:
     """Yield the lines of the value without a comment; nothing of a secret."""
     if entry.secret:
@@ -101,7 +93,9 @@ def check_characters(entries: Iterable[Entry]) -> Iterator[Diagnostic]:
     for entry in entries:
         if not entry.misread and entry.source.isascii() and all(map(str.isascii, entry.continued)):
             continue
-        part = _key_part(entry)
+        start, end = entry.column - 1, entry.column - 1 + entry.key_length
+        match = _KEY.match(entry.source, start, end)
+        part = _Part(True, entry.line, entry.source, start, match.end() if match else end)
         key = part.source[part.start : part.end].translate(_ALIKE).strip(" =:")
         if not GOLDENGATE_KEY.match(key):
             continue

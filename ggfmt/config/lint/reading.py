@@ -1,9 +1,7 @@
-"""The linter: parse a configuration and collect every finding of its files.
+"""The linter: parse a configuration and collect every finding of its files before anything is done about them.
 
-`ConfigurationParser` makes the handlers of `gg.handlerlist` from the keys below `gg.handler.<name>`. It collects all
-findings before anything is done about them. It ignores keys of handlers that are not to run, and keys of GoldenGate
-that ggfmt does not use (`ggfmt.config.goldengate_keys`). If no handlers are listed, it checks those that were probably
-meant. `lint` checks one file; `Rules` chooses the codes to report.
+Keys of handlers that are not to run, and keys of GoldenGate that ggfmt does not use, are ignored. If no handlers are
+listed, those that were probably meant are checked.
 """
 
 from __future__ import annotations

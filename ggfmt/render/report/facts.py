@@ -56,6 +56,12 @@ class ReportData:
         self.manifest: Manifest = run.manifest
         self.totals = run.manifest.totals
         self._examples = run.rejects
+        handlers = self.totals.handlers.values()
+        self.characters_lost = sum(handler.lost_characters for handler in handlers)
+        self.messages = sum(handler.messages for handler in handlers)
+        self.files = sum(handler.files for handler in handlers)
+        self.size = sum(handler.bytes for handler in handlers)
+        self.rate = int(self.totals.operations_read / self.totals.seconds) if self.totals.seconds else 0  # by second
 
     @cached_property
     def committed(self) -> str:
@@ -130,26 +136,6 @@ class ReportData:
     @property
     def values_lost(self) -> int:
         return sum(loss.values for _, loss in self.losses)
-
-    @property
-    def characters_lost(self) -> int:
-        return sum(handler.lost_characters for handler in self.totals.handlers.values())
-
-    @property
-    def messages(self) -> int:
-        return sum(handler.messages for handler in self.totals.handlers.values())
-
-    @property
-    def files(self) -> int:
-        return sum(handler.files for handler in self.totals.handlers.values())
-
-    @property
-    def size(self) -> int:
-        return sum(handler.bytes for handler in self.totals.handlers.values())
-
-    @property
-    def rate(self) -> int:
-        return int(self.totals.operations_read / self.totals.seconds) if self.totals.seconds else 0
 
     def verdict(self) -> Iterator[str]:
         """Yield what did not get into the output unchanged."""

@@ -44,9 +44,8 @@ def run_split(job: Job, split: Split, attempt: int) -> TaskOutcome:
     return in_task(job.staging.values(), split.ordinal, lambda: _Task(job, split, attempt).run())
 
 
-MAX_EXPLAINED = (
-    100  # rejects of a task for which ggfmt tries other formats, which takes longer than to set a record aside
-)
+# Rejects of a task for which ggfmt tries other formats, which takes longer than to set a record aside.
+MAX_EXPLAINED = 100
 
 
 class _Task:

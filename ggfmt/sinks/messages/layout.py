@@ -1,8 +1,7 @@
 """Where the files of a handler are, below its directory: as ggfmt lays them out, or as templates say.
 
-A name that a template makes goes through the same escapes as the name of a table: no part of it leaves the directory,
-is hidden, or is longer than file systems take. Two tables, or two partitions of one, that get one name are found by
-the code that gives names (`file_name_conflict_error`), and refused.
+A name that a template makes is escaped as the name of a table is: no part of it leaves the directory, is hidden, or is
+longer than file systems take. Two tables or partitions that get one name are refused.
 """
 
 from __future__ import annotations

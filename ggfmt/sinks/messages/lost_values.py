@@ -1,8 +1,6 @@
-"""Counts what messages do not show of operations: each loss that a format declares and that happens to some values, by
-what the values are.
+"""Counts what messages do not show of operations, where that depends on the values.
 
-Values are compared, not their texts: `1.50` equals `1.5`. Losses that are known only where messages are made are
-counted there.
+Values are compared, not their texts: `1.50` equals `1.5`. Losses that only a formatter knows are counted there.
 """
 
 from __future__ import annotations

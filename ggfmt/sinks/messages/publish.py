@@ -18,7 +18,6 @@ from ggfmt.commit.journal import read_journal
 from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
 from ggfmt.commit.records import LAYOUT, MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
 from ggfmt.commit.store import FAILURES
-from ggfmt.config.lint.releases import ReleaseFinding
 from ggfmt.diagnostics.diagnostic import Abend, without_credentials
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
@@ -227,7 +226,7 @@ def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
 
 
 def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
-    job = results.job
+    job, release = results.job, results.job.release
     return {
         "ggfmt": VERSION,
         "layout": LAYOUT,
@@ -236,7 +235,11 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
         "time": stamp(prepared.moment),
         "mode": prepared.mode,
         "input_format": job.input_format,
-        **({} if job.release is None else {"goldengate": _release(job.release)}),
+        **(
+            {}
+            if release is None
+            else {"goldengate": {"release": manual_name(release.release), "reason": release.reason}}
+        ),
         "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in prepared.files],
         "handlers": {target.handler: _configuration(target) for target in job.targets},
         "totals": report.as_document(results.totals),
@@ -247,10 +250,6 @@ def _configuration(target: HandlerOutput) -> dict[str, Any]:
     settings = target.settings
     options = {spec.name: spec.kind.render(value) for spec, value in settings.options.non_defaults()}
     return {"format": settings.format, "includeTokens": settings.context.include_tokens, "options": options}
-
-
-def _release(found: ReleaseFinding) -> dict[str, Any]:
-    return {"release": manual_name(found.release), "reason": found.reason}
 
 
 @dataclass(frozen=True)

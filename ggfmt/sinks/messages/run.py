@@ -236,9 +236,8 @@ class _RunExecution:
             try:
                 results = execute_tasks(prepared, runner, watch, tracker)
             except Abend:
-                check_inputs_unchanged(
-                    prepared.files
-                )  # if a file was cut meanwhile, half a record is no mistake in the data
+                # If a file was cut meanwhile, half a record is no mistake in the data.
+                check_inputs_unchanged(prepared.files)
                 raise
             results.totals.seconds = time.perf_counter() - started
             results.totals.steps = added(results.totals.steps, watch.seconds)

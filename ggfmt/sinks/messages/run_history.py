@@ -66,10 +66,8 @@ def _record_of(store: Store, root: str, run: str, runs: list[str]) -> RunRecord:
         return record
     last = ", ".join(f"`{name}`" for name in (found or runs)[-_RUNS_NAMED:])
     if len(found) > 1:
-        message, help = (
-            f"{len(found):,} runs start with `{run}`",
-            f"give the full name of one run; the latest are {last}",
-        )
+        message = f"{len(found):,} runs start with `{run}`"
+        help = f"give the full name of one run; the latest are {last}"
     else:
         message = f"run `{run}` not found in this output"
         help = f"choose one of the latest runs: {last}" if last else "leave out the run: the output has one run"
