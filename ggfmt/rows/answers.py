@@ -149,7 +149,6 @@ class _Unit:
         EvidenceFinder(self._query, [fold.batch], fold.order, fold.rows_in_order).add_to(counts, complete, replaced)
 
     def _free_keys(self, state: _State) -> FreeKeys | None:
-        """Return the keys at which no row is, if later runs need them."""
         fold = state.fold
         if not self._query.finds_free_keys:
             return None
@@ -160,7 +159,6 @@ class _Unit:
         return self._query.free_keys(now, [fold.batch["hash"], fold.batch["old_hash"]])
 
     def _kept(self, state: _State) -> Selection | None:
-        """Return the operations that later runs need."""
         fold = state.fold
         lasting = pc.equal(fold.epochs, state.last_epoch)
         codes = self._codes(fold.batch) if self._followed is not None else None
@@ -175,7 +173,6 @@ class _Unit:
     # Rows with a key
 
     def _state(self, batch: pa.RecordBatch) -> _State:
-        """Return the rows that operations, in order, are of."""
         ops = batch["op"]
         truncates = pc.equal(ops, TRUNCATE)
         keyed = pc.or_(truncates, narrow(batch["keyed"], pa.BooleanArray))
@@ -217,7 +214,6 @@ class _Unit:
         return codes.slice(0, count), codes.slice(count)
 
     def _free_codes(self, batch: pa.RecordBatch, new: pa.Int64Array, old: pa.Int64Array) -> set[int]:
-        """Return the codes of keys at which no row is before the operations."""
         found: set[int] = set()
         if self._query.free is not None:
             for hashes, codes in ((batch["hash"], new), (batch["old_hash"], old)):
@@ -258,8 +254,7 @@ class _Unit:
         return concatenated(parts, query.schema), counts
 
     def _with_key(self, state: _State, places: pa.Int64Array) -> pa.Int64Array:
-        """Return the places of rows that still have their key, and note the operations of those that another row
-        overtook."""
+        """Return the places of rows that still have their key, and note the operations of the others."""
         found = state.identities
         if found is None or not found.ended:
             return places
@@ -295,7 +290,6 @@ class _Unit:
             state.lost, state.unkeyed = state.unkeyed, None
 
     def _list_collided(self, state: _State, unresolved: pa.Int64Array) -> None:
-        """Note the operations of rows that may have met another one, unless the row is unresolved itself."""
         found, fold = state.identities, state.fold
         if found is None or not found.collided:
             return
@@ -308,7 +302,6 @@ class _Unit:
                 self._unresolved.append((COLLISION, fold.batch.slice(0, operation + 1).filter(own)))
 
     def _list(self, reason: str, state: _State, places: pa.Int64Array) -> None:
-        """Note the operations of the rows at some places, since the row began."""
         self._doubted.update(non_null_values(state.fold.groups_at(places)))
         operations = state.fold.operations_of(places)
         if len(operations):
@@ -380,7 +373,6 @@ class _Unit:
         return NetChanges(query, earlier, self._row_set(state), batch, early, keyed).answer()
 
     def _row_set(self, state: _State) -> RowSet:
-        """Return the rows at a point in time."""
         fold, query = state.fold, self._query
         wanted = pc.and_(fold.lasts, pc.equal(fold.epochs_in_order, state.last_epoch))
         places = _not_ended(state, places_of(pc.and_not(wanted, fold.is_delete)))
@@ -428,7 +420,6 @@ class _Unit:
         state: pa.StringArray,
         marks: Mapping[str, pa.Array[Any]] | None = None,
     ) -> pa.RecordBatch:
-        """Return rows as typed columns, of the states that the query wants."""
         query = self._query
         kept = pc.is_in(state, value_set=pa.array(sorted(query.query.states), TEXT))
         if kept.true_count < len(kept):
@@ -447,10 +438,8 @@ class _Unit:
 class _State:
     """Operations up to a point in time, and the rows that they are of.
 
-    last_epoch  the number of truncates
-    cuts        the truncates, in order
+    last_epoch  the number of truncates, which `cuts` has in order
     unkeyed     operations after the last truncate that do not show their key; `lost`: the same, once noted
-    overtaken_places  the rows that lost their key to another one
     """
 
     fold: Fold
@@ -463,7 +452,6 @@ class _State:
 
 
 def _not_ended(state: _State, places: pa.Int64Array) -> pa.Int64Array:
-    """Return the places of rows that no other row took the key of."""
     found = state.identities
     if found is None or not found.ended:
         return places
@@ -476,7 +464,6 @@ def _without(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
 
 
 def _hashes_of(keys: Collection[int], batch: pa.RecordBatch, new: pa.Int64Array, old: pa.Int64Array) -> pa.UInt64Array:
-    """Return the hashes of keys by their codes."""
     wanted = pa.array(sorted(keys), _LONG)
     parts = [
         hashes.filter(pc.is_in(codes, value_set=wanted))

@@ -31,7 +31,6 @@ log = logging.getLogger("ggfmt")
 class BaseTable:
     """The rows of a table: files of one format.
 
-    types         of the columns
     key           from a manifest; empty if unknown
     bucket_of     by file the bucket of its keys, if a run divided them into `bucket_count` buckets
     defined       a manifest has the name and the types of the table
@@ -65,10 +64,7 @@ class BaseSnapshot:
 
 
 def read_base(given: str) -> BaseSnapshot:
-    """Read what a directory has.
-
-    Raises: UsageError GG551 if it is not a base, Abend GG506 if it cannot be read.
-    """
+    """Read what a directory has. Raises: UsageError GG551 if it is not a base, Abend GG506 if it cannot be read."""
     with output_to_read(given) as store:
         root = store.root.address
         document = read_document(store, MANIFEST)
@@ -86,10 +82,7 @@ def location_of(store: Store, path: str) -> Location:
 
 
 def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> BaseSnapshot:
-    """Return the rows that the manifest of an output has.
-
-    Raises: UsageError GG551 for other rows than current ones.
-    """
+    """Return the rows that the manifest of an output has. Raises: UsageError GG551 for other rows than current ones."""
     query = document.get(CONSOLIDATION_MEMBER)
     if query is None:
         raise query_error(f"`{root}` holds messages of `ggfmt run`, not rows", "give an output of `ggfmt consolidate`")
@@ -118,7 +111,6 @@ def result_snapshot(store: Store, root: str, document: Mapping[str, Any]) -> Bas
 
 
 def described_table(name: str, entry: Mapping[str, Any]) -> BaseTable:
-    """Return a table as a manifest describes it, without files."""
     types = {column: row_type_named(type) for column, type in entry["columns"].items()}
     numbers = {column: NumberRange(*found) for column, found in entry.get("numbers", {}).items()}
     return BaseTable(name, SUFFIXES[0], (), types, tuple(entry["key"]), defined=True, numbers=numbers)
@@ -146,7 +138,6 @@ def _dump(store: Store, root: str) -> BaseSnapshot:
 
 
 def _visible(store: Store, directory: str) -> list[str]:
-    """Return the names in a directory without hidden ones. Raises: StoreError for a key that cannot be opened."""
     names = [name for name in store.names(directory) if not is_hidden(name)]
     check_parts(names, lambda name: store.shown(*filter(None, (directory, name))))
     return names
@@ -168,7 +159,7 @@ def _suffixes() -> str:
 
 
 def tables_by_name(base: BaseSnapshot, known: Collection[str]) -> dict[str, BaseTable]:
-    """The tables by their full names: a dump has directories, as results call them."""
+    """Return the tables by their full names: a dump has directories, as results call them."""
     by_directory = {table_directory(name): name for name in known}
     return {by_directory.get(name, name) if not table.defined else name: table for name, table in base.tables.items()}
 

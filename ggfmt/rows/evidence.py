@@ -135,8 +135,7 @@ class EvidenceFinder:
         return places.filter(others), before.filter(others)
 
     def _latest(self, i: int, places: pa.Int64Array) -> pa.Int64Array:
-        """Return the last operation up to each place that set a column in the present life of the row; null if none
-        did."""
+        """Return the last operation up to each place that set a column in its row's present life; null for none."""
         has = pc.and_not(narrow(self._column(f"ha{i}"), pa.BooleanArray).take(self._order), self._is_delete)
         if has.true_count + self._is_delete.true_count == len(has):
             return places
@@ -146,8 +145,7 @@ class EvidenceFinder:
     def _differ(
         self, name: str, values: pa.Array[Any], own: pa.Int64Array, others: pa.Array[Any], other: pa.Int64Array
     ) -> pa.Int64Array:
-        """Return where values of some operations differ from those of others by type; texts that are no values of the
-        type do not count."""
+        """Return where values differ by type. Texts that are no values of the type do not count."""
         unlike = _places(differ(narrow(values, pa.StringArray), narrow(others, pa.StringArray), (own, other)))
         type = self._table.types[name]
         if not len(unlike) or pa.types.is_string(type):

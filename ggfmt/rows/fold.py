@@ -44,7 +44,6 @@ class RowStates:
     reasons: pa.StringArray
 
     def take(self, rows: pa.Int64Array) -> RowStates:
-        """Return some of the rows."""
         return RowStates(
             self.places.take(rows),
             [source.take(rows) for source in self.sources],
@@ -86,7 +85,6 @@ class Fold:
 
     @cached_property
     def _starts(self) -> pa.BooleanArray:
-        """Where the first operation of a row is."""
         if not self.count:
             return pa.array([], pa.bool_())
         changed = pc.not_equal(self.rows_in_order.slice(1), self.rows_in_order.slice(0, self.count - 1))
@@ -94,7 +92,6 @@ class Fold:
 
     @cached_property
     def lasts(self) -> pa.BooleanArray:
-        """Where the last operation of a row is."""
         if not self.count:
             return pa.array([], pa.bool_())
         return pa.concat_arrays([self._starts.slice(1), pa.array([True])])
@@ -136,7 +133,6 @@ class Fold:
 
     @cached_property
     def is_delete(self) -> pa.BooleanArray:
-        """Where an operation deletes its row."""
         deletes = pc.equal(self._op, DELETE)
         return deletes if self._halves is None else pc.and_not(deletes, self._halves)
 
@@ -146,12 +142,10 @@ class Fold:
         return pc.equal(self._op, DELETE)
 
     def groups_at(self, places: pa.Int64Array) -> pa.Int64Array:
-        """Return the numbers of the rows at some places."""
         return self.groups.take(self.order.take(places))
 
     def operations_of(self, places: pa.Int64Array) -> pa.RecordBatch:
-        """Return the operations of the rows whose last operations are at some places, in order, since each row
-        began."""
+        """Return, in order, the operations since each row began of the rows that end at some places."""
         reset = self._reset.take(places)
         by_delete = pc.fill_null(self.is_delete.take(reset), False)
         firsts = pc.coalesce(pc.if_else(by_delete, pc.add(reset, 1), reset), self._start.take(places))
@@ -167,9 +161,7 @@ class Fold:
 
     def _sources(self, i: int) -> pa.Int64Array | None:
         """Return for each operation where the value is that it gives a column: `_NULL` for NULL, null if it gives none.
-
-        None: each operation but a delete has the column in its after image.
-        """
+        None: each operation but a delete has the column in its after image."""
         batch = self.batch
         before, after = narrow(batch[f"hb{i}"], pa.BooleanArray), narrow(batch[f"ha{i}"], pa.BooleanArray)
         lacking = pc.and_not(self._no_delete, after)
@@ -193,7 +185,6 @@ class Fold:
 
     @cached_property
     def _no_delete(self) -> pa.BooleanArray:
-        """Which operations are not deletes."""
         return pc.not_equal(self.batch["op"], DELETE)
 
     @cached_property
@@ -320,7 +311,6 @@ class Fold:
     # Columns that come and go
 
     def _epochs_of(self, places: pa.Int64Array) -> pa.Int64Array:
-        """Return by place the number of the epoch of its operation."""
         seqs = self.batch["seq"].take(self.order.take(places))
         found: pa.Int64Array = pa.repeat(pa.scalar(0, _LONG), len(places))
         for epoch in self.table.epochs[1:]:
@@ -341,7 +331,6 @@ class Fold:
         return None if arrivals[epoch] == first else pa.repeat(pa.scalar(arrivals[epoch], _LONG), count)
 
     def values(self, states: RowStates, columns: Sequence[str]) -> list[pa.StringArray]:
-        """Return the values of rows as texts."""
         names = list(self.table.columns)
         found = []
         for name, source in zip(columns, states.sources, strict=True):

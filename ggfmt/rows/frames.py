@@ -74,14 +74,12 @@ class FramePlan:
     strict: bool
 
     def units(self, batch: pa.RecordBatch) -> pa.Int32Array:
-        """Return the unit in which each operation is worked on."""
         units = bucket_numbers(batch["hash"], buckets_of(self.query.table, self.buckets))
         if self.linked is None:
             return units
         return pc.coalesce(pc.cast(pc.add(self.linked.group_of(batch["hash"]), self.buckets), pa.int32()), units)
 
     def is_linked(self, unit: int) -> bool:
-        """Return whether a unit is a group of connected keys."""
         return unit >= self.buckets
 
     def needs_before_images(self, unit: int) -> bool:
@@ -184,7 +182,6 @@ class _StatsSink:
 
 
 def _plan(request: Request, sink: _StatsSink, runner: Runner) -> tuple[Plan, StagedInput]:
-    """Read all operations for what they are like; return the plan to read them again."""
     keys = () if sink.primary_keys is None else ((str(request.table), tuple(sink.primary_keys)),)
     scan = make_scan(request, keys)
     splits = scan.splits(runner.parallelism)
@@ -225,8 +222,6 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def _stage(plan: FramePlan) -> Callable[[Batches], Batches]:
-    """Return the function that reads the splits with some numbers."""
-
     def stage(batches: Batches) -> Batches:
         table = plan.query.table
         schema = staged_schema(table)
@@ -268,8 +263,6 @@ def _typed_base(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[A
 
 
 class _Waiting:
-    """Operations that wait until there are enough for a blob."""
-
     def __init__(self, plan: FramePlan) -> None:
         self._plan = plan
         self._batches: list[pa.RecordBatch] = []
@@ -310,8 +303,6 @@ class _Waiting:
 
 
 def _answer(plan: FramePlan) -> Callable[[pa.Table], pa.Table]:
-    """Return the function that makes the rows of a unit."""
-
     def rows(group: pa.Table) -> pa.Table:
         unit = group.column("unit")[0].as_py()
         batches = []

@@ -72,8 +72,7 @@ class _Row:
 
 
 class _Values:
-    """Values of operations as codes, the same for equal values of a column. `previous`: by operation the one before it
-    of the same row."""
+    """Values of operations as codes, by column. `previous`: by operation the one before it of the same row."""
 
     def __init__(
         self, batch: pa.RecordBatch, table: RowTable, previous: Mapping[int, int], kept_columns: Collection[str]
@@ -120,7 +119,6 @@ class _Values:
         return max(bisect_right(self._starts, self._seqs[operation]) - 1, 0)
 
     def _value(self, row: _Row, i: int, before: int, halves: Mapping[int, int]) -> int:
-        """Return the value of a column that a row has before an operation."""
         codes, has_before, has_after, unavailable = self._columns[i]
         # A column that was dropped and added again is a new one: what the row had in the old one says nothing.
         arrival = None if self._arrivals is None else self._arrivals[i][self._epoch_of(before)]
@@ -157,11 +155,10 @@ def assign_identities(
     free: Collection[int] = (),
     kept_columns: Collection[str] = (),
 ) -> Identities:
-    """Return the row of each operation.
+    """Return the row of each operation; operations are in order, with truncates.
 
-    batch     operations in order, with truncates, of which every key that they connect is there
     old_keys, new_keys  by operation the code of its key before and after it
-    halves    by operation that is the insert of a key update, its delete
+    halves    as in `Identities`
     complete  all rows from before are known, so that a key without a row is free
     free      codes of keys at which no row is before the first operation
     kept_columns  those that the table had in the runs that kept operations
@@ -338,7 +335,7 @@ class _Pass:
         return other is not None and bool(self._has_transaction[operation] and self._has_transaction[other])
 
     def _doubt(self, key: int, operation: int, rows: Sequence[_Row]) -> None:
-        """An operation takes a row from a key, and it is not certain which of them is left."""
+        """Let an operation take a row from a key where it is not certain which one is left."""
         for row in rows:
             row.replaced = False
             self._found.ended[row.number] = operation
@@ -348,7 +345,7 @@ class _Pass:
         return other is not None and self._moments[operation] == self._moments[other]
 
     def _settle(self, is_over: bool = True) -> None:
-        """A transaction is over: the row that came last is left at each key. If only the time decides this, rows
+        """End a transaction: the row that came last is left at each key. If only the time decides this, rows
         that updates brought stay."""
         for key in self._crowded | self._lingering if is_over else self._crowded:
             rows = [row for row in self._rows_at[key] if not row.replaced]

@@ -87,7 +87,6 @@ def select_kept(
 
 
 def select_keyless(batch: pa.RecordBatch, wanted: pa.BooleanArray) -> Selection | None:
-    """Return what to keep of the operations of a table without a key: those that are wanted."""
     if not wanted.true_count:
         return None
     tagged = tagged_alone(batch)
@@ -95,12 +94,10 @@ def select_keyless(batch: pa.RecordBatch, wanted: pa.BooleanArray) -> Selection 
 
 
 def tagged_alone(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return operations that nothing connects, with their numbers."""
     return batch.append_column(_COMPONENT, pa.array(range(-len(batch), 0), _LONG))
 
 
 def end_of(last: pa.RecordBatch) -> End:
-    """Return what is known of one operation."""
     position, seq, transaction = (last[name][0].as_py() for name in ("position", "seq", "tx"))
     return End(position, seq, transaction, last["ts"].cast(_LONG)[0].as_py())
 
@@ -147,8 +144,7 @@ def _components(new: pa.Int64Array, old: pa.Int64Array, identities: Identities |
 
 
 def _inserted_over(fold: Fold, last: pa.RecordBatch) -> Iterable[int]:
-    """Return inserts at keys of rows that nothing has deleted, of the moment of the last operation: their deletes may
-    follow."""
+    """Return inserts of the last moment at keys of rows that nothing has deleted: their deletes may follow."""
     count = len(fold.batch) - 1
     if count < 1:
         return ()
@@ -182,7 +178,6 @@ def kept_schema(table: RowTable) -> pa.Schema:
 
 
 def as_kept(batch: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:
-    """Return operations of a selection as a file has them."""
     table = query.table
     arrays = {name: batch[name] for name in (*_FIXED, _COMPONENT)}
     arrays[_FILE] = pa.array([query.file_of(seq) for seq in non_null_values(batch["seq"])], TEXT)
@@ -233,7 +228,6 @@ class KeptOperations:
 
     @property
     def hashes(self) -> pa.Array[pa.UInt64Scalar]:
-        """The keys."""
         both = pa.concat_arrays([self.batch["hash"], self.batch["old_hash"]])
         return pc.unique(both.drop_null())
 
@@ -241,10 +235,8 @@ class KeptOperations:
 def set_aside_batches(
     query: TableQuery, batches: Iterable[pa.RecordBatch], counts: RowCounts
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all operations of a table as a file has them, truncates first. Nothing says what connects them.
-
-    Raises: UsageError GG551 as `last_positions`.
-    """
+    """Yield all operations of a table as a file has them, truncates first. Nothing says what connects them. Raises:
+    UsageError GG551 as `last_positions`."""
     for batch in chain([truncate_operations(query.truncates, staged_schema(query.table))], batches):
         if len(batch):
             counts.last_positions += last_positions(query, query.ordering.sort(batch))
@@ -253,10 +245,7 @@ def set_aside_batches(
 
 def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering, before: int = 0) -> KeptOperations:
     """Return kept operations with places before all others. `ordering` was that of the run that kept them; `before`:
-    how many others with such places come later.
-
-    Raises: UsageError GG551 if the table has another key now.
-    """
+    how many others with such places come later. Raises: UsageError GG551 if the table has another key now."""
     schema = staged_schema(table)
     batches: list[pa.RecordBatch] = []
     files: list[str | None] = []
@@ -282,7 +271,6 @@ def load_kept(locations: Sequence[Location], table: RowTable, ordering: Ordering
 
 
 def load_free_keys(locations: Sequence[Location]) -> pa.UInt64Array:
-    """Return the hashes of keys without a row."""
     parts: list[pa.Array[Any]] = [pa.array([], pa.uint64())]
     for location in locations:
         with location.open_file() as stream:
@@ -298,11 +286,7 @@ def free_before(keys: pa.UInt64Array | None, kept: KeptOperations | None) -> pa.
 
 
 def keys_without_rows(before: pa.UInt64Array | None, found: Sequence[FreeKeys]) -> pa.RecordBatch:
-    """Return the hashes of keys at which no row is after a run, for the next one, which needs none of them.
-
-    before  as `free_before`
-    found   what the parts of a table have found
-    """
+    """Return the hashes of keys at which no row is after a run, for the next one. `before`: as `free_before`."""
     now: pa.Array[Any] = pa.concat_arrays([pa.array([], pa.uint64()), *(each.now for each in found)])
     if before is not None:
         used = pa.concat_arrays([before.slice(0, 0), *(each.used for each in found)])
@@ -311,7 +295,6 @@ def keys_without_rows(before: pa.UInt64Array | None, found: Sequence[FreeKeys]) 
 
 
 def _links(batch: pa.RecordBatch, components: pa.Array[Any]) -> list[KeyLinks]:
-    """Return links between the keys of each component."""
     if components.null_count:
         return []
     first: dict[int, int] = {}

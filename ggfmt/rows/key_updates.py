@@ -257,12 +257,9 @@ def _moments_of_keys(batch: pa.RecordBatch) -> pa.UInt64Array:
 
 
 def may_be_one_record(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArray:
-    """Return where the positions of a delete and an insert may be those of one update.
-
-    Debezium makes both of one record of the database's log, and they have its position. The partitions of a topic have
-    the two in different files, where the insert may follow the delete of another row. Offsets of Kafka are positions of
-    messages, and differ.
-    """
+    """Return where the positions of a delete and an insert may be those of one update. Debezium makes both of one
+    record of the database's log, and they have its position. The partitions of a topic have the two in different files,
+    where the insert may follow the delete of another row. Offsets of Kafka are positions of messages, and differ."""
     ours = pc.or_(pc.match_substring_regex(one, OFFSETS.whole), one.is_null())
     return pc.fill_null(pc.or_(pc.equal(one, other), ours), True)
 
@@ -282,7 +279,6 @@ class LinkedKeys:
         return len(self.hashes)
 
     def group_of(self, hashes: pa.Array[pa.UInt64Scalar]) -> pa.Int32Array:
-        """Return the group of each key hash; null for keys that nothing connects."""
         return self.groups.take(pc.index_in(hashes, value_set=self.hashes))
 
 

@@ -79,7 +79,6 @@ def _changed_weights(query: TableQuery, batch: pa.RecordBatch, lasting: pa.Recor
 
 
 def _since_truncate(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the operations after the last truncate."""
     truncates = pc.equal(batch["op"], TRUNCATE)
     epochs = pc.cumulative_sum(pc.cast(truncates, _LONG))
     return batch.filter(pc.and_not(pc.equal(epochs, last_of(epochs)), truncates))
@@ -103,7 +102,6 @@ def _weights(query: TableQuery, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _summed(columns: Sequence[pa.Array[Any]], weight: pa.Array[Any]) -> pa.RecordBatch:
-    """Return each row once, by the places of its columns, with the sum of its weights if that is not 0."""
     by = [f"c{place}" for place in range(len(columns))]
     found = pa.table([*columns, weight], [*by, _WEIGHT]).group_by(by, use_threads=False).aggregate([(_WEIGHT, "sum")])
     found = found.filter(pc.not_equal(found[f"{_WEIGHT}_sum"], 0))

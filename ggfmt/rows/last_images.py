@@ -74,10 +74,7 @@ def _last_places(
     query: TableQuery, batches: Sequence[pa.RecordBatch], counts: RowCounts, apart: pa.UInt64Array
 ) -> tuple[pa.Int64Array, pa.Int64Array] | None:
     """Return the places of the last operations of keys, in ascending order, and apart from them those of deletes; None
-    if an operation may come again. Count what contradicts the rows.
-
-    Raises: UsageError GG551 as `last_positions`.
-    """
+    if an operation may come again. Count what contradicts the rows. Raises: UsageError GG551 as `last_positions`."""
     keys = [f"k{j}" for j in range(len(query.table.key))]
     staged = staged_schema(query.table)
     schema = pa.schema([staged.field(name) for name in ("seq", "position", "op", "hash", *keys)])
@@ -121,12 +118,10 @@ class _Chosen:
         self._stops = cuts[1:]
 
     def column(self, name: str, type: pa.DataType) -> pa.Array[Any]:
-        """Return the values of a column."""
         parts = [batch[name].take(rows) for batch, rows in zip(self._batches, self._rows, strict=True) if len(rows)]
         return pa.concat_arrays(parts or [pa.array([], type)])
 
     def operation(self, index: int) -> pa.RecordBatch:
-        """Return the operation at one of the places, alone."""
         number = next(number for number, stop in enumerate(self._stops) if index < stop)
         row = self._rows[number][index - self._stops[number]].as_py()  # counted from the end
         return self._batches[number].slice(row, 1)

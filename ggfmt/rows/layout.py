@@ -42,10 +42,7 @@ class FileLayout:
     def write(
         self, bucket: int, buckets: int, attempt: int, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
     ) -> list[WrittenFile]:
-        """Write the rows of a bucket.
-
-        Raises: as `write_rows`; UsageError GG554 for a value that is none of a partition.
-        """
+        """Write the rows of a bucket. Raises: as `write_rows`; UsageError GG554 for a value of no partition."""
         stored = schema if self.stored is None else self.stored
         stem = f"{bucket:05d}-of-{buckets:05d}-{attempt}"
         names = (*self.partition_by, *self.sort_by)
@@ -64,7 +61,6 @@ class FileLayout:
         return written
 
     def _partitions(self, rows: pa.Table, table: str) -> Iterator[tuple[Partition, pa.Table]]:
-        """Yield the rows of each partition, of rows in the order of partitions."""
         if not self.partition_by:
             yield (), rows
             return

@@ -105,7 +105,6 @@ class PublishedFile:
 
 
 def is_of_rows(entry: Mapping[str, Any]) -> bool:
-    """Return whether a file in a manifest has rows."""
     return not {"unresolved", "kept", "free", "rejects", SET_ASIDE_MEMBER} & {*entry}
 
 
@@ -124,7 +123,6 @@ def build_manifest(
     published: Sequence[PublishedFile],
     seconds: float,
 ) -> dict[str, Any]:
-    """Return the manifest."""
     query = settings.query
     return {
         "ggfmt": VERSION,
@@ -215,7 +213,6 @@ def _entry(item: PublishedFile) -> dict[str, Any]:
 
 
 def summary_lines(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the summary of a run: a line for each table."""
     if document["skipped_records"]:
         tables, records = len(document["skipped_records"]), sum(document["skipped_records"].values())
         yield f"not selected: {counted(tables, 'table')}, {counted(records, 'record')}"
@@ -261,7 +258,6 @@ class PreviousResult:
         return last
 
     def table_files(self) -> list[str]:
-        """Return the names of all files with rows."""
         return [entry["path"] for entry in self.document["files"] if is_of_rows(entry)]
 
     def last_position(self, table: str) -> str | None:
@@ -270,18 +266,16 @@ class PreviousResult:
         return found["last_position"] if found is not None and found["order"].startswith("positions") else None
 
     def is_complete(self, table: str) -> bool:
-        """Return whether a key of a table without a row is free."""
         return bool(self.document["tables"].get(table, {}).get("complete", False))
 
     @property
     def set_aside(self) -> Mapping[str, Any]:
-        """What is known of the operations that were set aside, by table."""
         found: Mapping[str, Any] = self.document.get(SET_ASIDE_MEMBER, {})
         return found
 
     def pending(self, table: str) -> list[str]:
-        """Return the files of unresolved and of kept operations of a table that a run reads, and replaces. An
-        earlier ggfmt kept none, so that its unresolved operations stay."""
+        """Return the files of unresolved and of kept operations of a table that a run reads, and replaces. An earlier
+        ggfmt kept none, so that its unresolved operations stay."""
         if "complete" not in self.document["tables"].get(table, {}):
             return []
         entries = (entry for entry in self.document["files"] if entry["table"] == table)
@@ -292,8 +286,7 @@ class PreviousResult:
         return [entry["path"] for entry in self.document["files"] if entry["table"] == table and what in entry]
 
     def kept(self, table: str, definition: RowTable, output: Location, before: int = 0) -> KeptOperations | None:
-        """Return the operations of a table that earlier runs have kept; None if there are none. `before`: as
-        `load_kept`."""
+        """Return the operations that earlier runs have kept, if there are any. `before`: as `load_kept`."""
         paths = self.paths(table, "kept")
         if not paths:
             return None

@@ -22,8 +22,6 @@ _LONG, _BYTE = pa.int64(), pa.int8()
 
 @dataclass(frozen=True)
 class RowSet:
-    """The rows at a point in time."""
-
     fold: Fold
     states: RowStates
 

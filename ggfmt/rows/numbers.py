@@ -61,7 +61,6 @@ class NumberRange:
 
     @classmethod
     def of_type(cls, type: pa.DataType) -> NumberRange:
-        """Return the range of the numbers that a type holds."""
         if pa.types.is_decimal(type):
             return cls(type.precision - type.scale, type.scale, False)
         return cls(_DIGITS_OF_LONG) if pa.types.is_integer(type) else cls(is_long=False, is_number=False)

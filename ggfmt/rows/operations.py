@@ -55,7 +55,6 @@ _NO_VALUE = r"^(?:-?[0.]+|false|AA==|\{\}|\[\]|1970-01-01T00:00:00[.0]*Z)?$"
 
 
 def staged_schema(table: RowTable) -> pa.Schema:
-    """Return the columns of the operations of a table."""
     fields: list[tuple[str, pa.DataType]] = [
         ("seq", _LONG),
         ("op", _BYTE),
@@ -86,12 +85,8 @@ class _ImageParts:
 def staged_operations(
     located: LocatedBatch, table: RowTable, schema: pa.Schema, unfit: Counter[str] | None = None
 ) -> pa.RecordBatch:
-    """Return the operations of a batch in the columns of the module's docstring.
-
-    `unfit` counts by column the values of keys that the type does not have.
-
-    Raises: Abend GG530, with its place, for a key or a time that is no value of its type.
-    """
+    """Return the operations of a batch. `unfit` counts by column the values of keys that the type does not have.
+    Raises: Abend GG530, with its place, for a key or a time that is no value of its type."""
     batch = located.batch
     count = len(batch)
     op = pc.cast(pc.index_in(batch.op, _OPS), _BYTE)
@@ -149,8 +144,7 @@ def _keys(
     op: pa.Array[Any],
     counts: Counter[str] | None,
 ) -> dict[str, pa.Array[Any]]:
-    """Return the columns of the key. An update that shows the key in a single image has the same key before and
-    after."""
+    """Return the key columns. An update that shows the key in one image has it before and after."""
     count = len(op)
     inserts, deletes = pc.equal(op, INSERT), pc.equal(op, DELETE)
     keyed = pa.repeat(_TRUE, count)
@@ -188,7 +182,6 @@ def _keys(
 
 
 def _typed(located: LocatedBatch, table: RowTable, name: str, texts: pa.StringArray) -> tuple[pa.Array[Any], list[int]]:
-    """Return texts as keys have them, and the operations whose text is no value of the type of the column."""
     if name in table.found:
         return canonical_numbers(texts), []
     values, wrong = typed_values(texts, table.types[name])
@@ -207,8 +200,7 @@ def key_values(values: pa.Array[Any], table: RowTable, name: str) -> pa.Array[An
 
 
 def base_operations(rows: pa.RecordBatch, table: RowTable, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows of a base snapshot, typed as the table, as inserts before all operations. Columns that the rows lack
-    are missing."""
+    """Return rows of a base snapshot as inserts before all operations. Columns that the rows lack are missing."""
     count = len(rows)
     columns: dict[str, pa.Array[Any]] = {
         "seq": pa.repeat(pa.scalar(BASE_SEQ, _LONG), count),
@@ -235,7 +227,6 @@ def base_operations(rows: pa.RecordBatch, table: RowTable, schema: pa.Schema) ->
 
 
 def truncate_operations(truncates: Sequence[Truncate], schema: pa.Schema) -> pa.RecordBatch:
-    """Return truncates as operations without images."""
     count = len(truncates)
     columns: dict[str, pa.Array[Any]] = {
         "seq": pa.array([each.seq for each in truncates], _LONG),
@@ -268,7 +259,6 @@ class Truncate:
 
 
 def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    """Return batches of operations as one."""
     parts = [batch for batch in batches if len(batch)]
     if len(parts) == 1:
         return parts[0]
@@ -279,10 +269,8 @@ def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Rec
 
 
 def shows_values(column: Callable[[str], pa.Array[Any]], table: RowTable) -> pa.BooleanArray:
-    """Return which before images have a value besides the key. `column` returns a column of n operations.
-
-    Debezium writes NULL for columns that it does not know, and an empty text or a zero where the table allows no NULL.
-    """
+    """Return which before images have a value besides the key. `column` returns a column of n operations. Debezium
+    writes NULL for columns that it does not know, and an empty text or a zero where the table allows no NULL."""
     shown = []
     for i, name in enumerate(table.columns):
         if name not in table.key:
@@ -312,7 +300,6 @@ def have_whole_images(batches: Sequence[pa.RecordBatch], table: RowTable) -> boo
 
 
 def _is_whole(batch: pa.RecordBatch, table: RowTable) -> bool:
-    """Return whether each operation has a key, and all columns in its after image unless it is a delete."""
     if narrow(batch["keyed"], pa.BooleanArray).true_count < len(batch):
         return False
     deletes = pc.equal(batch["op"], DELETE)
@@ -321,5 +308,4 @@ def _is_whole(batch: pa.RecordBatch, table: RowTable) -> bool:
 
 
 def any_of(masks: Sequence[pa.BooleanArray], count: int) -> pa.BooleanArray:
-    """Return where one of some masks of n rows is true."""
     return reduce(pc.or_, masks, pa.repeat(_FALSE, count))

@@ -32,7 +32,6 @@ class Ordering:
 
     @staticmethod
     def named(text: str) -> Ordering:
-        """Return the ordering that a manifest names."""
         return Ordering(kind_named(text.removeprefix("positions (").removesuffix(")")))
 
     def sort(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -76,9 +75,7 @@ class Ordering:
 
     def up_to(self, batch: pa.RecordBatch, moment: str) -> pa.BooleanArray:
         """Return which operations are not after a point in time. One without a time, and a row of a base, is not.
-
-        Raises: UsageError GG551 for a position where positions do not order the operations.
-        """
+        Raises: UsageError GG551 for a position where positions do not order the operations."""
         time = parse_time(moment)
         base = pc.equal(batch["seq"], BASE_SEQ)
         if time is not None:
@@ -116,10 +113,8 @@ def check_moment(moment: str, kind: PositionKind | None) -> None:
 
 
 def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
-    """Return what orders the operations of a table.
-
-    Raises: UsageError GG551 if positions are asked for and do not order the operations.
-    """
+    """Return what orders the operations of a table. Raises: UsageError GG551 if positions are asked for and do not
+    order the operations."""
     kind = stats.ordering.kind if stats.ordering.orders else None
     bounds = [moment for moment in (query.as_of, query.since) if moment is not None and parse_time(moment) is None]
     operations = stats.operations.total()
@@ -162,7 +157,6 @@ def without_repeated(batch: pa.RecordBatch, ordering: Ordering, has_key: bool) -
 
 
 def _after_an_equal_one(codes: Mapping[str, pa.Int64Array]) -> pa.BooleanArray:
-    """Return which operations, in order, follow an equal one of their key and position."""
     rows = pa.table({**codes, "place": pa.array(range(len(codes["key"])), _LONG)})
     order = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in ("position", "key", "place")])
     count = len(order) - 1

@@ -18,10 +18,8 @@ class RowsDirectory(Participant):
     has_success_file = True
 
     def replaced(self, mode: str) -> list[str]:
-        """Return the files that a run replaces.
-
-        Raises: UsageError GG501 if `mode` does not allow it, Abend GG506 if the directory cannot be read.
-        """
+        """Return the files that a run replaces. Raises: UsageError GG501 if `mode` does not allow it, Abend GG506 if
+        the directory cannot be read."""
         try:
             return list(self._replaced(mode))
         except FAILURES as error:

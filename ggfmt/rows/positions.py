@@ -48,8 +48,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PositionKind:
-    """Positions that a pattern matches as a whole. `same_shape`: those with other digits at other places are of another
-    family."""
+    """Positions that a pattern matches as a whole. `same_shape`: other digits at other places are another family."""
 
     name: str
     pattern: str
@@ -71,7 +70,6 @@ class PositionKind:
         return re.compile(self.pattern)
 
     def fits_all(self, texts: pa.StringArray) -> bool:
-        """Whether all texts that are not null are positions of this kind."""
         return bool(pc.all(pc.match_substring_regex(texts, self.whole), min_count=0).as_py())
 
     def sort_columns(self, texts: pa.StringArray) -> list[pa.Array[Any]]:
@@ -94,7 +92,7 @@ class PositionKind:
         return pc.replace_substring_regex(texts, self.whole, rf"\{group}")
 
     def families(self, texts: pa.StringArray) -> list[str]:
-        """The families of texts that belong to this kind: one, where all compare."""
+        """Return the families of texts that belong to this kind: one, where all compare."""
         if self.same_shape:
             own = pc.replace_substring_regex(texts, _HEX, "0")
         elif any(part.sort == "family" for part in self.parts):
@@ -188,12 +186,11 @@ def kind_named(name: str) -> PositionKind | None:
 
 
 def kind_of(fits: Callable[[PositionKind], bool]) -> PositionKind | None:
-    """Return the first kind for which `fits` is true; None if there is none."""
     return next((kind for kind in KINDS if fits(kind)), None)
 
 
 def common_kind(kinds: Iterable[PositionKind | None]) -> PositionKind | None:
-    """The narrowest kind that has all texts of some kinds; None if there is none, or one of them is None."""
+    """Return the narrowest kind that has all texts of some kinds; None if there is none, or one of them is None."""
     common: PositionKind | None = None
     for number, kind in enumerate(kinds):
         common = kind if not number else _wider(common, kind)

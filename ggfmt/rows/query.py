@@ -67,13 +67,11 @@ class RowQuery:
 
     @property
     def metadata_columns(self) -> tuple[str, ...]:
-        """The columns behind those of the table."""
         of_kind = {"current": (), "history": (*VALIDITY, OP), "changes": (OP,)}[self.kind]
         return (*of_kind, STATE) if self.keep else of_kind
 
     @property
     def states(self) -> frozenset[str]:
-        """The states of rows that the result contains."""
         return self.keep | {CURRENT}
 
 
@@ -90,10 +88,7 @@ def query_error(message: str, help: str | None = None) -> UsageError:
 
 def parse_time(moment: str) -> datetime | None:
     """Return the time in a text; None if it is a position. A time without a zone is in UTC, as in frames, and a day
-    means its last microsecond.
-
-    Raises: UsageError GG551 for a text that looks like a time, but is not one.
-    """
+    means its last microsecond. Raises: UsageError GG551 for a text that looks like a time, but is not one."""
     if not _LOOKS_LIKE_A_TIME.fullmatch(moment):
         return None
     try:

@@ -114,12 +114,11 @@ FORMATS: Mapping[str, tuple[str, Callable[[Open, Mapping[str, pa.DataType]], Row
 def read_rows(file: Location, suffix: str, types: Mapping[str, pa.DataType], table: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file in batches of one schema: at least one batch, which has the columns.
 
-    Args:
-        suffix: the format, a key of `FORMATS`.
-        types: the types of columns in CSV and JSON. Columns without a type are texts. Parquet and ORC have types.
-    Raises:
-        UsageError: GG551 for a file that is not of its format, or has a value or type that rows cannot have.
-        Abend: GG506 for a file that cannot be read.
+    suffix  the format, a key of `FORMATS`
+    types   of columns in CSV and JSON, where columns without a type are texts
+
+    Raises: UsageError GG551 for a file that is not of its format, or has a value or type that rows cannot have; Abend
+    GG506 for a file that cannot be read.
     """
     name, source_of = FORMATS[suffix]
     with _errors(file, name, table), file.open_file() as stream:
@@ -149,7 +148,6 @@ def _field(field: pa.Field[Any], types: Mapping[str, pa.DataType], typed: bool) 
 
 
 def _stored(values: pa.Array[Any], stored: pa.Field[Any], field: pa.Field[Any]) -> pa.Array[Any]:
-    """Return the values of a file with types in the type that rows have."""
     try:
         if values.type != stored.type:
             values = values.cast(stored.type)
@@ -164,8 +162,6 @@ def _stored(values: pa.Array[Any], stored: pa.Field[Any], field: pa.Field[Any]) 
 
 
 def _typed(table: str) -> Callable[[pa.Array[Any], object, pa.Field[Any]], pa.Array[Any]]:
-    """Return the function that converts texts to values of the type of their column."""
-
     def convert(texts: pa.Array[Any], _: object, field: pa.Field[Any]) -> pa.Array[Any]:
         values, wrong = typed_values(as_strings(texts), field.type)
         if wrong:

@@ -111,7 +111,6 @@ class TableQuery:
         return self.keeps and not self.complete and not self.truncates and bool(self.table.key)
 
     def free_keys(self, now: pa.UInt64Array, shown: Sequence[pa.Array[Any]]) -> FreeKeys:
-        """Return free keys after operations that show some keys, by hashes."""
         if self.free is None or not len(self.free):
             return FreeKeys(now, now.slice(0, 0))
         used = pc.is_in(self.free, value_set=pa.concat_arrays(list(shown)).drop_null())
@@ -132,7 +131,6 @@ class TableQuery:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of the result."""
         marks = [pa.field(name, _METADATA_TYPES[name]) for name in self.query.metadata_columns]
         return pa.schema([*self.table.schema_of(self.columns), *marks])
 
@@ -172,8 +170,7 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class FreeKeys:
-    """Hashes of keys at which no row is. `now`: after the operations; `used`: of those before them, all that the
-    operations show."""
+    """Hashes of keys at which no row is `now`, after the operations; `used`: those before that the operations show."""
 
     now: pa.UInt64Array
     used: pa.UInt64Array
@@ -208,12 +205,9 @@ def check_keyless(query: RowQuery, table: RowTable, stats: TableStats, files: Se
 
 
 def last_positions(query: TableQuery, batch: pa.RecordBatch) -> list[str]:
-    """Return the position of the last of some operations, in order; none if that is a row of a base snapshot.
-
-    Raises: UsageError GG551 for operations before those that earlier runs have merged: the result does not keep what is
-    needed to find their place. In a table without a key, also for one at the same position: it may be one that comes
-    again.
-    """
+    """Return the position of the last of some operations, in order; none if that is a row of a base snapshot. Raises:
+    UsageError GG551 for operations before those that earlier runs have merged: the result does not keep what is needed
+    to find their place. In a table without a key, also for one at the same position: it may be one that comes again."""
     kind = query.ordering.by
     if kind is None:
         return []
@@ -236,8 +230,7 @@ def _late_error(query: TableQuery, file: str | None, position: str) -> UsageErro
 
 @dataclass(frozen=True)
 class TypedColumns:
-    """The values of n rows in the types of the result. `unfit`: by column the rows whose value its type does not have,
-    which is NULL."""
+    """Values in the types of the result. `unfit`: by column the rows whose value its type lacks, which is NULL."""
 
     columns: list[pa.Array[Any]]
     unfit: dict[str, list[int]]
@@ -248,15 +241,12 @@ class TypedColumns:
 
     @property
     def rows(self) -> list[int]:
-        """The rows with such a value."""
         return sorted({row for rows in self.unfit.values() for row in rows})
 
 
 def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Sequence[str]) -> TypedColumns:
-    """Return the values of rows in the types of the result.
-
-    Raises: Abend GG530, with its place, for a value that does not fit its type, unless the query says otherwise.
-    """
+    """Return the values of rows in the types of the result. Raises: Abend GG530, with its place, for a value that does
+    not fit its type, unless the query says otherwise."""
     key = query.table.key
     found = TypedColumns([], {})
     for name, texts, source in zip(names, fold.values(states, names), states.sources, strict=True):
@@ -274,10 +264,7 @@ def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Seque
 
 
 def shown_key(query: TableQuery, name: str, values: pa.Array[Any]) -> pa.Array[Any]:
-    """Return values of the key, or of rows without one, in the type of the result.
-
-    Raises: Abend GG530 for a value that does not fit.
-    """
+    """Return values that identify rows in the type of the result. Raises: Abend GG530 for one that does not fit."""
     type = query.table.types[name]
     if values.type == type:
         return values
@@ -289,7 +276,6 @@ def shown_key(query: TableQuery, name: str, values: pa.Array[Any]) -> pa.Array[A
 
 
 def misfit(query: TableQuery, operation: pa.RecordBatch, name: str, text: str) -> Abend:
-    """Return the error for a value of an operation that does not fit the type of its column."""
     seq = operation["seq"][0].as_py()
     place = Span(
         file=query.file_of(seq),
@@ -308,12 +294,10 @@ def _misfit(query: TableQuery, name: str, shown: str, place: Span) -> Diagnostic
 
 
 def unfit_help(table: str | None, column: str | None) -> str:
-    """Return the ways out for a value that the type of its column does not have."""
     return f"give `--type '{table}.{column}=string'`, or `--on-unfit null` or `unresolved`"
 
 
 def places_of(mask: pa.BooleanArray) -> pa.Int64Array:
-    """Return where a mask is true."""
     return pc.cast(pc.indices_nonzero(mask), pa.int64())
 
 

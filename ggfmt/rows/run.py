@@ -102,8 +102,6 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True, kw_only=True)
 class ConsolidationSettings(ScanRequest):
-    """The settings of `ggfmt consolidate`."""
-
     output: str
     query: RowQuery = field(default_factory=RowQuery)
     to: str = "parquet"
@@ -566,7 +564,6 @@ class _TableWork:
         return {hash & (self._groups - 1) for some in hashes for hash in non_null_values(some)}
 
     def _all_buckets(self) -> list[Bucket]:
-        """The buckets, with what is known of them so far."""
         files = self._base_files() if self._aligned else []
         return [
             Bucket(
@@ -605,13 +602,11 @@ class _TableWork:
         self._staged.parts += rest
 
     def finished(self) -> TableResult:
-        """Return the result, once all tasks are done."""
         if self.plan.query.finds_free_keys:
             self._write_free_keys()
         return self.result
 
     def _write_free_keys(self) -> None:
-        """Leave the keys at which no row is for later runs."""
         plan = self.plan
         rows = keys_without_rows(plan.query.free, self._free)
         if len(rows):
@@ -640,10 +635,8 @@ def _log_found_types(work: Sequence[_TableWork]) -> None:
 def _take_step(
     work: Sequence[_TableWork], step: Callable[[_TableWork], Iterator[tuple[Task, Any]]], runner: Runner
 ) -> None:
-    """Run a step for all tables. What it has found stays in memory only where a table keeps it.
-
-    Raises: Abend, UsageError of a task.
-    """
+    """Run a step for all tables. What it has found stays in memory only where a table keeps it. Raises: Abend,
+    UsageError of a task."""
     items = [(one, task, item) for one in work for task, item in step(one)]
     plans = {one.number: one.plan for one in work}
     calls = [_Call(one.number, task, item) for one, task, item in items]

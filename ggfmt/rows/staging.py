@@ -59,8 +59,7 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class StagedPart:
-    """Operations of a table in one bucket: in memory, or the number `index` of the batches in a file. `size`: their
-    bytes in memory."""
+    """Operations of a table in one bucket: in memory, or as batch `index` of a file. `size`: their bytes in memory."""
 
     bucket: int
     size: int
@@ -244,10 +243,7 @@ def piece_count(size: int) -> int:
 
 
 def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: ProgressTracker | None = None) -> StagedInput:
-    """Read all operations of a scan.
-
-    Raises: Abend for what cannot be read, UsageError GG551 as `tables_of`.
-    """
+    """Read all operations of a scan. Raises: Abend for what cannot be read, UsageError GG551 as `tables_of`."""
     job, outcomes = scan.run(scan.job, sink, runner, tracker)
     warn_of_missing_kernels([outcome.kernels for outcome in outcomes])
     for table in job.catalog.tables():
@@ -362,7 +358,6 @@ class _StagingTask:
         return outcome
 
     def _start(self, name: str) -> None:
-        """Prepare for the first operations of a table."""
         table = self._stager.tables[name]
         self._outcome.tables[name] = StagedTable()
         self._schemas[name] = staged_schema(table)
@@ -444,7 +439,6 @@ def _taken(batch: pa.RecordBatch, rows: pa.UInt64Array) -> pa.RecordBatch:
 
 
 def filtered(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
-    """Return the rows of a batch where a mask is true."""
     return batch if mask.true_count == len(batch) else _taken(batch, pc.indices_nonzero(mask))
 
 
@@ -453,7 +447,6 @@ def _identity(column: pa.Array[Any]) -> object:
 
 
 def _size(batch: pa.RecordBatch) -> int:
-    """Return the bytes of a batch in memory."""
     return sum({_identity(column): column.nbytes for column in batch.columns}.values())
 
 
@@ -544,7 +537,6 @@ class BucketFiles:
 
 
 def load(parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
-    """Yield the operations of some parts."""
     by_file: dict[Location, list[int]] = {}
     for part in parts:
         if part.batch is not None:

@@ -40,7 +40,6 @@ class PositionStats:
         self.merge(PositionStats(kind, families[0] if families else "", len(families) == 1))
 
     def merge(self, later: PositionStats) -> None:
-        """Add positions that come later in the input."""
         if later.orders and later.kind is None:
             return
         if self.orders and self.kind is None:
@@ -85,7 +84,6 @@ class TableStats:
     unfit: Counter[str] = field(default_factory=Counter)
 
     def add(self, batch: pa.RecordBatch, table: RowTable) -> None:
-        """Add a batch of staged operations, with truncates, that come later in the input."""
         ops, times, positions = batch["op"], batch["ts"], as_strings(batch["position"])
         counts = counts_by_value(ops)
         found = TableStats(
@@ -127,7 +125,6 @@ class TableStats:
                 self.epoch_starts[number] = batch["position"][place].as_py(), micros
 
     def merge(self, later: TableStats) -> None:
-        """Add operations that come later in the input."""
         self.ordering.merge(later.ordering)
         self.epoch_starts = {**later.epoch_starts, **self.epoch_starts}
         self.links += later.links
@@ -154,7 +151,6 @@ class TableStats:
 
 
 def _numbers(batch: pa.RecordBatch, i: int) -> NumberRange:
-    """Return the range of the numbers in both images of a column."""
     found = NumberRange()
     for image in ("b", "a"):
         found.merge(NumberRange.of(narrow(batch[f"{image}{i}"], pa.StringArray)))

@@ -77,7 +77,6 @@ class RowTable:
 
     @property
     def key_hash(self) -> str:
-        """The name of the hash of the key beside the columns of rows."""
         name = "hash"
         while name in self.columns:
             name += "_"
@@ -85,7 +84,6 @@ class RowTable:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns that the table ever has in the input."""
         return self.definition.column_names
 
     def key_type(self, name: str) -> pa.DataType:
@@ -195,7 +193,7 @@ def _may_be_found(column: Column, asked: pa.DataType | None) -> bool:
 
 
 def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
-    """The table with a key of some columns; UsageError GG551 for a column that it does not have."""
+    """Return the table with a key of some columns; UsageError GG551 for a column that it does not have."""
     keyed = table.with_keys(names)
     lacking = keyed.not_in_key(names)
     if lacking:
@@ -206,7 +204,7 @@ def with_key(table: TableDef, names: Sequence[str]) -> TableDef:
 
 
 def type_named(name: str) -> pa.DataType:
-    """A type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
+    """Return a type of columns by its name in Spark's SQL; UsageError GG551 if there is none."""
     found = named_type(name)
     if found is None:
         raise UsageError(
@@ -223,7 +221,6 @@ def _stored_type_named(name: str, to: str) -> pa.DataType:
 
 
 def stored_type(type: pa.DataType, to: str) -> pa.DataType:
-    """Return the type of a column where rows go."""
     return type if stores(to, type) else TEXT
 
 
@@ -300,8 +297,7 @@ def with_base_numbers(table: RowTable, numbers: Collection[str]) -> RowTable:
 def with_found_types(
     table: RowTable, numbers: Mapping[str, NumberRange], before: Mapping[str, NumberRange]
 ) -> tuple[RowTable, dict[str, NumberRange]]:
-    """Return a table with types for the numbers that were found in the data and in the rows from before; and all of
-    these by column."""
+    """Return a table with types for the numbers in the data and in the rows from before, and these by column."""
     found = {name: NumberRange() for name in sorted(table.found)}
     for name, own in found.items():
         for other in (numbers.get(name), before.get(name)):
@@ -345,7 +341,6 @@ def epoch_at(
 
 
 def can_hold(type: pa.DataType, other: pa.DataType) -> bool:
-    """Return whether a type has all values of another."""
     types = pa.types
     if types.is_string(type) or type == other or types.is_null(other):
         return True

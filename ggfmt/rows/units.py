@@ -113,7 +113,6 @@ class KeptFiles:
         self.ends += other.ends
 
     def files(self, ordering: Ordering) -> list[WrittenFile]:
-        """Return the files that are needed."""
         if not self.ends:
             return []
         last = max(self.ends, key=lambda end: end.place(ordering)).moment
@@ -146,10 +145,8 @@ class UnitResult:
 
 
 def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a base file with the columns and types of a table, and with the hash of their keys.
-
-    Raises: UsageError GG551 for rows without the key, and for a column whose type cannot hold all of its values.
-    """
+    """Yield the rows of a base file with the columns and types of a table, and with the hash of their keys. Raises:
+    UsageError GG551 for rows without the key, and for a column whose type cannot hold all of its values."""
     wanted = {**types, **{name: table.types[name] for name in table.columns}} if file.suffix in ("csv", "json") else {}
     for batch in read_rows(file.location, file.suffix, wanted, table.name):
         names = [name for name in table.columns if name in batch.schema.names]
@@ -196,14 +193,11 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
 
 @dataclass(frozen=True)
 class BaseTask:
-    """A base file whose rows go to buckets."""
-
     file: BaseFile
     buckets: int
 
 
 def stage_base(plan: TablePlan, task: BaseTask, attempt: int) -> UnitResult:
-    """Leave the rows of a base file by bucket."""
     files = plan.files("base", f"{attempt}")
     try:
         for rows in _rows_of(plan, task.file):
@@ -285,7 +279,6 @@ class Group:
 
 
 def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
-    """Find the rows of connected keys, and leave them by bucket."""
     assert plan.linked is not None
     files = plan.files("results", f"{group.number}-{attempt}")
     result = UnitResult()
@@ -333,7 +326,6 @@ Piece = tuple[Iterator[pa.RecordBatch], Iterator[pa.RecordBatch]]  # operations,
 
 
 def _pieces(plan: TablePlan, bucket: Bucket, attempt: int) -> Iterator[Piece]:
-    """Yield the operations of a bucket in pieces by key, each of which a task can hold in memory."""
     table = plan.table
     size = sum(part.size for part in (*bucket.parts, *bucket.base_parts))
     pieces = buckets_of(table, piece_count(size))
@@ -390,10 +382,8 @@ _Found = TypeVar("_Found", bound="pa.Array[Any]")
 
 
 def _looked_up(batches: Sequence[pa.RecordBatch], look_up: Callable[[pa.UInt64Array], _Found]) -> Iterator[_Found]:
-    """Yield for each batch what is found for its key hashes.
-
-    Arrow makes a table of all connected keys for each call, so that all hashes are looked up at once.
-    """
+    """Yield for each batch what is found for its key hashes. Arrow makes a table of all connected keys for each call,
+    so that all hashes are looked up at once."""
     hashes = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in batches)])
     found = look_up(narrow(hashes, pa.UInt64Array))
     start = 0
@@ -417,7 +407,6 @@ def _without(rows: pa.RecordBatch, mask: pa.BooleanArray) -> Iterator[pa.RecordB
 
 
 def _unlinked(plan: TablePlan, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows of keys that nothing connects to others."""
     if plan.linked is None:
         return batch
     found = pc.is_in(batch[plan.table.key_hash], value_set=plan.linked.hashes)
@@ -466,7 +455,6 @@ def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem
 
 
 def _add_kept(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str) -> None:
-    """Write the operations that later runs may need."""
     if found.free is not None:
         result.free.append(found.free)
     if found.kept is None:

@@ -12,10 +12,7 @@ from ggfmt.rows.targets.target import RowTarget
 
 
 def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTarget:
-    """Return the target of the word of `--to`.
-
-    Raises: UsageError GG555 if the library of the target is not installed.
-    """
+    """Return the target of the word of `--to`. Raises: UsageError GG555 if its library is not installed."""
     if to == "delta":
         _check_installed("deltalake", to)
         from ggfmt.rows.targets.delta import DeltaLake

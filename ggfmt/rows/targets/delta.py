@@ -32,8 +32,6 @@ _MAX_TEXT = 64  # characters of a text in statistics: a longer one would have to
 
 
 class DeltaLake(Lake):
-    """A directory with a Delta table for each table."""
-
     def __init__(self, root: Location, options: TargetOptions) -> None:
         check_root(root)
         self._root, self._options = root, options

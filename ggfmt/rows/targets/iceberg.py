@@ -69,8 +69,6 @@ EMBEDDED = "_catalog.db"  # the catalog of an output without another one: no tab
 
 
 class IcebergLake(Lake):
-    """The tables of a catalog."""
-
     def __init__(self, root: Location, options: TargetOptions) -> None:
         self._root, self._options = root, options
         self._loaded: Catalog | None = None
@@ -147,7 +145,6 @@ class _IcebergTable(LakeTable):
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Raise the errors of catalogs and stores as ours."""
         try:
             yield
         except (Abend, UsageError, KeyboardInterrupt):

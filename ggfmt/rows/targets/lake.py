@@ -135,10 +135,8 @@ class LakeTarget(RowTarget):
         return found
 
     def _current(self, table: LakeTable, base: BaseTable | None) -> BaseTable | None:
-        """Return the rows of a table to start from, as they are now.
-
-        Raises: UsageError GG553 for a table that another program has written to.
-        """
+        """Return the rows of a table to start from, as they are now. Raises: UsageError GG553 for a table that another
+        program has written to."""
         store, name = self.output.store, table.name
         entries = [entry for entry in self._before.get("files", []) if entry["table"] == name]
         known = {location_of(store, entry["path"]).canonical for entry in entries if is_of_rows(entry)}
@@ -240,7 +238,6 @@ class LakeTarget(RowTarget):
         return self._tables[name]
 
     def _path(self, file: Location) -> str:
-        """Return the name of a file as the manifest has it."""
         return file.name_below(self.output.root) or file.canonical
 
     # Publishing

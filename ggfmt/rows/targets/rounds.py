@@ -52,8 +52,7 @@ class OpenRound:
         output.put(ROUND, json.dumps(document).encode(), lambda: output.store.sync_all([draft]))
 
     def new_files(self, done: Collection[str], before: Mapping[str, Any]) -> list[str]:
-        """Return the files that the round has written, but those of tables that are `done`. `before`: the manifest
-        before the round."""
+        """Return the new files, but those of tables that are `done`. `before`: the manifest before the round."""
         known = {entry["path"] for entry in before.get("files", [])}
         paths = [entry["path"] for entry in self.manifest["files"] if entry["table"] not in done]
         return [path for path in paths if path not in known and self._has_written(path)]
@@ -76,8 +75,8 @@ class OpenRound:
 
 
 def read_round(output: Participant) -> OpenRound | None:
-    """Return the round that an earlier run has not ended; None if there is none. Raises: Abend GG509 if the document
-    is damaged, one of `FAILURES` if it cannot be read."""
+    """Return the round that an earlier run has not ended; None if there is none. Raises: Abend GG509 if the document is
+    damaged, one of `FAILURES` if it cannot be read."""
     document = read_document(output.store, ROUND)
     if document is None:
         return None

@@ -46,8 +46,7 @@ def _s3_options(location: Location) -> dict[str, str]:
 
 
 def location_in_catalog(uri: str, properties: Mapping[str, Any]) -> Location:
-    """Return the location of a file of an Iceberg table. Settings of the store that the catalog has win over those of
-    the environment."""
+    """Return the location of a file of an Iceberg table. Settings of the catalog win over the environment."""
     if uri.startswith("file:///"):
         return Location.local(uri.removeprefix("file://"))  # as PyIceberg does, without escapes
     if not uri.startswith(("s3://", "s3a://", "s3n://")):

@@ -75,17 +75,13 @@ class LakeTable(ABC):
 
     @abstractmethod
     def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
-        """Return where tasks write files with the columns of a schema, which the table has after the commit.
-
-        Raises: UsageError GG554 for columns that the table cannot have.
-        """
+        """Return where tasks write files with the columns of a schema, which the table has after the commit. Raises:
+        UsageError GG554 for columns that the table cannot have."""
 
     @abstractmethod
     def commit(self, change: TableChange) -> int:
-        """Change the table at once, or not at all; return its new version.
-
-        Raises: Abend GG553 if another program has changed the table, GG506 if it cannot be written.
-        """
+        """Change the table at once, or not at all; return its new version. Raises: Abend GG553 if another program has
+        changed the table, GG506 if it cannot be written."""
 
     @abstractmethod
     def check_readable(self) -> None:
@@ -93,10 +89,7 @@ class LakeTable(ABC):
 
     def evolved(self, schema: pa.Schema, drops: bool) -> pa.Schema:
         """Return the columns that the table has after a commit: its own order first. A column that the rows lack stays
-        unless `drops`.
-
-        Raises: UsageError GG554 for a type that cannot hold the values of the present one.
-        """
+        unless `drops`. Raises: UsageError GG554 for a type that cannot hold the values of the present one."""
         fields: list[pa.Field[pa.DataType]] = []
         for name, type in self.columns.items():
             if name not in schema.names:
@@ -111,10 +104,8 @@ class LakeTable(ABC):
         return pa.schema([*fields, *(pa.field(field.name, field.type) for field in schema if field.name not in known)])
 
     def check_partitions(self, schema: pa.Schema, wanted: Sequence[str]) -> None:
-        """Choose the columns that divide the rows, before the table has rows.
-
-        Raises: UsageError GG554 for other partitions than the table has, or for columns of other types.
-        """
+        """Choose the columns that divide the rows, before the table has rows. Raises: UsageError GG554 for other
+        partitions than the table has, or for columns of other types."""
         if self.version is not None and wanted and tuple(wanted) != self.partition_by:
             shown = ", ".join(f"`{name}`" for name in self.partition_by) or "no columns"
             message = f"the table is partitioned by {shown}"
@@ -131,7 +122,6 @@ class LakeTable(ABC):
                 raise self.column_error(name, message, help)
 
     def stored_type(self, type: pa.DataType) -> pa.DataType:
-        """Return the type that the table has for values of a type."""
         return type
 
     def column_error(self, column: str | None, message: str, help: str | None = None) -> UsageError:

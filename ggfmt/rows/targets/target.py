@@ -46,28 +46,22 @@ class RowTarget(ABC):
 
     @abstractmethod
     def check(self, query: RowQuery, merges: bool) -> None:
-        """Check what is asked before anything is read. `merges`: later runs merge changes into the result.
-
-        Raises: UsageError for what the target cannot hold.
-        """
+        """Check what is asked before anything is read. `merges`: later runs merge changes into the result. Raises:
+        UsageError for what the target cannot hold."""
 
     def recover(self) -> None:  # noqa: B027 - most targets have nothing to do
         """Find out what an earlier run has left, once the output is locked."""
 
     def open(self, run: str, mode: str) -> None:
         """Find out what is in the output, which the run has locked. `mode`: `append` merges into an earlier result.
-
-        Raises: UsageError GG501 if the mode does not allow the run.
-        """
+        Raises: UsageError GG501 if the mode does not allow the run."""
         self.run = run
         if mode == "append":
             self.previous = PreviousResult(read_document(self.output.store, MANIFEST) or {})
 
     def base(self) -> BaseSnapshot | None:
-        """Return the rows that the run merges into; None if there are no tables yet.
-
-        Raises: UsageError GG551 for rows of another format.
-        """
+        """Return the rows that the run merges into; None if there are no tables yet. Raises: UsageError GG551 for rows
+        of another format."""
         assert self.previous is not None
         to = self.previous.document[CONSOLIDATION_MEMBER]["to"]
         if to != self.to:
@@ -80,10 +74,8 @@ class RowTarget(ABC):
 
     @abstractmethod
     def layout(self, query: TableQuery, number: int) -> FileLayout:
-        """Return where tasks write the rows of a table. `number`: of the table in this run.
-
-        Raises: UsageError for columns that the target cannot hold.
-        """
+        """Return where tasks write the rows of a table. `number`: of the table in this run. Raises: UsageError for
+        columns that the target cannot hold."""
 
     def sets_aside(self, query: TableQuery) -> bool:
         """Return whether the operations of a table that `layout` has refused are left to the next run."""

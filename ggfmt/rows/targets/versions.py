@@ -48,11 +48,9 @@ class DirectoryVersions:
         return last_number(self._store, directory)
 
     def rename(self, names: Iterable[str], gone: Collection[str], parts: dict[str, int]) -> Mapping[str, str]:
-        """Return new names for files that stay, by their old names. `parts`: as `next_name`.
-
-        Programs list a directory and then look at each name, and many leave out a name that has vanished meanwhile. If
-        a file kept its name in two versions, they would take it for the whole table.
-        """
+        """Return new names for files that stay, by their old names. `parts`: as `next_name`. Programs list a directory
+        and then look at each name, and many leave out a name that has vanished meanwhile. If a file kept its name in
+        two versions, they would take it for the whole table."""
         for name in names:
             directory = name.partition("/")[0]
             if directory in self._tables and name not in gone:
@@ -60,10 +58,8 @@ class DirectoryVersions:
         return self._names
 
     def apply(self, part: CommitPart) -> None:
-        """Change what a commit does from files to versions.
-
-        Raises: UsageError GG501 for a directory with something that is not ggfmt's; one of `FAILURES`.
-        """
+        """Change what a commit does from files to versions. Raises: UsageError GG501 for a directory with something
+        that is not ggfmt's; one of `FAILURES`."""
         deletes = {name for name in part.deletes if name.partition("/")[0] in {*self._tables, *self._gone}}
         part.deletes = [name for name in part.deletes if name not in deletes]
         part.moves = [self._move(move) for move in part.moves]
@@ -92,10 +88,8 @@ class DirectoryVersions:
         return replace(move, target=f"{version_of(table, self._run)}/{name}") if table in self._tables else move
 
     def _files(self, table: str) -> list[tuple[str, int]]:
-        """Return the files of a directory with their sizes: what others have put there goes with it.
-
-        Raises: UsageError GG501 for something else than files.
-        """
+        """Return the files of a directory with their sizes: what others have put there goes with it. Raises: UsageError
+        GG501 for something else than files."""
         store = self._store
         if not os.path.lexists(store.inner(table)):
             return []
