@@ -59,8 +59,6 @@ _PRIVATE = range(0xE000, 0xF900)  # characters for private use
 
 
 class _RewritingStream(io.RawIOBase):
-    """A file that is read in blocks, each of which is rewritten."""
-
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._ready = self._rest = b""
@@ -106,8 +104,7 @@ class _UnclosedStream(io.RawIOBase):
 
 class Lines(_RewritingStream):
     """A file without quotes. A line feed or a delimiter after an escape, and a carriage return that ends no line,
-    become escapes of letters, so that a reader finds the lines and fields.
-    """
+    become escapes of letters, so that a reader finds the lines and fields."""
 
     def __init__(self, stream: BinaryIO, delimiter: str) -> None:
         super().__init__(stream)
@@ -158,8 +155,6 @@ class Quotes(_RewritingStream):
 
 
 def unescaped(texts: pa.StringArray, delimiter: str) -> pa.StringArray:
-    """Return texts of a file without quotes, with the characters of their escapes."""
-
     def holds(part: str) -> bool:
         return bool(pc.any(pc.match_substring(texts, part), min_count=0).as_py())
 
@@ -213,10 +208,7 @@ class CsvFile(RowFile):
 
     def _parsed(self, width: int | None, size: int) -> Iterator[Arrays]:
         """Yield batches of all columns, with the header if there is one: as texts, or without a width with inferred
-        types.
-
-        A row that is longer than a block of `size` bytes is read with larger blocks.
-        """
+        types. A row that is longer than a block of `size` bytes is read with larger blocks."""
         given = 0
         while True:
             rows = 0
@@ -248,10 +240,8 @@ class CsvFile(RowFile):
             return not stream.read(_MAX_BLOCK_BYTES).strip()
 
     def _read(self, stream: Any, width: int | None, size: int) -> Iterator[pa.RecordBatch]:
-        """Yield the batches of a file.
-
-        A thread of Arrow reads ahead. At the end of Python it must not have the file any more, or the process aborts.
-        """
+        """Yield the batches of a file. A thread of Arrow reads ahead. At the end of Python it must not have the file
+        any more, or the process aborts."""
         options = self._options
         types = None if width is None else {f"f{place}": TEXT for place in range(width)}
         if options.escape is not None and options.quote is None:
@@ -288,5 +278,4 @@ class CsvFile(RowFile):
 
 
 def _without_row(message: str) -> str:
-    """Return a message of Arrow about a row, without the row."""
     return re.sub(r"(got [0-9]+): .*", r"\1", message, flags=re.DOTALL)

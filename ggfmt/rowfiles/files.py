@@ -41,11 +41,8 @@ class RepeatedColumnError(ValueError):
 
 class RowFile(ABC):
     """A file with the rows of a table; `schema` has the types of the file. Methods may raise any exception for bytes
-    that are not of the format.
-
-    Not `named`: columns have their places as names, from `1`. `sparse`: a column may be absent from the file if it is
-    NULL in all rows. Not `has_types`: all values are texts.
-    """
+    that are not of the format. Not `named`: columns have their places as names, from `1`. `sparse`: a column may be
+    absent from the file if it is NULL in all rows. Not `has_types`: all values are texts."""
 
     named = True
     sparse: ClassVar[bool] = False

@@ -49,8 +49,7 @@ def join_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 class HashPartitions:
     """Rows in `FAN_OUT` files of a directory, by the bits of their hashes that belong to a level. `rows`: the number of
-    rows in each file.
-    """
+    rows in each file."""
 
     def __init__(self, directory: Path, schema: pa.Schema) -> None:
         self._files = [directory / f"{number:02d}" for number in range(FAN_OUT)]

@@ -46,10 +46,8 @@ Partition = tuple[tuple[str, str | None], ...]  # columns with their values as t
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A complete file: its rows, its size in bytes, and the SHA-256 of its bytes in hexadecimal digits.
-
-    `partition`: the values of the columns that divide the rows of the table.
-    """
+    """A complete file: its rows, its size in bytes, and the SHA-256 of its bytes in hexadecimal digits. `partition`:
+    the values of the columns that divide the rows of the table."""
 
     location: Location
     rows: int
@@ -59,10 +57,8 @@ class WrittenFile:
 
 
 class RowWriter(ABC):
-    """Writes the rows of one table to a stream. The caller closes the stream.
-
-    `schema` has nullable columns. The table is named in errors, and in files that can hold a name.
-    """
+    """Writes the rows of one table to a stream. The caller closes the stream. `schema` has nullable columns. The table
+    is named in errors, and in files that can hold a name."""
 
     def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
         self.out = out
@@ -81,19 +77,9 @@ class RowWriter(ABC):
 def write_rows(
     target: Location, to: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 ) -> WrittenFile:
-    """Write the rows of a table to a new file. Without rows, the file has the columns only.
-
-    An error leaves an incomplete file.
-
-    Args:
-        to: a key of `WRITERS`.
-        schema: names and types of the columns; all of them may be NULL.
-    Raises:
-        Abend: GG206 for the name of a column that Avro does not allow.
-        UsageError: GG551 for a value that the format cannot hold.
-        OSError: The file system fails.
-        ValueError: A batch has other columns than the schema.
-    """
+    """Write the rows of a table to a new file. Without rows, the file has the columns only. An error leaves an
+    incomplete file. Raises: Abend GG206 for the name of a column that Avro does not allow; UsageError GG551 for a value
+    that the format cannot hold; OSError; ValueError for a batch with other columns than the schema."""
     schema = pa.schema([pa.field(field.name, field.type, metadata=field.metadata) for field in schema])
     if target.is_local and (parent := target.parent) is not None:
         fs, inner = parent.file_system()
@@ -122,7 +108,6 @@ def _checked(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a batch in parts of limited size; none for a batch without rows."""
     count = len(batch)
     step = max(1, min(_SLICE_ROWS, count * _SLICE_BYTES // max(batch.nbytes, 1)))
     for start in range(0, count, step):
@@ -130,10 +115,8 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 class _ParquetWriter(RowWriter):
-    """Parquet. Compared with snappy, zstd makes files of orders 30 % smaller, and writing them takes 10 % longer.
-
-    Each row group has about 64 MiB of values: a row group for each batch would be too small for readers.
-    """
+    """Parquet. Compared with snappy, zstd makes files of orders 30 % smaller, and writing them takes 10 % longer. Each
+    row group has about 64 MiB of values: a row group for each batch would be too small for readers."""
 
     def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
         super().__init__(out, schema, table)
@@ -197,8 +180,8 @@ class _OrcWriter(RowWriter):
             self.out.write(data[:-TAIL_BYTES])
 
     def _check_fractions(self, values: pa.Array[Any], name: str) -> None:
-        """UsageError GG551 for a time before 1970 with a fraction of a second: Arrow would write a negative number of
-        nanoseconds, which other readers take for another time or refuse."""
+        """Raise UsageError GG551 for a time before 1970 with a fraction of a second: Arrow would write a negative
+        number of nanoseconds, which other readers take for another time or refuse."""
         wrong = unwritable_times(values)
         if pc.any(wrong, min_count=0).as_py():
             text = as_text(values.filter(wrong))[0].as_py()
@@ -258,14 +241,12 @@ class _JsonWriter(RowWriter):
 
 
 def _json_pieces(values: pa.Array[Any]) -> list[Piece]:
-    """Return the pieces of n JSON values."""
     if pa.types.is_map(values.type):
         return _json_maps(values)
     return json_pieces(values)
 
 
 def _json_maps(values: pa.Array[Any]) -> list[Piece]:
-    """Return n maps of texts as objects."""
     maps = as_string_maps(values)
     names = json_strings(as_strings(maps.keys), Encoding.JACKSON)
     items = json_strings(as_strings(maps.items), Encoding.JACKSON)
@@ -292,8 +273,6 @@ _AVRO_TYPES: dict[pa.DataType, Any] = {
 
 
 class _AvroWriter(RowWriter):
-    """A container of Avro."""
-
     def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
         super().__init__(out, schema, table)
         self._writer = fastavro.write.Writer(out, avro_schema(schema, table), codec="deflate")
@@ -341,10 +320,8 @@ def _avro_type(type: pa.DataType) -> Any:
 
 
 def stores(to: str, type: pa.DataType) -> bool:
-    """Return whether the files of a format have a type of their own for values.
-
-    ORC has no times of day, and its lists hold no times: their type is an attribute of a column.
-    """
+    """Return whether the files of a format have a type of their own for values. ORC has no times of day, and its lists
+    hold no times: their type is an attribute of a column."""
     types = pa.types
     if types.is_list(type):
         holds = to not in _WITHOUT_LISTS and not (to == "orc" and types.is_timestamp(type.value_type))
