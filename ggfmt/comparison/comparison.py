@@ -129,9 +129,7 @@ def has_name(table: str, name: str) -> bool:
 
 
 def _match_names(a: Iterable[str], b: Iterable[str], folds: Sequence[Fold]) -> list[Names]:
-    """Return pairs in order of A, then those only in B. Names that a fold makes equal are matched uniquely or not at
-    all.
-    """
+    """Return pairs in order of A, then those only in B. Names that a fold makes equal match uniquely or not at all."""
     left_a, left_b = list(a), list(b)
     order = [*left_a]
     found: dict[str, str] = {}
@@ -155,8 +153,7 @@ def _folded(names: Iterable[str], fold: Fold) -> dict[str, list[str]]:
 @dataclass(frozen=True)
 class MatchedColumns:
     """The columns of a table: pairs, those of the key first; the number of key columns; columns of one side only; and
-    by name why columns of both sides cannot be read.
-    """
+    by name why columns of both sides cannot be read."""
 
     pairs: tuple[Pair, ...]
     keys: int
@@ -175,10 +172,8 @@ class MatchedColumns:
 def matched_columns(
     table: str, a: Rows, b: Rows, ignored: Collection[str], by_characters: bool = False
 ) -> MatchedColumns:
-    """Return the columns of both sides without the ignored ones, and without a key.
-
-    Columns without names get those of the other side, by place. Raises: UsageError GG580 if their numbers differ.
-    """
+    """Return the columns of both sides without the ignored ones, and without a key. Columns without names get those of
+    the other side, by place. Raises: UsageError GG580 if their numbers differ."""
     if a.named != b.named and a.columns and b.columns:
         if len(a.columns) != len(b.columns):
             message = (
@@ -206,8 +201,7 @@ def matched_columns(
 
 def with_key(table: str, columns: MatchedColumns, key: Sequence[str]) -> MatchedColumns:
     """Return the columns with a key, if there are columns to compare. Raises: UsageError GG580 for a key column that a
-    side lacks.
-    """
+    side lacks."""
     first: list[Pair] = []
     if not columns.pairs:
         return columns
@@ -238,9 +232,7 @@ def _pair(pairs: Iterable[Pair], name: str) -> Pair | None:
 
 
 def named_columns(names: Iterable[str], *sides: Collection[str]) -> dict[str, set[str]]:
-    """Return the columns of both sides for each name: the column of that name, or else the only one
-    equal in any case.
-    """
+    """Return the columns of both sides for each name: the one of that name, or else the only one equal in any case."""
     found = {}
     for name in names:
         alike = [[column for column in columns if column.casefold() == name.casefold()] for columns in sides]
@@ -254,8 +246,7 @@ def named_columns(names: Iterable[str], *sides: Collection[str]) -> dict[str, se
 @dataclass(frozen=True)
 class ComparisonOptions:
     """`keys` of tables or of every table; only `table`, if given; columns to ignore; options of CSV files by name;
-    compare `as_` `values` or `text`; and how many examples of each kind to keep for a table.
-    """
+    compare `as_` `values` or `text`; and how many examples of each kind to keep for a table."""
 
     a: str
     b: str
@@ -302,7 +293,6 @@ class TableComparison:
 
     @property
     def same(self) -> bool:
-        """Whether both sides have the same rows of the same columns."""
         differs = self.missing or self.extra or self.different or self.columns_a or self.columns_b or self.unread
         return not differs and self.only is None
 
@@ -339,7 +329,6 @@ class Comparison(Summarized):
 
     @property
     def same(self) -> bool:
-        """Whether both sides have the same tables, columns and rows."""
         return all(table.same for table in self.tables)
 
     @property
@@ -361,8 +350,6 @@ class Comparison(Summarized):
 
 @dataclass(frozen=True)
 class _Table:
-    """A table of both sides, and how it is compared."""
-
     name: str
     a: Rows
     b: Rows
@@ -370,11 +357,8 @@ class _Table:
 
 
 def compare(options: ComparisonOptions) -> Comparison:
-    """Compare two sides.
-
-    Raises: UsageError GG310 for a path that does not exist, GG580 and GG581 for an impossible comparison; Abend GG582
-    for a file that cannot be read, GG587 if there is no room for temporary files.
-    """
+    """Compare two sides. Raises: UsageError GG310 for a path that does not exist, GG580 and GG581 for an impossible
+    comparison; Abend GG582 for a file that cannot be read, GG587 if there is no room for temporary files."""
     if options.examples < 0:
         raise UsageError(
             Diagnostic("GG580", f"the number of examples cannot be {options.examples}", help="give 0 or more")
@@ -434,9 +418,7 @@ def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
 
 
 def _tables(options: ComparisonOptions, places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> Iterator[_Table]:
-    """Return the tables of both sides, checked before any is compared, so that all problems of names are reported
-    first.
-    """
+    """Return the tables of both sides, all checked before any is compared: problems of names are reported first."""
     csv = csv_options(options.csv, "a"), csv_options(options.csv, "b")
     parts = {part for place in places for name in place.tables for part in (name, name.rpartition(".")[2])}
     keyed = {table for table, _ in options.keys if table != EVERY_TABLE and table not in parts}

@@ -36,10 +36,8 @@ DIALECTS = {
 
 
 def csv_options(given: Iterable[tuple[str, str]], side: str) -> CsvOptions:
-    """Return the options of one side, `a` or `b`, from those given for it (`b.null`) or for both (`null`).
-
-    Raises: UsageError GG580 for an unknown option or an illegal value.
-    """
+    """Return the options of one side, `a` or `b`, from those given for it (`b.null`) or for both (`null`). Raises:
+    UsageError GG580 for an unknown option or an illegal value."""
     chosen: dict[str, str] = {}
     for name, value in given:
         of, dot, rest = name.partition(".")

@@ -169,10 +169,8 @@ class DatabaseTable:
 
 
 class Database:
-    """A connection to PostgreSQL with its tables, in one transaction. Close it by `close`.
-
-    Raises: UsageError GG589 without the driver; Abend GG588 if the database does not respond or refuses.
-    """
+    """A connection to PostgreSQL with its tables, in one transaction. Close it by `close`. Raises: UsageError GG589
+    without the driver; Abend GG588 if the database does not respond or refuses."""
 
     def __init__(self, url: str) -> None:
         self.shown = shown_url(url)
@@ -211,7 +209,6 @@ class Database:
             pass
 
     def query(self, sql: str, table: str | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the result of a query as the driver delivers it."""
         with self.errors(table):
             cursor = self._connection.cursor()
         try:
@@ -233,7 +230,6 @@ class Database:
 
     @contextmanager
     def errors(self, table: str | None = None) -> Iterator[None]:
-        """Convert errors of the driver to Abend GG588."""
         with driver_errors(Span(file=self.shown, table=table), self._described):
             yield
 
@@ -283,10 +279,8 @@ def _connection_help(reason: str) -> str:
 
 
 def _parsed(url: str) -> tuple[str, Sequence[str], str]:
-    """Return the URL with a limit for connecting, its secrets, and host, port and database for people.
-
-    Raises: UsageError GG580 for a URL that libpq would not take as meant; the message has no part of the URL.
-    """
+    """Return the URL with a limit for connecting, its secrets, and host, port and database for people. Raises:
+    UsageError GG580 for a URL that libpq would not take as meant; the message has no part of the URL."""
     found = _ADDRESS.fullmatch(url)
     if found is None or _BAD_ESCAPE.search(url):
         message = "the URL of the database has characters that must be escaped"

@@ -24,8 +24,7 @@ Columns = dict[str, pa.DataType]  # by name, with stored types
 
 class TableFile:
     """A file of a table, with its columns by name in stored types. Every method raises Abend GG582 for a file that
-    cannot be read, and `batches` ColumnError.
-    """
+    cannot be read, and `batches` ColumnError."""
 
     def __init__(self, file: InputFile, kind: Callable[[Open], RowFile]) -> None:
         self.file = file
@@ -36,7 +35,6 @@ class TableFile:
         self.columns = {field.name: stored_type(field.type) if typed else UNTYPED for field in self._source.schema}
 
     def batches(self, names: Sequence[str]) -> Iterator[Arrays]:
-        """Yield batches of columns with these names, all of them in the file."""
         batches = self._source.batches(names)
         while True:
             with reading(self.file):
@@ -73,8 +71,6 @@ def unreadable(file: InputFile, reason: str, help: str | None = None, offset: in
 
 
 class AvroFile(RowFile):
-    """An Avro container of records."""
-
     def batches(self, names: Sequence[str]) -> Iterator[Arrays]:
         with self._open() as stream:
             reader: Any = fastavro.block_reader(cast(BinaryIO, stream))
@@ -124,9 +120,7 @@ _MAX_DIGITS = 76
 
 
 def _avro_type(schema: Any) -> pa.DataType:
-    """Return the Arrow type of an Avro type; text for types that have none, such as records and unions of several
-    types.
-    """
+    """Return the Arrow type of an Avro type; text for those that have none, such as records and unions of several."""
     if isinstance(schema, list):
         others = [branch for branch in schema if branch != "null"]
         return _avro_type(others[0]) if len(others) == 1 else STRING

@@ -51,12 +51,10 @@ _ARRAY = "array of "
 
 
 def array_of(element: pa.DataType) -> pa.DataType:
-    """Return the kind of arrays whose elements are of a kind or type."""
     return _kind(f"{_ARRAY}{_name(element)}")
 
 
 def bits(length: int | None) -> pa.DataType:
-    """Return the kind of texts of bits, all of a length, or of any."""
     return _kind(f"{_BITS}({length or ''})", BIT_TEXT)
 
 
@@ -73,10 +71,8 @@ def is_array(type: pa.DataType) -> bool:
 
 
 def canonical(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
-    """Return one text for all spellings of a value; NULL for texts that are not values of the kind.
-
-    A text of kind ANY that is no known value stays as it is.
-    """
+    """Return one text for all spellings of a value; NULL for texts that are not values of the kind. A text of kind ANY
+    that is no known value stays as it is."""
     if kind == ANY:
         return _any_values(texts)
     if kind == NUMBER:
@@ -144,7 +140,6 @@ def _odd_number(text: str) -> str | None:
 
 
 def number_text(value: Decimal) -> str:
-    """Return a number as `_numbers` does."""
     plain = f"{value:f}"
     plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
     return "0" if plain in ("-0", "") else plain
@@ -231,10 +226,8 @@ _BIT_WORDS = {"true": "1", "t": "1", "false": "0", "f": "0"}
 
 
 def _bits(text: str, length: int) -> str | None:
-    """Read bits, or a number if the text has another `length`; 0: any length, and no number.
-
-    A number of two and more digits `0` and `1` needs more bits than digits, so that each text has one meaning.
-    """
+    """Read bits, or a number if the text has another `length`; 0: any length, and no number. A number of two and more
+    digits `0` and `1` needs more bits than digits, so that each text has one meaning."""
     found = _BIT_TEXT.fullmatch(text)
     if found is not None and (found[1] is not None or not length or len(text) == length):
         return found[1] or found[2] or ""
@@ -243,13 +236,11 @@ def _bits(text: str, length: int) -> str | None:
 
 
 def _bits_of(number: str) -> str | None:
-    """Return a whole number in binary digits."""
     (digits,) = _numbers(as_strings(pa.array([number], STRING))).to_pylist()
     return f"{int(digits):b}" if digits is not None and digits.isdecimal() else None
 
 
 def bits_as_numbers(texts: pa.Array[Any]) -> pa.StringArray:
-    """Return texts of bits as the numbers that they are."""
     return _by_value(as_strings(texts.cast(STRING)), lambda text: str(int(text or "0", 2)))
 
 
@@ -369,7 +360,6 @@ def _shape(value: Any, leaves: list[str | None]) -> Any:
 
 
 def _array(text: str) -> list[Any] | None:
-    """Return nested lists of texts and None."""
     if text.startswith("{"):
         return _array_literal(text)
     if not text.startswith("["):
@@ -452,9 +442,7 @@ _NOTHING = pa.scalar(None, STRING)
 
 def _any_values(texts: pa.StringArray) -> pa.StringArray:
     """Return one spelling for all spellings of a value, or its kind and text after a mark, and other texts as they are.
-
-    Most texts stay as they are, and are looked at once.
-    """
+    Most texts stay as they are, and are looked at once."""
     other = pc.fill_null(pc.match_substring_regex(texts, _RESPELLED), False)
     if not other.true_count:
         return texts

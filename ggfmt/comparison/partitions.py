@@ -27,8 +27,7 @@ Columns: TypeAlias = "Sequence[pa.Array[Any]]"
 
 class PartComparison:
     """Compares two sides of these schemas with a row comparison. `keys`: the number of key columns; 0: compare whole
-    rows. `directory`: for temporary files.
-    """
+    rows. `directory`: for temporary files."""
 
     def __init__(self, rows: RowComparison, keys: int, schemas: Sequence[pa.Schema], directory: Path) -> None:
         self._rows = rows

@@ -42,10 +42,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Example:
-    """A row that is missing (only in A), extra (only in B) or different: its key, and its values on each side.
-
-    A different row has only the columns that differ. `rows`: the number of equal rows.
-    """
+    """A row that is missing (only in A), extra (only in B) or different: its key, and its values on each side. A
+    different row has only the columns that differ. `rows`: the number of equal rows."""
 
     kind: str
     key: Row
@@ -81,8 +79,7 @@ class DifferenceCounts:
 
 class RowComparison:
     """Compares rows of `pairs`, of which the first `keys` are the key, and sums up the result. `examples`: how many of
-    each kind to keep. Batches have the columns of the pairs, in order.
-    """
+    each kind to keep. Batches have the columns of the pairs, in order."""
 
     def __init__(self, pairs: Sequence[Pair], keys: int, examples: int) -> None:
         self.found = DifferenceCounts()
@@ -122,8 +119,7 @@ class RowComparison:
 
     def _with_keys(self, batch: pa.RecordBatch, kind: str) -> tuple[pa.RecordBatch, list[pa.Array[Any]]]:
         """Return the rows and their keys in the common types, without those whose key is not a value of the other
-        side's type: they match nothing.
-        """
+        side's type: they match nothing."""
         keys = [self.common(batch, at) for at in range(self._keys)]
         values = [values for values, _ in keys]
         odd = _any(mask for _, mask in keys)
@@ -134,7 +130,6 @@ class RowComparison:
         return batch.filter(usual), [array.filter(usual) for array in values]
 
     def _compare_pairs(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
-        """Compare rows with equal keys, in the same order."""
         differing = {}
         for at in range(len(self._pairs)):
             if self._types[at] == ANY:
@@ -178,7 +173,6 @@ class RowComparison:
         at: int,
         rows: pa.BooleanArray,
     ) -> None:
-        """Count rows of a column, and keep the first one as an example."""
         count = pc.sum(rows).as_py()
         if not count:
             return
@@ -189,10 +183,8 @@ class RowComparison:
             examples[at] = Example("different", key, self._row(a, row, [at]), self._row(b, row, [at]))
 
     def compare_whole_rows(self, a: pa.RecordBatch, b: pa.RecordBatch) -> None:
-        """Compare whole rows, with a last column for how many equal rows each stands for.
-
-        Most equal rows are written alike. Only the others are compared by what their texts mean.
-        """
+        """Compare whole rows, with a last column for how many equal rows each stands for. Most equal rows are written
+        alike. Only the others are compared by what their texts mean."""
         is_any = ANY in self._types
         a, b = self._without_equal(a, b, as_written=is_any)
         if is_any and len(a) and len(b):
@@ -257,21 +249,17 @@ class RowComparison:
 
 
 def with_counts(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with a count of one each."""
     return pa.RecordBatch.from_arrays(
         [*batch.columns, pa.repeat(pa.scalar(1, _LONG), len(batch))], schema=batch.schema.append(COUNT)
     )
 
 
 def _codes(a: Sequence[pa.Array[Any]], b: Sequence[pa.Array[Any]]) -> pa.Int64Array:
-    """Return numbers for the rows of both sides, by their columns: equal rows have equal numbers, a new row the next
-    one.
-    """
+    """Return numbers for the rows of both sides: equal rows have equal numbers, a new row the next one."""
     return row_codes([pa.concat_arrays(columns) for columns in zip(a, b, strict=True)])
 
 
 def _groups(codes: pa.Int64Array, a: pa.Array[Any], b: pa.Array[Any]) -> pa.Table:
-    """Return for each code the sums of the counts of both sides, and its first and last row."""
     table = pa.table({"code": codes, "a": a, "b": b, "row": pa.array(range(len(codes)), _LONG)})
     return table.group_by("code", use_threads=False).aggregate(
         [("a", "sum"), ("b", "sum"), ("row", "min"), ("row", "max")]
@@ -286,7 +274,6 @@ def _left_over(batch: pa.RecordBatch, rows: pa.ChunkedArray[Any], counts: pa.Chu
 
 
 def _repeated(codes: pa.Int64Array) -> pa.Int64Array:
-    """Return the numbers that appear more than once."""
     counts = pc.value_counts(codes)
     return narrow(counts.field("values"), pa.Int64Array).filter(pc.greater(counts.field("counts"), 1))
 
@@ -302,7 +289,6 @@ def _differ(a: Common, b: Common) -> pa.BooleanArray:
 
 
 def _any(masks: Iterable[pa.BooleanArray | None]) -> pa.BooleanArray | None:
-    """Return the rows that any of the masks has; None if there is no mask."""
     found = None
     for mask in masks:
         if mask is not None:

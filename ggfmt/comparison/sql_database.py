@@ -62,7 +62,6 @@ _BEGIN = {
 
 
 def is_sql_database(given: str) -> bool:
-    """Return whether a text is a URL of SQLAlchemy."""
     found = re.match(r"([a-zA-Z][a-zA-Z0-9_]*)(\+[a-zA-Z0-9_]+)?://", given)
     return found is not None and (found[2] is not None or found[1].lower() in _DIALECTS)
 
@@ -100,11 +99,9 @@ def _parsed(url: str) -> _Address:
 
 
 class SqlDatabase:
-    """A connection by SQLAlchemy with its tables, in one transaction. Close it by `close`.
-
-    Raises: UsageError GG310 for a file of SQLite that does not exist, GG580 for a URL that is none, GG589 without the
-    driver; Abend GG588 if the database does not respond or refuses.
-    """
+    """A connection by SQLAlchemy with its tables, in one transaction. Close it by `close`. Raises: UsageError GG310 for
+    a file of SQLite that does not exist, GG580 for a URL that is none, GG589 without the driver; Abend GG588 if the
+    database does not respond or refuses."""
 
     def __init__(self, url: str) -> None:
         self.shown = shown_url(url)
@@ -207,7 +204,6 @@ class SqlDatabase:
             self._connection.close()
 
     def rows(self, table: SqlTable, columns: Sequence[Any]) -> Iterator[Sequence[Sequence[Any]]]:
-        """Yield rows as the server sends them."""
         source = self._sql.table(table.table, schema=table.schema)
         query = self._sql.select(*columns).select_from(source)
         options = {"yield_per": _BATCH_ROWS}
@@ -227,7 +223,6 @@ class SqlDatabase:
         return column.op("+")(self._sql.literal_column("0e0")) if is_rounded else column
 
     def reading(self, table: SqlTable, column: str, type: Any) -> Reading:
-        """Return how values of a column are read; `type` is that of SQLAlchemy."""
         if (table.schema, table.table, column) in self._json:
             return JSON_TEXTS
         dialect = self._connection.dialect.name
@@ -235,7 +230,6 @@ class SqlDatabase:
 
     @contextmanager
     def errors(self, table: str | None = None) -> Iterator[None]:
-        """Convert errors of the driver to Abend GG588."""
         with driver_errors(Span(file=self.shown, table=table), self._described):
             yield
 
@@ -277,7 +271,6 @@ class SqlTable:
         return {name: reading.type for name, reading in self._readings.items()}
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the columns with these names; their names in the batches are their places, from `0`."""
         readings = [self._readings[name] for name in names]
         schema = pa.schema([(f"{place}", storage_type(reading.type)) for place, reading in enumerate(readings)])
         columns = [
@@ -314,7 +307,6 @@ class _Keys(Mapping[str, tuple[str, ...]]):
 
 
 def _arguments(address: _Address, has_password: bool) -> dict[str, Any]:
-    """Return what PyMySQL is called with besides the URL."""
     found: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "charset": "utf8mb4"}
     if not has_password and "read_default_file" not in address.options:
         for name, value in _option_file().items():
@@ -349,7 +341,6 @@ def _abandon(cursor: Any) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return what a driver says, in one short line."""
     original = getattr(error, "orig", None) or error
     arguments: tuple[Any, ...] = getattr(original, "args", ())
     text = " ".join(str(arguments[-1] if len(arguments) > 1 else original).split())

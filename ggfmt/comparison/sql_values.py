@@ -19,10 +19,8 @@ _NONE = type(None)
 
 
 class Reading:
-    """How values of a column are read: their type, and what makes its values of objects of Python.
-
-    `is_rounded`: the server writes the numbers with fewer digits than they have, if they are no sum.
-    """
+    """How values of a column are read: their type, and what makes its values of objects of Python. `is_rounded`: the
+    server writes the numbers with fewer digits than they have, if they are no sum."""
 
     def __init__(self, type: pa.DataType, make: Callable[[Any], Any], is_rounded: bool = False) -> None:
         self.type, self.is_rounded = stored_type(type), is_rounded
@@ -30,7 +28,6 @@ class Reading:
         self._direct = _direct(self.type)
 
     def array(self, values: Sequence[Any], name: str) -> pa.Array[Any]:
-        """Return the values of the column `name`. Raises: ColumnError."""
         make, storage = self._make, storage_type(self.type)
         try:
             if self._direct is not None and {*map(type, values)} <= {self._direct, _NONE}:

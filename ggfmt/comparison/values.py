@@ -108,10 +108,8 @@ def storage_type(type: pa.DataType) -> pa.DataType:
 
 
 def stored(array: pa.Array[Any], name: str) -> pa.Array[Any]:
-    """Return the column `name` in its stored type.
-
-    Raises: ColumnError for values that the type does not have, such as times outside the range of microseconds.
-    """
+    """Return the column `name` in its stored type. Raises: ColumnError for values that the type does not have, such as
+    times outside the range of microseconds."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     type = stored_type(array.type)
@@ -143,7 +141,6 @@ def _is_text(type: pa.DataType) -> bool:
 
 
 def as_json(value: object) -> str:
-    """Return nested values as texts that are the same for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_leaf_text)
 
 
@@ -152,11 +149,9 @@ def _leaf_text(value: object) -> str:
 
 
 def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType:
-    """Return the type in which columns of two stored types are compared; text if no other type holds both.
-
-    A text beside a type is read as the type. Of two texts of which one is untyped, spellings of a value are equal.
-    Columns that are declared as text have characters.
-    """
+    """Return the type in which columns of two stored types are compared; text if no other type holds both. A text
+    beside a type is read as the type. Of two texts of which one is untyped, spellings of a value are equal. Columns
+    that are declared as text have characters."""
     if a in _TEXTS and b in _TEXTS:
         return ANY if UNTYPED in (a, b) and TEXT not in (a, b) else STRING
     if a == b or a in _TEXTS:
@@ -213,10 +208,7 @@ def _common_number(a: pa.DataType, b: pa.DataType) -> pa.DataType:
 
 def as_common(array: pa.Array[Any], type: pa.DataType) -> Common:
     """Return a stored column in a common type of it and another, and the rows whose text is not a value, which are
-    NULL.
-
-    Equal values are equal to Arrow: -0.0 becomes 0.0, and NaN equals NaN.
-    """
+    NULL. Equal values are equal to Arrow: -0.0 becomes 0.0, and NaN equals NaN."""
     values: pa.Array[Any]
     if is_kind(type):
         values = canonical(_spelled(array, type), type)
@@ -239,7 +231,6 @@ def as_common(array: pa.Array[Any], type: pa.DataType) -> Common:
 
 
 def _spelled(array: pa.Array[Any], kind: pa.DataType) -> pa.StringArray:
-    """Return values as texts that are read as a kind."""
     if array.type == BIT_TEXT and not is_bits(kind):
         return bits_as_numbers(array)
     if kind == UUID and array.type == _BINARY:
@@ -324,7 +315,6 @@ def _read(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
 
 
 def _infinite(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
-    """Return dates or times of which some are infinite."""
     places = pc.index_in(texts, pa.array(INFINITE))
     finite = as_strings(pc.if_else(places.is_null(), texts, pa.scalar(None, STRING)))
     ends = pa.array(_ENDS[type], pa.int32() if type == _DATE else LONG).cast(type)
@@ -332,10 +322,8 @@ def _infinite(texts: pa.StringArray, type: pa.DataType) -> pa.Array[Any]:
 
 
 def with_infinite(array: pa.Array[Any]) -> pa.Array[Any]:
-    """Return dates and times of PostgreSQL's driver with infinite ones as the ends of the range.
-
-    PostgreSQL counts from the year 2000 and has infinite values at the ends; the driver adds 30 years, and wraps.
-    """
+    """Return dates and times of PostgreSQL's driver with infinite ones as the ends of the range. PostgreSQL counts from
+    the year 2000 and has infinite values at the ends; the driver adds 30 years, and wraps."""
     if array.type not in _ENDS:
         return array
     number = pa.int32() if array.type == _DATE else LONG
@@ -347,7 +335,6 @@ def with_infinite(array: pa.Array[Any]) -> pa.Array[Any]:
 
 
 def name_infinite(scalar: pa.Scalar[Any]) -> str | None:
-    """Return the word for an infinite date or time; None for other values."""
     ends = _ENDS.get(scalar.type)
     if ends is None or not scalar.is_valid:
         return None
