@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 def open_reader(request: Request, schema: str | pa.Schema | StructType | None = None) -> pa.RecordBatchReader:
-    """Return a reader of the operations of a request. The inputs are listed and inspected now, and read with the
-    reader.
-    """
+    """Return a reader of the operations of a request. The inputs are listed now, and read with the reader."""
     with InProcesses() as runner:
         plan = make_plan(request, runner)
     if schema is not None:
@@ -34,7 +32,6 @@ def open_reader(request: Request, schema: str | pa.Schema | StructType | None = 
 
 
 def _arrow_schema(schema: str | pa.Schema | StructType) -> pa.Schema:
-    """Return a schema that a user gave as one of Arrow. Raises: UsageError GG531."""
     if isinstance(schema, pa.Schema):
         return schema
     if not isinstance(schema, str):

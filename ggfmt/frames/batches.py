@@ -61,9 +61,7 @@ _UNDEFINED_HELP = "omit `definitions`, or set `discover` to true: ggfmt then sea
 
 @dataclass(frozen=True)
 class FrameProjection:
-    """The requested columns of a shape, tables and operation types; None means all. `table`: the table whose columns
-    the structs have.
-    """
+    """The requested columns of a shape, tables and operation types; None means all. `table`: that of the structs."""
 
     schema: pa.Schema
     tables: frozenset[str] | None = None
@@ -71,7 +69,6 @@ class FrameProjection:
     table: TableDef | None = None
 
     def columns_of(self, image: str) -> Sequence[str]:
-        """Return the columns of an image that are reported if they are missing."""
         index = self.schema.get_field_index(image)
         if index >= 0 and pa.types.is_struct(self.schema.field(index).type):
             return [field.name for field in self.schema.field(index).type]
@@ -104,10 +101,8 @@ class FrameBoundaryError(DiscoveryRequiredError):
 
 
 def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Iterator[pa.RecordBatch]:
-    """Yield the operations of a split, those of each table in order of their records.
-
-    Raises: Abend, with its place, for a record that cannot be read or a value that cannot be shown.
-    """
+    """Yield the operations of a split, those of each table in order of their records. Raises: Abend, with its place,
+    for a record that cannot be read or a value that cannot be shown."""
     frames = _Frames(job, split, Projection(tokens="tokens" in wanted.schema.names))
     for batch in frames.batches():
         if wanted.tables is None or batch.table.full_name in wanted.tables:
@@ -165,7 +160,6 @@ class _Frames:
 
     @property
     def others(self) -> Counter[str]:
-        """The number of records so far that are not operations, by kind."""
         return self._reader.others
 
     def batches(self) -> Iterator[ChangeBatch]:
@@ -183,7 +177,6 @@ class _Frames:
             yield batch
 
     def locate(self, batch: ChangeBatch, rows: pa.Int64Array | None) -> LocatedBatch:
-        """Return the operations of a batch at some rows (None: all) with their places."""
         return LocatedBatch(batch, rows, self._reader, self._parts)
 
     def _batches(self) -> Iterator[ChangeBatch]:
@@ -208,7 +201,6 @@ class _Frames:
                 yield event
 
     def _truncates(self, drop: Drop) -> Iterator[ChangeBatch]:
-        """Yield a truncate of each table that a statement empties."""
         name = drop.truncate.table.full_name
         emptied = _named(name, self._tables)
         for table in emptied:
@@ -247,14 +239,12 @@ class _Frames:
 
 
 def _named(name: str, tables: Collection[str]) -> list[str]:
-    """Return those of some tables that a name matches."""
     if not name.endswith(EVERY_TABLE_OF):
         return [name] if name in tables else []
     return [table for table in tables if table.startswith(name[:-1])]
 
 
 def _rows(batch: ChangeBatch, wanted: FrameProjection) -> pa.Int64Array | None:
-    """Return the rows of the requested operations; None for all."""
     if wanted.ops is None:
         return None
     kept = pc.is_in(batch.op, pa.array(sorted(wanted.ops), TEXT))
@@ -294,8 +284,7 @@ _A = TypeVar("_A", bound="pa.Array[Any]")
 
 class LocatedBatch:
     """The operations of a batch at some of its rows (None: all), with the columns of `HEAD`, by name, that do not
-    depend on the operations.
-    """
+    depend on the operations."""
 
     def __init__(self, batch: ChangeBatch, rows: pa.Int64Array | None, reader: Reader, parts: Sequence[_Part]) -> None:
         self.batch = batch if rows is None else batch.take(rows)
@@ -375,7 +364,6 @@ class LocatedBatch:
         return self._taken(pc.add(pc.add(files, places), _among_equals(self._all)))
 
     def unshown(self, row: int, column: str, type: pa.DataType, text: str) -> Abend:
-        """Return the error for a value that does not fit the type of its column."""
         chunk, start, _ = self._reader.locate(self.batch.ordinal[row].as_py())
         place = Span(
             file=chunk.file,

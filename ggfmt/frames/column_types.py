@@ -32,8 +32,7 @@ def _integer(type: SqlType) -> pa.DataType:
 
 def _decimal(type: SqlType) -> pa.DataType:
     """Return a decimal with as many digits as the column has. A negative scale adds zeros before the point, one above
-    the precision zeros after it (Oracle's NUMBER). A scale alone leaves the other digits to the whole part.
-    """
+    the precision zeros after it (Oracle's NUMBER). A scale alone leaves the other digits to the whole part."""
     if type.precision is None and (type.scale is None or not 0 <= type.scale <= MAX_DIGITS):
         return TEXT
     if type.precision is None:
@@ -125,7 +124,6 @@ RULES: dict[Kind, KindRule] = {
 
 
 def column_type(type: SqlType) -> pa.DataType:
-    """Return the type of the values of a column in rows."""
     return RULES[type.kind].type(type)
 
 
@@ -173,14 +171,12 @@ def named_type(name: str) -> pa.DataType | None:
 
 
 def is_value_type(type: pa.DataType) -> bool:
-    """Return whether values can be shown in a type."""
     if pa.types.is_list(type):
         return is_value_type(type.value_type)
     return type in SCALARS or pa.types.is_decimal(type)
 
 
 def type_name(type: pa.DataType) -> str:
-    """Return the name of a type of values in Spark SQL."""
     if pa.types.is_decimal(type):
         return f"decimal({type.precision},{type.scale})"
     if pa.types.is_list(type):
@@ -189,5 +185,4 @@ def type_name(type: pa.DataType) -> str:
 
 
 def listed_types() -> str:
-    """Return the names of all types that a user can ask for."""
     return f"{', '.join(f'`{name}`' for name in _BY_NAME)}, `decimal(P,S)` or `array<TYPE>`"

@@ -37,10 +37,8 @@ def image_maps(image: Image, names: Sequence[str], rows: int) -> StringMapArray:
 
 
 def image_structs(image: Image, table: TableDef, asked: pa.StructType, rows: int, unshown: Unshown) -> pa.StructArray:
-    """Return n structs of the requested columns: null if there is no image, with nulls for missing columns.
-
-    Raises: the error that `unshown` makes of the first value that does not fit its type.
-    """
+    """Return n structs of the requested columns: null if there is no image, with nulls for missing columns. Raises: the
+    error that `unshown` makes of the first value that does not fit its type."""
     places = {name: index for index, name in enumerate(table.column_names)}
     fields = list(asked)
     arrays = []
@@ -118,8 +116,7 @@ class _InterleavedColumns:
 @dataclass
 class DecodedImage:
     """An image of n rows, and its problems, by column: rows with a column that the table lacks, rows that have it
-    twice, and rows with a value although the column is listed as missing.
-    """
+    twice, and rows with a value although the column is listed as missing."""
 
     image: Image
     unknown: dict[str, list[int]] = field(default_factory=dict)
@@ -128,8 +125,6 @@ class DecodedImage:
 
 
 class MapImages:
-    """The images of n rows that are maps from names to texts."""
-
     def __init__(self, maps: StringMapArray) -> None:
         self._length = len(maps)
         self._every = pa.array(range(len(maps)), pa.int64())
@@ -168,7 +163,6 @@ class MapImages:
 
 
 def missing(length: int) -> ImageColumn:
-    """Return a column that is missing in all rows."""
     return ImageColumn(pa.nulls(length, TEXT), pa.repeat(pa.scalar(False), length))
 
 
@@ -215,7 +209,6 @@ def rows_by_value(values: pa.DictionaryArray[Any, Any]) -> dict[str, pa.Int64Arr
 
 
 def _rows_by_name(lists: pa.ListArray[Any]) -> dict[str, pa.Int64Array]:
-    """Return for each name the rows whose list has it."""
     if lists.null_count == len(lists):
         return {}
     names = as_strings(pc.list_flatten(lists))

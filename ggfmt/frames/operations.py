@@ -58,11 +58,8 @@ class RowReader:
         self._batch: pa.RecordBatch | None = None
 
     def read(self, batch: pa.RecordBatch) -> Iterator[ChangeBatch | Reject]:
-        """Return rejects of rows that are not operations, and the other rows by table.
-
-        Raises: Abend GG542 for a table whose rows have different columns, GG543 for rows that are not in order, GG541
-        for a key of unknown columns.
-        """
+        """Return rejects of rows that are not operations, and the other rows by table. Raises: Abend GG542 for a table
+        whose rows have different columns, GG543 for rows that are not in order, GG541 for a key of unknown columns."""
         damaged = _undecodable(batch)
         if damaged:
             self._hold(batch)
@@ -129,8 +126,6 @@ class RowReader:
     def _table(
         self, name: str, rows: pa.Int64Array, heads: Mapping[str, pa.Array[Any]], columns: Mapping[str, pa.Array[Any]]
     ) -> Iterator[ChangeBatch | Reject]:
-        """Return the operations of one table, after rejecting those with other columns."""
-
         def own(values: _A) -> _A:
             return values if len(rows) == len(values) else values.take(rows)
 
@@ -197,7 +192,6 @@ def _undecodable(batch: pa.RecordBatch) -> list[int]:
 
 
 def _of_bytes(type: pa.DataType) -> pa.DataType:
-    """Return the type with bytes in place of texts."""
     if plain_type(type) == TEXT:
         return pa.binary()
     if pa.types.is_map(type):
@@ -210,7 +204,6 @@ def _of_bytes(type: pa.DataType) -> pa.DataType:
 
 
 def _heads(columns: Mapping[str, pa.Array[Any]], rows: int) -> dict[str, pa.Array[Any]]:
-    """Return the columns besides the images, in the types of a batch."""
     heads: dict[str, pa.Array[Any]] = {name: as_text(columns[name]) for name in ("table", "op_type", "op_ts")}
     heads["position"] = as_text(columns["position"]) if "position" in columns else pa.nulls(rows, TEXT)
     if "tokens" in columns and columns["tokens"].null_count < rows:
@@ -223,7 +216,6 @@ def _texts_of(maps: pa.Array[Any]) -> StringMapArray:
 
 
 def _wrong(heads: Mapping[str, pa.Array[Any]], columns: Mapping[str, pa.Array[Any]]) -> dict[int, Diagnostic]:
-    """Return by row why it is not an operation."""
     op, table = as_strings(heads["op_type"]), as_strings(heads["table"])
     has_before, has_after = (columns[name].is_valid() for name in IMAGES)
     known = pc.is_in(op, value_set=pa.array(OP_TYPES))
@@ -257,7 +249,6 @@ def _lacks(name: str) -> Diagnostic:
 
 
 def _of_images(images: list[DecodedImage], table: TableDef) -> dict[int, Diagnostic]:
-    """Return by row the problem of its columns."""
     wrong: dict[int, Diagnostic] = {}
     for name, image in zip(IMAGES, images, strict=True):
         for column, rows in image.unknown.items():
@@ -273,14 +264,12 @@ def _of_images(images: list[DecodedImage], table: TableDef) -> dict[int, Diagnos
 
 
 def out_of_order(table: str, first: int, then: int, where: str = "") -> Diagnostic:
-    """Return GG543 for rows of a table, or of all tables, that are not in order of `seq`."""
     message = f"the rows are not in the order of `seq`: {then} comes after {first}{where}"
     help = "sort with `frame.orderBy('seq')`, or drop `seq` if the rows are already in the right order"
     return Diagnostic("GG543", message, Span(table=table or None), help)
 
 
 def other_columns(table: TableDef, column: str) -> Diagnostic:
-    """Return GG542 for a column that the first rows of a table do not have."""
     message = "the rows of the table have different columns, and no definition lists the columns"
     help = "set the option `definitions`, or set `columns` to the result of `ggfmt.frames.write.columns_of(frame)`"
     return Diagnostic("GG542", message, Span(table=table.full_name, field=column), help)

@@ -47,11 +47,9 @@ _MAX_NAMED = 9  # maximum number of tables in an error
 
 @dataclass(frozen=True)
 class Request:
-    """The request of a user. `options`: properties of the input format by name, in any case.
-
-    `discover`: infer the tables before reading; None: only if there are no definitions. `settle` is for streams: a file
-    counts as complete if nothing was written to it for this many seconds.
-    """
+    """The request of a user. `options`: properties of the input format by name, in any case. `discover`: infer the
+    tables before reading; None: only if there are no definitions. `settle` is for streams: a file counts as complete if
+    nothing was written to it for this many seconds."""
 
     paths: tuple[str, ...]
     input_format: str = "auto"
@@ -77,9 +75,7 @@ class Request:
 
 
 def parse_request(options: Mapping[str, str]) -> Request:
-    """Return the request in the options of a data source. Spark makes their names lower case, and
-    several paths JSON.
-    """
+    """Return the request in the options of a source. Spark makes their names lower case, and several paths JSON."""
     given = {name.lower(): value for name, value in options.items()}
     own = {name: given.pop(name.lower(), None) for name in OPTIONS}
     paths = ([own["path"]] if own["path"] else []) + (json.loads(own["paths"]) if own["paths"] else [])
@@ -101,12 +97,10 @@ def parse_request(options: Mapping[str, str]) -> Request:
 
 
 def ops_of(text: str | None) -> frozenset[str] | None:
-    """Return the operation types in a text with commas; None for all."""
     return None if not text else frozenset(op.strip() for op in text.split(","))
 
 
 def parse_size(name: str, text: str) -> int:
-    """Return the bytes in a text such as `64m`; UsageError for any other."""
     try:
         return Size().parse(text)
     except InvalidValueError as error:
@@ -131,8 +125,6 @@ def _seconds(name: str, text: str) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is read, in which splits, and as which columns."""
-
     job: ReadJob
     splits: tuple[Split, ...]
     wanted: FrameProjection
@@ -146,9 +138,7 @@ def make_plan(request: Request, runner: Runner) -> Plan:
 
 
 def make_scan(request: Request, keys: Keys = ()) -> Scan:
-    """Return the scan of the files of a request. Raises: UsageError, ConfigurationError or Abend if the input cannot be
-    read.
-    """
+    """Return the scan of the files of a request. Raises: UsageError, ConfigurationError or Abend for a bad input."""
     wanted = ScanRequest(
         request.paths,
         request.input_format,
@@ -180,9 +170,7 @@ def _watched(part: Range) -> Range:
 
 
 def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
-    """Return the writer settings from options that Spark has made lower case. Raises: UsageError GG531 for an unknown
-    option.
-    """
+    """Return the settings in options that Spark has made lower case. Raises: UsageError GG531 for an unknown one."""
     reader_of(input_format)  # raises for an unknown format
     names = {spec.name.lower(): spec.name for spec in FORMATS[input_format].options.specs()}
     given = {}
@@ -206,9 +194,7 @@ def projection_for(request: Request, job: ReadJob) -> FrameProjection:
 
 
 def table_of(job: ReadJob, name: str) -> TableDef:
-    """Return a table with all columns that its definitions have in the input. Raises: UsageError GG531 if none is
-    known.
-    """
+    """Return a table with all columns of its definitions in the input. Raises: UsageError GG531 if none is known."""
     found = [*filter(None, [job.catalog.get(name)]), *(event.table for event in job.events)]
     known = [table for table in found if table.full_name == name]
     if not known:
@@ -229,7 +215,6 @@ def merge_tables(tables: Iterable[TableDef]) -> TableDef:
 
 
 def _common(one: SqlType, other: SqlType) -> SqlType:
-    """Return a type for the values of both."""
     if one.unseen or other.unseen:
         return other if one.unseen else one
     if one.bits != other.bits:
@@ -249,10 +234,7 @@ def _common(one: SqlType, other: SqlType) -> SqlType:
 
 
 def schema_from_spark(schema_json: Mapping[str, Any]) -> pa.Schema:
-    """Return a schema that a user gave, in Spark's JSON (`StructType.jsonValue`).
-
-    Raises: UsageError GG531 for a type that no frame has.
-    """
+    """Return the schema in Spark's JSON (`StructType.jsonValue`). Raises: UsageError GG531 for a type of no frame."""
     try:
         return from_spark(schema_json)
     except KeyError as error:
@@ -260,9 +242,7 @@ def schema_from_spark(schema_json: Mapping[str, Any]) -> pa.Schema:
 
 
 def narrow_projection(wanted: FrameProjection, schema: pa.Schema) -> FrameProjection:
-    """Return the projection to a schema that a user gave. Raises: UsageError GG531 for a column that the frame does not
-    have.
-    """
+    """Return the projection to a schema of a user. Raises: UsageError GG531 for a column that the frame lacks."""
     for asked in schema:
         place = wanted.schema.get_field_index(asked.name)
         if place < 0:

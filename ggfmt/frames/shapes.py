@@ -47,7 +47,6 @@ GENERIC = pa.schema([*HEAD, pa.field(BEFORE, TEXTS), pa.field(AFTER, TEXTS)])
 
 
 def typed(table: TableDef) -> pa.Schema:
-    """Return the typed shape of the operations of a table."""
     image = pa.struct([pa.field(column.name, change_type(column.type)) for column in table.columns])
     fields = (field for name in IMAGES for field in (pa.field(name, image), pa.field(MISSING[name], NAMES)))
     return pa.schema([*HEAD, *fields])
@@ -105,7 +104,6 @@ class _DdlParser:
         return self._tokens.pop() if self._tokens else ""
 
     def _skip(self, token: str) -> bool:
-        """Return whether the next token is this one, and go past it."""
         if self._tokens[-1:] != [token]:
             return False
         self._tokens.pop()
@@ -118,7 +116,6 @@ class _DdlParser:
             )
 
     def fields(self, end: str = "") -> list[pa.Field[Any]]:
-        """Return the fields up to the end of the text, or to a token."""
         found: list[pa.Field[Any]] = []
         while not found or self._skip(","):
             name = self._next()
@@ -177,7 +174,6 @@ def _of_spark(spark_type: Any) -> pa.DataType:
 
 
 def quoted(name: str) -> str:
-    """Return a name quoted for Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -190,8 +186,7 @@ _HELP = "see the columns of both shapes in `ggfmt docs dataframes`"
 @dataclass(frozen=True)
 class FrameShape:
     """The shape of a frame of operations: the `columns` of the images if they are structs, else None; and the `heads`,
-    the columns of every frame, that it has.
-    """
+    the columns of every frame, that it has."""
 
     columns: tuple[Column, ...] | None
     heads: frozenset[str]
@@ -210,7 +205,6 @@ class FrameShape:
 
 
 def sql_type(type: pa.DataType) -> SqlType:
-    """Return the type of a column by that of its values in a frame."""
     types = pa.types
     if types.is_decimal(type):
         return SqlType(Kind.DECIMAL, precision=type.precision, scale=type.scale)

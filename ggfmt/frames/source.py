@@ -100,15 +100,12 @@ class _Planning(InProcess):
 
 @dataclass
 class ReadPartition(InputPartition):
-    """The split of one task; None if there is nothing to read."""
-
     split: Split | None
 
 
 class FrameReader(DataSourceReader):
     """Reads a plan. It accepts no filters from Spark (`pushFilters`): Spark 4.3 keeps the filters of one query of a
-    frame for all later ones, so that they lose rows.
-    """
+    frame for all later ones, so that they lose rows."""
 
     def __init__(self, plan: Plan) -> None:
         self._job = plan.job

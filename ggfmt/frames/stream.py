@@ -57,8 +57,7 @@ _CHANGED_HELP = "restore the file, or start the stream again with a new checkpoi
 @dataclass(frozen=True)
 class FileProgress:
     """How far a file has been read: its number, the bytes that count, whether it is complete, and a checksum of both
-    ends; `inode` is that of a local file.
-    """
+    ends; `inode` is that of a local file."""
 
     number: int
     end: int
@@ -78,9 +77,7 @@ class FileFollower:
     seen: dict[str, tuple[object, ...]] = field(default_factory=dict)  # the state of files at their last inspection
 
     def poll(self, files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> dict[str, FileProgress]:
-        """Return how far files can be read now, together with all read before. Raises: Abend GG533 for a file that has
-        been replaced.
-        """
+        """Return how far files can be read now, with all read before. Raises: Abend GG533 for a replaced file."""
         renamed = _renamed(files, before)
         after = {path: known for path, known in before.items() if path not in renamed.values()}
         number = max((known.number for known in before.values()), default=-1)
@@ -115,7 +112,6 @@ class FileFollower:
         return (file.size, True) if settled else (0 if known is None else known.end, False)
 
     def layout(self, file: InputFile, size: int) -> Layout:
-        """Return the layout of the records in the first bytes of a file."""
         try:
             with open_input(file) as stream:
                 head = stream.read(min(size, HEAD_BYTES) if file.compression is None else HEAD_BYTES)
@@ -131,11 +127,9 @@ class FileFollower:
         size: int,
         listed: Callable[[], Sequence[InputFile]] = list,
     ) -> list[Range]:
-        """Return the ranges between two offsets of a stream, in order of the files' numbers.
-
-        If a file can be split, its ranges have at most `size` bytes. A file that is no longer at its path is searched
-        among those that are `listed`. Raises: Abend GG533 if a file has disappeared.
-        """
+        """Return the ranges between two offsets of a stream, in order of the files' numbers. If a file can be split,
+        its ranges have at most `size` bytes. A file that is no longer at its path is searched among those that are
+        `listed`. Raises: Abend GG533 if a file has disappeared."""
         files: Sequence[InputFile] | None = None
         ranges = []
         read = {known.number: known.end for known in start.values()}
@@ -181,10 +175,8 @@ def _at(path: str, known: FileProgress) -> InputFile | None:
 
 
 def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> InputFile:
-    """Return a file that a stream has read at another path: by its inode, or else by its content.
-
-    Its rows keep the old name. Raises: Abend GG533 if there is none.
-    """
+    """Return a file that a stream has read at another path: by its inode, or else by its content. Its rows keep the old
+    name. Raises: Abend GG533 if there is none."""
     by_inode = [file for file in files if file.inode is not None and file.inode == known.inode]
     for file in (*by_inode, *files):
         if file.location.address != path and is_other(file, known) is None:
@@ -216,7 +208,6 @@ def is_other(file: InputFile, known: FileProgress) -> str | None:
 
 
 def digest(file: InputFile, end: int) -> str:
-    """Return the checksum of a stored file up to a place, as offsets contain it."""
     try:
         return digests_at(replace(file, packed=False), [end], END_BYTES)[0][end]
     except (OSError, pa.ArrowException) as error:
@@ -276,7 +267,6 @@ class FrameStream(DataSourceStreamReader):
         return _offset({}, {table.full_name: table for table in tables} if not self._request.definitions else {})
 
     def latestOffset(self, start: Offset | None = None, limit: object = None) -> Offset:
-        """Return the offset of everything that can be read now."""
         if start is None:
             raise frame_error(
                 "this version of Spark cannot read a stream of ggfmt", f"use Spark {STREAMS.need} or later"
@@ -316,7 +306,6 @@ class FrameStream(DataSourceStreamReader):
         return list_inputs(self._request.paths, allow_empty=True, growing=True)
 
     def _groups(self, ranges: Sequence[Range]) -> Iterator[list[Range]]:
-        """Return ranges grouped by task: small ones together."""
         group: list[Range] = []
         for part in ranges:
             if group and sum(each.size for each in group) + part.size > self._size():

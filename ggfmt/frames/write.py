@@ -79,11 +79,8 @@ class WriteOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, str], overwrite: bool) -> WriteOptions:
-        """Return the options by name, in any case, and Spark's mode.
-
-        Raises: UsageError GG541 for an unknown option or an illegal value; ConfigurationError for problems of the files
-        that they name.
-        """
+        """Return the options by name, in any case, and Spark's mode. Raises: UsageError GG541 for an unknown option or
+        an illegal value; ConfigurationError for problems of the files that they name."""
         spelled = {name.lower(): name for name in OPTIONS}
         for name in options:
             if name.lower() not in spelled:
@@ -115,9 +112,7 @@ def _listed(given: Mapping[str, str], name: str) -> list[str]:
 
 
 def _mode(asked: str | None, overwrite: bool) -> str:
-    """Return the mode. Spark knows only `append` and `overwrite` for a data source; the option `mode` replaces `append`
-    by `error`.
-    """
+    """Return the mode. Spark knows only `append` and `overwrite`; the option `mode` replaces `append` by `error`."""
     saves = "overwrite" if overwrite else "append"
     mode = saves if asked is None else asked.lower()
     if mode not in MODES:
@@ -188,11 +183,8 @@ class PartWritten(WriterCommitMessage):
 
 
 def frame_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> FrameWriter:
-    """Return the writer of a frame; nothing is written yet.
-
-    Raises: UsageError GG540 for a frame of neither shape, GG541 for contradictory options, and the errors of `ggfmt
-    run` for its configuration or its output.
-    """
+    """Return the writer of a frame; nothing is written yet. Raises: UsageError GG540 for a frame of neither shape,
+    GG541 for contradictory options, and the errors of `ggfmt run` for its configuration or its output."""
     try:
         return writer_of(WriteOptions.of(options, overwrite), FrameShape.of(arrow_schema(schema)))
     except GgfmtError as error:
@@ -200,11 +192,9 @@ def frame_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
 
 
 def columns_of(frame: DataFrame) -> str:
-    """Return the columns of all tables in a frame, for the option `columns`, after a pass over all rows.
-
-    In a frame of maps the columns of a table are in its order if each of them is in an image with all columns before
-    it; in a frame of structs they are the fields.
-    """
+    """Return the columns of all tables in a frame, for the option `columns`, after a pass over all rows. In a frame of
+    maps the columns of a table are in its order if each of them is in an image with all columns before it; in a frame
+    of structs they are the fields."""
     from pyspark.sql import functions
     from pyspark.sql.types import StructType
 
@@ -222,9 +212,7 @@ def columns_of(frame: DataFrame) -> str:
 
 
 def writer_of(asked: WriteOptions, shape: FrameShape) -> FrameWriter:
-    """Return the writer after checking the output, without changes: no process could hold its lock until the tasks
-    start.
-    """
+    """Return the writer after checking the output, unlocked: no process could hold the lock until the tasks start."""
     with ExitStack() as held:
         prepared = prepare_output(asked.settings, held)
     return FrameWriter(prepared.job, prepared.mode, shape, asked.keys, owner_of(prepared.job.run))
@@ -283,9 +271,7 @@ class FrameWriter(DataSourceArrowWriter):
         return sink.outcome
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Commit the files of the tasks. Raises: Abend if nothing is committed, CommittedWithErrors if the commit was
-        interrupted.
-        """
+        """Commit the files of the tasks. Raises: Abend if nothing is committed, or CommittedWithErrors."""
         try:
             self._commit([message for message in messages if isinstance(message, PartWritten)])
         except GgfmtError as error:
