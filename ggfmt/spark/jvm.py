@@ -31,10 +31,8 @@ _AHEAD_OF_TIME = 25  # archives of this Java and later ones have that name and n
 
 @dataclass(frozen=True)
 class ClassArchive:
-    """The place of the archive for one Java and one Spark, whether or not it has been made.
-
-    `directory` may not exist; `name` is the start of the file's name; `major` is the version of the Java.
-    """
+    """The place of the archive for one Java and one Spark, whether or not it has been made. `directory` may not exist;
+    `name` is the start of the file's name; `major` is the version of the Java."""
 
     directory: Path
     name: str
@@ -42,10 +40,8 @@ class ClassArchive:
 
     @property
     def file(self) -> Path | None:
-        """The archive, if there is a complete one.
-
-        The name of an archive contains its size, because Java maps a truncated one and crashes on its missing pages.
-        """
+        """The archive, if there is a complete one. The name of an archive contains its size, because Java maps a
+        truncated one and crashes on its missing pages."""
         try:
             return next((file for file in self._files() if file.name == self._name_of(file)), None)
         except OSError:
@@ -53,7 +49,6 @@ class ClassArchive:
 
     @property
     def damaged(self) -> bool:
-        """Whether there are only incomplete archives."""
         return self.file is None and bool(self._files())
 
     @property
@@ -73,9 +68,7 @@ class ClassArchive:
         return f'"-XX:{"AOTCacheOutput" if self._ahead else "ArchiveClassesAtExit"}={made}"'
 
     def keep(self, made: Path) -> Path:
-        """Move the finished archive `made` to where a session finds it, replacing an earlier one, and return its new
-        path.
-        """
+        """Move the finished archive `made` to where a session finds it, and return its new path."""
         earlier = self._files()
         file = self.directory / self._name_of(made)
         made.replace(file)
@@ -99,9 +92,7 @@ class ClassArchive:
 
 
 def cache_directory() -> Path | None:
-    """Return where ggfmt keeps archives: `$XDG_CACHE_HOME/ggfmt` or `~/.cache/ggfmt`. None for a
-    user without a home.
-    """
+    """Return where archives are: `$XDG_CACHE_HOME/ggfmt` or `~/.cache/ggfmt`. None for a user without a home."""
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
@@ -110,17 +101,13 @@ def cache_directory() -> Path | None:
 
 
 def can_have_archive(java: Java) -> bool:
-    """Return whether this Java has the base archive that an archive builds on, or needs none; small runtimes before 25
-    lack it.
-    """
+    """Return whether this Java has the base archive that it needs; small runtimes before 25 lack it."""
     return java.major >= _AHEAD_OF_TIME or (java.home / "lib" / "server" / "classes.jsa").exists()
 
 
 def class_archive(java: Java, home: Path) -> ClassArchive | None:
-    """Return the place of the archive for this Java and the Spark at `home`.
-
-    None if this Java cannot have an archive, if there is no place for it, or if Java or Spark cannot be read.
-    """
+    """Return the place of the archive for this Java and the Spark at `home`. None if this Java cannot have an archive,
+    if there is no place for it, or if Java or Spark cannot be read."""
     directory = cache_directory()
     if directory is None or not can_have_archive(java):
         return None
@@ -281,9 +268,7 @@ def as_argument_file(words: Sequence[str]) -> bytes:
 
 def _command(java: Java, home: Path, settings: Path, environment: Mapping[str, str], log: Path) -> list[str]:
     """Return the command line that Spark's launcher makes of a file of settings, without a module that this Java lacks.
-
-    Settings may be secrets, and every user of the machine can see a command line: so they are in a file.
-    """
+    Settings may be secrets, and every user of the machine can see a command line: so they are in a file."""
     launcher = [
         str(java.executable),
         "-Xmx128m",
@@ -323,11 +308,8 @@ def _command(java: Java, home: Path, settings: Path, environment: Mapping[str, s
 
 
 def tolerant_home(java: Java, scratch: Path) -> Path:
-    """Return a Java home whose `java` accepts the options that Spark passes to its executors.
-
-    That is the Java itself, or in `scratch` a home of links to it, with a `java` that drops the option for a module
-    that the Java lacks.
-    """
+    """Return a Java home whose `java` accepts the options that Spark passes to its executors. That is the Java itself,
+    or in `scratch` a home of links to it, with a `java` that drops the option for a module that the Java lacks."""
     if _has_module(java, _VECTOR_MODULE):
         return java.home
     home = scratch / "java"

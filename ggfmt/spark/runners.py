@@ -39,7 +39,6 @@ def resolve_spark(spark: object | None, settings: target.SparkSettings) -> targe
 
 
 def runner_on(existing: target.Existing | None, settings: target.SparkSettings) -> SomeRunner:
-    """Return the runner on an existing Spark, or on the one that `settings` ask for."""
     if isinstance(existing, target.ConnectSpark):
         from ggfmt.spark.attached import ConnectRunner
 
@@ -59,11 +58,9 @@ def runner_on(existing: target.Existing | None, settings: target.SparkSettings) 
 
 
 def send_package(spark: object) -> None:
-    """Make this package importable for the Python workers of a caller's Spark, as `runner_for(spark)` does.
-
-    Code that runs by itself on executors, such as a data source, needs it. The first call runs a small job, later ones
-    nothing. Raises: UsageError GG521, Abend GG505 or GG522, as from the runner.
-    """
+    """Make this package importable for the Python workers of a caller's Spark, as `runner_for(spark)` does. Code that
+    runs by itself on executors, such as a data source, needs it. The first call runs a small job, later ones nothing.
+    Raises: UsageError GG521, Abend GG505 or GG522, as from the runner."""
     existing = target.spark_from_argument(spark)
     if isinstance(existing, target.ConnectSpark):
         from ggfmt.spark.attached import send_to_session

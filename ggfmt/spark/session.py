@@ -61,7 +61,6 @@ class SparkRunner:
 
     @property
     def parallelism(self) -> int:
-        """The number of tasks that Spark runs at once, as far as it knows."""
         return self._parallelism
 
     @property
@@ -90,7 +89,6 @@ class SparkRunner:
 
     @property
     def version(self) -> str:
-        """The versions of Spark and Java, and where this Java was found."""
         return f"Spark {self._spark_version} on Java {self._java.major} ({self._java.origin})"
 
     def __enter__(self) -> SparkRunner:
@@ -128,7 +126,6 @@ class SparkRunner:
         progress: Callable[[int, int], None] | None = None,
         seconds: float = math.inf,
     ) -> list[Result]:
-        """See `SparkJobs.run`."""
         try:
             return self._jobs.run(task, items, progress, seconds)
         except Abend:

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class SparkSettings:
     """How to start Spark. `master` None: this machine. `conf`: Spark configuration, which overrides ggfmt's own.
-
     `remote`: the address of a Spark Connect server (`sc://HOST:PORT`), in place of a master. `archive_to`: the JVM
-    writes a class archive to this file when it ends; if that fails, there is no file.
-    """
+    writes a class archive to this file when it ends; if that fails, there is no file."""
 
     master: str | None = None
     conf: tuple[tuple[str, str], ...] = ()
@@ -39,7 +37,6 @@ class SparkSettings:
 
     @property
     def named_master(self) -> str | None:
-        """The master that the user asks for, by name or as a property."""
         return self.master or dict(self.conf).get("spark.master")
 
 
@@ -52,9 +49,7 @@ _ADDRESS = re.compile(r"sc://(?P<host>\[[0-9A-Fa-f:.%]+\]|[^\s:/;@\[\]]+)(?::(?P
 
 @dataclass(frozen=True)
 class RemoteAddress:
-    """A server: the address for Spark's client, and for people the part of it that is not secret; `conf` is for the
-    session.
-    """
+    """A server: the address for Spark's client, and the part of it that is not secret; `conf` is for the session."""
 
     url: str
     host: str
@@ -67,9 +62,7 @@ class RemoteAddress:
 
 
 def remote_address(settings: SparkSettings, environment: Mapping[str, str] = os.environ) -> RemoteAddress | None:
-    """Return the server of `--remote`, or of SPARK_REMOTE if no master is given. Raises: UsageError GG524 if it is
-    invalid.
-    """
+    """Return the server of `--remote`, or else of SPARK_REMOTE without a master. Raises: UsageError GG524."""
     url, origin = settings.remote, "--remote"
     if url is None and settings.named_master is None:
         url, origin = environment.get(REMOTE) or None, REMOTE
@@ -176,14 +169,11 @@ _CONNECT = "pyspark.sql.connect.session"
 
 
 def _core() -> Any:
-    """Return the module of SparkContext if it is loaded."""
     return next((sys.modules[name] for name in CORES if name in sys.modules), None)
 
 
 @dataclass(frozen=True)
 class ActiveSpark:
-    """The Spark of a context in this process."""
-
     context: SparkContext
     name = "the Spark session of this process"
 
@@ -200,8 +190,6 @@ class ActiveSpark:
 
 @dataclass(frozen=True)
 class ConnectSpark:
-    """A session of Spark Connect in this process."""
-
     session: ConnectSession
     name = "the Spark Connect session of this process"
 
@@ -228,7 +216,6 @@ Existing: TypeAlias = ActiveSpark | ConnectSpark | SubmittedSpark
 
 
 def detect_spark(environment: Mapping[str, str] = os.environ) -> Existing | None:
-    """Return the Spark that exists already, or None if ggfmt has to start one or to connect to a server."""
     core, connect = _core(), sys.modules.get(_CONNECT)
     context: Any = None if core is None else core.SparkContext._active_spark_context
     if getattr(context, "_jsc", None) is not None:  # it is None while the context starts

@@ -58,14 +58,11 @@ def link_spark_home(home: Path, links: Path) -> Path:
 
 
 def package_reader() -> Callable[[], dict[str, bytes]]:
-    """Return a function that reads the files of this package, as the Python in which it runs would import it.
-
-    The function is nested, so that it is pickled by value: a worker may have no such package, or another one. It
-    imports nothing, because a worker keeps what it has imported.
-    """
+    """Return a function that reads the files of this package, as the Python in which it runs would import it. The
+    function is nested, so that it is pickled by value: a worker may have no such package, or another one. It imports
+    nothing, because a worker keeps what it has imported."""
 
     def read() -> dict[str, bytes]:
-        """Return the contents by name (`ggfmt/cli/output.py`); empty if there is no such package."""
         spec = importlib.util.find_spec("ggfmt")
         if spec is None or spec.origin is None:
             return {}
@@ -88,10 +85,8 @@ def package_reader() -> Callable[[], dict[str, bytes]]:
 
 
 def zip_package(directory: Path) -> Path:
-    """Write this package as a zip file to a directory, for executors that do not have it.
-
-    Name and bytes depend only on the content: Spark accepts a file of one name once, and later only the same file.
-    """
+    """Write this package as a zip file to a directory, for executors that do not have it. Name and bytes depend only on
+    the content: Spark accepts a file of one name once, and later only the same file."""
     files = sorted(package_reader()().items())
     digest = hashlib.sha256(repr([(name, hashlib.sha256(data).digest()) for name, data in files]).encode())
     target = directory / f"ggfmt-{digest.hexdigest()[:16]}.zip"
@@ -102,18 +97,15 @@ def zip_package(directory: Path) -> Path:
 
 
 def pickle_by_value(value: object) -> bytes:
-    """Return a value as bytes; also a function that no module has."""
     from pyspark import cloudpickle
 
     return bytes(cloudpickle.dumps(value))  # type: ignore[no-untyped-call]
 
 
 def pack_task(task: Callable[[Item, int], Result], archive: str | None) -> Callable[[], Callable[[Item, int], Result]]:
-    """Return a function, pickled by value, that unpickles the task on a worker.
-
-    If a worker loaded this package from elsewhere before it got the file `archive`, the function loads the package
-    again: Spark keeps workers, and workers keep what they have loaded.
-    """
+    """Return a function, pickled by value, that unpickles the task on a worker. If a worker loaded this package from
+    elsewhere before it got the file `archive`, the function loads the package again: Spark keeps workers, and workers
+    keep what they have loaded."""
     bytes_of_task = pickle_by_value(task)
 
     def unpacked() -> Callable[[Item, int], Result]:
@@ -128,7 +120,6 @@ def pack_task(task: Callable[[Item, int], Result], archive: str | None) -> Calla
 
 @contextlib.contextmanager
 def set_environment(values: dict[str, str]) -> Iterator[None]:
-    """Set these environment variables in the context, and restore them afterwards."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -143,8 +134,7 @@ def set_environment(values: dict[str, str]) -> Iterator[None]:
 
 def python_path() -> str:
     """Return PYTHONPATH with this package's directory, unless it is installed: installed packages must not hide
-    Python's own modules.
-    """
+    Python's own modules."""
     if str(_PACKAGE.parent) in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
         return os.environ.get("PYTHONPATH", "")
     return os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(_PACKAGE.parent)]))
@@ -161,10 +151,7 @@ NEEDED_BY_SOME = ("lxml", "fastavro")  # needed by some formats only: XML, and A
 @dataclass(frozen=True)
 class Worker:
     """A Python worker: its version, its executable, a digest and the place of its copy of this package, and what it
-    lacks.
-
-    Native kernels and documents are not part of the digest: a worker without them has the same results.
-    """
+    lacks. Native kernels and documents are not part of the digest: a worker without them has the same results."""
 
     version: str
     python: str
@@ -214,7 +201,6 @@ def examiner() -> Callable[[], Examined]:
 
 
 def ask_workers(jobs: SparkJobs, parallelism: int) -> list[Worker]:
-    """Return a description of some of the workers of a Spark."""
     examine = examiner()
     return [
         Worker(*answer) for answer in jobs.run(lambda item, attempt: examine(), range(min(parallelism, _MAX_ASKED)))
@@ -243,7 +229,6 @@ def prepare_workers(ask: Callable[[str | None], Sequence[Worker]], send: Callabl
 
 
 def _log_workers(workers: Sequence[Worker]) -> None:
-    """Log one line about the workers. Raises: Abend GG522 if they cannot run a task."""
     pythons = ", ".join(sorted({f"{worker.version} (`{worker.python}`)" for worker in workers}))
     missing = {name for worker in workers for name in worker.lacks}
     lacks = [name for name in (*NEEDED, *NEEDED_BY_SOME) if name in missing]
