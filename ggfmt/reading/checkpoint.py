@@ -113,7 +113,6 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
         return self.origin or self.content or (self.size, self.digest)
 
     def is_near(self, file: InputFile, path: str) -> bool:
-        """Whether a file has the path or the inode of the record."""
         return self.path == path or (self.inode is not None and self.inode == file.inode)
 
     @property
@@ -132,8 +131,6 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A file to compare with records, its path in the checkpoint, and its content."""
-
     file: InputFile
     path: str
     content: Content
@@ -142,8 +139,7 @@ class ChangedFile:
 @dataclass(frozen=True)
 class MatchResult:
     """What is known of one file: `done` if it was read, `problem` if it cannot be read and must not be left out.
-    `record` is the record whose content it has, `content` what a look
-    at it has shown."""
+    `record` is the record whose content it has, `content` what a look at it has shown."""
 
     done: bool = False
     problem: Diagnostic | None = None
@@ -168,8 +164,8 @@ def recognize(
     records: Callable[[], Iterator[tuple[int, ProcessedInput]]],
     look: Look = examine,
 ) -> list[MatchResult]:
-    """The result on each file. `records` streams all records, each with the number of its run: there may be millions,
-    so that only those that matter to these files are kept."""
+    """Return the result on each file. `records` streams all records, each with the number of its run: there may be
+    millions, so that only those that matter to these files are kept."""
     paths = [path_of(file) for file in files]
     latest, old = _latest(set(paths), records)
     results: list[MatchResult | None] = []
@@ -197,7 +193,7 @@ def recognize(
 def _latest(
     paths: set[str], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]
 ) -> tuple[dict[str, ProcessedInput], bool | None]:
-    """The last record of each path, and whether there are records of version 1; None if there are none at all."""
+    """Return the last record of each path, and whether there are records of version 1; None if there are none."""
     latest: dict[str, tuple[int, ProcessedInput]] = {}
     old: bool | None = None
     for number, seen in records():
@@ -208,7 +204,6 @@ def _latest(
 
 
 def _is_same(file: InputFile, seen: ProcessedInput) -> bool:
-    """Whether a file is unchanged, as far as the file system reports."""
     same = seen.size == file.size and seen.inode == file.inode and has_same_mtime(file, seen.modified)
     return same and not seen.fresh
 
@@ -221,7 +216,6 @@ def _measured(file: InputFile, content: Content) -> Content:
 
 
 def _matching(files: Sequence[ChangedFile], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]) -> _Records:
-    """The records that may matter to these files."""
     paths = {item.path for item in files}
     paths |= {path for item in files if (path := _unpacked_path(item.path)) is not None}
     inodes = {item.file.inode for item in files if item.file.inode is not None}
@@ -254,7 +248,7 @@ def _matching(files: Sequence[ChangedFile], records: Callable[[], Iterator[tuple
 
 
 def _keys(seen: ProcessedInput, lines: set[str], firsts: set[str], lasts: set[str]) -> set[str]:
-    """The lines by which a record and a file may be of one content, one the beginning of the other, or overlap."""
+    """Return the lines by which a record and a file may be equal, one the beginning of the other, or overlap."""
     last = seen.last
     found = {seen.line(number) for number in (seen.first, last, max(0, last - 1))} & lines
     if seen.line(0) in firsts:
@@ -276,7 +270,6 @@ class _InputMatcher:
         self._taken: dict[Ends, list[str]] = defaultdict(list)
 
     def take(self, known: Sequence[tuple[InputFile, ProcessedInput]]) -> None:
-        """Counts files that are done without a look."""
         for file, record in known:
             self._taken[record.read].append(file.shown)
 
@@ -302,7 +295,7 @@ class _InputMatcher:
         return found
 
     def _candidates(self, item: ChangedFile) -> list[ProcessedInput]:
-        """The records that may have to do with a file, each once, those of its path and inode first."""
+        """Return the records that may have to do with a file, each once, those of its path and inode first."""
         kept, content = self._records, item.content
         groups = [kept.by_path.get(item.path, []), kept.by_path.get(_unpacked_path(item.path) or "", [])]
         groups.append(kept.by_inode.get(-1 if item.file.inode is None else item.file.inode, []))
@@ -310,7 +303,6 @@ class _InputMatcher:
         return list({id(seen): seen for group in groups for seen in group}.values())
 
     def _same(self, item: ChangedFile, candidates: Sequence[ProcessedInput]) -> list[ProcessedInput]:
-        """The records of just the content of a file."""
         content = item.content
         same = list(self._records.by_content.get(content.stored, []))
         if content.whole is not None and content.damaged is None and content.whole != content.stored:
@@ -319,7 +311,7 @@ class _InputMatcher:
         return same
 
     def _one_to_one(self, item: ChangedFile, same: Sequence[ProcessedInput]) -> MatchResult:
-        """A file of a content that was read: done, unless there are more such files than were read."""
+        """Return a file of a content that was read: done, unless there are more such files than were read."""
         for seen in same:
             if len(self._taken[seen.read]) < max(1, self._records.reads[seen.read]):
                 self._taken[seen.read].append(item.file.shown)
@@ -332,7 +324,6 @@ class _InputMatcher:
         return MatchResult(problem=Diagnostic("GG310", message, Span(file=item.file.shown), _COPY_HELP, topic=PAGE))
 
     def _problem(self, item: ChangedFile, candidates: Sequence[ProcessedInput]) -> Diagnostic | None:
-        """Why a file that no run has read in this form must not be read; None for a new one."""
         file, content = item.file, item.content
         others = [seen for seen in candidates if not seen.is_idle]
         grown = self._grown(item, others)
@@ -354,7 +345,6 @@ class _InputMatcher:
 
     @staticmethod
     def _grown(item: ChangedFile, others: Sequence[ProcessedInput]) -> ProcessedInput | Diagnostic | None:
-        """The record of content that a file begins with."""
         content, size = item.content, (item.content.whole or item.content.stored)[0]
         shorter: dict[int, list[tuple[str, ProcessedInput]]] = defaultdict(list)
         stored: dict[int, list[tuple[str, ProcessedInput]]] = defaultdict(list)
@@ -382,7 +372,7 @@ class _InputMatcher:
 
 
 def _overlap(content: Content, seen: ProcessedInput, near: bool) -> str | None:
-    """How a file overlaps with content that was read, in words; None if it does not. `near`: of one path or inode."""
+    """Return in words how a file overlaps with content that was read, if it does. `near`: of one path or inode."""
     shared = content.shared(seen.lines)
     if not shared or shared[-1].end <= seen.start:
         return None
@@ -428,8 +418,6 @@ _COPY_HELP = f"keep only one of the two files in the input; {_ALL_THE_SAME}"
 
 
 class OutputTarget(Protocol):
-    """An output directory and a handler that writes to it."""
-
     @property
     def root(self) -> Location: ...
 
@@ -454,7 +442,6 @@ class InputSelection:
     left: int
 
     def __str__(self) -> str:
-        """Why no file is left to read."""
         done, left = (counted(number, "input file") for number in (self.done, self.left))
         reasons = [f"{done} {_have(self.done)} been read by earlier runs"] if self.done else []
         reasons += [f"{left} left for a later run"] if self.left else []
@@ -604,8 +591,8 @@ class Checkpoint(Participant):
         return found
 
     def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> CommitPart:
-        """The part of a commit that records the files as read. Abend GG310 if a file is gone, GG506 if ggfmt cannot
-        write here."""
+        """Return the part of a commit that records the files as read. Abend GG310 if a file is gone, GG506 if ggfmt
+        cannot write here."""
         seen = []
         plans = {item.file.location: item for item in inputs}
         for found in map_files([item.file for item in inputs], lambda file: _seen(plans[file.location])):
@@ -624,9 +611,7 @@ class Checkpoint(Participant):
 
     def record_renewed(self, run: str) -> None:
         """Commit the new names, inodes and times of files that `choose` recognized, for a run that has nothing to read.
-
-        If that fails, log a warning: the next run recognizes the files by their content again.
-        """
+        If that fails, log a warning: the next run recognizes the files by their content again."""
         document = read_document(self.store, DOCUMENT) if self._renewed else None
         if document is None:
             return
@@ -656,7 +641,7 @@ class Checkpoint(Participant):
         return part
 
     def _records(self) -> Iterator[tuple[int, ProcessedInput]]:
-        """All records with the numbers of their runs, one line at a time: there may be millions."""
+        """Yield all records with the numbers of their runs, one line at a time: there may be millions."""
         decode_block, decode = msgspec.json.Decoder(_SegmentHeader).decode, msgspec.json.Decoder(ProcessedInput).decode
         for name in self.store.names(SEGMENTS):
             path = f"{SEGMENTS}/{name}"
@@ -671,7 +656,7 @@ class Checkpoint(Participant):
 
 
 def _path(file: InputFile) -> str:
-    """The path of a file in the checkpoint: without credentials, the same for all spellings."""
+    """Return the path of a file in the checkpoint: without credentials, the same for all spellings."""
     path = file.location.canonical
     try:
         path.encode()
@@ -681,7 +666,6 @@ def _path(file: InputFile) -> str:
 
 
 def _seen(item: PlannedInput) -> ProcessedInput | Diagnostic:
-    """The record of a file that a run has read."""
     content = examine(item.file)
     if isinstance(content, Diagnostic):
         return content
@@ -695,7 +679,7 @@ def _seen(item: PlannedInput) -> ProcessedInput | Diagnostic:
 
 
 def _recorded(file: InputFile, content: Content, known: ProcessedInput) -> ProcessedInput:
-    """The record of a file as it is, with the layout of a known one."""
+    """Return the record of a file as it is, with the layout of a known one."""
     return msgspec.structs.replace(
         known,
         path=_path(file),
@@ -712,7 +696,7 @@ def _recorded(file: InputFile, content: Content, known: ProcessedInput) -> Proce
 
 
 def _renewed(file: InputFile, result: MatchResult) -> ProcessedInput | None:
-    """The new record of a file that was recognized by its content; None if the old one still fits."""
+    """Return the new record of a file that was recognized by its content; None if the old one still fits."""
     known, content = result.record, result.content
     if not result.done or known is None or content is None:
         return None
@@ -723,14 +707,12 @@ def _renewed(file: InputFile, result: MatchResult) -> ProcessedInput | None:
 
 
 def _has_kept_its_name(file: InputFile, result: MatchResult) -> bool:
-    """Whether a file still has the name under which a run read it."""
     known = result.record
     return known is not None and known.path == _path(file) and not known.renamed
 
 
 def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[InputFile], list[InputFile]]:
-    """The files to read now, and those that wait: a file that was just written to, and all after it in the same
-    INPUT."""
+    """Return the files to read now, and those that wait: a file just written to, and all after it in its INPUT."""
     if settle is None:
         return list(files), []
     limit = time.time_ns() - int(settle * 1_000_000_000)
@@ -773,13 +755,11 @@ def _warn_equal_files(seen: Sequence[ProcessedInput], inputs: Sequence[PlannedIn
 
 
 def _patterns(selection: TableSelection) -> dict[str, list[str]]:
-    """Return the patterns of a selection as the checkpoint has them: by option, sorted."""
     patterns = {"--table": selection.tables, "--exclude": selection.exclude}
     return {option: sorted(set(given)) for option, given in patterns.items() if given}
 
 
 def _outputs(targets: Sequence[OutputTarget]) -> dict[str, list[str]]:
-    """The output directories and the handlers that write to them."""
     outputs: dict[str, list[str]] = {}
     for target in targets:
         outputs.setdefault(target.root.canonical, []).append(target.handler)

@@ -73,11 +73,9 @@ class Content:
 
     @property
     def digests(self) -> str:
-        """The digests of all lines, as a checkpoint has them."""
         return "".join(line.digest for line in self.lines)
 
     def shared(self, digests: str) -> tuple[Line, ...]:
-        """The first lines that are those of another file, too."""
         count = 0
         for line in self.lines:
             if digests[count * DIGEST_DIGITS : (count + 1) * DIGEST_DIGITS] != line.digest:
@@ -86,7 +84,7 @@ class Content:
         return self.lines[:count]
 
     def first_operation(self, start: int) -> int:
-        """The number of the first line behind `start` that may be an operation; that of the last line if none is."""
+        """Return the number of the first line behind `start` that may be an operation, or of the last line."""
         for number, line in enumerate(self.lines):
             if line.operation and line.end > start:
                 return number
@@ -115,7 +113,7 @@ def examine(file: InputFile) -> Content | Diagnostic:
 
 
 def measure(file: InputFile, content: Content) -> Content:
-    """The content with `whole`, for which a compressed file is decompressed. One of `FAILURES`."""
+    """Return the content with `whole`, for which a compressed file is decompressed. One of `FAILURES`."""
     if content.whole is not None:
         return content
     size, digest = digests_at(file, ())[1]
@@ -124,10 +122,8 @@ def measure(file: InputFile, content: Content) -> Content:
 
 def digests_at(file: InputFile, sizes: Collection[int], end_bytes: int = END_BYTES) -> tuple[dict[int, str], Ends]:
     """Return the checksums of the first `sizes` bytes of a file, decompressed, for each size that the file has; and the
-    size and checksum of all of a compressed file. A checksum covers `end_bytes` at both ends.
-
-    One of `FAILURES` if the file cannot be read.
-    """
+    size and checksum of all of a compressed file. A checksum covers `end_bytes` at both ends. One of `FAILURES` if the
+    file cannot be read."""
     if file.compression is None:
         found = {}
         with open_input(file) as stream:
@@ -155,7 +151,6 @@ def digests_at(file: InputFile, sizes: Collection[int], end_bytes: int = END_BYT
 
 
 def _checksum_of(head: bytes, last: bytes, size: int, end_bytes: int) -> str:
-    """The checksum of content of `size` bytes that starts with `head` and ends with `last`."""
     behind = min(max(0, size - end_bytes), end_bytes)
     return checksum(head[:size] + (last[-behind:] if behind else b""))
 
@@ -169,7 +164,7 @@ def _both_ends(content: bytes) -> str:
 
 
 def _head(stream: BinaryIO) -> tuple[bytes, bool]:
-    """The first bytes of a file, with one line end and all of an Avro header among them, and whether they are all."""
+    """Return the first bytes of a file, at least a line and an Avro header, and whether they are all."""
     head = b""
     while len(head) <= (limit := _limit(head)):
         more = stream.read(END_BYTES + 1 - len(head) if len(head) <= END_BYTES else _BLOCK_BYTES)
@@ -180,7 +175,6 @@ def _head(stream: BinaryIO) -> tuple[bytes, bool]:
 
 
 def _limit(head: bytes) -> int:
-    """How many bytes of a file to look at, as far as its first bytes show."""
     header = avro_header(head)
     if header is not None:
         return min(header + END_BYTES, MAX_HEAD_BYTES)
@@ -205,7 +199,7 @@ def _content(stored: Ends, whole: Ends | None, head: bytes, complete: bool) -> C
 
 
 def _lines(head: bytes, complete: bool) -> tuple[tuple[Line, ...], bool]:
-    """The lines of the first bytes that get a digest, and whether these are all lines."""
+    """Return the lines of the first bytes that get a digest, and whether these are all lines."""
     found: list[Line] = []
     running, hashed, start, number, every = hashlib.blake2b(digest_size=DIGEST_DIGITS // 2), 0, 0, 0, True
     while start < len(head):
@@ -228,7 +222,7 @@ def _lines(head: bytes, complete: bool) -> tuple[tuple[Line, ...], bool]:
 
 
 def avro_header(head: bytes) -> int | None:
-    """Where the first block of an Avro container begins, which may be behind `head`; None for any other file."""
+    """Return where the first block of an Avro container begins, which may be behind `head`; None for any other file."""
     if not head.startswith(_AVRO):
         return None
     place = len(_AVRO)
@@ -248,7 +242,7 @@ def avro_header(head: bytes) -> int | None:
 
 
 def _long(data: bytes, place: int) -> tuple[int, int]:
-    """A number as Avro writes it, and the place behind it; IndexError at the end of the data."""
+    """Return a number as Avro writes it, and the place behind it; IndexError at the end of the data."""
     shift = value = 0
     while True:
         byte = data[place]

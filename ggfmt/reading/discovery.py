@@ -38,8 +38,7 @@ class SplitBoundaryCrossing:
 
 
 def discover(job: J, cut: Cut, runner: Runner, tracker: ProgressTracker | None = None) -> J:
-    """Search all of `cut` for definitions. Return the job with those that hold from the start, and with the metadata
-    changes."""
+    """Return the job with the definitions in all of `cut` that hold from the start, and with the metadata changes."""
     catalog = replace(job.catalog, current={}, provisional=False)
     discovered = find_definitions(job.input_format, catalog, cut, runner, tracker, job.source)
     log.log(
@@ -68,8 +67,8 @@ def _warn_of_encoded_values(job: ReadJob, discovered: DiscoveryResult) -> None:
 
 
 def discover_from_head(job: J, inputs: Sequence[PlannedInput]) -> J | None:
-    """The job with the definitions that the first records of its inputs show, if the reader finds every record that
-    contradicts them. None if these are not enough, or cannot be read."""
+    """Return the job with the definitions that the first records of its inputs show, if the reader finds every record
+    that contradicts them. None if these are not enough, or cannot be read."""
     side = FORMATS[job.input_format].read_support.by(job.source)
     if kernels.native is None or not side.reader.checks_definitions or side.discovery is None:
         return None
@@ -102,8 +101,8 @@ def find_definitions(
     tracker: ProgressTracker | None = None,
     source: WriterSettings = DEFAULT_SETTINGS,
 ) -> DiscoveryResult:
-    """The definitions in the data, the same however it is cut: by one pass, and by a second one if the first leaves
-    something open. Abend GG310 for an unreadable input."""
+    """Return the definitions in the data, the same however it is cut: by one pass, and by a second one if the first
+    leaves something open. Abend GG310 for an unreadable input."""
 
     def findings(every_shape: bool, source: WriterSettings) -> Sequence[object]:
         task = partial(discover_split, input_format, catalog, every_shape, source)
@@ -130,7 +129,7 @@ def find_definitions(
 def discover_split(
     input_format: str, catalog: Catalog, every_shape: bool, source: WriterSettings, split: Split, attempt: int
 ) -> object:
-    """The findings of one split, or the diagnostic of an input that cannot be read, or `SplitBoundaryCrossing`."""
+    """Return the findings of a split, the diagnostic of an input that cannot be read, or `SplitBoundaryCrossing`."""
     side = FORMATS[input_format].read_support.by(source)
     assert side.discovery is not None
     discovery = side.discovery(catalog, every_shape, source)

@@ -39,10 +39,8 @@ _READ_BYTES = 1 << 18
 
 
 class _MultiMemberStream(io.RawIOBase):
-    """The decompressed bytes of the compressed file `stored`; each read decompresses only what it returns.
-
-    OSError for damaged data, a member that is cut off, and anything but a member or padding after the end of one.
-    """
+    """The decompressed bytes of the compressed file `stored`; each read decompresses only what it returns. OSError for
+    damaged data, a member that is cut off, and anything but a member or padding after the end of one."""
 
     _padding = b""  # bytes that may follow a member
 
@@ -54,11 +52,11 @@ class _MultiMemberStream(io.RawIOBase):
 
     @abstractmethod
     def _decompressor(self) -> bz2.BZ2Decompressor | lzma.LZMADecompressor:
-        """A decompressor for the next member."""
+        """Return a decompressor for the next member."""
 
     @abstractmethod
     def _damaged(self, error: Exception) -> str:
-        """The message for data that cannot be decompressed."""
+        """Return the message for data that cannot be decompressed."""
 
     def readable(self) -> bool:
         return True
@@ -90,7 +88,7 @@ class _MultiMemberStream(io.RawIOBase):
                 return len(data)
 
     def _next(self) -> bool:
-        """Whether another member begins, after any padding."""
+        """Return whether another member begins, after any padding."""
         while True:
             self._input = self._input or self._stored.read(_READ_BYTES)
             if not self._input:
@@ -161,7 +159,6 @@ class InputFile:
 
 
 def unreadable(path: str, error: Exception) -> Diagnostic:
-    """The diagnostic of an input that cannot be read, with the system's reason."""
     if isinstance(error, InputChangedError):
         return Diagnostic("GG310", str(error), Span(file=path), _CHANGED_HELP)
     reason = getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
@@ -181,8 +178,8 @@ class TransientReadError(OSError):
 
 
 def read_error(file: InputFile, error: Exception) -> Abend | TransientReadError:
-    """The exception to raise for an input that cannot be read: TransientReadError for an error of a store, so that the
-    runner lets the task run again."""
+    """Return the exception to raise for an input that cannot be read: TransientReadError for an error of a store, so
+    that the runner lets the task run again."""
     problem = unreadable(file.shown, error)
     lasts = isinstance(error, (InputChangedError, DamagedDataError, FileNotFoundError, PermissionError))
     if file.location.is_local or lasts or not isinstance(error, OSError):
@@ -200,7 +197,7 @@ def read_errors_stop() -> Iterator[None]:
 
 
 def defect(error: Exception, place: Span) -> Diagnostic:
-    """The diagnostic of an exception that no data should raise, with its place in the program and in the input."""
+    """Return the diagnostic of an exception that no data should raise, with its place in program and input."""
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     where = " < ".join(f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in reversed(frames))
     message = f"the records from here on cannot be read: {type(error).__name__} in {where}"
@@ -230,7 +227,7 @@ def map_files(files: Sequence[InputFile], look: Callable[[InputFile], T]) -> Ite
 
 
 def open_input(file: InputFile) -> BinaryIO:
-    """The bytes of a file, decompressed; it can seek if the file is not compressed."""
+    """Return the bytes of a file, decompressed; it can seek if the file is not compressed."""
     if file.compression is None:
         return _opened(file) if file.location.is_local else _buffered(file.location.open_file())
     if file.compression == "bz2":
@@ -256,11 +253,8 @@ def _buffered(raw: object) -> BinaryIO:
 
 @contextmanager
 def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
-    """The bytes of a file that must not change from the plan of the run until it has been read.
-
-    InputChangedError where it is another one when it is opened, or at the end; OSError or ArrowException as reading
-    gives.
-    """
+    """Yield the bytes of a file that must not change from the plan of the run until it has been read. InputChangedError
+    where it is another one when it is opened, or at the end; OSError or ArrowException as reading gives."""
     with open_input(file) as stream:
         check_unchanged(file)  # after it is open: only then some network file systems look at it
         yield stream
@@ -268,7 +262,7 @@ def open_unchanged(file: InputFile) -> Iterator[BinaryIO]:
 
 
 def check_unchanged(file: InputFile) -> None:
-    """InputChangedError if a file has changed since the run was planned; OSError if ggfmt cannot find out."""
+    """Raise InputChangedError if a file has changed since the run was planned; OSError if ggfmt cannot find out."""
     if not file.watched:
         return
     try:
@@ -289,8 +283,7 @@ def check_unchanged(file: InputFile) -> None:
 
 
 def has_same_mtime(file: InputFile, modified: int | None, same_view: bool = True) -> bool:
-    """Whether a file was last written to at that time; or one of them is unknown. `same_view`: one
-    machine reports both."""
+    """Return whether a file was last written then, or one is unknown. `same_view`: one machine reports both."""
     if file.modified is None or modified is None:
         return True
     # Stores report milliseconds in a listing and seconds for one object; another machine may do so too.
@@ -299,7 +292,7 @@ def has_same_mtime(file: InputFile, modified: int | None, same_view: bool = True
 
 
 def read_ends(file: InputFile, size: int) -> bytes:
-    """The first and the last `size` bytes of a file, as stored; all bytes of a smaller file."""
+    """Return the first and the last `size` bytes of a file, as stored; all bytes of a smaller file."""
     with open_input(replace(file, packed=False)) as stream:
         head = stream.read(size)
         if file.size > len(head):
@@ -314,7 +307,7 @@ def _time(nanoseconds: int) -> str:
 
 
 def stat_file(location: Location, shown: str) -> InputFile:
-    """A file as it is now. FileNotFoundError if there is none."""
+    """Return a file as it is now. FileNotFoundError if there is none."""
     if location.is_local:
         return local_state(location.path, shown, os.stat(location.path))
     info = location.info()
@@ -324,14 +317,13 @@ def stat_file(location: Location, shown: str) -> InputFile:
 
 
 def local_state(path: str, shown: str, status: os.stat_result) -> InputFile:
-    """A file at an absolute local path."""
     device = (platform.node(), status.st_dev)
     return InputFile(Location.local(path), status.st_size, shown, status.st_mtime_ns, device, status.st_ino)
 
 
 @lru_cache(maxsize=64)
 def is_renumbered(device: tuple[str, int] | None) -> bool:
-    """Whether a local file system may change the inode number of a file, as those in user space (FUSE) do."""
+    """Return whether a local file system may change the inode number of a file, as those in user space (FUSE) do."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
             numbers = f" {os.major(device[1])}:{os.minor(device[1])} " if device is not None else "none"

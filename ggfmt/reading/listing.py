@@ -59,8 +59,6 @@ class _Entry:
 
 @dataclass
 class _Contents:
-    """The files that the manifests of an output list, by name."""
-
     messages: dict[str, _Entry] = field(default_factory=dict)
     schemas: set[str] = field(default_factory=set)
     rejects: dict[str, int] = field(default_factory=dict)
@@ -122,7 +120,6 @@ class CommittedOutput:
         return [names[name] for name in sorted(listed, key=lambda name: listed[name].place)]
 
     def _name(self, top: Location, file: InputFile) -> str:
-        """The name of a file below the output."""
         name = file.location.name_below(top)
         assert name is not None
         return "/".join(filter(None, (self.inside, name if top.is_local else unquote(name))))
@@ -152,7 +149,6 @@ def output_at(path: str) -> CommittedOutput | None:
 
 
 def stored_output_at(top: Location) -> CommittedOutput | None:
-    """Return the output of ggfmt that is, or contains, a directory of a store; None if there is none."""
     root: Location | None = top
     inside: list[str] = []
     while root is not None:
@@ -175,7 +171,7 @@ def _check_ended(store: Store, shown: str) -> None:
 
 
 def _check_whole(store: Store, contents: _Contents, names: Mapping[str, int], others: Sequence[str]) -> None:
-    """DiffersError unless the files of an output are those that its manifests list."""
+    """Raise DiffersError unless the files of an output are those that its manifests list."""
     handlers = ", ".join(f"`{store.shown(handler)}`" for handler in sorted(contents.handlers)) or "its files"
     if others:
         message = f"no manifest of the output lists `{store.shown(others[0])}`"
@@ -193,7 +189,7 @@ def _check_whole(store: Store, contents: _Contents, names: Mapping[str, int], ot
 
 
 def _check_one_handler(root: Location, listed: Collection[_Entry]) -> None:
-    """StoreError for messages of several handlers, each of which has all operations, and for several formats."""
+    """Raise StoreError for messages of several handlers, each of which has all operations, and for several formats."""
     handlers = sorted({entry.handler for entry in listed})
     if len(handlers) > 1:
         names = ", ".join(f"`{handler}`" for handler in handlers)
@@ -207,7 +203,7 @@ def _check_one_handler(root: Location, listed: Collection[_Entry]) -> None:
 
 
 def _contents(store: Store) -> _Contents | None:
-    """The files that all records of an output list; None if it has no record."""
+    """Return the files that all records of an output list; None if it has no record."""
     found = _Contents()
     runs: Counter[str] = Counter()
     for record in records(store):
@@ -225,7 +221,6 @@ def _contents(store: Store) -> _Contents | None:
 
 
 def _add(found: _Contents, record: RunRecord, store: Store, stamp: str) -> None:
-    """Add what one record lists."""
     found.schemas.update(name for name, _ in record.schemas(store))
     found.is_of_rows |= CONSOLIDATION_MEMBER in record.document
     about = record.document.get("handlers")
@@ -242,11 +237,9 @@ def _add(found: _Contents, record: RunRecord, store: Store, stamp: str) -> None:
 
 
 def with_keys(files: Iterable[InputFile]) -> list[InputFile]:
-    """The files without those of keys: files of values know the names of the columns in the keys.
-
-    A file is one of keys if it is called so (`<topic>+<partition>+<offset>.keys.json`) beside that of its values, and
-    has nothing but keys in its first bytes.
-    """
+    """Return the files without those of keys: files of values know the names of the columns in the keys. A file is one
+    of keys if it is called so (`<topic>+<partition>+<offset>.keys.json`) beside that of its values, and has nothing but
+    keys in its first bytes."""
     listed = {file.location: file for file in files}
     beside = {
         keys: values
@@ -392,7 +385,6 @@ def _shown(path: str) -> str:
 
 
 def _find(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
-    """The files of one input; None if it does not exist."""
     for look in range(_LOOKS):
         seen = _SkippedInputs()
         try:
@@ -413,7 +405,7 @@ def _find(given: str, left: _SkippedInputs, growing: bool) -> list[_ListedFile] 
 def _as_committed(
     output: CommittedOutput | None, top: Location, found: list[_ListedFile], named: bool, growing: bool
 ) -> list[_ListedFile]:
-    """The files below a directory; if an output of ggfmt has the directory, as its manifests list them."""
+    """Return the files below a directory; if an output of ggfmt has the directory, as its manifests list them."""
     if output is None:
         return found
     found = sorted(found, key=lambda item: item.path)
@@ -434,7 +426,6 @@ class _LocalListing:
         self._seen: set[object] = set()
 
     def find(self, growing: bool) -> list[_ListedFile] | None:
-        """All files; None if the input does not exist."""
         try:
             status = os.stat(self._path)
         except FileNotFoundError:
@@ -509,7 +500,6 @@ class _LocalListing:
                     self._add(entry.path, os.stat(entry.path), linked)
 
     def _glob(self) -> list[_ListedFile]:
-        """The files that a pattern names, part by part."""
         paths = ["/"]
         literal = True
         for pattern in self._path.split("/")[1:]:
@@ -561,7 +551,6 @@ class _LocalListing:
 
 
 def _key(path: str, status: os.stat_result) -> object:
-    """A key that identifies a file or directory under all its names."""
     device = local_state(path, "", status).device
     return os.path.realpath(path) if is_renumbered(device) else (device, status.st_ino)
 
@@ -572,7 +561,6 @@ def _broken(link: str) -> StoreError:
 
 
 def _of_store(given: str, location: Location, left: _SkippedInputs, growing: bool) -> list[_ListedFile] | None:
-    """The files of one input in a store; None if it does not exist."""
     glob = _GLOB.search(location.path)
     _check_named(location)
     fs, inner = location.file_system()
@@ -600,7 +588,7 @@ def _of_store(given: str, location: Location, left: _SkippedInputs, growing: boo
 
 
 def _check_named(location: Location) -> None:
-    """StoreError for a URI with an empty part, which would lead to another key; directories of HDFS have none."""
+    """Raise StoreError for a URI with an empty part, which would lead to another key; directories of HDFS have none."""
     if location.store.family not in ("hdfs", "viewfs"):
         check_parts([location.path[1:].rstrip("/") or "x"], lambda _: _shown(location.address))
 
@@ -612,7 +600,7 @@ def _glob_matches(patterns: Sequence[str], parts: Sequence[str]) -> bool:
 def _stored_below(
     top: Location, inner: str, fs: pafs.FileSystem, left: _SkippedInputs, pattern: Sequence[str]
 ) -> list[tuple[str, pafs.FileInfo]]:
-    """The files below a directory that a pattern matches, or all, and their paths from there."""
+    """Return the files below a directory that a pattern matches, or all, and their paths from there."""
     files, directories = entries_below(fs, inner)
     mark = f"/{METADATA_DIRECTORY}"
     outputs = {path.removesuffix(mark) for path in directories if path.endswith(mark)}

@@ -52,11 +52,9 @@ class WorkerGone(Exception):
 
 
 class Worker:
-    """Another process, which runs one task after the other; see `_serve`.
-
-    A fork of this process starts in milliseconds, and has everything loaded. A new interpreter takes a third of a
-    second, and can be started beside threads of any kind.
-    """
+    """Another process, which runs one task after the other; see `_serve`. A fork of this process starts in
+    milliseconds, and has everything loaded. A new interpreter takes a third of a second, and can be started beside
+    threads of any kind."""
 
     def __init__(self, fork: bool) -> None:
         self._connection, there = multiprocessing.Pipe()
@@ -124,7 +122,6 @@ class Worker:
         return "was killed" if self._status is None else _ending(self._status)
 
     def _wait(self, seconds: float) -> bool:
-        """Wait for the end of the process; return whether it has ended."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             with self._lock:
@@ -158,7 +155,6 @@ def _ending(status: int) -> str:
 
 
 def begin(descriptor: int, parent: int, bound: bool) -> NoReturn:
-    """Serve as a worker in a new interpreter."""
     from ggfmt.unused_modules import hide_unused_modules
 
     hide_unused_modules()
@@ -182,8 +178,7 @@ def _begin_fork(connection: Connection, parent: int, bound: bool) -> NoReturn:
 
 def _serve(connection: Connection, parent: int, bound: bool) -> NoReturn:
     """Run tasks as they come, and return their results, until there are no more. Log lines of tasks reach no one, as
-    those of tasks on Spark. If `bound`, the process ends with the thread that started it.
-    """
+    those of tasks on Spark. If `bound`, the process ends with the thread that started it."""
     if bound:
         _end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal: the parent decides
@@ -241,11 +236,8 @@ def _watch(parent: int) -> NoReturn:
 
 class InProcesses(InProcess):
     """Runs tasks in this process, and in others from the second task on: `processes` of them together, by default one
-    for each core.
-
-    A task whose process was killed, or that an error of a store ended, runs again, up to `MAX_ATTEMPTS` times. Memory
-    is that of one task for each process.
-    """
+    for each core. A task whose process was killed, or that an error of a store ended, runs again, up to `MAX_ATTEMPTS`
+    times. Memory is that of one task for each process."""
 
     def __init__(self, processes: int | None = None) -> None:
         super().__init__()
@@ -269,9 +261,8 @@ class InProcesses(InProcess):
         progress: TaskCallback | None = None,
         received: Callable[[R], None] | None = None,
     ) -> list[R]:
-        """Raises: Abend GG505 if memory runs out, or the processes of a task are killed; other exceptions as they
-        are. Of several tasks that fail, the first one counts.
-        """
+        """Raises: Abend GG505 if memory runs out, or the processes of a task are killed; other exceptions as they are.
+        Of several tasks that fail, the first one counts."""
         count = self._start(min(self.parallelism, len(items)) - 1)
         if not count:
             return super().run(task, items, progress, received)
@@ -425,8 +416,7 @@ class _Tasks(Generic[T, R]):
 
     def settle(self, taken: _Taken[T], run: Callable[[], R]) -> None:
         """Run a task and keep its result or its exception. Raises: WorkerGone if its process has ended; an interrupt or
-        an exit, which is kept too.
-        """
+        an exit, which is kept too."""
         try:
             result = run()
         except WorkerGone:
@@ -458,7 +448,6 @@ class _Tasks(Generic[T, R]):
             raise error
 
     def give_back(self, taken: _Taken[T], ending: str) -> None:
-        """Let a task run again whose process has ended."""
         with self._lock():
             self._ending = ending
             if taken.before + 1 < MAX_ATTEMPTS and self._workers:
@@ -483,20 +472,18 @@ class _Tasks(Generic[T, R]):
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the tasks that run; return whether all are done, or none goes on after one that failed."""
+        """Wait for the tasks that run; return whether all are done, or none goes on after a failure."""
         with self._lock():
             if self._running or (self._again and not self._failures):
                 self._changed.wait(seconds)
             return not self._running and (bool(self._failures) or not self._again)
 
     def stop(self) -> None:
-        """Give out no more tasks."""
         with self._lock():
             self.stopped = True
             self._changed.notify_all()
 
     def results(self) -> list[R]:
-        """Return the results in order of the items, or raise the first failure."""
         for number in sorted(self._failures):
             error = self._failures[number]
             if isinstance(error, MemoryError):

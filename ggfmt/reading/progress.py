@@ -69,7 +69,6 @@ class Stopwatch:
 
 
 def added(some: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
-    """The sums of both, by step."""
     return {step: some.get(step, 0.0) + more.get(step, 0.0) for step in STEPS if step in some or step in more}
 
 
@@ -93,12 +92,11 @@ class ProgressSnapshot:
 
     @property
     def rate(self) -> float | None:
-        """Bytes per second of the phase so far."""
         seconds = self.moment - self.started
         return self.bytes_done / seconds if self.bytes_done and seconds > 0 else None
 
     def remaining(self, now: float) -> float | None:
-        """The seconds left in the phase: fewer as time goes by, but never fewer than other splits need."""
+        """Return the seconds left in the phase: fewer as time goes by, but never fewer than other splits need."""
         return None if self.left is None else max(self.left - (now - self.moment), self.least)
 
 
@@ -145,7 +143,6 @@ class ProgressTracker:
         return ended
 
     def set_operations(self, operations: int | None) -> None:
-        """Set the number of operations read so far; None if it is unknown again."""
         self._set(replace(self._standing, operations=operations))
 
     def _set(self, standing: ProgressSnapshot) -> None:

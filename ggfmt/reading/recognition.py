@@ -59,7 +59,7 @@ _STARTS: tuple[tuple[bytes, str, str], ...] = (
 
 
 def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
-    """The kind of a file that ggfmt does not read, by its first bytes, decompressed; None if it may be readable."""
+    """Return the kind of a file that ggfmt does not read, by its first bytes, decompressed; None for others."""
     if _TRAIL_SIGNATURE in head[:_TRAIL_HEAD]:
         return UnsupportedMessages("a GoldenGate trail file", _TRAIL)
     if head.startswith(_ZIP):
@@ -90,7 +90,7 @@ class PlannedInput:
 
 
 def detect_format(files: Sequence[InputFile]) -> tuple[str, str]:
-    """The input format by the first input that holds anything, and why; Abend GG309 if none or two fit."""
+    """Return the input format by the first input that holds anything, and why; Abend GG309 if none or two fit."""
     for file in files:
         size = HEAD_BYTES
         while True:
@@ -158,7 +158,7 @@ def _of_several(shown: str, head: bytes, reasons: Mapping[str, str], envelope: s
 
 
 def other_format(record: bytes, input_format: str) -> tuple[str, str] | None:
-    """The format of a record that could not be read as one of the input's format, and why; None if it is no other."""
+    """Return the format of a record that is none of the input's format, and why; None if it is of no other."""
     head, _ = plain_head(record)
     if FORMATS[input_format].reads is None or reader_of(input_format).sniff(head) is not None:
         return None
@@ -168,18 +168,17 @@ def other_format(record: bytes, input_format: str) -> tuple[str, str] | None:
 
 
 def _candidates(head: bytes) -> list[str]:
-    """The formats whose readers are worth loading for an input that starts like this."""
+    """Return the formats whose readers are worth loading for an input that starts like this."""
     return [name for name in READ if any(mark in head for mark in FORMATS[name].marks)]
 
 
 def _of_messages(names: Sequence[str], head: bytes) -> list[str]:
-    """Those of the formats whose readers find their records within messages of Kafka."""
     layouts = {name: reader_of(name).layout(head, False, with_defaults(DEFAULT_SETTINGS, name)) for name in names}
     return [name for name, layout in layouts.items() if layout.envelope is not None]
 
 
 def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings]:
-    """The format and the settings of input that a configured handler wrote; UsageError GG105 for several handlers."""
+    """Return format and settings of input that a configured handler wrote; UsageError GG105 for several handlers."""
     handlers = configuration.handlers
     if len(handlers) != 1:
         names = ", ".join(f"`{handler.name}`" for handler in handlers)
@@ -192,7 +191,7 @@ def source_of_handler(configuration: Configuration) -> tuple[str, WriterSettings
 
 
 def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Reader]:
-    """The reader of an input format by its id, for messages of a source; UsageError GG309 for an unknown one."""
+    """Return the reader of an input format by its id, for messages of a source; UsageError GG309 for an unknown one."""
     if name not in READ:
         near = suggestion(name, READ)
         legal = f"legal values are `auto`, {', '.join(f'`{known}`' for known in READ)}"
@@ -203,7 +202,7 @@ def reader_of(name: str, source: WriterSettings = DEFAULT_SETTINGS) -> type[Read
 
 
 def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
-    """The source, with the default options of the format for those that are not set; UsageError for illegal values."""
+    """Return the source with the default options of the format where none are set; UsageError for illegal values."""
     make = FORMATS[input_format].options
     options, specs = source.options or make(), {spec.name: spec for spec in make.specs()}
     values = {}
@@ -225,7 +224,6 @@ def with_defaults(source: WriterSettings, input_format: str) -> WriterSettings:
 
 
 def _ambiguity(source: WriterSettings, input_format: str) -> Diagnostic | None:
-    """Why no reader knows what messages with these options mean."""
     named = FORMATS[input_format].name_problem(source.options, source.context)
     if named is not None:
         return named.diagnostic
@@ -240,7 +238,7 @@ def _ambiguity(source: WriterSettings, input_format: str) -> Diagnostic | None:
 
 
 def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
-    """The first bytes of an input, decompressed; all of it if it has no more."""
+    """Return the first bytes of an input, decompressed; all of it if it has no more."""
     try:
         with open_input(file) as stream:
             return stream.read(size)
@@ -249,7 +247,7 @@ def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
 
 
 def refuse_unsupported(file: InputFile, head: bytes) -> None:
-    """Abend GG309 for a file whose first bytes say that it is no text and no messages at all."""
+    """Raise Abend GG309 for a file whose first bytes say that it is no text and no messages at all."""
     known = identify_unsupported(head)
     if known is not None:
         message = f"the input is {known.what}, which ggfmt does not read"
@@ -257,7 +255,6 @@ def refuse_unsupported(file: InputFile, head: bytes) -> None:
 
 
 def layout_of(file: InputFile, reader: type[Reader], source: WriterSettings) -> Layout:
-    """How the records of a file follow each other."""
     head = read_head(file)
     refuse_unsupported(file, head)
     return replace(reader.layout(head, len(head) < HEAD_BYTES, source), keys=file.keys)

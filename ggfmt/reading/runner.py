@@ -56,9 +56,7 @@ class InProcess:
         progress: TaskCallback | None = None,
         received: Callable[[R], None] | None = None,
     ) -> list[R]:
-        """Call `received` with each result when it is there. Abend GG505 if memory runs out; other exceptions of a task
-        as they are.
-        """
+        """Call `received` with each result when it is there. Abend GG505 if memory runs out."""
         results = []
         with interrupts() as came:
             for done, item in enumerate(items, 1):
@@ -78,9 +76,7 @@ class InProcess:
 
 class InThreads(InProcess):
     """A runner without Spark for tasks that can run side by side in threads of this process. Tasks spend most of their
-    time in kernels, which let other threads run.
-
-    An interrupt ends the run when the tasks that have started are done.
+    time in kernels, which let other threads run. An interrupt ends the run when the tasks that have started are done.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -117,7 +113,7 @@ class InThreads(InProcess):
 
 @contextmanager
 def _signals_later() -> Iterator[None]:
-    """A block at whose end an interrupt is raised that came in it."""
+    """Yield a block at whose end an interrupt is raised that came in it."""
     with signals.deferred():
         before = signal.getsignal(signal.SIGINT)
         if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
@@ -141,16 +137,15 @@ def _result(future: Future[R]) -> R:
 
 
 def no_memory() -> Abend:
-    """Return GG505 for a task that ran out of memory."""
     help = "give a smaller `--split-size`, or run with Spark on a machine with more memory"
     return Abend(Diagnostic("GG505", "a task failed: out of memory", help=help))
 
 
 @contextmanager
 def interrupts() -> Iterator[list[int]]:
-    """The interrupts (Ctrl-C) so far, each of which is raised where it comes. What it breaks into may lose it: Arrow
-    looks for libraries that it can do without, and takes any error for their lack. For the signals of the command line
-    `signals.check` does the same."""
+    """Yield the interrupts (Ctrl-C) so far, each of which is raised where it comes. What it breaks into may lose it:
+    Arrow looks for libraries that it can do without, and takes any error for their lack. For the signals of the command
+    line `signals.check` does the same."""
     came: list[int] = []
     before = signal.getsignal(signal.SIGINT)
 

@@ -65,13 +65,9 @@ class DefinitionsNeeded(Exception):
 
 
 class Sink(Protocol[J_contra, O_co]):
-    """Where the operations of a scan go."""
-
     def task(self, job: J_contra) -> Callable[[Split, int], O_co]:
-        """The task of each split, by these definitions. The second argument is the attempt, which is unique.
-
-        DefinitionsNeeded where the job is not settled and definitions are missing.
-        """
+        """Return the task of each split, by these definitions. The second argument is the attempt, which is unique.
+        DefinitionsNeeded where the job is not settled and definitions are missing."""
 
     def discard(self) -> None:
         """Remove what tasks have written so far."""
@@ -103,16 +99,13 @@ class ScanRequest:
     keys: Keys = ()
 
     def list(self, standard_input: Callable[[], InputFile] | None = None) -> list[InputFile]:
-        """The files in order; UsageError GG310 for every input that cannot be read."""
         return list_inputs(self.inputs, self.allow_empty, standard_input)
 
 
 class Scan:
-    """Input files of one format that are to be read. A file is not opened before it is needed.
-
-    UsageError GG309 for an unknown format, GG103 for illegal options of it; Abend GG309 or GG310 for a file whose
-    format is not recognized, or that cannot be read.
-    """
+    """Input files of one format that are to be read. A file is not opened before it is needed. UsageError GG309 for an
+    unknown format, GG103 for illegal options of it; Abend GG309 or GG310 for a file whose format is not recognized, or
+    that cannot be read."""
 
     def __init__(self, request: ScanRequest, files: Sequence[InputFile]) -> None:
         self.request = request
@@ -127,7 +120,6 @@ class Scan:
         self._inputs: dict[int, PlannedInput] = {}
 
     def input(self, index: int) -> PlannedInput:
-        """A file with the layout of its records."""
         if index not in self._inputs:
             layout = layout_of(self.files[index], self.reader, self.source)
             layout = replace(layout, max_record=self.request.max_record)
@@ -145,12 +137,10 @@ class Scan:
 
     @property
     def size(self) -> int:
-        """The bytes of all files, as stored."""
         return sum(file.size for file in self.files)
 
     @property
     def job(self) -> ReadJob:
-        """What tasks need to read the inputs, with the definitions of the request."""
         keys = self.request.keys
         tables = self.request.definitions.items()
         catalog = Catalog({name: t if t.primary_keys else t.with_keys(key_of(name, keys)) for name, t in tables})
@@ -162,17 +152,16 @@ class Scan:
         return Splits(self.inputs, parallelism, self.request.split_size)
 
     def window(self) -> Window:
-        """The first bytes, as a split that grows."""
+        """Return the first bytes, as a split that grows."""
         return Window(len(self.files), self.input)
 
     def discover(self, runner: Runner, job: ReadJob | None = None) -> tuple[ReadJob, Splits]:
-        """A job with all definitions in the data, and the splits to read with it."""
         splits = self.splits(runner.parallelism)
         # One split needs no tasks.
         return discover(job or self.job, splits, runner if len(splits.all) > 1 else InProcess()), splits
 
     def discover_from_head(self, job: J) -> J | None:
-        """A job with the definitions that the first records show; None if these are not enough."""
+        """Return a job with the definitions that the first records show; None if these are not enough."""
         return discover_from_head(job, self.inputs)
 
     @read_errors_stop()
@@ -234,7 +223,6 @@ class Scan:
 
 
 def _with_keys(source: WriterSettings, keys: Keys) -> WriterSettings:
-    """The settings with keys, for a format whose reader needs them."""
     known = getattr(source.options, "primary_keys", None)
     if known is None:
         return source
@@ -242,10 +230,8 @@ def _with_keys(source: WriterSettings, keys: Keys) -> WriterSettings:
 
 
 def check_selection(selection: TableSelection, names: Collection[str], may_lack: bool) -> None:
-    """Check that each pattern of a selection matches one of the tables in the data.
-
-    UsageError GG315 for a pattern that matches none; a warning instead if the data `may_lack` tables.
-    """
+    """Check that each pattern of a selection matches one of the tables in the data. UsageError GG315 for a pattern that
+    matches none; a warning instead if the data `may_lack` tables."""
     problems = [missing_table(option, pattern, names) for option, pattern in selection.unmatched(names)]
     if problems and not may_lack:
         raise UsageError(*problems)
@@ -254,7 +240,6 @@ def check_selection(selection: TableSelection, names: Collection[str], may_lack:
 
 
 def missing_table(option: str, pattern: str, names: Collection[str]) -> Diagnostic:
-    """Return GG315 for a pattern that matches none of the tables in the data."""
     names = list(names)
     help = f"tables in the data are {', '.join(f'`{name}`' for name in names[:MAX_NAMES])}" if names else None
     if len(names) > MAX_NAMES:
@@ -265,7 +250,6 @@ def missing_table(option: str, pattern: str, names: Collection[str]) -> Diagnost
 
 
 def check_ended(outcomes: Sequence[ReadOutcome]) -> None:
-    """Abend for the first mistake in the data that tasks have met."""
     for outcome in outcomes:
         if outcome.abend is not None:
             raise Abend(_with_help(outcome.abend))
@@ -274,15 +258,15 @@ def check_ended(outcomes: Sequence[ReadOutcome]) -> None:
 
 
 def _with_help(mistake: Diagnostic) -> Diagnostic:
-    """The mistake, with what can be done about every bad record if it has no help of its own."""
+    """Return the mistake, with what can be done about every bad record if it has no help of its own."""
     if mistake.help is not None or mistake.page != BAD_RECORDS:
         return mistake
     return replace(mistake, help="correct the record, or set bad records aside with `--on-reject quarantine`")
 
 
 def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[ReadOutcome]) -> set[int]:
-    """The inputs whose first mistake may be none: it is in a range that starts within a file, and not all ranges of the
-    file before it were read."""
+    """Return the inputs whose first mistake may be none: it is in a range that starts within a file, and not all ranges
+    of the file before it were read."""
     for split, outcome in zip(splits, outcomes, strict=True):
         if outcome.abend is not None:
             first = split.first
@@ -296,13 +280,12 @@ def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[ReadOutcome]) -
 
 
 def needs_discovery(job: ReadJob, outcome: ReadOutcome) -> bool:
-    """Whether all data has to be searched for definitions before the result of a task counts. A value may be a mistake
-    by provisional definitions, and none by those of all data."""
+    """Return whether all data has to be searched for definitions before the result of a task counts. A value may be a
+    mistake by provisional definitions, and none by those of all data."""
     return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)
 
 
 def _counter(tracker: ProgressTracker) -> Callable[[ReadOutcome], None]:
-    """A function that reports how many operations were read, from the outcomes of tasks."""
     operations = 0
 
     def count(outcome: ReadOutcome) -> None:

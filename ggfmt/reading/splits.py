@@ -50,11 +50,9 @@ class ReadJob:
     selection: TableSelection = ALL_TABLES
 
     def catalog_at(self, split: Split) -> Catalog:
-        """The definitions that hold at the start of a split."""
         return self.catalog.with_tables(event.table for event in self.events[: self.epoch_at(split)])
 
     def epoch_at(self, split: Split) -> int:
-        """The number of metadata changes before a split."""
         if not self.events:
             return 0
         first = split.first
@@ -62,7 +60,6 @@ class ReadJob:
         return sum((event.input, event.line) < place for event in self.events)
 
     def epoch_after(self, event: SchemaChange) -> int:
-        """The number of metadata changes up to and with `event`."""
         return self.events.index(event) + 1
 
 
@@ -75,7 +72,6 @@ class Budget:
     exceeded: bool = False
 
     def take(self, size: int) -> bool:
-        """Return whether the window still reads the next bytes."""
         if self.used >= self.size:
             self.exceeded = True
             return False
@@ -85,8 +81,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Range:
-    """The records of an input that start in `length` bytes from `start`; None: up to the end, or to the end of the
-    budget."""
+    """The records of an input that start in `length` bytes from `start`; None: up to the end, or the budget's."""
 
     input: PlannedInput
     start: int
@@ -215,7 +210,6 @@ class Window:
 
     @property
     def has_everything(self) -> bool:
-        """Whether the last read reached the end of the inputs."""
         return not self._budget.exceeded
 
     def read_whole(self, crossed: Collection[int]) -> None:
@@ -225,7 +219,7 @@ class Window:
         self._size = max(self._size, self.used) * WINDOW_GROWTH
 
     def __iter__(self) -> Iterator[Range]:
-        """The ranges from the first; each iteration counts from zero."""
+        """Yield the ranges from the first; each iteration counts from zero."""
         budget = self._budget = Budget(self._size)
         for index in range(self._count):
             if budget.exceeded:
@@ -239,7 +233,7 @@ class Window:
                 yield Range(item, 0, None, budget)
 
     def _ranges(self, item: PlannedInput, budget: Budget) -> Iterator[Range]:
-        """Ranges that end where a smaller window ended."""
+        """Yield ranges that end where a smaller window ended."""
         start = 0
         while start < item.file.size:
             end = FIRST_WINDOW_BYTES
@@ -253,7 +247,7 @@ class Window:
 
 
 def chunks_of(reader: type[Reader], part: Range) -> Iterator[Chunk]:
-    """The chunks of a range; Abend GG310 if its file has changed since the plan, `read_error` if it cannot be read."""
+    """Yield the chunks of a range. Raises: Abend GG310 if its file has changed since the plan, `read_error`."""
     file = part.input.file
     try:
         with open_unchanged(file) as stream:
@@ -286,8 +280,9 @@ class SplitReader:
         self.skipped: Counter[str] = Counter() if skipped is None else skipped
 
     def __iter__(self) -> Iterator[Iterator[Event]]:
-        """The events of each chunk, and those at the end of the split. Abend GG310 if a file cannot be read, GG512 for
-        an exception that no reader should raise; SplitBoundaryError if one task has to read all of `input`."""
+        """Yield the events of each chunk, and those at the end of the split. Abend GG310 if a file cannot be read,
+        GG512 for an exception that no reader should raise; SplitBoundaryError if one task has to read all of `input`.
+        """
         place = Span()
         for part in self._split.ranges:
             self.input = part.input
@@ -321,7 +316,7 @@ class SplitReader:
 
 
 def guarded(events: Iterator[Event], place: Span) -> Iterator[Event]:
-    """The events of a chunk at this place; Abend GG512 for an exception that no reader should raise."""
+    """Yield the events of a chunk at this place; Abend GG512 for an exception that no reader should raise."""
     try:
         yield from events
     except (SplitBoundaryError, OSError, MemoryError, Abend):

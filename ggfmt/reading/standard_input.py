@@ -37,7 +37,7 @@ log = logging.getLogger("ggfmt")
 
 
 def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -> None:
-    """UsageError GG518 if standard input cannot be among these inputs."""
+    """Raise UsageError GG518 if standard input cannot be among these inputs."""
     if inputs.count(ARGUMENT) > 1:
         message, help = "`-` is given twice, but standard input can be read only once", "remove one of them"
     elif ARGUMENT in inputs and checkpoint is not None:
@@ -49,7 +49,7 @@ def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -
 
 
 def spooled_standard_input(held: ExitStack) -> Callable[[], InputFile]:
-    """A function that reads standard input to its end into a file; `held` deletes the file."""
+    """Return a function that reads standard input to its end into a file; `held` deletes the file."""
 
     def read() -> InputFile:
         kept = _kept(held)
@@ -60,7 +60,7 @@ def spooled_standard_input(held: ExitStack) -> Callable[[], InputFile]:
 
 
 def lazy_standard_input(held: ExitStack) -> Callable[[], InputFile]:
-    """The same for a command that may need only the start of the input; the size of the file is unknown."""
+    """Return the same for a command that may need only the start of the input; the size of the file is unknown."""
 
     def read() -> InputFile:
         kept = _kept(held)
@@ -110,7 +110,6 @@ class _SpooledInput:
 
     @property
     def packing(self) -> Compression | None:
-        """How the input is compressed, by its first bytes."""
         self.grow(max(map(len, _PACKED)))
         head = self.read_at(0, 8)
         return next((packing for mark, packing in _PACKED.items() if head.startswith(mark)), None)
@@ -138,13 +137,12 @@ class _SpooledInput:
             raise Abend(unreadable(SHOWN, error)) from None
 
     def read_at(self, place: int, size: int) -> bytes:
-        """Up to `size` bytes from a place on; empty at the end."""
         self.grow(place + 1)
         self._file.seek(place)
         return self._file.read(size) or b""
 
     def open(self) -> BinaryIO:
-        """The input from its start; a read waits for bytes that are not there yet."""
+        """Return the input from its start; a read waits for bytes that are not there yet."""
         return cast(BinaryIO, io.BufferedReader(_Growing(self), BUFFER_BYTES))
 
 
