@@ -82,10 +82,8 @@ class StagedMove:
 @dataclass
 class CommitPart:
     """What a commit does in one participant: files to rename, names to delete unless a file gets them, and directories
-    that get another version once all files have their names.
-
-    `copies` are staged files that leave the participant: a directory and the file, whose target is relative to it.
-    """
+    that get another version once all files have their names. `copies` are staged files that leave the participant: a
+    directory and the file, whose target is relative to it."""
 
     participant: Participant
     moves: list[StagedMove] = field(default_factory=list)
@@ -108,8 +106,7 @@ class Participant:
         self._staged = 0
 
     def stage(self, documents: Iterable[tuple[str, bytes]]) -> list[StagedMove]:
-        """Write documents (final name, content) to staging. Return the moves that give them their names. One of
-        `FAILURES`."""
+        """Write documents (final name, content) to staging. Return the moves that give them their names."""
         staged = []
         for target, content in documents:
             source = f"{staging_of(self.run)}/documents/{self._staged:07d}"
@@ -121,7 +118,6 @@ class Participant:
         return [move for move, _ in staged]
 
     def staging(self, run: str) -> Location:
-        """The staging directory of a run."""
         return self.store.location(staging_of(run))
 
     def put(self, name: str, content: bytes, ready: Callable[[], None] | None = None) -> None:
@@ -129,14 +125,14 @@ class Participant:
         self.store.put(name, content, self.draft(name), ready)
 
     def draft(self, name: str) -> str:
-        """The staged name of a document of the metadata directory, until it is complete."""
+        """Return the staged name of a document of the metadata directory, until it is complete."""
         return f"{staging_of(self.run)}/{name.rpartition('/')[2]}"
 
     def is_held(self) -> bool:
         return self._hold is not None and self._hold.is_held()
 
     def check_pointer(self, known: Sequence[Location]) -> None:
-        """Abend GG509 if the directory has the pointer of a commit whose first directory is not what it was."""
+        """Raise Abend GG509 if the directory has the pointer of a commit whose first directory is not what it was."""
         self._pointed(known)
 
     def acquire(self, run: str, known: Sequence[Location] = ()) -> None:
@@ -197,8 +193,8 @@ class Participant:
                     self.store.delete_tree(f"{STAGING}/{run}")
 
     def _pointed(self, known: Sequence[Location]) -> tuple[Participant, Journal | None, int] | None:
-        """The first directory of the commit that the pointer names, its journal if the run is decided, and the number
-        of this directory in the journal; None without a pointer. Abend GG509 if ggfmt cannot know."""
+        """Return the first directory of the commit that the pointer names, its journal if the run is decided, and the
+        number of this directory in the journal; None without a pointer. Abend GG509 if ggfmt cannot know."""
         document = read_document(self.store, POINTER)
         if document is None:
             return None
@@ -234,7 +230,6 @@ class Participant:
             self._withdraw(name.removesuffix(".json"), known)
 
     def _finish_commit(self, run: str, places: dict[int, Store], known: Sequence[Location]) -> None:
-        """Replay the journal of this directory, for another one that has its pointer."""
         holding = lock_directory(self.store, run, self.what)
         try:
             journal = read_journal(self.store)
@@ -262,8 +257,8 @@ class Participant:
         log.warning(message, journal.run, counted(len(journal.moves), "file"))
 
     def _refuse_foreign(self, outside: Sequence[str]) -> None:
-        """Abend GG509 if another user may have written a journal that leads out of the participants: it could make
-        ggfmt write any file."""
+        """Raise Abend GG509 if another user may have written a journal that leads out of the participants: it could
+        make ggfmt write any file."""
         if self.store.local:
             trusted = not hasattr(os, "geteuid") or os.stat(self.store.inner(JOURNAL)).st_uid in (os.geteuid(), 0)
         else:
@@ -300,10 +295,8 @@ def lock_all(participants: Sequence[Participant], run: str, held: ExitStack) -> 
 
 
 def commit(run: str, parts: Sequence[CommitPart]) -> None:
-    """Commit a run: all of its parts, or none. If the process dies in here, the next run completes or undoes it.
-
-    Abend if nothing was committed, CommittedWithErrors GG506 if the run is decided and an error interrupted it.
-    """
+    """Commit a run: all of its parts, or none. If the process dies in here, the next run completes or undoes it. Abend
+    if nothing was committed, CommittedWithErrors GG506 if the run is decided and an error interrupted it."""
     journal, stores = _journal(run, parts)
     first = parts[0].participant
     try:
@@ -340,7 +333,6 @@ def commit(run: str, parts: Sequence[CommitPart]) -> None:
 
 
 def _sync(parts: Sequence[CommitPart]) -> None:
-    """Sync everything that the journal relies on."""
     for part in parts:
         names = [move.source for move in (*part.moves, *(move for _, move in part.copies))]
         names += [METADATA_DIRECTORY] if part is not parts[0] else [part.participant.draft(JOURNAL)]
@@ -348,7 +340,6 @@ def _sync(parts: Sequence[CommitPart]) -> None:
 
 
 def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store]]:
-    """The journal of a run, and the stores of its places."""
     stores = [part.participant.store for part in parts]
     outside: dict[Location, int] = {}
     moves, deletes, switches = [], [], []
@@ -368,7 +359,6 @@ def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store
 
 
 def _check_held(parts: Sequence[CommitPart]) -> None:
-    """Abend if the run has lost the lock of a directory."""
     for part in parts:
         if not part.participant.is_held():
             message = f"the run no longer holds {part.participant.what}: the lock or lease was removed or expired"
@@ -404,10 +394,8 @@ _TARGET_HELP = "nothing was committed; choose another output directory, or anoth
 
 
 def check_targets(parts: Sequence[CommitPart]) -> None:
-    """Check all final names before the run is decided: a name that fails later blocks the directory.
-
-    Abend GG506 for the first name that is too long, used twice, or not free.
-    """
+    """Check all final names before the run is decided: a name that fails later blocks the directory. Abend GG506 for
+    the first name that is too long, used twice, or not free."""
     for part in parts:
         store = part.participant.store
         _check_names(store, [move.target for move in part.moves])
@@ -447,7 +435,6 @@ def _check_names(store: Store, targets: Sequence[str]) -> None:
 
 
 def _directories(name: str) -> list[str]:
-    """All directories above a name, below the root."""
     parts = name.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
@@ -478,7 +465,6 @@ def _target_error(store: Store, name: str, message: str) -> Abend:
 
 
 def reason(error: BaseException) -> str:
-    """The reason that the system gives for a failure, in one line."""
     return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
 
 

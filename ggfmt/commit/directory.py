@@ -24,8 +24,8 @@ class OutputDirectory(Participant):
     has_success_file = True
 
     def check(self, handlers: Sequence[str], mode: str) -> list[str]:
-        """The files that the run replaces under `overwrite`; UsageError GG501 if `mode` does not allow the run. Abend
-        GG506 if the directory cannot be read, GG509 if a record of it is damaged.
+        """Return the files that the run replaces under `overwrite`. Raises: UsageError GG501 if `mode` forbids the
+        run, Abend GG506 if the directory cannot be read, GG509 if a record of it is damaged.
 
         `overwrite` replaces the files that the records of earlier runs list, and no others: it leaves other output
         directories within this one alone, and refuses a file that no record lists.
@@ -62,7 +62,7 @@ class OutputDirectory(Participant):
             raise existing_output_error(self.store, LINK_MESSAGE, handler, LINK_HELP)
 
     def latest_moment(self) -> datetime | None:
-        """The time in the names of the files of the latest run."""
+        """Return the time in the names of the files of the latest run."""
         try:
             document = read_document(self.store, MANIFEST)
         except FAILURES as error:
@@ -72,12 +72,11 @@ class OutputDirectory(Participant):
         return moment_of(f"{document.get('time')}-") or moment_of(str(document.get("run")))
 
     def existing(self, directory: str) -> set[str]:
-        """The names in a directory below the root."""
         return set(self.store.names(directory))
 
 
 def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -> None:
-    """UsageError GG501 for a file that ggfmt may not replace: a link, or a file that no manifest lists."""
+    """Raise UsageError GG501 for a file that ggfmt may not replace: a link, or a file that no manifest lists."""
     for name in present:
         if store.local and os.path.islink(store.inner(name)):
             raise existing_output_error(store, LINK_MESSAGE, name, LINK_HELP)
@@ -93,8 +92,8 @@ def existing_output_error(store: Store, message: str, name: str, help: str) -> U
 
 
 def output_files(store: Store) -> Iterator[str]:
-    """All files and symbolic links in an output directory except ggfmt's own, and other outputs in it. Of a directory
-    with versions, the files of the present one."""
+    """Yield all files and symbolic links in an output directory except ggfmt's own, and other outputs in it. Of a
+    directory with versions, the files of the present one."""
     for name in store.names(""):
         if name in (METADATA_DIRECTORY, SUCCESS_FILE):
             continue
@@ -106,8 +105,8 @@ def output_files(store: Store) -> Iterator[str]:
 
 
 def files_below(store: Store, directory: str) -> Iterator[str]:
-    """All files and symbolic links below a directory, in order. Links are not followed. Output directories within it,
-    and a directory that is itself an output, are left out."""
+    """Yield all files and symbolic links below a directory, in order. Links are not followed. Output directories within
+    it, and a directory that is itself an output, are left out."""
     if store.local:
         yield from _on_disk(store, directory)
         return

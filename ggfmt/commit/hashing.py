@@ -10,11 +10,8 @@ import pyarrow as pa
 
 
 class HashingStream(io.RawIOBase):
-    """Passes bytes on to a stream, and computes their number and their digest.
-
-    `discards`: drops the bytes instead. Arrow's writers write the end of a file when they are deleted, also after an
-    error.
-    """
+    """Passes bytes on to a stream, and computes their number and their digest. `discards`: drops the bytes instead.
+    Arrow's writers write the end of a file when they are deleted, also after an error."""
 
     def __init__(self, stream: pa.NativeFile) -> None:
         super().__init__()

@@ -75,7 +75,7 @@ class Journal:
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Journal:
-        """The journal of a document of `read_document`; ValueError if it is no journal, or a name leaves its place."""
+        """Return the journal in a document; ValueError if it is no journal, or a name leaves its place."""
         try:
             journal = cls(
                 str(document["run"]),
@@ -93,7 +93,7 @@ class Journal:
         return journal
 
     def _is_sound(self) -> bool:
-        """Whether the journal moves only files of its run, and no name leaves its place."""
+        """Return whether the journal moves only files of its run, and no name leaves its place."""
         taking_part, places = range(1 + self.others), range(1 + len(self.places))
         return (
             0 <= self.others <= len(self.places)
@@ -113,7 +113,6 @@ class Journal:
 
 
 def is_below(name: str) -> bool:
-    """Whether a relative name stays below the directory that it is relative to."""
     return all(part not in ("", ".", "..") for part in name.split("/"))
 
 
@@ -122,7 +121,7 @@ def staging_of(run: str) -> str:
 
 
 def read_document(store: Store, name: str) -> dict[str, Any] | None:
-    """A JSON object of the metadata directory; None if there is none. Abend GG509 if it is damaged."""
+    """Return a JSON object of the metadata directory; None if there is none. Abend GG509 if it is damaged."""
     content = store.read(name)
     if content is None:
         return None
@@ -149,7 +148,7 @@ _HELP = {JOURNAL: _UNDECIDED, POINTER: _UNDECIDED}
 
 
 def read_journal(store: Store) -> Journal | None:
-    """The journal of a place; None if it has none. Abend GG509 if ggfmt cannot replay the journal."""
+    """Return the journal of a place; None if it has none. Abend GG509 if ggfmt cannot replay the journal."""
     document = read_document(store, JOURNAL)
     if document is None:
         return None
@@ -164,11 +163,9 @@ def read_journal(store: Store) -> Journal | None:
 
 
 def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
-    """Do what the journal lists. What is done already stays done, so that another run can repeat the replay.
-
-    Abend GG509, with nothing changed, if a file neither is in staging nor has its final name. One of `FAILURES` if a
-    file system fails.
-    """
+    """Do what the journal lists. What is done already stays done, so that another run can repeat the replay. Abend
+    GG509, with nothing changed, if a file neither is in staging nor has its final name. One of `FAILURES` if a file
+    system fails."""
     taking_part = stores[: 1 + journal.others]
     staged = [store.below(staging_of(journal.run)) for store in taking_part]
     waiting = [move for move in journal.moves if move.source in staged[move.place]]
@@ -203,7 +200,7 @@ def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
 
 
 def check_done(journal: Journal, stores: Sequence[Store], staged: Sequence[dict[str, int]]) -> None:
-    """Abend GG509 for the first file that neither is in staging nor has its final name, in the size of the journal."""
+    """Raise Abend GG509 for the first file that is neither staged nor final, in the size of the journal."""
     gone: dict[int, list[Move]] = {}
     for move in journal.moves:
         size = staged[move.place].get(move.source)
@@ -250,7 +247,6 @@ def _delete(store: Store, name: str) -> None:
 
 
 def delete_if_of_run(store: Store, name: str, run: str) -> None:
-    """Delete a document if it is of this run."""
     document = read_document(store, name)
     if document is not None and document.get("run") == run:
         store.delete(name)

@@ -54,13 +54,12 @@ def lock_directory(store: Store, run: str, what: str) -> DirectoryLock:
 
 
 def owner_of(run: str) -> dict[str, Any]:
-    """The content of a lock or lease of this process."""
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return {"run": run, "host": socket.gethostname(), "pid": os.getpid(), "since": since}
 
 
 def _kernel() -> str | None:
-    """What identifies the PID namespace of this process, on all machines; None if the system does not provide it."""
+    """Return what identifies the PID namespace of this process, on all machines; None if that is unknown."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
             return f"{boot.read().strip()} {os.readlink('/proc/self/ns/pid')}"
@@ -78,7 +77,7 @@ def _start_of(pid: int) -> str | None:
 
 
 def _has_ended(owner: dict[str, Any]) -> bool:
-    """Whether the process of a lease has certainly ended: it ran in this PID namespace, and is there no more."""
+    """Return whether the process of a lease has certainly ended: it ran in this PID namespace, and is there no more."""
     if owner.get("kernel") is None or owner["kernel"] != _kernel():
         return False
     try:
@@ -92,7 +91,7 @@ def _has_ended(owner: dict[str, Any]) -> bool:
 
 
 def lock_owner(store: Store) -> dict[str, Any] | None:
-    """The content of the lock of a directory; None if no run has the lock, or the system has no locks."""
+    """Return the content of the lock of a directory; None if no run has the lock, or the system has no locks."""
     if not store.local or fcntl is None:
         return None
     with suppress(FileNotFoundError), open(store.inner(LOCK), encoding="utf-8") as lock:
@@ -142,7 +141,7 @@ class Lock:
             raise
 
     def _try(self, store: Store, what: str) -> IO[str] | None:
-        """The locked file; None if the last run has deleted the file of that name in the meantime."""
+        """Return the locked file; None if the last run has deleted the file of that name in the meantime."""
         lock = open(self._path, "a+", encoding="utf-8")  # noqa: SIM115 - held until the run ends
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -228,8 +227,8 @@ def lease_of(run: str) -> str:
 
 
 def live_leases(store: Store, own: str, written: str | None = None) -> list[tuple[str, float]]:
-    """The live leases of other runs, and their ages in seconds. The modification time of a file just `written`, by
-    default the lease of this run, is the present time of the store; OSError if that file is gone."""
+    """Return the live leases of other runs, and their ages in seconds. The modification time of a file just `written`,
+    by default the lease of this run, is the present time of the store; OSError if that file is gone."""
     now = store.modified(written or own)
     if now is None:
         raise FileNotFoundError(errno.ENOENT, "the lease that was just written is missing", store.shown(written or own))
@@ -256,7 +255,7 @@ def lease_conflict_error(store: Store, what: str, live: list[tuple[str, float]])
 
 
 def parse_owner(content: bytes | None) -> dict[str, Any]:
-    """The owner that a lock or lease names; empty if it is damaged."""
+    """Return the owner that a lock or lease names; empty if it is damaged."""
     with suppress(ValueError):
         document = json.loads(content or b"")
         if isinstance(document, dict) and {"pid", "host", "since"} <= document.keys():

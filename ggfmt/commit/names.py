@@ -27,9 +27,9 @@ _STAMP = "%Y-%m-%d_%H-%M-%S.%f"
 
 
 def safe_name(table: str, limit: int = NAME_BYTES) -> str:
-    """The table's name as one path component: characters that a path cannot carry, or that would hide the file, become
-    `%XX`. What is longer than `limit` bytes then is cut, and ends with `%~` and a hash of the whole name, which no
-    escape begins with. Different names stay different."""
+    """Return the table's name as one path component: characters that a path cannot carry, or that would hide the file,
+    become `%XX`. What is longer than `limit` bytes then is cut, and ends with `%~` and a hash of the whole name, which
+    no escape begins with. Different names stay different."""
     name = _escaped(table)
     if len(name.encode()) <= limit:
         return name
@@ -49,7 +49,7 @@ def lake_directory(table: str) -> str:
 
 
 def safe_file_name(name: str) -> str:
-    """The same for a whole file name, which keeps its ending (`.schema.json`, `.avsc`)."""
+    """Return the same for a whole file name, which keeps its ending (`.schema.json`, `.avsc`)."""
     escaped = _escaped(name)
     if len(escaped.encode()) <= FILE_NAME_BYTES:
         return escaped
@@ -62,7 +62,7 @@ def _escaped(name: str) -> str:
 
 
 def folded(path: str) -> str:
-    """The path as a file system sees it that ignores case and the composition of characters."""
+    """Return the path as a file system sees it that ignores case and the composition of characters."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
@@ -72,7 +72,7 @@ def stamp(moment: datetime) -> str:
 
 
 def moment_of(run: str) -> datetime | None:
-    """The time that the id of a run begins with; None if it does not."""
+    """Return the time that the id of a run begins with; None if it does not."""
     try:
         return datetime.strptime(run.rpartition("-")[0], _STAMP)
     except ValueError:
@@ -81,8 +81,8 @@ def moment_of(run: str) -> datetime | None:
 
 @dataclass(frozen=True)
 class FileLocation:
-    """The location of the files of one series: their directory below that of the handler, which may be empty, and
-    their name before and after the number of each file."""
+    """The location of the files of one series: their directory below that of the handler, which may be empty, and their
+    name before and after the number of each file."""
 
     directory: str
     stem: str
@@ -90,11 +90,9 @@ class FileLocation:
 
     @property
     def path(self) -> str:
-        """The path without a number."""
         return self.name("")
 
     def numbered(self, part: int, digits: int) -> str:
-        """The path of a file below its handler's directory."""
         return self.name(f"_{part:0{digits}d}")
 
     def name(self, number: str) -> str:
@@ -102,7 +100,7 @@ class FileLocation:
 
 
 def plain_place(table: str, run_stamp: str, suffix: str) -> FileLocation:
-    """The default location of the files of a table; `table` is empty for files of all tables."""
+    """Return the default location of the files of a table; `table` is empty for files of all tables."""
     room = FILE_NAME_BYTES - len(run_stamp) - 2 - NUMBER_BYTES - len(suffix.encode())
     name = safe_name(table, min(NAME_BYTES, room)) if table else ALL_TABLES
     return FileLocation(name if table else "", f"{name}_{run_stamp}", suffix)

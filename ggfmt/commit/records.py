@@ -86,7 +86,6 @@ class Timeline:
         self._limit()
 
     def _count_runs(self, op: pa.StringArray, runs: pa.RunEndEncodedArray[Any, Any]) -> None:
-        """Count consecutive operations of one time."""
         kinds = text_buffer(op).to_pybytes()
         start = 0
         for time, end in zip(runs.values.to_pylist(), non_null_values(runs.run_ends), strict=True):
@@ -136,19 +135,17 @@ class Timeline:
 
 
 def _next(width: int) -> int:
-    """The width of the next longer step."""
     return _WIDTHS[_WIDTHS.index(width) + 1]
 
 
 def _distinct(op: pa.StringArray, times: pa.BinaryArray) -> tuple[pa.BinaryArray, pa.Int64Array]:
-    """Each type and time, as a key of `Timeline.counts`, and the number of its operations."""
+    """Return each type and time, as a key of `Timeline.counts`, and the number of its operations."""
     keys = pc.binary_join_element_wise(op.cast(pa.binary()), times, b"", null_handling="replace")
     counted = pc.value_counts(keys)
     return narrow(counted.field("values"), pa.BinaryArray), narrow(counted.field("counts"), pa.Int64Array)
 
 
 def _valid(keys: pa.BinaryArray) -> int:
-    """The number of keys with a time."""
     return int(pc.sum(pc.match_substring_regex(keys, f"^.(?:{_PATTERN})$")).as_py())
 
 
@@ -163,24 +160,23 @@ class RunRecord:
 
     @property
     def place(self) -> str:
-        """Its name in the output directory."""
         return self.name if self.is_kept else MANIFEST
 
     def files(self, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The files of messages and rejected records in this output directory, by name."""
+        """Yield the files of messages and rejected records in this output directory, by name."""
         yield from self._named(store, "files")
 
     def schemas(self, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from self._named(store, "schemas")
 
     def lists(self, store: Store, handlers: Collection[str], schemas: Collection[str]) -> bool:
-        """Whether the record lists a file of one of the handlers, or one of the schemas."""
+        """Return whether the record lists a file of one of the handlers, or one of the schemas."""
         files = any(entry.get("handler") in handlers for _, entry in self.files(store))
         return files or any(name in schemas for name, _ in self.schemas(store))
 
     def _named(self, store: Store, member: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Entries with a relative path. Those with an absolute path are in other directories, unless the manifest of an
-        earlier ggfmt has the absolute path of this one."""
+        """Yield entries with a relative path. Those with an absolute path are in other directories, unless the manifest
+        of an earlier ggfmt has the absolute path of this one."""
         absolute = f"{store.root.address}/"
         for entry in self.document.get(member, []):
             name = entry["path"].removeprefix(absolute)
@@ -205,7 +201,7 @@ def no_output(root: str) -> UsageError:
 
 
 def records(store: Store) -> Iterator[RunRecord]:
-    """The records of an output directory, in the order of the ids of their runs. Abend GG509 for a damaged one."""
+    """Yield the records of an output directory, in the order of the ids of runs. Abend GG509 for a damaged one."""
     names = store.names(RUNS)
     latest = _manifest(store, MANIFEST)
     if latest is not None and run_file(latest.get("run")) not in {f"{RUNS}/{name}" for name in names}:
@@ -218,12 +214,11 @@ def records(store: Store) -> Iterator[RunRecord]:
 
 
 def kept_runs(store: Store) -> list[str]:
-    """The ids of the runs that have a record, in order."""
     return [name.removesuffix(".json") for name in store.names(RUNS) if name.endswith(".json")]
 
 
 def latest_record(store: Store) -> RunRecord | None:
-    """The record of the latest run. Abend GG509 for a damaged one."""
+    """Return the record of the latest run. Abend GG509 for a damaged one."""
     document = _manifest(store, MANIFEST)
     if document is not None:
         return RunRecord(run_file(document.get("run")), document, is_kept=False)
@@ -232,13 +227,13 @@ def latest_record(store: Store) -> RunRecord | None:
 
 
 def record_of(store: Store, run: str) -> RunRecord | None:
-    """The record of a run; None if there is none. Abend GG509 for a damaged one."""
+    """Return the record of a run; None if there is none. Abend GG509 for a damaged one."""
     document = _manifest(store, run_file(run))
     return None if document is None else RunRecord(run_file(run), document)
 
 
 def earlier_manifest(store: Store) -> RunRecord | None:
-    """The manifest of a run of an earlier ggfmt, which kept no records."""
+    """Return the manifest of a run of an earlier ggfmt, which kept no records."""
     latest = _manifest(store, MANIFEST)
     if latest is None or store.exists(run_file(latest.get("run"))):
         return None
@@ -246,7 +241,7 @@ def earlier_manifest(store: Store) -> RunRecord | None:
 
 
 def run_file(run: object) -> str:
-    """The name of the record of a run; if the run has no proper id, a name that no other run has."""
+    """Return the name of the record of a run; if the run has no proper id, a name that no other run has."""
     proper = isinstance(run, str) and is_below(run) and "/" not in run
     return f"{RUNS}/{run if proper else 'unknown'}.json"
 
@@ -254,7 +249,7 @@ def run_file(run: object) -> str:
 def without_replaced(
     record: RunRecord, store: Store, handlers: Collection[str], schemas: Collection[str]
 ) -> bytes | None:
-    """A record without the files of some handlers and without schemas that a run replaces; None if no file remains."""
+    """Return a record without the files of handlers and the schemas that a run replaces; None if no file remains."""
     gone = {id(entry) for _, entry in record.files(store) if entry.get("handler") in handlers}
     gone |= {id(entry) for name, entry in record.schemas(store) if name in schemas}
     lists = {
@@ -393,8 +388,8 @@ class Manifest(Struct, frozen=True):
 
 
 def manifest_of(record: RunRecord, store: Store) -> Manifest:
-    """The manifest of a record. UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt wrote it, and GG562 if
-    it is none."""
+    """Return the manifest of a record. UsageError GG560 if it is of rows; Abend GG561 if a later ggfmt wrote it, and
+    GG562 if it is none."""
     place = Span(file=store.shown(record.place))
     if CONSOLIDATION_MEMBER in record.document:
         message = "the directory holds rows of `ggfmt consolidate`, which have no run report"
@@ -410,7 +405,7 @@ def manifest_of(record: RunRecord, store: Store) -> Manifest:
 
 
 def later_layout(document: dict[str, Any]) -> str | None:
-    """A message if this ggfmt does not know the layout of a manifest; None if it does."""
+    """Return a message if this ggfmt does not know the layout of a manifest; None if it does."""
     layout = document.get("layout", LAYOUT)
     if isinstance(layout, int) and layout <= LAYOUT:
         return None

@@ -37,10 +37,8 @@ durable = True  # a commit survives a power failure; most tests do without
 
 
 class Store:
-    """A directory and what is below it. Names are relative to it, with `/` between their parts.
-
-    All methods raise one of `FAILURES` if the file system does.
-    """
+    """A directory and what is below it. Names are relative to it, with `/` between their parts. All methods raise one
+    of `FAILURES` if the file system does."""
 
     def __init__(self, root: Location) -> None:
         self.root = root
@@ -50,29 +48,26 @@ class Store:
         self.renames = self.local or self.fs.type_name == "hdfs"
 
     def inner(self, *names: str) -> str:
-        """The path of a name in the file system."""
         return "/".join((self.path, *names)) if any(names) else self.path or "/"
 
     def location(self, *names: str) -> Location:
-        """The location of a name, as any process may use it."""
+        """Return the location of a name, as any process may use it."""
         return self.root.child(*names) if any(names) else self.root
 
     def shown(self, *names: str) -> str:
-        """The location of a name, for people."""
         return self.location(*names).shown
 
     def size(self, name: str) -> int | None:
-        """The bytes of a file; None if there is none."""
         info = self.fs.get_file_info(self.inner(name))
         return info.size if info.type == pafs.FileType.File else None
 
     def sizes(self, names: Sequence[str]) -> dict[str, int]:
-        """The bytes of those files that exist."""
+        """Return the bytes of those files that exist."""
         infos = self.fs.get_file_info([self.inner(name) for name in names])
         return {n: i.size for n, i in zip(names, infos, strict=True) if i.type == pafs.FileType.File}
 
     def modified(self, name: str) -> datetime | None:
-        """The time at which a file was last written, by the clock of the store; None if there is none."""
+        """Return the time at which a file was last written, by the clock of the store; None if there is none."""
         modified: datetime | None = self.fs.get_file_info(self.inner(name)).mtime
         return modified
 
@@ -80,13 +75,11 @@ class Store:
         return bool(self.fs.get_file_info(self.inner(name)).type != pafs.FileType.NotFound)
 
     def below(self, directory: str) -> dict[str, int]:
-        """All files below a directory, at any depth, with their bytes."""
         files, _ = entries_below(self.fs, self.inner(directory))
         start = f"{directory}/" if directory else ""
         return {start + path: info.size for path, info in files.items()}
 
     def names(self, directory: str) -> list[str]:
-        """The names in a directory, in order."""
         selector = pafs.FileSelector(self.inner(directory), allow_not_found=True)
         return sorted(info.base_name for info in self.fs.get_file_info(selector))
 
@@ -94,7 +87,6 @@ class Store:
         return str(info.path[len(self.path) :]).lstrip("/")
 
     def read(self, name: str) -> bytes | None:
-        """The content of a small file; None if there is none."""
         if self.size(name) is None:
             return None
         with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
@@ -102,12 +94,10 @@ class Store:
 
     @contextmanager
     def lines(self, name: str) -> Iterator[Iterator[bytes]]:
-        """The lines of a file, one at a time."""
         with self.fs.open_input_stream(self.inner(name), compression=None) as raw:
             yield iter(io.BufferedReader(cast(io.RawIOBase, raw), LINE_BUFFER_BYTES))
 
     def digest(self, name: str) -> str:
-        """The SHA-256 of a file."""
         digest = hashlib.sha256()
         with self.fs.open_input_stream(self.inner(name), compression=None) as stream:
             while block := stream.read(BLOCK_BYTES):
@@ -115,7 +105,6 @@ class Store:
         return digest.hexdigest()
 
     def make_directory(self, name: str) -> None:
-        """Make a directory, if the store has directories."""
         if self.renames:
             self.fs.create_dir(self.inner(name))
 
@@ -187,13 +176,12 @@ class Store:
         self.fs.move(self.inner(source), self.inner(target))
 
     def delete(self, name: str) -> None:
-        """Delete a file, if there is one."""
         if self.size(name) is not None:
             self.fs.delete_file(self.inner(name))
 
     def delete_tree(self, name: str) -> None:
-        """Delete a directory with its content, if there is one. A worker that outlives its task or its driver may
-        still write there for a moment."""
+        """Delete a directory with its content, if there is one. A worker that outlives its task or its driver may still
+        write there for a moment."""
         for _ in range(DELETE_ATTEMPTS - 1):
             with suppress(OSError):
                 self._delete_tree(name)
@@ -225,7 +213,6 @@ class Store:
                 self._sync(name)
 
     def link_target(self, name: str) -> str | None:
-        """Return where a symbolic link leads, as it is written in it; None if the name is none."""
         if self.local:
             with suppress(OSError):
                 return os.readlink(self.inner(name))
@@ -238,7 +225,6 @@ class Store:
         os.symlink(target, self.inner(name), target_is_directory=True)
 
     def delete_link(self, name: str) -> None:
-        """Delete a symbolic link, if there is one."""
         if self.link_target(name) is not None:
             os.unlink(self.inner(name))
 
@@ -251,7 +237,6 @@ class Store:
         return exchange(self.inner(one), self.inner(other))
 
     def touch(self, name: str) -> None:
-        """Give a directory of a disk the present modification time."""
         os.utime(self.inner(name))
 
     def share(self, source: str, target: str) -> bool:
@@ -266,8 +251,8 @@ class Store:
         return True
 
     def link_above(self, name: str) -> str | None:
-        """The first symbolic link among the directories above a name; None if there is none. The root may be a link:
-        the user named it."""
+        """Return the first symbolic link among the directories above a name; None if there is none. The root may be a
+        link: the user named it."""
         parts = list(filter(None, name.split("/")[:-1])) if self.local else []
         for count in range(1, len(parts) + 1):
             directory = "/".join(parts[:count])
@@ -277,19 +262,18 @@ class Store:
 
 
 def _draft(source: str, target: str) -> str:
-    """A name beside the target for an incomplete copy; another attempt gets the same name."""
+    """Return a name beside the target for an incomplete copy; another attempt gets the same name."""
     return "/".join(filter(None, (parent(target), f".ggfmt-{hashlib.sha256(source.encode()).hexdigest()[:16]}")))
 
 
 def _directories(name: str) -> Iterator[str]:
-    """The directories above a name, from the nearest up to the root, which is empty."""
+    """Yield the directories above a name, from the nearest up to the root, which is empty."""
     while name:
         name = parent(name)
         yield name
 
 
 def parent(name: str) -> str:
-    """The directory of a name; empty for the root."""
     return name.rpartition("/")[0]
 
 
@@ -367,10 +351,8 @@ def is_worth_logging(hidden: str) -> bool:
 
 def entries_below(fs: pafs.FileSystem, top: str) -> tuple[dict[str, pafs.FileInfo], set[str]]:
     """Return all files below a directory, at any depth, and all directories, by their paths from there; both are empty
-    if there is no such directory.
-
-    StoreError if two keys of a store have one path, as `a` and `a/` have: Arrow's file systems open only one.
-    """
+    if there is no such directory. StoreError if two keys of a store have one path, as `a` and `a/` have: Arrow's file
+    systems open only one."""
     infos = fs.get_file_info(pafs.FileSelector(top, recursive=True, allow_not_found=True))
     prefix = top.rstrip("/") + "/"
     files: dict[str, pafs.FileInfo] = {}
@@ -389,10 +371,8 @@ def entries_below(fs: pafs.FileSystem, top: str) -> tuple[dict[str, pafs.FileInf
 
 
 def check_parts(paths: Iterable[str], shown: Callable[[str], str] = str) -> None:
-    """StoreError if there are keys with a part that is empty, `.` or `..`: Arrow's file systems open none of them.
-
-    `shown` makes a path for people. ggfmt does not skip such keys: it would lose their data.
-    """
+    """Raise StoreError if there are keys with a part that is empty, `.` or `..`: Arrow's file systems open none of
+    them. `shown` makes a path for people. ggfmt does not skip such keys: it would lose their data."""
     refused: Sequence[str] = [path for path in paths if any(part in ("", ".", "..") for part in path.split("/"))]
     if not refused:
         return

@@ -28,20 +28,17 @@ _NUMBER = re.compile(r"-([0-9]+)\.")
 
 @dataclass(frozen=True)
 class Switch:
-    """A directory right below the root that gets another version. `version`: its name below the root; empty if the
-    directory goes."""
+    """A directory right below the root that gets another `version`, named from there; empty if it goes."""
 
     name: str
     version: str
 
     def is_sound(self) -> bool:
-        """Return whether the version is one of the directory."""
         simple = "/" not in self.name and self.name not in ("", ".", "..", METADATA_DIRECTORY)
         return simple and (not self.version or _is_version(self.name, self.version))
 
 
 def version_of(name: str, run: str) -> str:
-    """Return the name of the version of a directory that a run makes."""
     return f"{VERSIONS}/{name}/{run}"
 
 
@@ -66,8 +63,7 @@ def shown_path(path: str) -> str:
 
 
 def has_links(store: Store, draft: str) -> bool:
-    """Return whether a directory is on a disk with symbolic links that one rename replaces. `draft`: a free name to
-    try one."""
+    """Return whether a directory has symbolic links that one rename replaces. `draft`: a free name to try one."""
     if not store.local or os.name == "nt":
         return False
     try:
