@@ -87,8 +87,6 @@ class _RewritingStream(io.RawIOBase):
 
 
 class _UnclosedStream(io.RawIOBase):
-    """A file that Arrow may read and not close."""
-
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
@@ -240,8 +238,7 @@ class CsvFile(RowFile):
             return not stream.read(_MAX_BLOCK_BYTES).strip()
 
     def _read(self, stream: Any, width: int | None, size: int) -> Iterator[pa.RecordBatch]:
-        """Yield the batches of a file. A thread of Arrow reads ahead. At the end of Python it must not have the file
-        any more, or the process aborts."""
+        """Yield the batches of a file. Arrow's thread must not have the file at the end of Python: it would abort."""
         options = self._options
         types = None if width is None else {f"f{place}": TEXT for place in range(width)}
         if options.escape is not None and options.quote is None:

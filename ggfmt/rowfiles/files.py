@@ -32,8 +32,6 @@ class ColumnError(ValueError):
 
 
 class RepeatedColumnError(ValueError):
-    """A file has two columns with one name."""
-
     def __init__(self, column: str) -> None:
         super().__init__(f"it has two columns `{column}`")
         self.column = column

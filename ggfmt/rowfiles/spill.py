@@ -24,7 +24,6 @@ Keys: TypeAlias = "Callable[[pa.RecordBatch], Sequence[pa.Array[Any]]]"  # the v
 
 
 def rechunk(batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Yield small batches joined to larger ones, and large ones cut."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -40,7 +39,6 @@ def rechunk(batches: Iterable[pa.RecordBatch]) -> Batches:
 
 
 def join_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return batches of one schema as one; there is at least one."""
     if len(batches) == 1:
         return batches[0]
     columns = [pa.concat_arrays([batch.column(at) for batch in batches]) for at in range(batches[0].num_columns)]
@@ -48,8 +46,7 @@ def join_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 class HashPartitions:
-    """Rows in `FAN_OUT` files of a directory, by the bits of their hashes that belong to a level. `rows`: the number of
-    rows in each file."""
+    """Rows in `FAN_OUT` files, by the bits of their hashes that belong to a level. `rows`: their number in each."""
 
     def __init__(self, directory: Path, schema: pa.Schema) -> None:
         self._files = [directory / f"{number:02d}" for number in range(FAN_OUT)]
@@ -73,7 +70,6 @@ class HashPartitions:
                     self.rows[place] += len(part)
 
     def read(self, place: int) -> Batches:
-        """Yield the rows of a file, and remove the file."""
         with self._files[place].open("rb") as stream, pa.ipc.open_stream(stream) as reader:
             yield from reader
         self._files[place].unlink()

@@ -46,8 +46,7 @@ Partition = tuple[tuple[str, str | None], ...]  # columns with their values as t
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A complete file: its rows, its size in bytes, and the SHA-256 of its bytes in hexadecimal digits. `partition`:
-    the values of the columns that divide the rows of the table."""
+    """A complete file: rows, bytes, the SHA-256 of its bytes in hexadecimal, and its values of partition columns."""
 
     location: Location
     rows: int
@@ -57,8 +56,7 @@ class WrittenFile:
 
 
 class RowWriter(ABC):
-    """Writes the rows of one table to a stream. The caller closes the stream. `schema` has nullable columns. The table
-    is named in errors, and in files that can hold a name."""
+    """Writes rows of a table to a stream, which the caller closes. `schema` has nullable columns."""
 
     def __init__(self, out: BinaryIO, schema: pa.Schema, table: str) -> None:
         self.out = out
@@ -70,7 +68,6 @@ class RowWriter(ABC):
         """Write rows. A batch has at least one row, and at most 65,536."""
 
     def close(self) -> None:
-        """Write what follows the rows."""
         self.out.flush()
 
 
@@ -320,8 +317,7 @@ def _avro_type(type: pa.DataType) -> Any:
 
 
 def stores(to: str, type: pa.DataType) -> bool:
-    """Return whether the files of a format have a type of their own for values. ORC has no times of day, and its lists
-    hold no times: their type is an attribute of a column."""
+    """Return whether a format has a type for values. ORC has no times of day, and no times in lists."""
     types = pa.types
     if types.is_list(type):
         holds = to not in _WITHOUT_LISTS and not (to == "orc" and types.is_timestamp(type.value_type))
