@@ -200,8 +200,7 @@ def matched_columns(
 
 
 def with_key(table: str, columns: MatchedColumns, key: Sequence[str]) -> MatchedColumns:
-    """Return the columns with a key, if there are columns to compare. Raises: UsageError GG580 for a key column that a
-    side lacks."""
+    """Return the columns with a key, if there are some. Raises: UsageError GG580 for a key column that a side lacks."""
     first: list[Pair] = []
     if not columns.pairs:
         return columns
@@ -418,7 +417,6 @@ def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
 
 
 def _tables(options: ComparisonOptions, places: Sequence[ComparisonSide], pairs: Sequence[Names]) -> Iterator[_Table]:
-    """Return the tables of both sides, all checked before any is compared: problems of names are reported first."""
     csv = csv_options(options.csv, "a"), csv_options(options.csv, "b")
     parts = {part for place in places for name in place.tables for part in (name, name.rpartition(".")[2])}
     keyed = {table for table, _ in options.keys if table != EVERY_TABLE and table not in parts}

@@ -155,7 +155,6 @@ class DatabaseTable:
         return {name: column.type for name, column in self._columns.items()}
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the columns with these names; their names in the batches are their places, from `0`."""
         columns = [self._columns[name] for name in names]
         selected = [_expression(_quoted(name), column) for name, column in zip(names, columns, strict=True)]
         schema = pa.schema([(f"{place}", storage_type(column.type)) for place, column in enumerate(columns)])

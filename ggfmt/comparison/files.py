@@ -23,8 +23,7 @@ Columns = dict[str, pa.DataType]  # by name, with stored types
 
 
 class TableFile:
-    """A file of a table, with its columns by name in stored types. Every method raises Abend GG582 for a file that
-    cannot be read, and `batches` ColumnError."""
+    """A file of a table, with its columns in stored types. All methods raise Abend GG582, `batches` ColumnError."""
 
     def __init__(self, file: InputFile, kind: Callable[[Open], RowFile]) -> None:
         self.file = file

@@ -71,8 +71,7 @@ def is_array(type: pa.DataType) -> bool:
 
 
 def canonical(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
-    """Return one text for all spellings of a value; NULL for texts that are not values of the kind. A text of kind ANY
-    that is no known value stays as it is."""
+    """Return one text for all spellings of a value; NULL for other texts, which stay as they are for kind ANY."""
     if kind == ANY:
         return _any_values(texts)
     if kind == NUMBER:
@@ -441,8 +440,7 @@ _NOTHING = pa.scalar(None, STRING)
 
 
 def _any_values(texts: pa.StringArray) -> pa.StringArray:
-    """Return one spelling for all spellings of a value, or its kind and text after a mark, and other texts as they are.
-    Most texts stay as they are, and are looked at once."""
+    """Return one spelling for each value, or its kind and text after a mark. Most texts stay, and are seen once."""
     other = pc.fill_null(pc.match_substring_regex(texts, _RESPELLED), False)
     if not other.true_count:
         return texts
@@ -494,9 +492,7 @@ def _other_value(text: str) -> str | None:
 
 
 def bytes_of(text: str) -> bytes | None:
-    """Return the bytes of a text: hexadecimal digits after `\\x`, or Base64 with its padding, or its characters in
-    UTF-8. None for wrong digits.
-    """
+    """Return the bytes of hexadecimal digits after a backslash and x, of padded Base64, or of characters in UTF-8."""
     if text.startswith("\\x"):
         try:
             return bytes.fromhex(text[2:])

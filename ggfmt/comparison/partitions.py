@@ -26,8 +26,7 @@ Columns: TypeAlias = "Sequence[pa.Array[Any]]"
 
 
 class PartComparison:
-    """Compares two sides of these schemas with a row comparison. `keys`: the number of key columns; 0: compare whole
-    rows. `directory`: for temporary files."""
+    """Compares two sides of these schemas. `keys`: how many columns are the key; 0: whole rows."""
 
     def __init__(self, rows: RowComparison, keys: int, schemas: Sequence[pa.Schema], directory: Path) -> None:
         self._rows = rows

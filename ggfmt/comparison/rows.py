@@ -26,8 +26,6 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Pair:
-    """A column of both sides: its names and its types."""
-
     a: str
     b: str
     type_a: pa.DataType
@@ -36,7 +34,6 @@ class Pair:
 
     @property
     def type(self) -> pa.DataType:
-        """The type in which its values are compared."""
         return STRING if self.by_characters else common_type(self.type_a, self.type_b)
 
 
@@ -118,8 +115,7 @@ class RowComparison:
         )
 
     def _with_keys(self, batch: pa.RecordBatch, kind: str) -> tuple[pa.RecordBatch, list[pa.Array[Any]]]:
-        """Return the rows and their keys in the common types, without those whose key is not a value of the other
-        side's type: they match nothing."""
+        """Return rows and keys in common types, without keys that are no value of the other side's type."""
         keys = [self.common(batch, at) for at in range(self._keys)]
         values = [values for values, _ in keys]
         odd = _any(mask for _, mask in keys)

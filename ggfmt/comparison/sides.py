@@ -49,8 +49,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class PartitionedFile:
-    """A file of a table, how it is read, and the values of columns in the names of its directories, as Spark writes
-    them (`day=2026-01-31`)."""
+    """A file, how it is read, and the values in the names of its directories (`day=2026-01-31`)."""
 
     file: InputFile
     kind: type[RowFile]
@@ -77,9 +76,8 @@ class ComparisonSide:
 
 
 def find_tables(given: str) -> ComparisonSide:
-    """Return the tables of a path, a URI or the URL of a database; close the side in the end. Raises: UsageError GG310
-    if it does not exist, GG581 if it has no table, GG589 without the driver of a database; Abend GG582 or GG588 if it
-    cannot be read."""
+    """Return the tables of a path, a URI or the URL of a database; close the side in the end. Raises: UsageError GG310,
+    GG581 if it has no table, GG589 without a driver; Abend GG582 or GG588 if it cannot be read."""
     if is_database(given) or is_sql_database(given):
         return _of_database(given)
     try:
@@ -196,9 +194,8 @@ def _visible(store: Store) -> tuple[dict[str, int], list[str], dict[str, str]]:
 
 
 def _present_versions(store: Store, given: str) -> dict[str, str] | None:
-    """Return by file the table, of Delta or Iceberg tables as the last run has left them; None for other outputs. Their
-    directories have the files of earlier versions, too. Raises: UsageError GG581 for tables in the warehouse of a
-    catalog."""
+    """Return by file the table, of lake tables as the last run has left them (directories have earlier files, too);
+    None for other outputs. Raises: UsageError GG581 for tables in the warehouse of a catalog."""
     document = read_document(store, MANIFEST)
     if document is None or LAKE_MEMBER not in document:
         return None
@@ -218,8 +215,7 @@ def _is_lake_table(store: Store) -> bool:
 
 
 def _of_lake_table(store: Store, given: str) -> ComparisonSide:
-    """Return one table of an output, as the last run has left it. Raises: UsageError GG581 for a table that no output
-    of `ggfmt consolidate` has."""
+    """Return one table as the last run has left it. Raises: UsageError GG581 if no `ggfmt consolidate` wrote it."""
     parent = store.root.parent
     if parent is not None:
         above = Store(parent)

@@ -199,7 +199,6 @@ class SqlDatabase:
         return {(schema, table, clause[1].replace("``", "`")) for schema, table, clause in found if clause}
 
     def close(self) -> None:
-        """Close the connection, which ends the transaction."""
         with suppress(Exception):
             self._connection.close()
 

@@ -64,7 +64,6 @@ Common: TypeAlias = "tuple[pa.Array[Any], pa.BooleanArray | None]"
 
 
 def stored_type(type: pa.DataType) -> pa.DataType:
-    """Return the type in which columns of a type are stored."""
     if is_kind(type):
         return type
     if isinstance(type, pa.BaseExtensionType):
@@ -108,8 +107,7 @@ def storage_type(type: pa.DataType) -> pa.DataType:
 
 
 def stored(array: pa.Array[Any], name: str) -> pa.Array[Any]:
-    """Return the column `name` in its stored type. Raises: ColumnError for values that the type does not have, such as
-    times outside the range of microseconds."""
+    """Return the column `name` in its stored type. Raises: ColumnError for values that the type does not have."""
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     type = stored_type(array.type)
@@ -149,9 +147,8 @@ def _leaf_text(value: object) -> str:
 
 
 def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType:
-    """Return the type in which columns of two stored types are compared; text if no other type holds both. A text
-    beside a type is read as the type. Of two texts of which one is untyped, spellings of a value are equal. Columns
-    that are declared as text have characters."""
+    """Return the type in which two stored types are compared; text if no other holds both. A text beside a type is read
+    as it. Of two texts of which one is untyped, spellings are equal; columns declared as text have characters."""
     if a in _TEXTS and b in _TEXTS:
         return ANY if UNTYPED in (a, b) and TEXT not in (a, b) else STRING
     if a == b or a in _TEXTS:
