@@ -77,8 +77,6 @@ class FrameProjection:
 
 @dataclass(frozen=True)
 class _Part:
-    """A range that is being read, and the ordinal of its first record."""
-
     range: Range
     first: int
     in_blocks: bool
@@ -101,8 +99,7 @@ class FrameBoundaryError(DiscoveryRequiredError):
 
 
 def record_batches(job: ReadJob, split: Split, wanted: FrameProjection) -> Iterator[pa.RecordBatch]:
-    """Yield the operations of a split, those of each table in order of their records. Raises: Abend, with its place,
-    for a record that cannot be read or a value that cannot be shown."""
+    """Yield the operations of a split, in order by table. Raises: Abend for what cannot be read or shown."""
     frames = _Frames(job, split, Projection(tokens="tokens" in wanted.schema.names))
     for batch in frames.batches():
         if wanted.tables is None or batch.table.full_name in wanted.tables:
@@ -283,8 +280,7 @@ _A = TypeVar("_A", bound="pa.Array[Any]")
 
 
 class LocatedBatch:
-    """The operations of a batch at some of its rows (None: all), with the columns of `HEAD`, by name, that do not
-    depend on the operations."""
+    """The operations of a batch at some rows (None: all), with the `HEAD` columns that do not depend on them."""
 
     def __init__(self, batch: ChangeBatch, rows: pa.Int64Array | None, reader: Reader, parts: Sequence[_Part]) -> None:
         self.batch = batch if rows is None else batch.take(rows)
@@ -304,7 +300,6 @@ class LocatedBatch:
         return self._reader.offsets(self._all)
 
     def _by_part(self, values: Sequence[object], type: pa.DataType) -> pa.Array[Any]:
-        """Return a column that has one value in all operations of a part."""
         counts = (count for _, count in self._stretches)
         return pa.concat_arrays(
             [repeated(pa.scalar(value, type), count) for value, count in zip(values, counts, strict=True)]
@@ -372,11 +367,13 @@ class LocatedBatch:
             field=column,
             position=self.batch.position[row].as_py(),
         )
-        shown = visible(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
-        help = "give a schema in which the column is a `string`"
-        if column == "op_ts":
-            help = "give a schema without this column"
-        return Abend(Diagnostic("GG530", f"`{shown}` is not a value of the type `{ddl_type(type)}`", place, help))
+        wanted = "without this column" if column == "op_ts" else "in which the column is a `string`"
+        message = f"`{shown_value(text)}` is not a value of the type `{ddl_type(type)}`"
+        return Abend(Diagnostic("GG530", message, place, f"give a schema {wanted}"))
+
+
+def shown_value(text: str) -> str:
+    return visible(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
 
 
 def _among_equals(numbers: pa.Int64Array) -> pa.Int64Array:

@@ -158,7 +158,6 @@ _ARRAY = re.compile(r"array<(.+)>")
 
 
 def named_type(name: str) -> pa.DataType | None:
-    """Return a type by its name in Spark SQL; None if values have no such type."""
     name = name.strip().lower()
     decimal, array = _DECIMAL.fullmatch(name), _ARRAY.fullmatch(name)
     if decimal is not None:

@@ -192,7 +192,6 @@ def struct_image(structs: pa.StructArray, without: pa.ListArray[Any], table: Tab
 
 
 def rows_by_value(values: pa.DictionaryArray[Any, Any]) -> dict[str, pa.Int64Array]:
-    """Return the rows of each value, in order of first appearance; null values are left out."""
     names = non_null_values(as_strings(values.dictionary))
     codes = values.indices
     if len(names) == 1 and not codes.null_count:

@@ -26,8 +26,6 @@ from ggfmt.options.value_types import Keys, key_of
 
 @dataclass
 class SequenceRange:
-    """The first and the last `seq` of a table, in order of arrival."""
-
     first: int
     last: int
 
@@ -290,7 +288,6 @@ def _shown(value: object) -> str:
 
 
 def _shown_map(pairs: list[tuple[object, object]] | None) -> str:
-    """Return a map as a JSON object, in which a name may appear twice."""
     if pairs is None:
         return "null"
     return f"{{{', '.join(f'{_shown(name)}: {_shown(value)}' for name, value in pairs)}}}"

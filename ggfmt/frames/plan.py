@@ -47,9 +47,8 @@ _MAX_NAMED = 9  # maximum number of tables in an error
 
 @dataclass(frozen=True)
 class Request:
-    """The request of a user. `options`: properties of the input format by name, in any case. `discover`: infer the
-    tables before reading; None: only if there are no definitions. `settle` is for streams: a file counts as complete if
-    nothing was written to it for this many seconds."""
+    """The request of a user. `options`: of the input format, in any case. `discover` None: infer tables if there are no
+    definitions. `settle`, for streams: a file is complete if nothing was written to it for so many seconds."""
 
     paths: tuple[str, ...]
     input_format: str = "auto"
@@ -131,7 +130,6 @@ class Plan:
 
 
 def make_plan(request: Request, runner: Runner) -> Plan:
-    """Return the plan of a request. Raises: UsageError, ConfigurationError or Abend if the input cannot be read."""
     scan = make_scan(request)
     job, splits = scan.discover(runner) if request.runs_discovery else (scan.job, scan.splits(runner.parallelism))
     return plan_of(request, job, splits.all)
@@ -160,7 +158,6 @@ def make_scan(request: Request, keys: Keys = ()) -> Scan:
 
 
 def plan_of(request: Request, job: ReadJob, splits: Iterable[Split]) -> Plan:
-    """Return the plan to read some splits. Raises: UsageError GG531 if there is no such table."""
     planned = tuple(replace(split, ranges=tuple(map(_watched, split.ranges))) for split in splits)
     return Plan(job, planned, projection_for(request, job))
 
@@ -186,7 +183,6 @@ def source_of(input_format: str, options: Mapping[str, str]) -> WriterSettings:
 
 
 def projection_for(request: Request, job: ReadJob) -> FrameProjection:
-    """Return all columns of the requested shape. Raises: UsageError GG531 if there is no such table."""
     if request.table is None:
         return FrameProjection(GENERIC, ops=request.ops)
     table = table_of(job, request.table)

@@ -18,8 +18,7 @@ _registered: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 
 
 def register_source(spark: SparkSession) -> None:
-    """Make the data source known to a session, and this package importable for its workers. Raises: UsageError GG521 if
-    `spark` is not a session, Abend GG522 if its workers cannot run tasks."""
+    """Make the data source and this package known to a session. Raises: UsageError GG521, Abend GG522."""
     send_package(spark)
     if spark not in _registered:
         spark.dataSource.register(source_for())

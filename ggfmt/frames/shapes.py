@@ -185,8 +185,7 @@ _HELP = "see the columns of both shapes in `ggfmt docs dataframes`"
 
 @dataclass(frozen=True)
 class FrameShape:
-    """The shape of a frame of operations: the `columns` of the images if they are structs, else None; and the `heads`,
-    the columns of every frame, that it has."""
+    """The shape of a frame: the `columns` of its images if they are structs, and the `heads` that it has."""
 
     columns: tuple[Column, ...] | None
     heads: frozenset[str]

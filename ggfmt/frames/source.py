@@ -44,7 +44,6 @@ _KEY = secrets.token_bytes(32)
 
 
 def sign_plan(plan: Plan) -> dict[str, str]:
-    """Return the option with which a frame reads this plan."""
     data = zlib.compress(pickle.dumps(plan))
     return {_PLAN: base64.b64encode(hmac.digest(_KEY, data, _SIGNATURE) + data).decode()}
 

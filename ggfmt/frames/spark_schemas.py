@@ -30,7 +30,6 @@ _ARROW: dict[str, pa.DataType] = {
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """Return the Arrow schema of Spark's. Raises: UsageError GG540 for a type that no operation has."""
     return pa.schema([(field.name, _arrow(field.dataType, field.name)) for field in schema.fields])
 
 

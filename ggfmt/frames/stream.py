@@ -56,8 +56,7 @@ _CHANGED_HELP = "restore the file, or start the stream again with a new checkpoi
 
 @dataclass(frozen=True)
 class FileProgress:
-    """How far a file has been read: its number, the bytes that count, whether it is complete, and a checksum of both
-    ends; `inode` is that of a local file."""
+    """How far a file was read: number, bytes, whether it is complete, a checksum of both ends; `inode` if local."""
 
     number: int
     end: int
@@ -98,7 +97,6 @@ class FileFollower:
         return after
 
     def _end(self, file: InputFile, known: FileProgress | None) -> tuple[int, bool]:
-        """Return the number of bytes of a file that count, and whether the file is complete."""
         if known is not None and known.closed:
             return known.end, False
         settled = file.modified is None or time.time_ns() - file.modified >= self.settle * 1_000_000_000
@@ -127,9 +125,8 @@ class FileFollower:
         size: int,
         listed: Callable[[], Sequence[InputFile]] = list,
     ) -> list[Range]:
-        """Return the ranges between two offsets of a stream, in order of the files' numbers. If a file can be split,
-        its ranges have at most `size` bytes. A file that is no longer at its path is searched among those that are
-        `listed`. Raises: Abend GG533 if a file has disappeared."""
+        """Return the ranges between two offsets, by the files' numbers, of at most `size` bytes where a file can be
+        split. A file that was moved is searched among `listed`. Raises: Abend GG533 if a file has disappeared."""
         files: Sequence[InputFile] | None = None
         ranges = []
         read = {known.number: known.end for known in start.values()}
@@ -153,7 +150,6 @@ class FileFollower:
 
 
 def _renamed(files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> dict[str, str]:
-    """Return the paths that files had when they were read, by their current paths."""
     by_inode: dict[int | None, str] = {known.inode: path for path, known in before.items() if known.inode is not None}
     return {
         now: path
@@ -175,8 +171,7 @@ def _at(path: str, known: FileProgress) -> InputFile | None:
 
 
 def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> InputFile:
-    """Return a file that a stream has read at another path: by its inode, or else by its content. Its rows keep the old
-    name. Raises: Abend GG533 if there is none."""
+    """Return a moved file, by its inode or its content; its rows keep the old name. Raises: Abend GG533."""
     by_inode = [file for file in files if file.inode is not None and file.inode == known.inode]
     for file in (*by_inode, *files):
         if file.location.address != path and is_other(file, known) is None:
@@ -190,7 +185,6 @@ def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> In
 
 
 def check(file: InputFile, known: FileProgress) -> None:
-    """Raise Abend GG533 if a file is not the one that the stream has read, possibly longer."""
     problem = is_other(file, known)
     if problem is not None:
         raise Abend(Diagnostic("GG533", problem, Span(file=file.shown), _CHANGED_HELP))

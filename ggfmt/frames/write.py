@@ -156,7 +156,6 @@ def _moment(text: str) -> datetime:
 
 
 def _columns(text: str | None, keys: Keys) -> dict[str, TableDef]:
-    """Return definitions with text columns, from the names of columns."""
     help = f"give {OPTIONS['columns']}"
     try:
         document = json.loads(text or "{}")
@@ -192,9 +191,8 @@ def frame_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
 
 
 def columns_of(frame: DataFrame) -> str:
-    """Return the columns of all tables in a frame, for the option `columns`, after a pass over all rows. In a frame of
-    maps the columns of a table are in its order if each of them is in an image with all columns before it; in a frame
-    of structs they are the fields."""
+    """Return the columns of all tables in a frame, for the option `columns`, after a pass over all rows. Those of maps
+    are in order if each is in an image with all columns before it."""
     from pyspark.sql import functions
     from pyspark.sql.types import StructType
 
@@ -298,7 +296,6 @@ class FrameWriter(DataSourceArrowWriter):
             log.warning("%s", warning)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Remove the files of the tasks. The output stays as it was."""
         for root in self._job.staging:
             OutputDirectory(root).discard_staging(self._job.run)
 
@@ -309,7 +306,6 @@ def _plain(error: GgfmtError) -> GgfmtError:
 
 
 def _check_order(parts: list[PartWritten]) -> None:
-    """Raise Abend GG543 if a partition has rows that belong before those of an earlier one."""
     last: dict[str, tuple[int, int]] = {}
     for part in parts:
         for table, order in part.order.items():
@@ -321,7 +317,6 @@ def _check_order(parts: list[PartWritten]) -> None:
 
 
 def _check_columns(parts: list[PartWritten]) -> None:
-    """Raise Abend GG542 if partitions have found different columns of one table."""
     known: dict[str, TableDef] = {}
     for part in parts:
         for name, table in part.found.items():
