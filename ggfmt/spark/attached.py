@@ -140,7 +140,6 @@ def _add_package(context: SparkContext) -> str:
 
 
 def _new_context() -> SparkContext:
-    """Return the context of the spark-submit that started this process."""
     from py4j.protocol import Py4JJavaError, Py4JNetworkError
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkException
@@ -191,8 +190,7 @@ _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")  # proxies by which gRPC 
 
 @dataclass
 class Server:
-    """What is known of the server of a session: how many tasks it runs at once, and the file from which its workers
-    import this package."""
+    """What is known of a server: how many tasks it runs at once, and from which file workers import this package."""
 
     parallelism: int
     archive: str | None

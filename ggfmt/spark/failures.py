@@ -53,9 +53,8 @@ _REMEDIES: Sequence[tuple[str, str]] = (
 def spark_error(
     code: str, headline: str, reason: str, log_file: Path | None, full: str = "", *, adopted: bool = False
 ) -> Abend:
-    """Return the error to raise when Spark fails: the headline with the cause, the help, and where to read more. If the
-    Spark is `adopted`, the help names its owner and no option of ggfmt. At level DEBUG, ggfmt's own log has the `full`
-    text and the end of Spark's log."""
+    """Return the error for a failure of Spark: cause, help, and where to read more. If the Spark is `adopted`, the help
+    names its owner. At level DEBUG, ggfmt's own log has the `full` text and the end of Spark's log."""
     if full:
         log.debug("%s", without_credentials(full.rstrip()))
     if log_file is not None:

@@ -35,7 +35,6 @@ def lacking(version: str) -> str:
 
 
 def require(feature: Feature, spark: object) -> None:
-    """Raise UsageError GG531 if the Spark of a session, or pyspark here, does not have a feature."""
     import pyspark
 
     for version in (pyspark.__version__, str(getattr(spark, "version", ""))):

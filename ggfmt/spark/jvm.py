@@ -250,7 +250,6 @@ def _reads_defaults_beside_settings(home: Path) -> bool:
 
 
 def _own_defaults(home: Path, environment: Mapping[str, str]) -> bytes:
-    """Return the `spark-defaults.conf` of a Spark that reads only the file of settings."""
     if _reads_defaults_beside_settings(home):
         return b""
     directory = environment.get("SPARK_CONF_DIR")
@@ -262,7 +261,6 @@ def _own_defaults(home: Path, environment: Mapping[str, str]) -> bytes:
 
 
 def as_argument_file(words: Sequence[str]) -> bytes:
-    """Return the words of a command line as a file that `java @FILE` reads."""
     return b"".join(b'"%s"\n' % os.fsencode(word.translate(_IN_QUOTES)) for word in words)
 
 

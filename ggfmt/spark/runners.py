@@ -58,9 +58,8 @@ def runner_on(existing: target.Existing | None, settings: target.SparkSettings) 
 
 
 def send_package(spark: object) -> None:
-    """Make this package importable for the Python workers of a caller's Spark, as `runner_for(spark)` does. Code that
-    runs by itself on executors, such as a data source, needs it. The first call runs a small job, later ones nothing.
-    Raises: UsageError GG521, Abend GG505 or GG522, as from the runner."""
+    """Make this package importable for the workers of a caller's Spark, as data sources on executors need it: by a
+    small job the first time. Raises: UsageError GG521, Abend GG505 or GG522, as from the runner."""
     existing = target.spark_from_argument(spark)
     if isinstance(existing, target.ConnectSpark):
         from ggfmt.spark.attached import send_to_session
@@ -73,7 +72,6 @@ def send_package(spark: object) -> None:
 
 
 def _refuse(settings: target.SparkSettings, existing: target.Existing) -> None:
-    """Raise UsageError GG520 for settings that the owner of the Spark has made."""
     given = {
         "--master": settings.master is not None,
         "--remote": settings.remote is not None,

@@ -79,7 +79,6 @@ class SparkRunner:
 
     @property
     def is_local(self) -> bool:
-        """Whether Spark runs its tasks in its own process."""
         return self.master.startswith("local[")
 
     @property

@@ -58,9 +58,8 @@ def link_spark_home(home: Path, links: Path) -> Path:
 
 
 def package_reader() -> Callable[[], dict[str, bytes]]:
-    """Return a function that reads the files of this package, as the Python in which it runs would import it. The
-    function is nested, so that it is pickled by value: a worker may have no such package, or another one. It imports
-    nothing, because a worker keeps what it has imported."""
+    """Return a function that reads the files of this package as its Python would import it. It is nested, so pickled by
+    value: a worker may have no such package. It imports nothing: a worker keeps what it has imported."""
 
     def read() -> dict[str, bytes]:
         spec = importlib.util.find_spec("ggfmt")
@@ -103,9 +102,8 @@ def pickle_by_value(value: object) -> bytes:
 
 
 def pack_task(task: Callable[[Item, int], Result], archive: str | None) -> Callable[[], Callable[[Item, int], Result]]:
-    """Return a function, pickled by value, that unpickles the task on a worker. If a worker loaded this package from
-    elsewhere before it got the file `archive`, the function loads the package again: Spark keeps workers, and workers
-    keep what they have loaded."""
+    """Return a function, pickled by value, that unpickles the task on a worker. It loads the package again if a worker
+    loaded another before it got the file `archive`: workers stay, and keep what they have loaded."""
     bytes_of_task = pickle_by_value(task)
 
     def unpacked() -> Callable[[Item, int], Result]:
@@ -133,8 +131,7 @@ def set_environment(values: dict[str, str]) -> Iterator[None]:
 
 
 def python_path() -> str:
-    """Return PYTHONPATH with this package's directory, unless it is installed: installed packages must not hide
-    Python's own modules."""
+    """Return PYTHONPATH with this package's directory, unless installed: that must not hide Python's own modules."""
     if str(_PACKAGE.parent) in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
         return os.environ.get("PYTHONPATH", "")
     return os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(_PACKAGE.parent)]))
