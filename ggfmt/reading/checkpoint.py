@@ -63,7 +63,6 @@ Look = Callable[[InputFile], "Content | Diagnostic"]
 
 
 def warn_rejected_files_are_done() -> None:
-    """Log what a checkpoint means for records that a committed run has set aside."""
     log.warning(_REJECTED)
 
 
@@ -109,7 +108,6 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def read(self) -> Ends:
-        """What identifies the content that was read."""
         return self.origin or self.content or (self.size, self.digest)
 
     def is_near(self, file: InputFile, path: str) -> bool:
@@ -591,8 +589,7 @@ class Checkpoint(Participant):
         return found
 
     def part(self, run: str, targets: Sequence[OutputTarget], inputs: Sequence[PlannedInput]) -> CommitPart:
-        """Return the part of a commit that records the files as read. Abend GG310 if a file is gone, GG506 if ggfmt
-        cannot write here."""
+        """Return the part of a commit that records the files as read. Abend GG310 if a file is gone, GG506."""
         seen = []
         plans = {item.file.location: item for item in inputs}
         for found in map_files([item.file for item in inputs], lambda file: _seen(plans[file.location])):

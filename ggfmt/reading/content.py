@@ -121,9 +121,8 @@ def measure(file: InputFile, content: Content) -> Content:
 
 
 def digests_at(file: InputFile, sizes: Collection[int], end_bytes: int = END_BYTES) -> tuple[dict[int, str], Ends]:
-    """Return the checksums of the first `sizes` bytes of a file, decompressed, for each size that the file has; and the
-    size and checksum of all of a compressed file. A checksum covers `end_bytes` at both ends. One of `FAILURES` if the
-    file cannot be read."""
+    """Return the checksums of the first `sizes` bytes of a decompressed file, where it has so many, over `end_bytes` at
+    both ends; and size and checksum of all of a compressed file. One of `FAILURES` if it cannot be read."""
     if file.compression is None:
         found = {}
         with open_input(file) as stream:

@@ -178,8 +178,7 @@ class TransientReadError(OSError):
 
 
 def read_error(file: InputFile, error: Exception) -> Abend | TransientReadError:
-    """Return the exception to raise for an input that cannot be read: TransientReadError for an error of a store, so
-    that the runner lets the task run again."""
+    """Return the exception for an input: TransientReadError for a store, so that the runner lets the task run again."""
     problem = unreadable(file.shown, error)
     lasts = isinstance(error, (InputChangedError, DamagedDataError, FileNotFoundError, PermissionError))
     if file.location.is_local or lasts or not isinstance(error, OSError):

@@ -71,8 +71,7 @@ class _Contents:
 
 @dataclass(frozen=True)
 class CommittedOutput:
-    """An output of ggfmt that is, or contains, a directory to read. `inside` is the path of the directory in the
-    output, empty for the output itself."""
+    """An output of ggfmt that is, or contains, a directory to read: `inside` is its path in the output, or empty."""
 
     root: Location
     inside: str
@@ -237,9 +236,8 @@ def _add(found: _Contents, record: RunRecord, store: Store, stamp: str) -> None:
 
 
 def with_keys(files: Iterable[InputFile]) -> list[InputFile]:
-    """Return the files without those of keys: files of values know the names of the columns in the keys. A file is one
-    of keys if it is called so (`<topic>+<partition>+<offset>.keys.json`) beside that of its values, and has nothing but
-    keys in its first bytes."""
+    """Return the files without those of keys, whose names of columns go to the files of values. A file of keys is
+    called so (`<topic>+<partition>+<offset>.keys.json`) beside that of its values, and begins with nothing but keys."""
     listed = {file.location: file for file in files}
     beside = {
         keys: values

@@ -52,9 +52,8 @@ class WorkerGone(Exception):
 
 
 class Worker:
-    """Another process, which runs one task after the other; see `_serve`. A fork of this process starts in
-    milliseconds, and has everything loaded. A new interpreter takes a third of a second, and can be started beside
-    threads of any kind."""
+    """Another process, which runs one task after the other. A fork starts in milliseconds, with everything loaded; a
+    new interpreter takes a third of a second, and can be started beside threads of any kind."""
 
     def __init__(self, fork: bool) -> None:
         self._connection, there = multiprocessing.Pipe()
@@ -85,7 +84,6 @@ class Worker:
             self.pid = self._process.pid
 
     def is_ready(self) -> bool:
-        """Wait until the process is ready for tasks; return whether it is."""
         if not self._is_ready:
             try:
                 self._is_ready = self._connection.recv_bytes() == _READY
@@ -208,7 +206,6 @@ def _serve(connection: Connection, parent: int, bound: bool) -> NoReturn:
 
 
 def _portable(error: BaseException) -> BaseException:
-    """Return the exception, or one with its name and text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -235,9 +232,8 @@ def _watch(parent: int) -> NoReturn:
 
 
 class InProcesses(InProcess):
-    """Runs tasks in this process, and in others from the second task on: `processes` of them together, by default one
-    for each core. A task whose process was killed, or that an error of a store ended, runs again, up to `MAX_ATTEMPTS`
-    times. Memory is that of one task for each process."""
+    """Runs tasks in this and further processes, `processes` in all, by default one for each core. A task whose process
+    was killed, or that an error of a store ended, runs again, up to `MAX_ATTEMPTS` times."""
 
     def __init__(self, processes: int | None = None) -> None:
         super().__init__()
@@ -415,8 +411,7 @@ class _Tasks(Generic[T, R]):
             return None
 
     def settle(self, taken: _Taken[T], run: Callable[[], R]) -> None:
-        """Run a task and keep its result or its exception. Raises: WorkerGone if its process has ended; an interrupt or
-        an exit, which is kept too."""
+        """Run a task and keep its result or exception. Raises: WorkerGone; an interrupt or exit, which is kept too."""
         try:
             result = run()
         except WorkerGone:

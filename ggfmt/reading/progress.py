@@ -54,8 +54,6 @@ PHASES = {
 
 
 class Stopwatch:
-    """Seconds by step; the caller names a step when it ends."""
-
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
@@ -120,8 +118,7 @@ class ProgressTracker:
         self._set(ProgressSnapshot(phase, now, now, operations=self._standing.operations))
 
     def start_tasks(self, step: str, sizes: Sequence[int], parallelism: int) -> TaskCallback | None:
-        """Begin the phase of a step in tasks with these bytes, `parallelism` of them at once. Return a function that
-        the runner calls as tasks end."""
+        """Begin a phase in tasks with these bytes. Return a function that the runner calls as tasks end."""
         self.start_phase(step)
         if self._callback is None:
             return None

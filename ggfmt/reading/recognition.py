@@ -80,8 +80,7 @@ def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
 
 @dataclass(frozen=True)
 class PlannedInput:
-    """A file of the run: its place in the order of inputs and the layout of its records. `whole`: it is not cut, though
-    its layout says that it can be."""
+    """A file of the run: its place among inputs and its layout. `whole`: it is not cut, whatever its layout says."""
 
     file: InputFile
     index: int
@@ -238,7 +237,6 @@ def _ambiguity(source: WriterSettings, input_format: str) -> Diagnostic | None:
 
 
 def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
-    """Return the first bytes of an input, decompressed; all of it if it has no more."""
     try:
         with open_input(file) as stream:
             return stream.read(size)

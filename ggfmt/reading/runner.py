@@ -75,9 +75,8 @@ class InProcess:
 
 
 class InThreads(InProcess):
-    """A runner without Spark for tasks that can run side by side in threads of this process. Tasks spend most of their
-    time in kernels, which let other threads run. An interrupt ends the run when the tasks that have started are done.
-    """
+    """Runs tasks side by side in threads, as kernels let other threads run. An interrupt waits for tasks that have
+    started."""
 
     def __init__(self, threads: int | None = None) -> None:
         super().__init__()

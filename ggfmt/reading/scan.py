@@ -103,9 +103,8 @@ class ScanRequest:
 
 
 class Scan:
-    """Input files of one format that are to be read. A file is not opened before it is needed. UsageError GG309 for an
-    unknown format, GG103 for illegal options of it; Abend GG309 or GG310 for a file whose format is not recognized, or
-    that cannot be read."""
+    """Input files of one format, opened when they are needed. UsageError GG309 for an unknown format, GG103 for illegal
+    options; Abend GG309 or GG310 for a file that is not recognized, or cannot be read."""
 
     def __init__(self, request: ScanRequest, files: Sequence[InputFile]) -> None:
         self.request = request
@@ -152,7 +151,6 @@ class Scan:
         return Splits(self.inputs, parallelism, self.request.split_size)
 
     def window(self) -> Window:
-        """Return the first bytes, as a split that grows."""
         return Window(len(self.files), self.input)
 
     def discover(self, runner: Runner, job: ReadJob | None = None) -> tuple[ReadJob, Splits]:
@@ -265,8 +263,7 @@ def _with_help(mistake: Diagnostic) -> Diagnostic:
 
 
 def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[ReadOutcome]) -> set[int]:
-    """Return the inputs whose first mistake may be none: it is in a range that starts within a file, and not all ranges
-    of the file before it were read."""
+    """Return inputs whose first mistake may be none: in a range within a file of which not all before it was read."""
     for split, outcome in zip(splits, outcomes, strict=True):
         if outcome.abend is not None:
             first = split.first
@@ -280,8 +277,7 @@ def inputs_to_reread(splits: Sequence[Split], outcomes: Sequence[ReadOutcome]) -
 
 
 def needs_discovery(job: ReadJob, outcome: ReadOutcome) -> bool:
-    """Return whether all data has to be searched for definitions before the result of a task counts. A value may be a
-    mistake by provisional definitions, and none by those of all data."""
+    """Return whether definitions of all data come first: provisional ones may make a value a mistake that is none."""
     return outcome.undefined or (job.catalog.provisional and outcome.abend is not None)
 
 

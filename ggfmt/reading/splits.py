@@ -95,8 +95,6 @@ class Range:
 
 @dataclass(frozen=True)
 class Split:
-    """The ranges that one task reads, in the order of the inputs."""
-
     ordinal: int
     ranges: Iterable[Range]
 
@@ -127,8 +125,7 @@ class Cut(Protocol):
 
 
 class Splits:
-    """Splits of about equal size, in input order. Compressed files, and files whose layout cannot be split, stay whole;
-    small files share a split."""
+    """Splits of about equal size, in input order. Files that cannot be split stay whole; small files share a split."""
 
     log_level = logging.INFO
 
@@ -181,8 +178,7 @@ def _cut(inputs: Sequence[PlannedInput], size: int) -> list[Split]:
 
 
 class Window:
-    """The first bytes of inputs as one split, which grows. It opens an input only when its turn comes. A larger window
-    has the same chunks as a smaller one, and more."""
+    """The first bytes of inputs as one split that grows by chunks. It opens an input only when its turn comes."""
 
     log_level = logging.DEBUG  # a larger window may have other definitions
 
@@ -233,7 +229,6 @@ class Window:
                 yield Range(item, 0, None, budget)
 
     def _ranges(self, item: PlannedInput, budget: Budget) -> Iterator[Range]:
-        """Yield ranges that end where a smaller window ended."""
         start = 0
         while start < item.file.size:
             end = FIRST_WINDOW_BYTES
@@ -280,9 +275,8 @@ class SplitReader:
         self.skipped: Counter[str] = Counter() if skipped is None else skipped
 
     def __iter__(self) -> Iterator[Iterator[Event]]:
-        """Yield the events of each chunk, and those at the end of the split. Abend GG310 if a file cannot be read,
-        GG512 for an exception that no reader should raise; SplitBoundaryError if one task has to read all of `input`.
-        """
+        """Yield the events of each chunk, and those at the end. Abend GG310, or GG512 for an exception that no reader
+        should raise; SplitBoundaryError if one task has to read all of `input`."""
         place = Span()
         for part in self._split.ranges:
             self.input = part.input

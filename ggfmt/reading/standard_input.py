@@ -37,7 +37,6 @@ log = logging.getLogger("ggfmt")
 
 
 def check_standard_input(inputs: Sequence[str], checkpoint: str | None = None) -> None:
-    """Raise UsageError GG518 if standard input cannot be among these inputs."""
     if inputs.count(ARGUMENT) > 1:
         message, help = "`-` is given twice, but standard input can be read only once", "remove one of them"
     elif ARGUMENT in inputs and checkpoint is not None:
@@ -115,7 +114,6 @@ class _SpooledInput:
         return next((packing for mark, packing in _PACKED.items() if head.startswith(mark)), None)
 
     def grow(self, size: int | None = None) -> None:
-        """Read on until the file has `size` bytes, or to the end."""
         while not self._ended and (size is None or self._size < size):
             data = self._read()
             self._ended = not data
