@@ -69,8 +69,7 @@ def check_directories(participants: Sequence[Participant]) -> None:
 
 @dataclass(frozen=True)
 class StagedMove:
-    """A staged file and its final name, both relative to the root of the participant. `replaces`: a file may have the
-    final name already, as documents of earlier runs do."""
+    """A staged file and its final name in the participant. `replaces`: a file may have that name already."""
 
     source: str
     target: str
@@ -81,9 +80,8 @@ class StagedMove:
 
 @dataclass
 class CommitPart:
-    """What a commit does in one participant: files to rename, names to delete unless a file gets them, and directories
-    that get another version once all files have their names. `copies` are staged files that leave the participant: a
-    directory and the file, whose target is relative to it."""
+    """What a commit does in one participant: files to rename, names to delete unless a file gets them, directories that
+    then get another version; and `copies` of staged files elsewhere: a directory, and a name relative to it."""
 
     participant: Participant
     moves: list[StagedMove] = field(default_factory=list)
@@ -121,7 +119,6 @@ class Participant:
         return self.store.location(staging_of(run))
 
     def put(self, name: str, content: bytes, ready: Callable[[], None] | None = None) -> None:
-        """Write a document of the metadata directory, as `Store.put` does."""
         self.store.put(name, content, self.draft(name), ready)
 
     def draft(self, name: str) -> str:
@@ -257,8 +254,7 @@ class Participant:
         log.warning(message, journal.run, counted(len(journal.moves), "file"))
 
     def _refuse_foreign(self, outside: Sequence[str]) -> None:
-        """Raise Abend GG509 if another user may have written a journal that leads out of the participants: it could
-        make ggfmt write any file."""
+        """Raise Abend GG509 if another user may have made a journal that writes outside of the participants."""
         if self.store.local:
             trusted = not hasattr(os, "geteuid") or os.stat(self.store.inner(JOURNAL)).st_uid in (os.geteuid(), 0)
         else:

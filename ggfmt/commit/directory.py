@@ -18,8 +18,6 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
 
 
 class OutputDirectory(Participant):
-    """A directory with one directory for each handler that writes to it."""
-
     what = "the output directory"
     has_success_file = True
 
@@ -62,7 +60,6 @@ class OutputDirectory(Participant):
             raise existing_output_error(self.store, LINK_MESSAGE, handler, LINK_HELP)
 
     def latest_moment(self) -> datetime | None:
-        """Return the time in the names of the files of the latest run."""
         try:
             document = read_document(self.store, MANIFEST)
         except FAILURES as error:

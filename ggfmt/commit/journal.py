@@ -93,7 +93,6 @@ class Journal:
         return journal
 
     def _is_sound(self) -> bool:
-        """Return whether the journal moves only files of its run, and no name leaves its place."""
         taking_part, places = range(1 + self.others), range(1 + len(self.places))
         return (
             0 <= self.others <= len(self.places)
@@ -163,9 +162,8 @@ def read_journal(store: Store) -> Journal | None:
 
 
 def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
-    """Do what the journal lists. What is done already stays done, so that another run can repeat the replay. Abend
-    GG509, with nothing changed, if a file neither is in staging nor has its final name. One of `FAILURES` if a file
-    system fails."""
+    """Do what the journal lists, again if need be. Abend GG509, with nothing changed, if a file is neither staged nor
+    final; one of `FAILURES` if a file system fails."""
     taking_part = stores[: 1 + journal.others]
     staged = [store.below(staging_of(journal.run)) for store in taking_part]
     waiting = [move for move in journal.moves if move.source in staged[move.place]]

@@ -91,7 +91,6 @@ def _has_ended(owner: dict[str, Any]) -> bool:
 
 
 def lock_owner(store: Store) -> dict[str, Any] | None:
-    """Return the content of the lock of a directory; None if no run has the lock, or the system has no locks."""
     if not store.local or fcntl is None:
         return None
     with suppress(FileNotFoundError), open(store.inner(LOCK), encoding="utf-8") as lock:
@@ -116,8 +115,6 @@ def lock_conflict_error(store: Store, what: str, owner: dict[str, Any], seen: st
 
 
 class Lock:
-    """A lock of the operating system on `_ggfmt/lock`."""
-
     def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
         self._store = store
         self._path = store.inner(LOCK)

@@ -111,5 +111,4 @@ def reject_file(kind: str, run_stamp: str, part: int, digits: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 file`, `2 files`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -151,8 +151,7 @@ def _valid(keys: pa.BinaryArray) -> int:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """The manifest of a committed run. `is_kept` is False if it was read from `manifest.json`: an earlier ggfmt left
-    nothing else."""
+    """The manifest of a committed run. `is_kept` False: from `manifest.json`, as an earlier ggfmt left nothing else."""
 
     name: str
     document: dict[str, Any]
@@ -163,14 +162,12 @@ class RunRecord:
         return self.name if self.is_kept else MANIFEST
 
     def files(self, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the files of messages and rejected records in this output directory, by name."""
         yield from self._named(store, "files")
 
     def schemas(self, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from self._named(store, "schemas")
 
     def lists(self, store: Store, handlers: Collection[str], schemas: Collection[str]) -> bool:
-        """Return whether the record lists a file of one of the handlers, or one of the schemas."""
         files = any(entry.get("handler") in handlers for _, entry in self.files(store))
         return files or any(name in schemas for name, _ in self.schemas(store))
 
@@ -218,7 +215,6 @@ def kept_runs(store: Store) -> list[str]:
 
 
 def latest_record(store: Store) -> RunRecord | None:
-    """Return the record of the latest run. Abend GG509 for a damaged one."""
     document = _manifest(store, MANIFEST)
     if document is not None:
         return RunRecord(run_file(document.get("run")), document, is_kept=False)
@@ -227,7 +223,6 @@ def latest_record(store: Store) -> RunRecord | None:
 
 
 def record_of(store: Store, run: str) -> RunRecord | None:
-    """Return the record of a run; None if there is none. Abend GG509 for a damaged one."""
     document = _manifest(store, run_file(run))
     return None if document is None else RunRecord(run_file(run), document)
 

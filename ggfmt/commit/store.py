@@ -37,8 +37,7 @@ durable = True  # a commit survives a power failure; most tests do without
 
 
 class Store:
-    """A directory and what is below it. Names are relative to it, with `/` between their parts. All methods raise one
-    of `FAILURES` if the file system does."""
+    """A directory and what is below it, by relative names with `/`. All methods raise one of `FAILURES`."""
 
     def __init__(self, root: Location) -> None:
         self.root = root
@@ -62,7 +61,6 @@ class Store:
         return info.size if info.type == pafs.FileType.File else None
 
     def sizes(self, names: Sequence[str]) -> dict[str, int]:
-        """Return the bytes of those files that exist."""
         infos = self.fs.get_file_info([self.inner(name) for name in names])
         return {n: i.size for n, i in zip(names, infos, strict=True) if i.type == pafs.FileType.File}
 
@@ -135,15 +133,13 @@ class Store:
             self._sync(parent(name))
 
     def renew(self, name: str, content: bytes) -> None:
-        """Give a file that has this content the present modification time."""
         if self.local:  # to write it would leave it empty for a moment
             os.utime(self.inner(name))
         else:
             self.write(name, content)
 
     def move(self, source: str, target: str, size: int) -> None:
-        """Rename a file of `size` bytes, and replace the file that has the new name. If that is interrupted, the file
-        still has its old name."""
+        """Rename a file of `size` bytes, replacing another. If interrupted, the file still has its old name."""
         if self.renames:
             self._rename(source, target)
             return
@@ -180,8 +176,7 @@ class Store:
             self.fs.delete_file(self.inner(name))
 
     def delete_tree(self, name: str) -> None:
-        """Delete a directory with its content, if there is one. A worker that outlives its task or its driver may still
-        write there for a moment."""
+        """Delete a directory, if there is one. A worker that outlives its driver may still write there for a moment."""
         for _ in range(DELETE_ATTEMPTS - 1):
             with suppress(OSError):
                 self._delete_tree(name)
@@ -204,9 +199,8 @@ class Store:
             sync(self.inner(name))
 
     def sync_all(self, names: Iterable[str]) -> None:
-        """Sync files and directories, and the directories above them. Many are synced at once, if the system can do
-        that, since each takes a few milliseconds. Few are synced one by one, since the system would wait for the data
-        of other programs."""
+        """Sync names and the directories above them: many at once, if the system can, since each takes milliseconds;
+        few one by one, since the system would wait for the data of other programs."""
         every = {above for name in names for above in (name, *_directories(name))} if self.local else set()
         if len(every) <= FEW_FILES or not sync_file_system(self.inner()):
             for name in sorted(every, key=lambda name: (-name.count("/"), not name, name)):
@@ -233,7 +227,6 @@ class Store:
         os.replace(self.inner(source), self.inner(target))
 
     def exchange(self, one: str, other: str) -> bool:
-        """Exchange what two names of a disk have, at once. Return False if the system cannot do that."""
         return exchange(self.inner(one), self.inner(other))
 
     def touch(self, name: str) -> None:
@@ -251,8 +244,7 @@ class Store:
         return True
 
     def link_above(self, name: str) -> str | None:
-        """Return the first symbolic link among the directories above a name; None if there is none. The root may be a
-        link: the user named it."""
+        """Return the first symbolic link among the directories above a name. The root may be one: the user named it."""
         parts = list(filter(None, name.split("/")[:-1])) if self.local else []
         for count in range(1, len(parts) + 1):
             directory = "/".join(parts[:count])
@@ -350,9 +342,8 @@ def is_worth_logging(hidden: str) -> bool:
 
 
 def entries_below(fs: pafs.FileSystem, top: str) -> tuple[dict[str, pafs.FileInfo], set[str]]:
-    """Return all files below a directory, at any depth, and all directories, by their paths from there; both are empty
-    if there is no such directory. StoreError if two keys of a store have one path, as `a` and `a/` have: Arrow's file
-    systems open only one."""
+    """Return all files and directories below a directory by their paths from there; none if there is no such directory.
+    StoreError if two keys of a store have one path (`a` and `a/`): Arrow's file systems open only one."""
     infos = fs.get_file_info(pafs.FileSelector(top, recursive=True, allow_not_found=True))
     prefix = top.rstrip("/") + "/"
     files: dict[str, pafs.FileInfo] = {}

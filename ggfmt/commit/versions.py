@@ -76,7 +76,6 @@ def has_links(store: Store, draft: str) -> bool:
 
 
 def last_number(store: Store, name: str) -> int:
-    """Return the highest number of a file in any version of a directory; -1 if there is none."""
     directories = [name, *(f"{VERSIONS}/{name}/{version}" for version in store.names(f"{VERSIONS}/{name}"))]
     found = (_NUMBER.search(file) for directory in directories for file in _names(store, directory))
     return max((int(number[1]) for number in found if number is not None), default=-1)
