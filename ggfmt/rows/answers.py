@@ -15,20 +15,13 @@ from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.column_types import TEXT
 from ggfmt.rows.evidence import EvidenceFinder, last_operations
 from ggfmt.rows.fold import COLLISION, NO_KEY, OVERTAKEN, UNFIT, Fold, RowStates
-from ggfmt.rows.identities import Identities, assign_identities
+from ggfmt.rows.identities import Identities, IdentityFinder
 from ggfmt.rows.kept import end_of, select_kept, select_whole, tagged_alone
 from ggfmt.rows.key_updates import NO_KEYS, FollowedKeys, followed_keys, keys_of_two_rows, pairs_in
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
-from ggfmt.rows.operations import (
-    BASE_SEQ,
-    INSERT,
-    TRUNCATE,
-    concatenated,
-    staged_schema,
-    truncate_operations,
-)
+from ggfmt.rows.operations import BASE_SEQ, INSERT, TRUNCATE, concatenated, staged_schema, truncate_operations
 from ggfmt.rows.ordering import without_repeated
 from ggfmt.rows.query import (
     CURRENT,
@@ -88,9 +81,7 @@ def answers(query: TableQuery, batches: Iterable[pa.RecordBatch], linked: bool =
     if rows is None:
         yield _Unit(query, every, None).answer()
     else:
-        nothing = staged_schema(query.table).append(pa.field(REASON, TEXT))
-        kept = select_whole(query, every) if query.keeps else None
-        yield UnitAnswer(rows.rows, rows.counts, concatenated([], nothing), kept, rows.free)
+        yield replace(rows, kept=select_whole(query, every) if query.keeps else None)
 
 
 class _Unit:
@@ -149,10 +140,9 @@ class _Unit:
         EvidenceFinder(self._query, [fold.batch], fold.order, fold.rows_in_order).add_to(counts, complete, replaced)
 
     def _free_keys(self, state: _State) -> FreeKeys | None:
-        fold = state.fold
         if not self._query.finds_free_keys:
             return None
-        now = self._freed
+        fold, now = state.fold, self._freed
         if self._followed is None:
             gone = places_of(pc.and_(fold.lasts, fold.is_delete))
             now = narrow(fold.batch["hash"].take(fold.order.take(gone)), pa.UInt64Array)
@@ -194,23 +184,19 @@ class _Unit:
             halves = {place + 1: place for place in non_null_values(pairs)}
             keys = int64_view(old), int64_view(new)
             free = self._free_codes(batch, new, old)
-            identities = assign_identities(
-                batch, self._table, *keys, halves, self._query.complete, free, self._query.kept_columns
-            )
+            complete, columns = self._query.complete, self._query.kept_columns
+            identities = IdentityFinder(batch, self._table, *keys, halves, complete, free, columns).find()
             if self._query.finds_free_keys:
                 self._freed = _hashes_of(identities.free, batch, new, old)
-            identities, rows = _without_truncates(identities, truncates)
+            identities, groups = _without_truncates(identities, truncates)
             batch, epochs = _without(batch, truncates), epochs.filter(pc.invert(truncates))
-            groups = rows
-        last = len(cuts)
         fold = Fold(batch, self._table, epochs, groups, identities)
-        return _State(fold, identities, last, cuts, unkeyed)
+        return _State(fold, identities, len(cuts), cuts, unkeyed)
 
     def _codes(self, batch: pa.RecordBatch) -> tuple[pa.Int64Array, pa.Int64Array]:
         """Return the codes of the keys after operations and before them."""
         count = len(batch)
-        columns = [pa.concat_arrays([batch[f"k{j}"], batch[f"o{j}"]]) for j in range(len(self._table.key))]
-        codes = row_codes(columns)
+        codes = row_codes([pa.concat_arrays([batch[f"k{j}"], batch[f"o{j}"]]) for j in range(len(self._table.key))])
         return codes.slice(0, count), codes.slice(count)
 
     def _free_codes(self, batch: pa.RecordBatch, new: pa.Int64Array, old: pa.Int64Array) -> set[int]:
@@ -338,10 +324,8 @@ class _Unit:
     def _ends(self, state: _State, places: pa.Int64Array) -> tuple[dict[str, pa.Array[Any]], pa.BooleanArray]:
         """Return the position and the time of the operation that ends each version, and which versions still hold."""
         fold = state.fold
-        following = pc.add(places, 1)
-        has_next = pc.invert(fold.lasts.take(places))
-        operation = pc.if_else(has_next, following, _NO_LONG)
-        operation = fold.order.take(operation)
+        following = pc.if_else(pc.invert(fold.lasts.take(places)), pc.add(places, 1), _NO_LONG)
+        operation = fold.order.take(following)
         found = state.identities
         if found is not None and found.ended:
             rows = fold.groups_at(places)
@@ -414,18 +398,13 @@ class _Unit:
         return counts
 
     def _rows(
-        self,
-        fold: Fold,
-        states: RowStates,
-        state: pa.StringArray,
-        marks: Mapping[str, pa.Array[Any]] | None = None,
+        self, fold: Fold, states: RowStates, state: pa.StringArray, marks: Mapping[str, pa.Array[Any]] | None = None
     ) -> pa.RecordBatch:
         query = self._query
         kept = pc.is_in(state, value_set=pa.array(sorted(query.query.states), TEXT))
         if kept.true_count < len(kept):
             rows = places_of(kept)
-            states = states.take(rows)
-            state = state.take(rows)
+            states, state = states.take(rows), state.take(rows)
             marks = {name: column.take(rows) for name, column in (marks or {}).items()}
         typed = typed_columns(query, fold, states, query.columns)
         self._unfit.update(typed.counts)
@@ -436,16 +415,13 @@ class _Unit:
 
 @dataclass
 class _State:
-    """Operations up to a point in time, and the rows that they are of.
-
-    last_epoch  the number of truncates, which `cuts` has in order
-    unkeyed     operations after the last truncate that do not show their key; `lost`: the same, once noted
-    """
+    """Operations up to a point in time, and the rows that they are of."""
 
     fold: Fold
     identities: Identities | None
-    last_epoch: int
+    last_epoch: int  # the number of truncates, which `cuts` has in order
     cuts: pa.RecordBatch
+    # operations after the last truncate that do not show their key; `lost`: the same, once noted
     unkeyed: pa.RecordBatch | None
     overtaken_places: pa.Int64Array | None = None
     lost: pa.RecordBatch | None = None

@@ -29,31 +29,24 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class BaseTable:
-    """The rows of a table: files of one format.
-
-    key           from a manifest; empty if unknown
-    bucket_of     by file the bucket of its keys, if a run divided them into `bucket_count` buckets
-    defined       a manifest has the name and the types of the table
-    complete      it has all rows, none was unresolved: a key without a row is free
-    numbers       by column the range of numbers that were found in the data
-    """
+    """The rows of a table: files of one format."""
 
     name: str
     suffix: str
     files: tuple[Location, ...]
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
-    key: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()  # from a manifest; empty if unknown
     bucket_count: int = 0
+    # by file the bucket of its keys, if a run divided them into `bucket_count` buckets
     bucket_of: Mapping[Location, int] = field(default_factory=dict)
-    defined: bool = False
-    complete: bool = True
+    defined: bool = False  # a manifest has the name and the types of the table
+    complete: bool = True  # it has all rows, none was unresolved: a key without a row is free
+    # by column the range of numbers that were found in the data
     numbers: Mapping[str, NumberRange] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class BaseSnapshot:
-    """All tables of a directory. `unresolved`: the number of unresolved rows of an earlier result."""
-
     root: str
     tables: dict[str, BaseTable]
     unresolved: int = 0
@@ -177,6 +170,5 @@ def warn_unresolved(base: BaseSnapshot, output: str, strict: bool) -> None:
 
 
 def types_of_file(file: Location, suffix: str, table: str) -> dict[str, pa.DataType]:
-    """Return the types of the columns in a file of rows; those of a text file are texts."""
     batch = next(iter(read_rows(file, suffix, {}, table)), None)
     return {} if batch is None else {field.name: field.type for field in batch.schema}

@@ -21,7 +21,7 @@ from ggfmt.columnar.images import differ
 from ggfmt.columnar.typed import differ_typed, typed_values
 from ggfmt.diagnostics.diagnostic import Span
 from ggfmt.rows.operations import DELETE, INSERT, shows_values
-from ggfmt.rows.results import RowCounts, TableQuery
+from ggfmt.rows.results import RowCounts, TableQuery, places_of
 
 BEFORE_IMAGE, EXISTING, ABSENT = "before image differs", "insert of a row that exists", "no such row"
 
@@ -54,10 +54,7 @@ class EvidenceFinder:
         self._begin = pc.fill_null_forward(pc.if_else(begins, self._every, _NO_LONG))
 
     def add_to(
-        self,
-        counts: RowCounts,
-        complete: pa.BooleanArray,
-        replaced: tuple[pa.Int64Array, pa.Int64Array] | None = None,
+        self, counts: RowCounts, complete: pa.BooleanArray, replaced: tuple[pa.Int64Array, pa.Int64Array] | None = None
     ) -> None:
         """Count what contradicts.
 
@@ -68,14 +65,14 @@ class EvidenceFinder:
         exists = pc.and_not(self._follows, self._was_deleted)
         changes = pc.invert(self._is_insert)
         absent = pc.and_(changes, pc.or_(self._was_deleted, pc.and_not(complete, self._follows)))
-        places = _places(pc.and_(changes, exists))
+        places = places_of(pc.and_(changes, exists))
         if replaced is None:
-            inserts = _places(pc.and_(self._is_insert, exists))
+            inserts = places_of(pc.and_(self._is_insert, exists))
             replaced = inserts, pc.subtract(inserts, 1)
         found = {
             BEFORE_IMAGE: self._unlike("b", places, pc.subtract(places, 1)),
             EXISTING: self._unlike("a", *self._at_other_positions(*replaced)),
-            ABSENT: _places(absent),
+            ABSENT: places_of(absent),
         }
         seqs = self._column("seq")
         for what, at in found.items():
@@ -100,13 +97,11 @@ class EvidenceFinder:
         return found
 
     def _unlike(self, image: str, places: pa.Int64Array, before: pa.Int64Array) -> pa.Int64Array:
-        """Return where an image shows another value than the row has after the operation before."""
         found: list[pa.Int64Array] = []
         for i, name in enumerate(self._table.columns):
             if not len(places):
                 break
-            comes_and_goes = len({*self._table.arrivals(name)}) > 1
-            if name in self._table.key or comes_and_goes:
+            if name in self._table.key or len({*self._table.arrivals(name)}) > 1:  # a column that comes and goes
                 continue
             shown = narrow(self._column(f"h{image}{i}"), pa.BooleanArray).take(self._order.take(places))
             if not shown.true_count:
@@ -117,7 +112,7 @@ class EvidenceFinder:
             after = self._column(f"a{i}")
             unlike = self._differ(name, after if image == "a" else self._column(f"b{i}"), own, after, other)
             if len(unlike):
-                at = pc.cast(pc.indices_nonzero(shown), _LONG).take(unlike)
+                at = places_of(shown).take(unlike)
                 found.append(places.take(at))
                 rest = pc.invert(pc.is_in(numbered(len(places)), value_set=at))
                 places, before = places.filter(rest), before.filter(rest)
@@ -146,7 +141,7 @@ class EvidenceFinder:
         self, name: str, values: pa.Array[Any], own: pa.Int64Array, others: pa.Array[Any], other: pa.Int64Array
     ) -> pa.Int64Array:
         """Return where values differ by type. Texts that are no values of the type do not count."""
-        unlike = _places(differ(narrow(values, pa.StringArray), narrow(others, pa.StringArray), (own, other)))
+        unlike = places_of(differ(narrow(values, pa.StringArray), narrow(others, pa.StringArray), (own, other)))
         type = self._table.types[name]
         if not len(unlike) or pa.types.is_string(type):
             return unlike
@@ -156,10 +151,6 @@ class EvidenceFinder:
         hits = differ_typed(pairs[0][0], pairs[1][0])
         hits = pc.and_not(hits, pc.is_in(numbered(len(unlike)), value_set=pa.array(unfit, _LONG)))
         return unlike.filter(hits)
-
-
-def _places(mask: pa.BooleanArray) -> pa.Int64Array:
-    return pc.cast(pc.indices_nonzero(mask), _LONG)
 
 
 def last_operations(

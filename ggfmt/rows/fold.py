@@ -29,19 +29,14 @@ _NULL = -1  # the place of a value that is NULL because the insert of a key upda
 
 @dataclass(frozen=True)
 class RowStates:
-    """Rows after some of their operations, n of them.
+    """Rows after some of their operations, n of them."""
 
-    places      the operation after which each is so
-    sources     for each column the place of its value: of an after image, or of a before image if it is not less than
-                the number of operations; null for NULL
-    unset       for each column where no operation has set it: its NULL is a default
-    reasons     why it is not certain what a row is; null for rows that are certain
-    """
-
-    places: pa.Int64Array
+    places: pa.Int64Array  # the operation after which each is so
+    # For each column the place of its value: of an after image, or of a before image if it is not less than the number
+    # of operations; null for NULL
     sources: list[pa.Int64Array]
-    unset: list[pa.BooleanArray]
-    reasons: pa.StringArray
+    unset: list[pa.BooleanArray]  # for each column where no operation has set it: its NULL is a default
+    reasons: pa.StringArray  # why it is not certain what a row is; null for rows that are certain
 
     def take(self, rows: pa.Int64Array) -> RowStates:
         return RowStates(
@@ -107,7 +102,6 @@ class Fold:
 
     @cached_property
     def _halves(self) -> pa.BooleanArray | None:
-        """Which operations are the delete of a key update; None for none."""
         moved = self._moved_inserts
         return None if moved is None else self._mask(set(non_null_values(moved.drop_null())))
 
@@ -227,13 +221,12 @@ class Fold:
             if given is None and of_whole is not None:
                 latest, value, known = of_whole
             else:
-                if given is None:
-                    given = pc.if_else(self._no_delete, self._every, _NO_LONG)
-                own = given.take(self.order)
+                whole = pc.if_else(self._no_delete, self._every, _NO_LONG) if given is None else given
+                own = whole.take(self.order)
                 latest = self._latest(own.is_valid()).take(previous)
                 known = pc.fill_null(pc.greater_equal(latest, floor), False)
                 value = pc.if_else(known, own.take(latest), _NO_LONG)
-                if self._sources_are_whole(i):
+                if given is None:
                     of_whole = latest, value, known
             arrival = self._arrival(name, at_epoch, epoch, len(places))
             last = self.table.arrivals(name)[-1]
@@ -264,10 +257,6 @@ class Fold:
         reasons = self._reasons(places, lacking, hidden)
         return RowStates(self.order.take(places), sources, unset, reasons)
 
-    def _sources_are_whole(self, i: int) -> bool:
-        after = narrow(self.batch[f"ha{i}"], pa.BooleanArray)
-        return not pc.and_not(self._no_delete, after).true_count
-
     def _reasons(
         self, places: pa.Int64Array, lacking: Sequence[pa.BooleanArray], hidden: Sequence[pa.BooleanArray]
     ) -> pa.StringArray:
@@ -281,11 +270,8 @@ class Fold:
         if found is not None and found.doubtful:
             doubtful = self._latest(self._mask(found.doubtful)).take(places)
             certain = pc.fill_null(self._latest(self._sets_all).take(places), -1)
-            reasons = pc.if_else(
-                pc.fill_null(pc.greater(doubtful, certain), False),
-                pa.scalar(COLLISION, _TEXT),
-                reasons,
-            )
+            collided = pc.fill_null(pc.greater(doubtful, certain), False)
+            reasons = pc.if_else(collided, pa.scalar(COLLISION, _TEXT), reasons)
         return reasons
 
     def _mask(self, operations: set[int]) -> pa.BooleanArray:
@@ -296,7 +282,6 @@ class Fold:
 
     @cached_property
     def _sets_all(self) -> pa.BooleanArray:
-        """Where an operation sets every column besides the key."""
         every = pc.invert(self.is_delete)
         for i, name in enumerate(self.table.columns):
             if name not in self.table.key:
@@ -311,11 +296,7 @@ class Fold:
     # Columns that come and go
 
     def _epochs_of(self, places: pa.Int64Array) -> pa.Int64Array:
-        seqs = self.batch["seq"].take(self.order.take(places))
-        found: pa.Int64Array = pa.repeat(pa.scalar(0, _LONG), len(places))
-        for epoch in self.table.epochs[1:]:
-            found = pc.add(found, pc.cast(pc.greater_equal(seqs, epoch.start), _LONG))
-        return found
+        return self.table.epochs_of(narrow(self.batch["seq"].take(self.order.take(places)), pa.Int64Array))
 
     def _arrival(
         self, name: str, at_epoch: pa.Int64Array | None, epoch: int | None, count: int

@@ -61,17 +61,13 @@ _BLOB_DDL = "unit int, blob binary"
 
 @dataclass(frozen=True)
 class FramePlan:
-    """How the rows of a table are found.
-
-    buckets  of keys that nothing connects; the numbers of groups of connected keys follow
-    strict   an unresolved row is an error
-    """
+    """How the rows of a table are found."""
 
     plan: Plan
     query: TableQuery
     linked: LinkedKeys | None
-    buckets: int
-    strict: bool
+    buckets: int  # of keys that nothing connects; the numbers of groups of connected keys follow
+    strict: bool  # an unresolved row is an error
 
     def units(self, batch: pa.RecordBatch) -> pa.Int32Array:
         units = bucket_numbers(batch["hash"], buckets_of(self.query.table, self.buckets))
@@ -149,8 +145,6 @@ def rows_frame(
 
 @dataclass(frozen=True)
 class _StatsSink:
-    """Takes the operations of one table for what they are like, and keeps none of them."""
-
     spark: SparkSession
     request: Request
     primary_keys: Sequence[str] | None
@@ -159,7 +153,6 @@ class _StatsSink:
     on_unfit: OnUnfit = "error"
 
     def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
-        """Raises: UsageError GG531 or GG551 for a table that cannot be read as asked."""
         try:
             table = self.table(job)
         except UsageError:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import itemgetter
 
 import pyarrow as pa
@@ -31,44 +32,32 @@ _UNKNOWN, _NULL = -2, -1  # codes of values
 
 @dataclass
 class Identities:
-    """The rows that n operations, in order, belong to. Rows are numbered from 0.
+    """The rows that n operations, in order, belong to. Rows are numbered from 0."""
 
-    groups     by operation the row, -1 for a truncate
-    halves     by operation that is the insert of a key update, its delete
-    doubtful   operations after which it is not certain which of two rows has the values
-    ended      by row the operation of another row that took its key
-    overtaken  rows that lost their key to another one, so that it is not certain what became of them
-    collided   rows, with the operation, where another row may have been at their key: it is not certain which of the
-               two the operation is for
-    open       the last operations of rows whose key is not settled, because the transaction may go on
-    free       codes of keys at which it is known that no row is in the end
-    """
-
-    groups: list[int] = field(default_factory=list)
-    halves: dict[int, int] = field(default_factory=dict)
+    groups: list[int] = field(default_factory=list)  # by operation the row, -1 for a truncate
+    halves: dict[int, int] = field(default_factory=dict)  # by operation that is the insert of a key update, its delete
+    # operations after which it is not certain which of two rows has the values
     doubtful: set[int] = field(default_factory=set)
-    ended: dict[int, int] = field(default_factory=dict)
+    ended: dict[int, int] = field(default_factory=dict)  # by row the operation of another row that took its key
+    # rows that lost their key to another one, so that it is not certain what became of them
     overtaken: set[int] = field(default_factory=set)
+    # rows, with the operation, where another row may have been at their key: it is not certain which of the two the
+    # operation is for
     collided: list[tuple[int, int]] = field(default_factory=list)
+    # the last operations of rows whose key is not settled, because the transaction may go on
     open: set[int] = field(default_factory=set)
-    free: set[int] = field(default_factory=set)
+    free: set[int] = field(default_factory=set)  # codes of keys at which it is known that no row is in the end
 
 
 @dataclass(slots=True)
 class _Row:
-    """A row during the pass.
-
-    last      its last operation
-    arrived   the operation that brought it to a key where another row was
-    moved     the operation that brought it to a key of which nothing was known
-    replaced  an insert has taken its key
-    """
+    """A row during the pass."""
 
     number: int
-    last: int | None = None
-    arrived: int | None = None
-    moved: int | None = None
-    replaced: bool = False
+    last: int | None = None  # its last operation
+    arrived: int | None = None  # the operation that brought it to a key where another row was
+    moved: int | None = None  # the operation that brought it to a key of which nothing was known
+    replaced: bool = False  # an insert has taken its key
 
 
 class _Values:
@@ -145,17 +134,8 @@ class _Values:
         return _UNKNOWN
 
 
-def assign_identities(
-    batch: pa.RecordBatch,
-    table: RowTable,
-    old_keys: Sequence[int],
-    new_keys: Sequence[int],
-    halves: Mapping[int, int],
-    complete: bool,
-    free: Collection[int] = (),
-    kept_columns: Collection[str] = (),
-) -> Identities:
-    """Return the row of each operation; operations are in order, with truncates.
+class IdentityFinder:
+    """Finds the row of each operation; operations are in order, with truncates.
 
     old_keys, new_keys  by operation the code of its key before and after it
     halves    as in `Identities`
@@ -163,10 +143,7 @@ def assign_identities(
     free      codes of keys at which no row is before the first operation
     kept_columns  those that the table had in the runs that kept operations
     """
-    return _Pass(batch, table, old_keys, new_keys, halves, complete, free, kept_columns).run()
 
-
-class _Pass:
     def __init__(
         self,
         batch: pa.RecordBatch,
@@ -183,14 +160,12 @@ class _Pass:
         self._complete = complete
         self._kept_columns = kept_columns
         self._batch, self._table = batch, table
-        self._lazy_values: _Values | None = None
         known = batch["tx"].is_valid()
         times = pc.if_else(known, pa.scalar(None, batch["ts"].type), batch["ts"])
         self._moments = int64_view(row_codes([batch["tx"], times]))
         self._has_transaction = known.to_pylist()
-        self._rows_at: dict[int, tuple[_Row, ...]] = dict.fromkeys(
-            free, ()
-        )  # nothing: it is known that no row is there
+        # Nothing at a key: it is known that no row is there.
+        self._rows_at: dict[int, tuple[_Row, ...]] = dict.fromkeys(free, ())
         self._previous: dict[int, int] = {}
         self._crowded: set[int] = set()
         self._lingering: set[int] = set()  # keys with two rows, after the time of those that brought them
@@ -200,13 +175,11 @@ class _Pass:
         self._halves = self._found.halves
         self._deletes = set(self._halves.values())
 
-    @property
+    @cached_property
     def _values(self) -> _Values:
-        if self._lazy_values is None:
-            self._lazy_values = _Values(self._batch, self._table, self._previous, self._kept_columns)
-        return self._lazy_values
+        return _Values(self._batch, self._table, self._previous, self._kept_columns)
 
-    def run(self) -> Identities:
+    def find(self) -> Identities:
         groups = self._found.groups
         last: int | None = None
         for operation, op in enumerate(self._ops):
@@ -218,7 +191,8 @@ class _Pass:
                 groups.append(-1)
                 continue
             if self._crowded and (last is None or self._moments[operation] != self._moments[last]):
-                self._settle(is_over=self._has_ids(operation, last))
+                has_ids = last is not None and self._has_transaction[operation] and self._has_transaction[last]
+                self._settle(is_over=bool(has_ids))
             if operation in self._deletes:
                 groups.append(-1)  # until the insert of the key update comes
                 continue
@@ -331,9 +305,6 @@ class _Pass:
             del self._found.ended[row.number]
         return row
 
-    def _has_ids(self, operation: int, other: int | None) -> bool:
-        return other is not None and bool(self._has_transaction[operation] and self._has_transaction[other])
-
     def _doubt(self, key: int, operation: int, rows: Sequence[_Row]) -> None:
         """Let an operation take a row from a key where it is not certain which one is left."""
         for row in rows:
@@ -345,8 +316,7 @@ class _Pass:
         return other is not None and self._moments[operation] == self._moments[other]
 
     def _settle(self, is_over: bool = True) -> None:
-        """End a transaction: the row that came last is left at each key. If only the time decides this, rows
-        that updates brought stay."""
+        """End a transaction: the last row is left at each key, or rows that updates brought if time alone decides."""
         for key in self._crowded | self._lingering if is_over else self._crowded:
             rows = [row for row in self._rows_at[key] if not row.replaced]
             if not is_over and len(rows) > 1:

@@ -220,7 +220,6 @@ class KeptOperations:
 
     @property
     def last(self) -> pa.RecordBatch | None:
-        """The last operation with a key."""
         keyed = self.batch.filter(self.batch["keyed"])
         if not len(keyed) or keyed["seq"][len(keyed) - 1].as_py() == BASE_SEQ:
             return None
@@ -235,8 +234,7 @@ class KeptOperations:
 def set_aside_batches(
     query: TableQuery, batches: Iterable[pa.RecordBatch], counts: RowCounts
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all operations of a table as a file has them, truncates first. Nothing says what connects them. Raises:
-    UsageError GG551 as `last_positions`."""
+    """Yield all operations of a table as a file has them, truncates first. Raises: as `last_positions`."""
     for batch in chain([truncate_operations(query.truncates, staged_schema(query.table))], batches):
         if len(batch):
             counts.last_positions += last_positions(query, query.ordering.sort(batch))

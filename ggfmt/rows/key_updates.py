@@ -37,8 +37,6 @@ NO_KEYS: pa.UInt64Array = pa.array([], _WORD)
 
 @dataclass(frozen=True)
 class KeyLinks:
-    """Pairs of key hashes that operations connect."""
-
     old: pa.Array[pa.UInt64Scalar]
     new: pa.Array[pa.UInt64Scalar]
 
@@ -156,13 +154,10 @@ def keys_of_two_rows(batches: Sequence[pa.RecordBatch], ordering: Ordering) -> p
 
 @dataclass(frozen=True)
 class FollowedKeys:
-    """Keys whose rows have to be followed by their images.
+    """Keys whose rows have to be followed by their images."""
 
-    hashes  of the keys
-    halves  the `seq` of inserts that are one key update with the delete before them; None: all that may be
-    """
-
-    hashes: pa.UInt64Array
+    hashes: pa.UInt64Array  # of the keys
+    # the `seq` of inserts that are one key update with the delete before them; None: all that may be
     halves: pa.Int64Array | None = None
 
 
@@ -198,9 +193,8 @@ def followed_keys(batches: Sequence[pa.RecordBatch], table: RowTable, ordering: 
         found = pc.unique(pa.concat_arrays([hashes, old.filter(joined), new.filter(joined)]))
         joined = pc.or_(pc.is_in(old, value_set=found), pc.is_in(new, value_set=found))
         if joined.true_count == count:
-            return FollowedKeys(
-                narrow(found, pa.UInt64Array), narrow(every["seq"].take(second.filter(joined)), pa.Int64Array)
-            )
+            halves = narrow(every["seq"].take(second.filter(joined)), pa.Int64Array)
+            return FollowedKeys(narrow(found, pa.UInt64Array), halves)
     return FollowedKeys(narrow(pc.unique(pa.concat_arrays([hashes, old, new])), pa.UInt64Array))
 
 
@@ -266,14 +260,10 @@ def may_be_one_record(one: pa.Array[Any], other: pa.Array[Any]) -> pa.BooleanArr
 
 @dataclass(frozen=True)
 class LinkedKeys:
-    """The keys that some operation connects, in groups that have to be worked on together.
+    """The keys that some operation connects, in groups that have to be worked on together."""
 
-    hashes  of the keys, without duplicates
-    groups  for each hash the number of its group
-    """
-
-    hashes: pa.Array[pa.UInt64Scalar]
-    groups: pa.Int32Array
+    hashes: pa.Array[pa.UInt64Scalar]  # of the keys, without duplicates
+    groups: pa.Int32Array  # for each hash the number of its group
 
     def __len__(self) -> int:
         return len(self.hashes)

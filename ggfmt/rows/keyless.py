@@ -119,7 +119,6 @@ def _repeated(weights: pa.RecordBatch) -> tuple[pa.Int64Array, pa.BooleanArray]:
 
 
 def _is_of(query: TableQuery, batch: pa.RecordBatch, missing: pa.RecordBatch) -> pa.BooleanArray:
-    """Return which operations are of rows that more operations took away than brought."""
     pairs = zip(_columns(query, batch), missing.columns[:-1], strict=True)
     codes = row_codes([pa.concat_arrays(pair) for pair in pairs])
     return pc.is_in(codes.slice(0, len(batch)), value_set=codes.slice(len(batch)))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -21,22 +20,13 @@ from ggfmt.arrow.arrays import as_strings, int64_view, narrow, numbered
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.columnar.typed import typed_values
 from ggfmt.rows.evidence import EvidenceFinder
-from ggfmt.rows.operations import DELETE, concatenated, have_whole_images, staged_schema
+from ggfmt.rows.operations import DELETE, concatenated, is_whole, staged_schema
 from ggfmt.rows.query import CURRENT
-from ggfmt.rows.results import FreeKeys, RowCounts, TableQuery, last_positions, misfit, shown_key
+from ggfmt.rows.results import REASON, FreeKeys, RowCounts, TableQuery, UnitAnswer, last_positions, misfit, shown_key
 
 
-@dataclass(frozen=True)
-class LastImages:
-    """The rows of last images. `free`: the keys at which no row is, if later runs need them."""
-
-    rows: pa.RecordBatch
-    counts: RowCounts
-    free: FreeKeys | None
-
-
-def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.UInt64Array) -> LastImages | None:
-    """Return the rows after some operations; None if the last operation of a key may not say all about its row.
+def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.UInt64Array) -> UnitAnswer | None:
+    """Return the answer for some operations; None if the last operation of a key may not say all about its row.
 
     batches  all operations of these rows, which change no keys, with rows of the base as inserts, in any order
     apart    hashes of keys whose rows are left out
@@ -46,7 +36,7 @@ def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.
     table, asked = query.table, query.query
     if asked.kind != "current" or asked.keep or asked.as_of is not None:
         return None
-    if not table.key or len(table.epochs) > 1 or query.truncates or not have_whole_images(batches, table):
+    if not table.key or len(table.epochs) > 1 or query.truncates or not all(is_whole(b, table) for b in batches):
         return None
     counts = RowCounts()
     both = _last_places(query, batches, counts, apart)
@@ -67,7 +57,8 @@ def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.
         return None
     rows = pa.RecordBatch.from_arrays(columns, schema=query.schema)
     counts.states[CURRENT], counts.unfit = len(rows), unfit
-    return LastImages(rows, counts, free)
+    nothing = concatenated([], staged_schema(table).append(pa.field(REASON, pa.string())))
+    return UnitAnswer(rows, counts, nothing, free=free)
 
 
 def _last_places(
@@ -95,8 +86,8 @@ def _last_places(
         own, codes = order.filter(others), codes.filter(others)
     if len(own):
         places = narrow(every["place"].take(own), pa.Int64Array)
-        finder = EvidenceFinder(query, batches, places, codes)
-        finder.add_to(counts, pa.repeat(pa.scalar(query.complete), len(own)))
+        complete = pa.repeat(pa.scalar(query.complete), len(own))
+        EvidenceFinder(query, batches, places, codes).add_to(counts, complete)
     deletes = pc.equal(every["op"].take(last), DELETE)
     gone = narrow(every["place"].take(last.filter(deletes)), pa.Int64Array)
     places = narrow(every["place"].take(last.filter(pc.invert(deletes))), pa.Int64Array)

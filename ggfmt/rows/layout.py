@@ -22,22 +22,14 @@ MAX_PARTITION_CHARACTERS = 200  # readers take an empty text for NULL, and stati
 
 @dataclass(frozen=True)
 class FileLayout:
-    """The files of the rows of a table, one for each bucket of keys and each partition.
+    """The files of the rows of a table, one for each bucket of keys and each partition."""
 
-    directory  for the files of this run alone; tasks reach it
-    suffix     the format, a key of `ggfmt.rowfiles.writers.WRITERS`
-    stored     the columns of files where they differ from those of rows
-    constants  the values of columns that rows lack; others are NULL
-    sort_by    the columns that order the rows of a file; those that a table lacks do not count
-    partition_by  columns that have one value in each file
-    """
-
-    directory: Location
-    suffix: str
-    stored: pa.Schema | None = None
-    constants: Mapping[str, Any] = field(default_factory=dict)
-    sort_by: Sequence[str] = ()
-    partition_by: Sequence[str] = ()
+    directory: Location  # for the files of this run alone; tasks reach it
+    suffix: str  # the format, a key of `ggfmt.rowfiles.writers.WRITERS`
+    stored: pa.Schema | None = None  # the columns of files where they differ from those of rows
+    constants: Mapping[str, Any] = field(default_factory=dict)  # the values of columns that rows lack; others are NULL
+    sort_by: Sequence[str] = ()  # the columns that order the rows of a file; those that a table lacks do not count
+    partition_by: Sequence[str] = ()  # columns that have one value in each file
 
     def write(
         self, bucket: int, buckets: int, attempt: int, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
@@ -103,7 +95,6 @@ def whole_column(rows: pa.Table, name: str) -> pa.Array[Any]:
 
 
 def _last_of_each(columns: Sequence[pa.StringArray]) -> list[int]:
-    """Return where the next row has another value in a column."""
     count = len(columns[0])
     if count < 2:
         return []

@@ -39,38 +39,28 @@ _OF_SET_ASIDE = ("key", "columns", "numbers", "operations", "order", "unfit", "l
 
 @dataclass(frozen=True)
 class SetAside:
-    """All operations of a table that cannot go on, for the next run."""
-
     reason: Diagnostic
     file: WrittenFile
 
 
 @dataclass
 class TableResult:
-    """The rows of a table in staging.
-
-    files       of rows, with their bucket and the number of buckets
-    unresolved  files of unresolved operations
-    replaced    files of the base in the output that this run replaces
-    places      of the first unresolved operations, with the reason
-    kept        files of operations for later runs
-    free        files of hashes of keys without a row, for later runs
-    numbers     by column the range of numbers that were found in the data
-    aside       what the next run has to do, if the table cannot go on: there are no rows
-    """
+    """The rows of a table in staging."""
 
     query: TableQuery
     stats: TableStats
     buckets: int = 1
     counts: RowCounts = field(default_factory=RowCounts)
+    # of rows, with their bucket and the number of buckets
     files: list[tuple[int, WrittenFile]] = field(default_factory=list)
-    unresolved: list[WrittenFile] = field(default_factory=list)
-    replaced: list[BaseFile] = field(default_factory=list)
-    places: list[tuple[str, Span]] = field(default_factory=list)
-    kept: KeptFiles = field(default_factory=KeptFiles)
-    free: list[WrittenFile] = field(default_factory=list)
+    unresolved: list[WrittenFile] = field(default_factory=list)  # files of unresolved operations
+    replaced: list[BaseFile] = field(default_factory=list)  # files of the base in the output that this run replaces
+    places: list[tuple[str, Span]] = field(default_factory=list)  # of the first unresolved operations, with the reason
+    kept: KeptFiles = field(default_factory=KeptFiles)  # files of operations for later runs
+    free: list[WrittenFile] = field(default_factory=list)  # files of hashes of keys without a row, for later runs
+    # by column the range of numbers that were found in the data
     numbers: dict[str, NumberRange] = field(default_factory=dict)
-    aside: SetAside | None = None
+    aside: SetAside | None = None  # what the next run has to do, if the table cannot go on: there are no rows
 
     @property
     def is_complete(self) -> bool:
@@ -193,7 +183,6 @@ def _set_aside(result: TableResult, aside: SetAside) -> dict[str, Any]:
 
 
 def _unset(counts: RowCounts) -> dict[str, dict[str, int]]:
-    """Return by column how many values of current rows no operation set, by the cause."""
     causes = {"not_in_insert": counts.defaults, "added_later": counts.added}
     names = sorted({*counts.defaults, *counts.added})
     return {name: {cause: count[name] for cause, count in causes.items() if count[name]} for name in names}
@@ -244,8 +233,6 @@ def summary_lines(document: dict[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class PreviousResult:
-    """The result that a run merges into, by its manifest."""
-
     document: Mapping[str, Any]
 
     def last_parts(self) -> dict[str, int]:
@@ -282,7 +269,6 @@ class PreviousResult:
         return [entry["path"] for entry in entries if not is_of_rows(entry)]
 
     def paths(self, table: str, what: str) -> list[str]:
-        """Return the files of a table of one kind, as `PublishedFile` names it."""
         return [entry["path"] for entry in self.document["files"] if entry["table"] == table and what in entry]
 
     def kept(self, table: str, definition: RowTable, output: Location, before: int = 0) -> KeptOperations | None:
@@ -306,8 +292,7 @@ class PreviousResult:
     def merged(
         self, document: dict[str, Any], results: Sequence[TableResult], gone: set[str], renamed: Mapping[str, str]
     ) -> dict[str, Any]:
-        """Return the manifest of a run with what stays of this one. `gone`: names of files that the run replaces;
-        `renamed`: the new names of files by the old ones."""
+        """Return the manifest of a run with what stays of this one. `gone`: replaced files; `renamed`: by old name."""
         tables = dict(self.document["tables"])
         removed: dict[str, int] = {}
         kept = {entry["table"] for entry in self.document["files"] if entry["path"] not in gone and is_of_rows(entry)}

@@ -26,31 +26,24 @@ class RowSet:
     states: RowStates
 
 
+@dataclass(frozen=True)
 class NetChanges:
-    """The changes from earlier rows to later ones, one for each key.
+    """The changes from earlier rows to later ones, one for each key."""
 
-    batch  all operations, of which those that count for the earlier rows are `early`, and those with a key are `keyed`
-    """
-
-    def __init__(
-        self,
-        query: TableQuery,
-        earlier: RowSet,
-        later: RowSet,
-        batch: pa.RecordBatch,
-        early: pa.BooleanArray,
-        keyed: pa.BooleanArray,
-    ) -> None:
-        self._query = query
-        self._earlier, self._later = earlier, later
-        self._batch, self._early, self._keyed = batch, early, keyed
+    query: TableQuery
+    earlier: RowSet
+    later: RowSet
+    # all operations, of which those that count for the earlier rows are `early`, and those with a key are `keyed`
+    batch: pa.RecordBatch
+    early: pa.BooleanArray
+    keyed: pa.BooleanArray
 
     def answer(self) -> tuple[pa.RecordBatch, RowCounts]:
-        key = self._query.table.key
-        batch, rows = self._batch, len(self._batch)
-        before, after = self._earlier.states, self._later.states
-        of_before = self._earlier.fold.batch.take(before.places)
-        of_after = self._later.fold.batch.take(after.places)
+        key = self.query.table.key
+        batch, rows = self.batch, len(self.batch)
+        before, after = self.earlier.states, self.later.states
+        of_before = self.earlier.fold.batch.take(before.places)
+        of_after = self.later.fold.batch.take(after.places)
         columns = [
             pa.concat_arrays([batch[f"k{j}"], batch[f"o{j}"], of_before[f"k{j}"], of_after[f"k{j}"]])
             for j in range(len(key))
@@ -67,30 +60,24 @@ class NetChanges:
         certain = pc.fill_null(before.reasons.is_null().take(at_before), False)
         doubtful = pc.fill_null(after.reasons.is_valid().take(at_after), False)
         changed = pc.or_(differs, pc.or_(pc.invert(certain), doubtful))
-        op = pc.if_else(
-            pc.and_not(now, was),
-            pa.scalar("I", TEXT),
-            pc.if_else(
-                pc.and_not(was, now),
-                pa.scalar("D", TEXT),
-                pc.if_else(pc.and_(pc.and_(was, now), changed), pa.scalar("U", TEXT), pa.scalar(None, TEXT)),
-            ),
-        )
+        op = pc.if_else(pc.and_(pc.and_(was, now), changed), pa.scalar("U", TEXT), pa.scalar(None, TEXT))
+        op = pc.if_else(pc.and_not(was, now), pa.scalar("D", TEXT), op)
+        op = pc.if_else(pc.and_not(now, was), pa.scalar("I", TEXT), op)
         op = pc.if_else(pc.or_(touched, at_before.is_valid()), op, pa.scalar(None, TEXT))
         wanted = places_of(op.is_valid())
         op = op.take(wanted)
         gone = pc.equal(op, "D")
         state = pc.if_else(pc.and_not(doubtful.take(wanted), gone), UNRESOLVED, CURRENT)
-        names = self._query.columns
-        earlier = typed_columns(self._query, self._earlier.fold, before, names)
-        later = typed_columns(self._query, self._later.fold, after, names)
+        names = self.query.columns
+        earlier = typed_columns(self.query, self.earlier.fold, before, names)
+        later = typed_columns(self.query, self.later.fold, after, names)
         arrays: list[pa.Array[Any]] = []
         counts = RowCounts()
         first = pc.cast(pc.index_in(every, value_set=codes), _LONG).take(wanted)  # a place where each key is shown
         of_old, of_new = at_before.take(wanted), at_after.take(wanted)
         for name, old, new in zip(names, earlier.columns, later.columns, strict=True):
             if name in key:
-                arrays.append(shown_key(self._query, name, columns[key.index(name)].take(first)))
+                arrays.append(shown_key(self.query, name, columns[key.index(name)].take(first)))
                 continue
             arrays.append(pc.if_else(gone, old.take(of_old), new.take(of_new)))
             was_unfit, is_unfit = (
@@ -99,9 +86,9 @@ class NetChanges:
             )
             counts.unfit[name] += pc.if_else(gone, was_unfit, is_unfit).true_count
         marks = {OP: op, STATE: state}
-        kept = pc.is_in(state, value_set=pa.array(sorted(self._query.query.states), TEXT))
-        arrays += [marks[name] for name in self._query.query.metadata_columns]
-        result = pa.RecordBatch.from_arrays(arrays, schema=self._query.schema).filter(kept)
+        kept = pc.is_in(state, value_set=pa.array(sorted(self.query.query.states), TEXT))
+        arrays += [marks[name] for name in self.query.query.metadata_columns]
+        result = pa.RecordBatch.from_arrays(arrays, schema=self.query.schema).filter(kept)
         counts.unfit = +counts.unfit
         for name, number in counts_by_value(state).items():
             counts.states[str(name)] += number
@@ -110,26 +97,22 @@ class NetChanges:
     def _first_words(
         self, new: pa.Int64Array, old: pa.Int64Array, keys: int
     ) -> tuple[pa.BooleanArray, pa.BooleanArray]:
-        """Return by key whether its first later operation says that a row was there, where no earlier one has shown it;
-        and whether a later operation is of the key."""
-        batch = self._batch
+        """Return by key whether its first later operation shows a row that no earlier one has, and if there is one."""
+        batch = self.batch
         moves = narrow(batch["moves"], pa.BooleanArray)
         truncates: pa.Int64Array = pc.cumulative_sum(pc.cast(pc.equal(batch["op"], TRUNCATE), _LONG))
         unseen = pc.equal(truncates, 0)
         was = pc.and_(pc.and_not(pc.not_equal(batch["op"], INSERT), moves), unseen)
         number = pa.array(range(len(batch)), _LONG)
-        early = pc.cast(self._early, _BYTE)  # Arrow aggregates numbers
+        early = pc.cast(self.early, _BYTE)  # Arrow aggregates numbers
         at_new = {"key": new, "number": number, "was": pc.cast(was, _BYTE), "early": early}
         at_old = {"key": old, "number": number, "was": pc.cast(unseen, _BYTE), "early": early}
-        moving = pc.and_(self._keyed, moves)
-        rows = pa.concat_tables([pa.table(at_new).filter(self._keyed), pa.table(at_old).filter(moving)])
-        order = pc.sort_indices(rows, sort_keys=[("key", "ascending"), ("number", "ascending")])
-        rows = rows.take(order)
-        found = rows.group_by("key", use_threads=False).aggregate(
-            [("was", "first"), ("early", "max"), ("early", "min")]
-        )
-        every = pa.array(range(keys), _LONG)
-        at = pc.index_in(every, value_set=found["key"])
+        moving = pc.and_(self.keyed, moves)
+        rows = pa.concat_tables([pa.table(at_new).filter(self.keyed), pa.table(at_old).filter(moving)])
+        rows = rows.take(pc.sort_indices(rows, sort_keys=[("key", "ascending"), ("number", "ascending")]))
+        groups = rows.group_by("key", use_threads=False)
+        found = groups.aggregate([("was", "first"), ("early", "max"), ("early", "min")])
+        at = pc.index_in(pa.array(range(keys), _LONG), value_set=found["key"])
         taken = {
             name: pc.fill_null(pc.equal(combined(found[name]), 1).take(at), False)
             for name in ("was_first", "early_max", "early_min")
@@ -141,9 +124,9 @@ class NetChanges:
     def _differ(
         self, before: RowStates, after: RowStates, at_before: pa.Int64Array, at_after: pa.Int64Array
     ) -> pa.BooleanArray:
-        names = self._query.columns
-        old = self._earlier.fold.values(before, names)
-        new = self._later.fold.values(after, names)
+        names = self.query.columns
+        old = self.earlier.fold.values(before, names)
+        new = self.later.fold.values(after, names)
         found: pa.BooleanArray = pa.repeat(pa.scalar(False), len(at_before))
         for one, other in zip(old, new, strict=True):
             found = pc.or_(found, differ(one.take(at_before), other.take(at_after)))

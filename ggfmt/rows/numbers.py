@@ -27,14 +27,12 @@ class NumberRange:
     """The numbers of a column so far.
 
     whole, fraction  the most digits before and after the point
-    is_long          all are whole, and fit 64 bits
-    is_number        there are no other values, and none with a huge exponent
     """
 
     whole: int = 0
     fraction: int = 0
-    is_long: bool = True
-    is_number: bool = True
+    is_long: bool = True  # all are whole, and fit 64 bits
+    is_number: bool = True  # there are no other values, and none with a huge exponent
 
     @classmethod
     def of(cls, texts: pa.StringArray) -> NumberRange:
@@ -146,5 +144,4 @@ _canonical = by_value(_canonical_number)
 
 
 def is_number(type: pa.DataType) -> bool:
-    """Return whether later numbers can widen a type."""
     return pa.types.is_integer(type) or pa.types.is_decimal(type)

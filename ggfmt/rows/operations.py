@@ -23,7 +23,7 @@ or all columns of a table without a key. In a table without a key, an update is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -147,8 +147,7 @@ def _keys(
     """Return the key columns. An update that shows the key in one image has it before and after."""
     count = len(op)
     inserts, deletes = pc.equal(op, INSERT), pc.equal(op, DELETE)
-    keyed = pa.repeat(_TRUE, count)
-    moves = pa.repeat(_FALSE, count)
+    keyed, moves = pa.repeat(_TRUE, count), pa.repeat(_FALSE, count)
     columns: dict[str, pa.Array[Any]] = {}
     unfit: list[int] = []
     for j, name in enumerate(table.identity):
@@ -206,7 +205,6 @@ def base_operations(rows: pa.RecordBatch, table: RowTable, schema: pa.Schema) ->
         "seq": pa.repeat(pa.scalar(BASE_SEQ, _LONG), count),
         "op": pa.repeat(pa.scalar(INSERT, _BYTE), count),
         "keyed": pa.repeat(_TRUE, count),
-        "moves": pa.repeat(_FALSE, count),
     }
     for j, name in enumerate(table.identity):
         # Without a key, all columns identify a row; the base may be older than a column.
@@ -217,13 +215,9 @@ def base_operations(rows: pa.RecordBatch, table: RowTable, schema: pa.Schema) ->
     hashes: pa.Array[Any] = row_hashes(keys) if keys else nulls(count, _WORD)
     columns |= {"hash": hashes, "old_hash": hashes}
     for i, name in enumerate(table.columns):
-        there = name in rows.schema.names
-        columns[f"ha{i}"] = pa.repeat(pa.scalar(there), count)
-        columns[f"hb{i}"] = columns[f"u{i}"] = pa.repeat(_FALSE, count)
-        if there:
-            columns[f"a{i}"] = as_text(rows.column(name))
-    arrays = [columns[field.name] if field.name in columns else nulls(count, field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        if name in rows.schema.names:
+            columns |= {f"a{i}": as_text(rows.column(name)), f"ha{i}": pa.repeat(_TRUE, count)}
+    return _completed(columns, schema, count)
 
 
 def truncate_operations(truncates: Sequence[Truncate], schema: pa.Schema) -> pa.RecordBatch:
@@ -235,23 +229,19 @@ def truncate_operations(truncates: Sequence[Truncate], schema: pa.Schema) -> pa.
         "position": pa.array([each.position for each in truncates], TEXT),
         "tx": pa.array([each.tx for each in truncates], TEXT),
     }
-    for name in ("keyed", "moves"):
-        columns[name] = pa.repeat(_FALSE, count)
-    arrays = []
-    for field in schema:
-        if field.name in columns:
-            arrays.append(columns[field.name])
-        elif field.type == _BOOL:
-            arrays.append(pa.repeat(_FALSE, count))
-        else:
-            arrays.append(nulls(count, field.type))
+    return _completed(columns, schema, count)
+
+
+def _completed(columns: Mapping[str, pa.Array[Any]], schema: pa.Schema, count: int) -> pa.RecordBatch:
+    """Return n operations with some columns; others are false or null."""
+    types = {field.type for field in schema if field.name not in columns}
+    absent = {type: pa.repeat(_FALSE, count) if type == _BOOL else nulls(count, type) for type in types}
+    arrays = [columns[field.name] if field.name in columns else absent[field.type] for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 @dataclass(frozen=True, order=True)
 class Truncate:
-    """A truncate of a table: it removes all rows at its place."""
-
     seq: int
     position: str | None = None
     micros: int | None = None
@@ -280,26 +270,15 @@ def shows_values(column: Callable[[str], pa.Array[Any]], table: RowTable) -> pa.
 
 
 def without_before_images(batch: pa.RecordBatch, table: RowTable) -> pa.RecordBatch:
-    """Return operations without before images, if all of them have whole after images: then current rows do not need
-    them. Otherwise return the operations as they are."""
-    if not _is_whole(batch, table):
+    """Return operations without before images if all have whole after images: current rows do not need them."""
+    if not is_whole(batch, table):
         return batch
-    nothing: dict[pa.DataType, pa.Array[Any]] = {
-        TEXT: pa.nulls(len(batch), TEXT),
-        _BOOL: pa.repeat(_FALSE, len(batch)),
-    }
-    arrays = [
-        nothing[field.type] if field.name.startswith(("b", "hb")) else batch[field.name] for field in batch.schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+    kept = {name: batch[name] for name in batch.schema.names if not name.startswith(("b", "hb"))}
+    return _completed(kept, batch.schema, len(batch))
 
 
-def have_whole_images(batches: Sequence[pa.RecordBatch], table: RowTable) -> bool:
+def is_whole(batch: pa.RecordBatch, table: RowTable) -> bool:
     """Return whether all operations have a key, and all columns in their after images unless they are deletes."""
-    return all(_is_whole(batch, table) for batch in batches)
-
-
-def _is_whole(batch: pa.RecordBatch, table: RowTable) -> bool:
     if narrow(batch["keyed"], pa.BooleanArray).true_count < len(batch):
         return False
     deletes = pc.equal(batch["op"], DELETE)

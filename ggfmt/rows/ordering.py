@@ -39,10 +39,11 @@ class Ordering:
         if not len(batch):
             return batch
         keys = self._sort_columns(batch)
-        if len(keys) == 1 and _ascends(keys[0]):
-            return batch
-        if len(keys) == 2 and _ascends_strictly(keys[0]):
-            return batch
+        if len(keys) < 3:
+            before, after = keys[0].slice(0, len(batch) - 1), keys[0].slice(1)
+            ascends = pc.less_equal(before, after) if len(keys) == 1 else pc.less(before, after)
+            if pc.all(ascends, min_count=0).as_py():
+                return batch
         names = [f"s{place}" for place in range(len(keys))]
         order = pc.sort_indices(pa.table(keys, names), sort_keys=[(name, "ascending") for name in names])
         return batch.take(order)
@@ -60,7 +61,6 @@ class Ordering:
         return [phase, *(pc.if_else(early, pa.scalar(None, each.type), each) for each in columns), seq]
 
     def position_columns(self, batch: pa.RecordBatch) -> list[pa.Array[Any]]:
-        """Return columns that are the same for operations at the same position."""
         assert self.by is not None
         return self.by.sort_columns(as_strings(batch["position"]))
 
@@ -92,14 +92,6 @@ class Ordering:
         return pc.or_(base, pc.fill_null(within, False))
 
 
-def _ascends(column: pa.Array[Any]) -> bool:
-    return pc.all(pc.less_equal(column.slice(0, len(column) - 1), column.slice(1)), min_count=0).as_py() is True
-
-
-def _ascends_strictly(column: pa.Array[Any]) -> bool:
-    return pc.all(pc.less(column.slice(0, len(column) - 1), column.slice(1)), min_count=0).as_py() is True
-
-
 def check_moment(moment: str, kind: PositionKind | None) -> None:
     """Raises: UsageError GG551 for a position that cannot be compared with those of a table."""
     if parse_time(moment) is not None:
@@ -113,8 +105,7 @@ def check_moment(moment: str, kind: PositionKind | None) -> None:
 
 
 def choose_ordering(query: RowQuery, stats: TableStats) -> Ordering:
-    """Return what orders the operations of a table. Raises: UsageError GG551 if positions are asked for and do not
-    order the operations."""
+    """Return what orders the operations of a table. Raises: UsageError GG551 if positions should and do not."""
     kind = stats.ordering.kind if stats.ordering.orders else None
     bounds = [moment for moment in (query.as_of, query.since) if moment is not None and parse_time(moment) is None]
     operations = stats.operations.total()
@@ -167,7 +158,6 @@ def _after_an_equal_one(codes: Mapping[str, pa.Int64Array]) -> pa.BooleanArray:
 
 
 def _more_than_in_a_file(codes: Mapping[str, pa.Int64Array], seqs: pa.Array[Any]) -> pa.BooleanArray:
-    """Return which operations are in other files than the one that has most of those that are equal."""
     files = pc.shift_right(seqs, pa.scalar(FILE_BITS, _LONG))
     by = ["position", "operation"]
     rows = pa.table({**{name: codes[name] for name in by}, "file": files, "place": pa.array(range(len(files)), _LONG)})

@@ -12,14 +12,11 @@ from ggfmt.diagnostics.diagnostic import Abend
 
 
 class RowsDirectory(Participant):
-    """A directory with one directory for each table."""
-
     what = "the output directory"
     has_success_file = True
 
     def replaced(self, mode: str) -> list[str]:
-        """Return the files that a run replaces. Raises: UsageError GG501 if `mode` does not allow it, Abend GG506 if
-        the directory cannot be read."""
+        """Return the files that a run replaces. Raises: UsageError GG501 if `mode` forbids it, Abend GG506."""
         try:
             return list(self._replaced(mode))
         except FAILURES as error:

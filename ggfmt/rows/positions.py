@@ -73,7 +73,6 @@ class PositionKind:
         return bool(pc.all(pc.match_substring_regex(texts, self.whole), min_count=0).as_py())
 
     def sort_columns(self, texts: pa.StringArray) -> list[pa.Array[Any]]:
-        """Return columns that, compared one after the other, order n positions of this kind."""
         return [self._part_values(texts, part) for part in self.parts if part.sort != "family"]
 
     def _part_values(self, texts: pa.StringArray, part: Part) -> pa.Array[Any]:
@@ -189,19 +188,10 @@ def kind_of(fits: Callable[[PositionKind], bool]) -> PositionKind | None:
     return next((kind for kind in KINDS if fits(kind)), None)
 
 
-def common_kind(kinds: Iterable[PositionKind | None]) -> PositionKind | None:
-    """Return the narrowest kind that has all texts of some kinds; None if there is none, or one of them is None."""
-    common: PositionKind | None = None
-    for number, kind in enumerate(kinds):
-        common = kind if not number else _wider(common, kind)
-        if common is None:
-            return None
-    return common
-
-
-def _wider(one: PositionKind | None, other: PositionKind | None) -> PositionKind | None:
-    chains = [list(_chain(kind)) for kind in (one, other)]
-    return next((kind for kind in chains[0] if kind in chains[1]), None)
+def common_kind(one: PositionKind | None, other: PositionKind | None) -> PositionKind | None:
+    """Return the narrowest kind that has all texts of two kinds; None if there is none, or one of them is None."""
+    others = list(_chain(other))
+    return next((kind for kind in _chain(one) if kind in others), None)
 
 
 def _chain(kind: PositionKind | None) -> Iterable[PositionKind]:

@@ -28,23 +28,16 @@ _LOOKS_LIKE_A_TIME = re.compile(r"\d{4}-\d{2}-\d{2}([T :].*)?")
 
 @dataclass(frozen=True)
 class RowQuery:
-    """The question to the operations of a table.
+    """The question to the operations of a table."""
 
-    kind    `current` rows, `history` (every version of each row), or net `changes`
-    as_of   a time or a position as text: later operations do not count; None: all count
-    since   for `changes`, the earlier point in time; None: before all operations
-    order   by positions if they can be compared, or in the order of the input
-    keep    states of rows that the result contains besides current rows
-    starts_empty  tables had no rows before the first operation, so that a key that none has shown is free
-    on_unfit  what becomes of a value that its column's type does not have: an `error`, `null`, or the row is unresolved
-    """
-
-    kind: Kind = "current"
-    as_of: str | None = None
-    since: str | None = None
-    order: RowOrder = "auto"
-    keep: frozenset[str] = frozenset()
+    kind: Kind = "current"  # `current` rows, `history` (every version of each row), or net `changes`
+    as_of: str | None = None  # a time or a position as text: later operations do not count; None: all count
+    since: str | None = None  # for `changes`, the earlier point in time; None: before all operations
+    order: RowOrder = "auto"  # by positions if they can be compared, or in the order of the input
+    keep: frozenset[str] = frozenset()  # states of rows that the result contains besides current rows
+    # what becomes of a value that its column's type does not have: an `error`, `null`, or the row is unresolved
     on_unfit: OnUnfit = "error"
+    # tables had no rows before the first operation, so that a key that none has shown is free
     starts_empty: bool = False
 
     def __post_init__(self) -> None:
@@ -62,7 +55,6 @@ class RowQuery:
 
     @property
     def is_partial(self) -> bool:
-        """Whether the result has other rows than all current ones."""
         return self.kind != "current" or self.as_of is not None or bool(self.keep)
 
     @property

@@ -21,8 +21,8 @@ from ggfmt.arrow.arrays import as_strings
 from ggfmt.columnar.json_rows import JsonLineError, JsonRow, json_column
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.frames.batches import shown_value
 from ggfmt.frames.column_types import BYTES, CLOCK, MAX_DIGITS, type_name
-from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.rowfiles.csv_files import CsvFile, CsvOptions
 from ggfmt.rowfiles.files import (
@@ -37,8 +37,6 @@ from ggfmt.rowfiles.files import (
     RowFile,
     schema_of_texts,
 )
-
-_SHOWN = 40  # characters of a value in an error
 
 
 class _ParquetFile(ParquetFile):
@@ -76,8 +74,7 @@ class _OrcFile(OrcFile):
 
 
 class _JsonFile(JsonFile):
-    """A column that a line lacks is NULL in its row. The columns are those of the types, in their order, and then those
-    that the file has besides them."""
+    """A column that a line lacks is NULL. The columns are those of the types, and then those that the file has."""
 
     def __init__(self, open: Open, types: Mapping[str, pa.DataType]) -> None:
         self._types = types
@@ -165,10 +162,8 @@ def _typed(table: str) -> Callable[[pa.Array[Any], object, pa.Field[Any]], pa.Ar
     def convert(texts: pa.Array[Any], _: object, field: pa.Field[Any]) -> pa.Array[Any]:
         values, wrong = typed_values(as_strings(texts), field.type)
         if wrong:
-            text = texts[wrong[0]].as_py()
-            shown = visible(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
             help = f"give `--type '{table}.{field.name}=string'`"
-            reason = f"`{shown}` is not a value of the type `{type_name(field.type)}`"
+            reason = f"`{shown_value(texts[wrong[0]].as_py())}` is not a value of the type `{type_name(field.type)}`"
             raise ColumnError(field.name, reason, help)
         return values
 
@@ -177,8 +172,6 @@ def _typed(table: str) -> Callable[[pa.Array[Any], object, pa.Field[Any]], pa.Ar
 
 @contextmanager
 def _errors(file: Location, name: str, table: str) -> Iterator[None]:
-    """Convert errors to UsageError GG551 or Abend GG506 for the file."""
-
     def wrong(reason: str, column: str | None = None, help: str | None = None, offset: int | None = None) -> UsageError:
         return UsageError(Diagnostic("GG551", reason, Span(file.shown, table=table, field=column, offset=offset), help))
 
@@ -213,7 +206,6 @@ def _first_line(error: Exception) -> str:
 
 
 def row_type(type: pa.DataType) -> pa.DataType | None:
-    """Return the type in which rows have the values of a type in a file; None if they have none."""
     types = pa.types
     if types.is_dictionary(type):
         return row_type(type.value_type)

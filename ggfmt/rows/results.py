@@ -13,10 +13,9 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.typed import typed_values
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
-from ggfmt.frames.batches import FILE_BITS
+from ggfmt.frames.batches import FILE_BITS, shown_value
 from ggfmt.frames.column_types import INSTANT, TEXT
 from ggfmt.frames.shapes import ddl_type
-from ggfmt.java.text import visible
 from ggfmt.rows.fold import Fold, RowStates
 from ggfmt.rows.operations import BASE_SEQ, Truncate
 from ggfmt.rows.ordering import Ordering
@@ -35,7 +34,6 @@ from ggfmt.rows.tables import RowTable
 
 REASON = "reason"  # of unresolved operations
 
-_SHOWN = 40  # maximum characters of a value in an error
 _METADATA_TYPES = {
     VALID_FROM_POSITION: TEXT,
     VALID_TO_POSITION: TEXT,
@@ -48,8 +46,6 @@ _METADATA_TYPES = {
 
 @dataclass(frozen=True)
 class End:
-    """The last operation of some."""
-
     position: str | None
     seq: int
     transaction: str | None
@@ -57,7 +53,6 @@ class End:
 
     @property
     def moment(self) -> tuple[str | None, int | None]:
-        """The transaction by its id, or by its time if it has none."""
         return self.transaction, None if self.transaction is not None else self.micros
 
     def place(self, ordering: Ordering) -> tuple[Any, ...]:
@@ -79,31 +74,21 @@ class Selection:
 
 @dataclass(frozen=True)
 class TableQuery:
-    """A query to one table.
-
-    epoch      the number of the epoch in force at the end: the columns of current rows and of net changes
-    truncates  of all operations of the table
-    files      the names of the input files, by number
-    complete   all rows from before are known
-    keeps      later runs merge into the result, so that the answer has what they need
-    kept_files the names of the files of operations that earlier runs have kept, by the place of the operation
-    kept_columns  those that the table had then
-    free       hashes of keys that earlier runs have seen, and at which no row is
-    bound      the last position that earlier runs have merged
-    """
+    """A query to one table."""
 
     query: RowQuery
     table: RowTable
     ordering: Ordering
-    epoch: int
-    truncates: tuple[Truncate, ...] = ()
-    files: Sequence[str] = ()
-    complete: bool = False
-    keeps: bool = False
+    epoch: int  # the number of the epoch in force at the end: the columns of current rows and of net changes
+    truncates: tuple[Truncate, ...] = ()  # of all operations of the table
+    files: Sequence[str] = ()  # the names of the input files, by number
+    complete: bool = False  # all rows from before are known
+    keeps: bool = False  # later runs merge into the result, so that the answer has what they need
+    # the names of the files of operations that earlier runs have kept, by the place of the operation
     kept_files: Sequence[str | None] = ()
-    kept_columns: frozenset[str] = frozenset()
-    bound: str | None = None
-    free: pa.UInt64Array | None = None
+    kept_columns: frozenset[str] = frozenset()  # those that the table had then
+    bound: str | None = None  # the last position that earlier runs have merged
+    free: pa.UInt64Array | None = None  # hashes of keys that earlier runs have seen, and at which no row is
 
     @property
     def finds_free_keys(self) -> bool:
@@ -124,7 +109,6 @@ class TableQuery:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table in the result. A history has all that there ever were."""
         if self.query.kind == "history":
             return self.table.columns
         return self.table.epochs[self.epoch].columns
@@ -137,25 +121,20 @@ class TableQuery:
 
 @dataclass
 class RowCounts:
-    """Counts of rows by state, and by column the values of current rows that no operation set.
-
-    defaults  the insert does not have the column: the database may have put a default there
-    added     the column was added later, and no operation has set it since
-    unfit     NULL stands for a value that the type of the column does not have
-
-    contradictions  counts of operations that contradict their rows, by what is wrong; `contradicting` has some places
-    timed           number of operations whose transaction is known by their time alone, where this matters
-    last_positions  of some of the operations each, if positions order them
-    """
+    """Counts of rows by state, and by column the values of current rows that no operation set."""
 
     states: Counter[str] = field(default_factory=Counter)
+    # the insert does not have the column: the database may have put a default there
     defaults: Counter[str] = field(default_factory=Counter)
+    # the column was added later, and no operation has set it since
     added: Counter[str] = field(default_factory=Counter)
+    # NULL stands for a value that the type of the column does not have
     unfit: Counter[str] = field(default_factory=Counter)
+    # counts of operations that contradict their rows, by what is wrong; `contradicting` has some places
     contradictions: Counter[str] = field(default_factory=Counter)
     contradicting: list[tuple[str, Span]] = field(default_factory=list)
-    timed: int = 0
-    last_positions: list[str] = field(default_factory=list)
+    timed: int = 0  # number of operations whose transaction is known by their time alone, where this matters
+    last_positions: list[str] = field(default_factory=list)  # of some of the operations each, if positions order them
 
     def add(self, other: RowCounts) -> None:
         self.states.update(other.states)
@@ -245,8 +224,7 @@ class TypedColumns:
 
 
 def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Sequence[str]) -> TypedColumns:
-    """Return the values of rows in the types of the result. Raises: Abend GG530, with its place, for a value that does
-    not fit its type, unless the query says otherwise."""
+    """Return values in the types of the result. Raises: Abend GG530 for a misfit, unless the query says otherwise."""
     key = query.table.key
     found = TypedColumns([], {})
     for name, texts, source in zip(names, fold.values(states, names), states.sources, strict=True):
@@ -270,8 +248,7 @@ def shown_key(query: TableQuery, name: str, values: pa.Array[Any]) -> pa.Array[A
         return values
     typed, wrong = typed_values(as_strings(values), type)
     if wrong:
-        shown = visible(values[wrong[0]].as_py()[:_SHOWN])
-        raise Abend(_misfit(query, name, shown, Span(table=query.table.name, field=name)))
+        raise Abend(_misfit(query, name, values[wrong[0]].as_py(), Span(table=query.table.name, field=name)))
     return typed
 
 
@@ -284,12 +261,11 @@ def misfit(query: TableQuery, operation: pa.RecordBatch, name: str, text: str) -
         field=name,
         position=operation["position"][0].as_py(),
     )
-    shown = visible(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
-    return Abend(_misfit(query, name, shown, place))
+    return Abend(_misfit(query, name, text, place))
 
 
-def _misfit(query: TableQuery, name: str, shown: str, place: Span) -> Diagnostic:
-    message = f"`{shown}` is not a value of the type `{ddl_type(query.table.types[name])}`"
+def _misfit(query: TableQuery, name: str, text: str, place: Span) -> Diagnostic:
+    message = f"`{shown_value(text)}` is not a value of the type `{ddl_type(query.table.types[name])}`"
     return Diagnostic("GG530", message, place, unfit_help(query.table.name, name))
 
 
@@ -302,5 +278,4 @@ def places_of(mask: pa.BooleanArray) -> pa.Int64Array:
 
 
 def last_of(epochs: pa.Int64Array) -> int:
-    """Return the last of ascending numbers; 0 if there are none."""
     return int(epochs[-1].as_py()) if len(epochs) else 0

@@ -61,7 +61,7 @@ from ggfmt.rows.staging import (
     buckets_of,
     is_in_process,
     load,
-    split_by,
+    parts_in_memory,
     stage_operations,
     unit_count,
 )
@@ -139,32 +139,32 @@ def execute(
 
 @dataclass(frozen=True)
 class _BoundOutput:
-    """The output that a checkpoint is bound to."""
-
     root: Location
     handler: str = "rows"
 
 
 class _ConsolidationRun:
     def __init__(self, settings: ConsolidationSettings, tracker: ProgressTracker) -> None:
-        self._settings, self._tracker = settings, tracker
+        self.settings, self._tracker = settings, tracker
         self._moment = now()
         self._run = run_id(self._moment)
         self._output = RowsDirectory(Location.of(settings.output))
+        self.output = self._output.root
+        self._bound = _BoundOutput(self.output)
         self._base: BaseSnapshot | None = None
         self.aside: dict[str, KeptOperations] = {}  # what the last run has set aside
         self.target = make_target(settings.to, self._output, settings.target)
         self.target.check(settings.query, settings.checkpoint is not None)
 
     @property
-    def _staging(self) -> Location:
+    def staging(self) -> Location:
         return self._output.staging(self._run)
 
     def run(self, start: Callable[[], AbstractContextManager[Runner]]) -> dict[str, Any]:
         started = time.perf_counter()
         with ExitStack() as stack:
             self._tracker.start_phase(LISTING)
-            settings = self._settings
+            settings = self.settings
             checkpoint = open_checkpoint(
                 settings.checkpoint, settings.settle, settings.mode, [self._output], settings.selection
             )
@@ -217,13 +217,9 @@ class _ConsolidationRun:
             warn_rejected_files_are_done()
         return document
 
-    @property
-    def _bound(self) -> _BoundOutput:
-        return _BoundOutput(self._output.root)
-
     def _new(self, checkpoint: Checkpoint, files: Sequence[InputFile]) -> list[InputFile]:
         """Return the files that no earlier run has read, and find the result to merge them into."""
-        settings = self._settings
+        settings = self.settings
         bound = checkpoint.bind([self._bound], [self._output], settings.mode)
         if bound == "append" or self.target.unfinished is not None:
             self.target.open(self._run, "append")
@@ -234,17 +230,17 @@ class _ConsolidationRun:
         return chosen.files
 
     def _read_base(self) -> BaseSnapshot | None:
-        settings = self._settings
+        settings = self.settings
         if self.target.previous is not None:
             return self.target.base()
         if settings.base is None:
             return None
         base = read_base(settings.base)
-        warn_unresolved(base, self._output.root.address, settings.strict)
+        warn_unresolved(base, self.output.address, settings.strict)
         return base
 
     def _stage(self, scan: Scan, runner: Runner) -> StagedInput:
-        settings = self._settings
+        settings = self.settings
         base = self._base
         keys = {} if base is None else base.keys
         bases = {} if base is None else base.tables
@@ -277,7 +273,7 @@ class _ConsolidationRun:
             return {column: stored_type(type, settings.to) for column, type in found.types.items()}
 
         sink = RowSink(
-            self._staging.child("operations"),
+            self.staging.child("operations"),
             settings.keys,
             settings.types,
             keys,
@@ -304,11 +300,10 @@ class _ConsolidationRun:
         return staged
 
     def _take_up(self, staged: StagedInput, aside: Mapping[str, Any]) -> None:
-        """Put the operations that the last run has set aside before those of the input."""
         previous = self.target.previous
         for name, entry in aside.items():
             if previous is not None and name in staged.tables:
-                found = self.aside[name] = previous.load_set_aside(staged.tables[name], self._output.root)
+                found = self.aside[name] = previous.load_set_aside(staged.tables[name], self.output)
                 gone = ", ".join(sorted(found.columns - {*staged.tables[name].columns}))
                 if gone:
                     log.warning("%s: the table has lost columns of changes set aside: %s", visible(name), visible(gone))
@@ -317,7 +312,7 @@ class _ConsolidationRun:
 
     def _warn_of_names(self, staged: StagedInput) -> None:
         """Warn of names in options that match nothing: a list of keys may have more tables than today's files."""
-        settings = self._settings
+        settings = self.settings
         columns: dict[str, Collection[str]] = {name: table.types for name, table in staged.tables.items()}
         if self._base is not None:
             columns = {**{name: table.types for name, table in self._base.tables.items()}, **columns}
@@ -332,7 +327,7 @@ class _ConsolidationRun:
 
     def _results(self, staged: StagedInput, runner: Runner) -> list[TableResult]:
         bases = {} if self._base is None else tables_by_name(self._base, staged.tables)
-        bases = {name: base for name, base in bases.items() if self._settings.selection.selects(name)}
+        bases = {name: base for name, base in bases.items() if self.settings.selection.selects(name)}
         names = sorted(staged.staged) if self.target.previous is not None else sorted({*staged.staged, *bases})
         prepared = self.target.prepare(names, bases)
         in_use = sum(table.size for table in staged.staged.values())
@@ -347,12 +342,12 @@ class _ConsolidationRun:
             try:
                 _take_step(work, step, runner)
             except OSError as error:  # of a task in this process
-                raise Abend(write_error(Location.of(self._settings.output), error)) from None
+                raise Abend(write_error(Location.of(self.settings.output), error)) from None
         return [one.result if one.result.aside is not None else one.finished() for one in every]
 
     def _refuse_unresolved(self, results: Sequence[TableResult]) -> None:
         """Raises: Abend with `--strict`: GG570 if something is unresolved, GG566 if operations contradict rows."""
-        if not self._settings.strict:
+        if not self.settings.strict:
             return
         rows = sum(result.counts.states[UNRESOLVED] for result in results)
         places = [
@@ -361,26 +356,14 @@ class _ConsolidationRun:
         if rows or places:
             message = f"{counted(rows, 'row') if rows else 'an operation'} cannot be resolved"
             help = "nothing was committed; to write all unresolved operations to `_unresolved`, run without `--strict`"
-            raise Abend(Diagnostic("GG570", message, Span(file=self._settings.output), help), *places[:3])
+            raise Abend(Diagnostic("GG570", message, Span(file=self.settings.output), help), *places[:3])
         wrong = sum(result.counts.contradictions.total() for result in results)
         if wrong:
             found = [Diagnostic("GG566", what, place) for one in results for what, place in one.counts.contradicting]
             verb = "contradicts its row" if wrong == 1 else "contradict their rows"
             help = "nothing was committed; check that no file is missing, or run without `--strict`"
             message = f"{counted(wrong, 'operation')} {verb}"
-            raise Abend(Diagnostic("GG566", message, Span(file=self._settings.output), help), *found[:3])
-
-    @property
-    def settings(self) -> ConsolidationSettings:
-        return self._settings
-
-    @property
-    def staging(self) -> Location:
-        return self._staging
-
-    @property
-    def output(self) -> Location:
-        return self._output.root
+            raise Abend(Diagnostic("GG566", message, Span(file=self.settings.output), help), *found[:3])
 
 
 Task = Callable[[TablePlan, Any, int], UnitResult]
@@ -388,8 +371,6 @@ Task = Callable[[TablePlan, Any, int], UnitResult]
 
 @dataclass(frozen=True)
 class _Call:
-    """A task for an item of the table with a number."""
-
     table: int
     task: Task
     item: Any
@@ -398,10 +379,8 @@ class _Call:
 def _call(plans: Mapping[int, TablePlan], call: _Call, attempt: int) -> UnitResult:
     try:
         return call.task(plans[call.table], call.item, attempt)
-    except Abend as error:  # as a result, since Spark would show a failed task
-        return UnitResult(abend=error.diagnostics[0])
-    except UsageError as error:
-        return UnitResult(error=error.diagnostics[0])
+    except (Abend, UsageError) as error:  # as a result, since Spark would show a failed task
+        return UnitResult(error=error.with_traceback(None))
 
 
 class _TableWork:
@@ -460,9 +439,8 @@ class _TableWork:
             return
         linked = None
         if name in staged.staged and table.key:
-            linked = (
-                staged.links(name, ordering) if kept is None else staged.links(name, ordering, kept.last, kept.links)
-            )
+            before = () if kept is None else (kept.last, kept.links)
+            linked = staged.links(name, ordering, *before)
         self.plan = TablePlan(
             query,
             number,
@@ -481,15 +459,12 @@ class _TableWork:
         unit = None if file_size is None else STAGED_BYTES_PER_BYTE * file_size
         self._groups = min(self._buckets, unit_count(size, runner.parallelism, unit))
         self._aligned = self._is_aligned()
-        if self._aligned:
-            assert base is not None
+        if base is not None and self._aligned:
             self._groups = base.bucket_count
         self._kept_parts: list[StagedPart] = []
         if kept is not None and len(kept.batch):
             places = bucket_numbers(kept.batch["hash"], self._groups) if self._groups > 1 else None
-            self._kept_parts = [
-                StagedPart(bucket, batch.nbytes, batch) for bucket, batch in split_by(kept.batch, places)
-            ]
+            self._kept_parts = parts_in_memory(kept.batch, places)
         self._base_parts: list[StagedPart] = []
         self._linked_parts: list[StagedPart] = []
         self._results: list[StagedPart] = []
@@ -497,7 +472,6 @@ class _TableWork:
         self.result.buckets = self._groups
 
     def _set_aside(self, query: TableQuery, target: Location, reason: Diagnostic) -> None:
-        """Leave all operations to the next run; there are no steps."""
         rows = set_aside_batches(query, load(self._staged.parts), self.result.counts)
         try:
             file = write_rows(target, "parquet", query.table.name, kept_schema(query.table), rows)
@@ -535,10 +509,9 @@ class _TableWork:
         return [BaseFile(location, base.suffix, base.bucket_of.get(location)) for location in base.files]
 
     def link_items(self) -> Iterator[tuple[Task, Any]]:
-        if self.plan.linked is None:
-            return
-        for bucket in self._all_buckets():
-            yield extract_linked, bucket
+        if self.plan.linked is not None:
+            for bucket in self._all_buckets():
+                yield extract_linked, bucket
 
     def group_items(self) -> Iterator[tuple[Task, Any]]:
         by_group: dict[int, list[StagedPart]] = {}
@@ -580,38 +553,28 @@ class _TableWork:
             for number in range(self._groups)
         ]
 
-    def take(self, item: Any, result: UnitResult) -> None:
+    def take(self, item: BaseTask | Bucket | Group, result: UnitResult) -> None:
         if isinstance(item, BaseTask):
             self._base_parts += result.rows
         elif isinstance(item, Group):
             self._results += result.rows
             self._count(result)
         elif result.files is None:
-            assert isinstance(item, Bucket)
             self._linked_parts += result.rows
-            self._give_back(item, result.rest)
+            # Of the operations of the bucket in memory, only those of no connected key stay.
+            for parts in (self._kept_parts, self._staged.parts):
+                parts[:] = (part for part in parts if part.batch is None or part.bucket % self._groups != item.number)
+            self._staged.parts += result.rest
         else:
-            assert isinstance(item, Bucket)
             self.result.files += [(item.number, file) for file in result.files]
             self._count(result)
 
-    def _give_back(self, bucket: Bucket, rest: Sequence[StagedPart]) -> None:
-        """Keep of the operations in memory of a bucket only the rest, which are of no connected key."""
-        for parts in (self._kept_parts, self._staged.parts):
-            parts[:] = (part for part in parts if part.batch is None or part.bucket % self._groups != bucket.number)
-        self._staged.parts += rest
-
     def finished(self) -> TableResult:
-        if self.plan.query.finds_free_keys:
-            self._write_free_keys()
-        return self.result
-
-    def _write_free_keys(self) -> None:
         plan = self.plan
-        rows = keys_without_rows(plan.query.free, self._free)
-        if len(rows):
+        if plan.query.finds_free_keys and len(rows := keys_without_rows(plan.query.free, self._free)):
             target = plan.directory.child("kept", f"{plan.number:05d}-free")
             self.result.free.append(write_rows(target, "parquet", plan.table.name, rows.schema, [rows]))
+        return self.result
 
     def _count(self, result: UnitResult) -> None:
         self.result.counts.add(result.counts)
@@ -622,7 +585,6 @@ class _TableWork:
 
 
 def _log_found_types(work: Sequence[_TableWork]) -> None:
-    """Name the types of numbers that no definition and no option gives."""
     found = [one for one in work if one.result.numbers]
     for one in found[:MAX_LOGGED_TABLES]:
         types = (f"{name} {ddl_type(one.plan.table.types[name])}" for name in one.result.numbers)
@@ -635,8 +597,7 @@ def _log_found_types(work: Sequence[_TableWork]) -> None:
 def _take_step(
     work: Sequence[_TableWork], step: Callable[[_TableWork], Iterator[tuple[Task, Any]]], runner: Runner
 ) -> None:
-    """Run a step for all tables. What it has found stays in memory only where a table keeps it. Raises: Abend,
-    UsageError of a task."""
+    """Run a step for all tables. What it has found stays in memory only where a table keeps it."""
     items = [(one, task, item) for one in work for task, item in step(one)]
     plans = {one.number: one.plan for one in work}
     calls = [_Call(one.number, task, item) for one, task, item in items]
@@ -645,8 +606,6 @@ def _take_step(
     pa.default_memory_pool().release_unused()
     done = runner.run(partial(_call, plans), calls)
     for (one, _, item), result in zip(items, done, strict=True):
-        if result.abend is not None:
-            raise Abend(result.abend)
         if result.error is not None:
-            raise UsageError(result.error)
+            raise result.error
         one.take(item, result)

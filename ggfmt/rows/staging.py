@@ -92,8 +92,6 @@ class StagedTable:
 
 @dataclass
 class StagedSplit(TaskOutcome):
-    """The outcome of a task."""
-
     tables: dict[str, StagedTable] = field(default_factory=dict)
     rejects: list[StagedFile] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
@@ -102,24 +100,20 @@ class StagedSplit(TaskOutcome):
 
 @dataclass
 class StagedInput:
-    """All operations of the input: by table its definition, its staged operations, and what connects its keys.
-
-    skipped  number of records of tables that are not selected, by table
-    rejects  files of records that could not be read; `rejected`: their number, by the code of the reason
-    others   number of records that are not operations, by kind
-    warnings  about statements on tables
-    """
+    """All operations of the input: by table its definition, its staged operations, and what connects its keys."""
 
     job: ReadJob
     tables: dict[str, RowTable]
     staged: dict[str, StagedTable]
     buckets: int
     files: tuple[str, ...]
+    # number of records of tables that are not selected, by table
     skipped: Counter[str] = field(default_factory=Counter)
+    # files of records that could not be read; `rejected`: their number, by the code of the reason
     rejects: list[StagedFile] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
-    others: Counter[str] = field(default_factory=Counter)
-    warnings: list[Diagnostic] = field(default_factory=list)
+    others: Counter[str] = field(default_factory=Counter)  # number of records that are not operations, by kind
+    warnings: list[Diagnostic] = field(default_factory=list)  # about statements on tables
 
     def prepend(self, name: str, batch: pa.RecordBatch) -> None:
         """Put operations of an earlier run, in order and with truncates, before those of the input."""
@@ -130,7 +124,7 @@ class StagedInput:
         if len(batch):
             buckets = buckets_of(table, self.buckets)
             numbers = bucket_numbers(batch["hash"], buckets) if buckets > 1 else None
-            whole.parts = [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
+            whole.parts = parts_in_memory(batch, numbers)
             whole.size = batch.nbytes
             whole.add_links(batch)
         whole.merge(self.staged.get(name, StagedTable()))
@@ -151,37 +145,26 @@ class StagedInput:
 
 @dataclass
 class RowSink:
-    """Takes operations to staging. `directory` is for the sink alone, and tasks reach it.
-
-    buckets     into how many parts keys are divided
-    in_process  the tasks run in this process, so that operations may stay in memory
-    tables      by name, as the last task has them
-    to          where rows go, which decides on types
-    on_unfit    what becomes of a value that the type of its column does not have
-    known_types  of columns in a base snapshot, by `TABLE.COLUMN`
-    amend       adds columns of a base snapshot to a table
-    of_base     a table by its name as a base snapshot has it, None if it does not
-    base_names  the names of all tables in a base snapshot
-    quarantine  set records aside that cannot be read
-    """
+    """Takes operations to staging. `directory` is for the sink alone, and tasks reach it."""
 
     directory: Location
     keys: Keys = ()
     types: Types = ()
     known_keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    buckets: int = 1
-    in_process: bool = False
-    tables: dict[str, RowTable] = field(default_factory=dict)
-    amend: Callable[[RowTable], RowTable] = lambda table: table
+    buckets: int = 1  # into how many parts keys are divided
+    in_process: bool = False  # the tasks run in this process, so that operations may stay in memory
+    tables: dict[str, RowTable] = field(default_factory=dict)  # by name, as the last task has them
+    amend: Callable[[RowTable], RowTable] = lambda table: table  # adds columns of a base snapshot to a table
+    # a table by its name as a base snapshot has it, None if it does not
     of_base: Callable[[str], RowTable | None] = lambda name: None
-    base_names: Collection[str] = ()
-    quarantine: bool = False
-    to: str = "parquet"
-    on_unfit: OnUnfit = "error"
+    base_names: Collection[str] = ()  # the names of all tables in a base snapshot
+    quarantine: bool = False  # set records aside that cannot be read
+    to: str = "parquet"  # where rows go, which decides on types
+    on_unfit: OnUnfit = "error"  # what becomes of a value that the type of its column does not have
+    # of columns in a base snapshot, by `TABLE.COLUMN`
     known_types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
-        """Raises: UsageError GG551 as `tables_of`."""
         try:
             tables = tables_of(job, self.keys, self.types, self.known_keys, self.to, self.on_unfit, self.known_types)
         except UsageError:
@@ -208,8 +191,6 @@ class RowSink:
 
 @dataclass
 class MemoryBudget:
-    """How many bytes of staged operations may still stay in memory."""
-
     left: int
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -220,8 +201,7 @@ class MemoryBudget:
 
 
 def bucket_count(size: int, parallelism: int, file_size: int | None = None) -> int:
-    """Return the number of buckets for input files of some bytes: a power of two. `file_size`: of files of rows, which
-    are smaller than the operations that they come from."""
+    """Return a power of two. `file_size`: of files of rows, which are smaller than operations they come from."""
     wanted = 1 if parallelism == 1 and size <= MAX_BUCKET_BYTES else -(-size // BUCKET_BYTES)
     if size > BUCKET_BYTES // 16:
         wanted = max(wanted, parallelism)
@@ -231,8 +211,7 @@ def bucket_count(size: int, parallelism: int, file_size: int | None = None) -> i
 
 
 def unit_count(size: int, parallelism: int, unit: int | None = None) -> int:
-    """Return in how many parts tasks find the rows of staged operations of some bytes: a power of two. `unit`: the
-    bytes of a part; None: as many as suit the machine."""
+    """Return in how many parts tasks find rows: a power of two. `unit`: bytes of a part; None: as suits the machine."""
     wanted = max(-(-size // (unit or UNIT_BYTES)), min(parallelism, size // MIN_UNIT_BYTES), 1)
     return min(1 << (wanted - 1).bit_length(), MAX_BUCKETS)
 
@@ -272,11 +251,11 @@ def merge_outcomes(
     warnings: list[Diagnostic] = []
     for outcome in outcomes:
         assert isinstance(outcome, StagedSplit)
-        skipped += outcome.skipped
-        rejects += outcome.rejects
-        rejected += outcome.rejected
-        others += outcome.others
-        warnings += outcome.warnings
+        found.skipped += outcome.skipped
+        found.rejects += outcome.rejects
+        found.rejected += outcome.rejected
+        found.others += outcome.others
+        found.warnings += outcome.warnings
         for name, part in outcome.tables.items():
             staged.setdefault(name, StagedTable()).merge(part)
     names = tuple(file.shown for file in files)
@@ -292,8 +271,7 @@ def merge_outcomes(
 
 @dataclass(frozen=True)
 class SplitStager:
-    """What all tasks have in common. They reach the `directory`; tables are numbered in it. Without one, they only
-    gather what the operations are like."""
+    """What all tasks have in common; tables are numbered in `directory`. Without one, tasks only gather statistics."""
 
     job: ReadJob
     tables: Mapping[str, RowTable]
@@ -315,26 +293,18 @@ class _StagingTask:
         self._schemas: dict[str, pa.Schema] = {}
         directories = {name: number for number, name in enumerate(stager.tables)}
         stem = f"{split.ordinal:07d}-{attempt}"
-        self._files = (
-            None if stager.directory is None else BucketFiles(stager.directory, stem, directories, stager.memory)
-        )
-        self._rejects = None
-        if stager.quarantine and stager.directory is not None:
-            self._rejects = RejectFiles(Store(stager.directory), ROWS_HANDLER, split.ordinal)
+        self._files = self._rejects = None
+        if stager.directory is not None:
+            self._files = BucketFiles(stager.directory, stem, directories, stager.memory)
+            if stager.quarantine:
+                self._rejects = RejectFiles(Store(stager.directory), ROWS_HANDLER, split.ordinal)
 
     def run(self) -> TaskOutcome:
         outcome = self._outcome
         try:
             stager, on_reject = self._stager, None if self._rejects is None else self._reject
-            for located in located_batches(
-                stager.job,
-                self._split,
-                stager.tables,
-                outcome.skipped,
-                on_reject,
-                outcome.others,
-                outcome.warnings.append,
-            ):
+            noted = outcome.skipped, on_reject, outcome.others, outcome.warnings.append
+            for located in located_batches(stager.job, self._split, stager.tables, *noted):
                 name = located.batch.table.full_name
                 if name not in outcome.tables:
                     self._start(name)
@@ -385,7 +355,6 @@ class _StagingTask:
 
 
 def _with_type_option(diagnostic: Diagnostic) -> Diagnostic:
-    """Return the diagnostic with the option of the command line that helps."""
     if diagnostic.code != "GG530":
         return diagnostic
     place = diagnostic.span
@@ -394,8 +363,7 @@ def _with_type_option(diagnostic: Diagnostic) -> Diagnostic:
 
 
 def buckets_of(table: RowTable, buckets: int) -> int:
-    """Return into how many buckets a table can be divided. Rows that differ in a column may become equal when it is
-    dropped, which matters in a table without a key."""
+    """Return one bucket for a table without a key whose rows may become equal when a column is dropped."""
     return buckets if table.key or len(table.epochs) == 1 else 1
 
 
@@ -425,9 +393,12 @@ def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> Iterator[t
         start += count
 
 
+def parts_in_memory(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> list[StagedPart]:
+    return [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
+
+
 def _taken(batch: pa.RecordBatch, rows: pa.UInt64Array) -> pa.RecordBatch:
-    """Return some rows of a batch. Columns that are the same array stay so: the keys of an operation before and after
-    it, and which columns its images contain."""
+    """Return some rows of a batch. Columns that are the same array stay so, as keys before and after are."""
     taken: dict[object, pa.Array[Any]] = {}
     columns = []
     for column in batch.columns:
@@ -478,8 +449,7 @@ class BucketFiles:
         size = _size(batch)
         self._written[table] = self._written.get(table, 0) + size
         if self._memory is not None and self._memory.take(size):
-            parts = self._parts.setdefault(table, [])
-            parts += [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
+            self._parts.setdefault(table, []).extend(parts_in_memory(batch, numbers))
             return
         self._waiting.setdefault(table, []).append((batch, numbers))
         self._sizes[table] = self._sizes.get(table, 0) + size
@@ -489,12 +459,14 @@ class BucketFiles:
                 self._flush(name)
 
     def close(self) -> dict[str, tuple[list[StagedPart], int]]:
-        """Return by table its parts, and their bytes in memory."""
         for table in list(self._waiting):
             self._flush(table)
         while self._open:
             self._close_oldest()
         return {table: (parts, self._written[table]) for table, parts in self._parts.items()}
+
+    def close_one(self) -> list[StagedPart]:
+        return next((parts for parts, _ in self.close().values()), [])
 
     def _flush(self, table: str) -> None:
         waiting = self._waiting.pop(table)
@@ -551,7 +523,6 @@ def load(parts: Iterable[StagedPart]) -> Iterator[pa.RecordBatch]:
 
 
 def in_units(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
-    """Yield batches together up to `UNIT_BYTES`."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

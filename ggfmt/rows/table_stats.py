@@ -45,7 +45,7 @@ class PositionStats:
         if self.orders and self.kind is None:
             self.kind, self.family, self.orders = later.kind, later.family, later.orders
             return
-        kind = common_kind([self.kind, later.kind])
+        kind = common_kind(self.kind, later.kind)
         self.orders &= later.orders and kind is not None and self.family == later.family
         self.kind = kind
 
@@ -54,31 +54,26 @@ class PositionStats:
 class TableStats:
     """What the operations of a table are like.
 
-    operations         counts by type
-    truncates          in input order
-    without_position   number of operations without a position; `without_time`, `without_key` alike
     first_time, last_time          the earliest and the latest, in UTC
     first_position, last_position  in input order
-    ordering           the kind of positions
     epoch_starts       by epoch with operations the position and the time, in microseconds, of the first
-    links              keys that an operation, or a pair of operations, connects
     incomplete         the `seq` and the place of an operation without whole images, in a table without a key
     numbers            by column the range of numbers that were found in the data
     unfit              by column of the key, or of rows without one, values that its type does not have
     """
 
-    operations: Counter[str] = field(default_factory=Counter)
-    truncates: list[Truncate] = field(default_factory=list)
-    without_position: int = 0
+    operations: Counter[str] = field(default_factory=Counter)  # counts by type
+    truncates: list[Truncate] = field(default_factory=list)  # in input order
+    without_position: int = 0  # number of operations without a position; `without_time`, `without_key` alike
     without_time: int = 0
     without_key: int = 0
     first_time: datetime | None = None
     last_time: datetime | None = None
     first_position: str | None = None
     last_position: str | None = None
-    ordering: PositionStats = field(default_factory=PositionStats)
+    ordering: PositionStats = field(default_factory=PositionStats)  # the kind of positions
     epoch_starts: dict[int, tuple[str | None, int | None]] = field(default_factory=dict)
-    links: list[KeyLinks] = field(default_factory=list)
+    links: list[KeyLinks] = field(default_factory=list)  # keys that an operation, or a pair of operations, connects
     incomplete: tuple[int, Span] | None = None
     numbers: dict[str, NumberRange] = field(default_factory=dict)
     unfit: Counter[str] = field(default_factory=Counter)
@@ -115,12 +110,10 @@ class TableStats:
     def _add_epochs(self, batch: pa.RecordBatch, table: RowTable) -> None:
         if len(table.epochs) == 1:
             return
-        seqs = batch["seq"]
-        for number, epoch in enumerate(table.epochs):
-            stop = table.epochs[number + 1].start if number + 1 < len(table.epochs) else 1 << 62
-            within = pc.and_(pc.greater_equal(seqs, epoch.start), pc.less(seqs, stop))
-            if number not in self.epoch_starts and within.true_count:
-                place = pc.index(within, True).as_py()
+        numbers = table.epochs_of(narrow(batch["seq"], pa.Int64Array))
+        for number in range(len(table.epochs)):
+            place = pc.index(numbers, number).as_py()
+            if number not in self.epoch_starts and place >= 0:
                 micros = batch["ts"].cast(pa.int64())[place].as_py()
                 self.epoch_starts[number] = batch["position"][place].as_py(), micros
 
@@ -159,15 +152,10 @@ def _numbers(batch: pa.RecordBatch, i: int) -> NumberRange:
 
 def _incomplete(batch: pa.RecordBatch, table: RowTable) -> tuple[int, Span] | None:
     """Return the `seq` and the place of the first operation that does not show the whole row before and after it."""
-    ops, seqs = batch["op"], batch["seq"]
+    ops, epochs = batch["op"], table.epochs_of(narrow(batch["seq"], pa.Int64Array))
     lacking = []
     for i, name in enumerate(table.columns):
-        arrivals = table.arrivals(name)
-        exists = pa.repeat(pa.scalar(False), len(batch))
-        for number, epoch in enumerate(table.epochs):
-            stop = table.epochs[number + 1].start if number + 1 < len(table.epochs) else 1 << 62
-            if arrivals[number] is not None:
-                exists = pc.or_(exists, pc.and_(pc.greater_equal(seqs, epoch.start), pc.less(seqs, stop)))
+        exists = pa.array([arrival is not None for arrival in table.arrivals(name)]).take(epochs)
         before, after = (narrow(batch[f"{image}{i}"], pa.BooleanArray) for image in ("hb", "ha"))
         no_before = pc.and_not(pc.is_in(ops, value_set=pa.array([UPDATE, DELETE], pa.int8())), before)
         no_after = pc.and_not(pc.is_in(ops, value_set=pa.array([UPDATE, INSERT], pa.int8())), after)

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 import pyarrow as pa
 
+from ggfmt.arrow import compute as pc
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError, suggestion
 from ggfmt.frames.batches import FILE_BITS
 from ggfmt.frames.column_types import SMALL_TYPES, TEXT, column_type, listed_types, named_type, type_name
@@ -42,25 +43,17 @@ class Epoch:
 
 @dataclass(frozen=True)
 class RowTable:
-    """A table of the input.
+    """A table of the input."""
 
-    definition  with the columns of all definitions in the input, in order of appearance, and with the key
-    epochs      the columns at every place of the input, in input order; at least one
-    types       the type of each column in a result
-    defined     the user or a metadata record defines the columns; otherwise they were found in the data
-    found       columns of numbers that were found in the data: `types` has their type once all data are read. The type
-                of a later definition stays if it has all of the numbers.
-    chosen      columns whose type the user has chosen
-    on_unfit    what becomes of a value that the type of its column does not have
-    """
-
-    definition: TableDef
-    epochs: tuple[Epoch, ...]
-    types: Mapping[str, pa.DataType] = field(default_factory=dict)
-    defined: bool = True
+    definition: TableDef  # with the columns of all definitions in the input, in order of appearance, and with the key
+    epochs: tuple[Epoch, ...]  # the columns at every place of the input, in input order; at least one
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)  # the type of each column in a result
+    defined: bool = True  # the user or a metadata record defines the columns; otherwise they were found in the data
+    # columns of numbers that were found in the data: `types` has their type once all data are read. The type of a later
+    # definition stays if it has all of the numbers.
     found: frozenset[str] = frozenset()
-    chosen: frozenset[str] = frozenset()
-    on_unfit: OnUnfit = "error"
+    chosen: frozenset[str] = frozenset()  # columns whose type the user has chosen
+    on_unfit: OnUnfit = "error"  # what becomes of a value that the type of its column does not have
 
     @property
     def name(self) -> str:
@@ -95,8 +88,13 @@ class RowTable:
         return pa.schema([pa.field(name, self.types[name]) for name in columns])
 
     def is_old(self, name: str, epoch: int) -> bool:
-        """Return whether the table has had a column from its first epoch to the given one."""
         return self.arrivals(name)[epoch] == self.epochs[0].start
+
+    def epochs_of(self, seqs: pa.Int64Array) -> pa.Int64Array:
+        found: pa.Int64Array = pa.repeat(pa.scalar(0, pa.int64()), len(seqs))
+        for epoch in self.epochs[1:]:
+            found = pc.add(found, pc.cast(pc.greater_equal(seqs, epoch.start), pa.int64()))
+        return found
 
     def arrivals(self, name: str) -> list[int | None]:
         """Return for each epoch the `seq` since which the table has a column, None where it lacks the column. A column
@@ -130,9 +128,8 @@ def tables_of(
     known = [*(table for table in job.catalog.tables() if table.columns), *(event.table for event in job.events)]
     by_name: dict[str, list[TableDef]] = {}
     for definition in known:
-        if not job.selection.selects(definition.full_name):
-            continue
-        by_name.setdefault(definition.full_name, []).append(definition)
+        if job.selection.selects(definition.full_name):
+            by_name.setdefault(definition.full_name, []).append(definition)
     tables = {}
     for name in sorted(by_name):
         table = replace(_table(job, by_name[name], keys, chosen, to), on_unfit=on_unfit)
@@ -158,7 +155,8 @@ def _table(
             place = (event.input << FILE_BITS) + event.line
             epochs.append(Epoch(place if epochs else _START, event.table.column_names))
     assert last is not None
-    numbers = set() if first is None or name in job.catalog.trusted else _numbers_without_type(first)
+    found_in = () if first is None or name in job.catalog.trusted else first.columns
+    numbers = {column.name for column in found_in if column.type == FOUND_NUMBER}
     later = {column.name: column for column in merge_tables(definitions[1:] or definitions).columns}
     columns = (
         replace(later[column.name] if column.name in numbers & later.keys() else column, key=0)
@@ -183,12 +181,7 @@ def _table(
     return RowTable(with_key(table, chosen) if chosen else table, tuple(epochs), by_column, defined, found, of_user)
 
 
-def _numbers_without_type(table: TableDef) -> set[str]:
-    return {column.name for column in table.columns if column.type == FOUND_NUMBER}
-
-
 def _may_be_found(column: Column, asked: pa.DataType | None) -> bool:
-    """Return whether numbers that were found in the data decide on the type of a column."""
     return asked is None and column.type.kind in _NUMBERS
 
 
@@ -297,7 +290,6 @@ def with_base_numbers(table: RowTable, numbers: Collection[str]) -> RowTable:
 def with_found_types(
     table: RowTable, numbers: Mapping[str, NumberRange], before: Mapping[str, NumberRange]
 ) -> tuple[RowTable, dict[str, NumberRange]]:
-    """Return a table with types for the numbers in the data and in the rows from before, and these by column."""
     found = {name: NumberRange() for name in sorted(table.found)}
     for name, own in found.items():
         for other in (numbers.get(name), before.get(name)):
@@ -308,7 +300,6 @@ def with_found_types(
 
 
 def of_base(name: str, key: Sequence[str], types: Mapping[str, pa.DataType]) -> RowTable:
-    """Return a table of which there are no operations."""
     definition = TableDef(name, tuple(map(Column, types))).with_keys(key)
     return RowTable(definition, (Epoch(_START, definition.column_names),), types)
 
@@ -326,9 +317,9 @@ def epoch_at(
     time = parse_time(moment)
     found = 0
     for number in range(len(table.epochs)):
-        position, micros = starts.get(number, (None, None))
         if number not in starts:
             continue
+        position, micros = starts[number]
         if time is not None:
             begun = micros is None or micros <= (time - _UNIX) // timedelta(microseconds=1)
         else:

@@ -21,11 +21,11 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow, non_null_values, nulls
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.frames.batches import shown_value
 from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.images import image_maps
 from ggfmt.frames.shapes import GENERIC, ddl_type
-from ggfmt.java.text import visible
 from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
 from ggfmt.rowfiles.writers import WrittenFile, write_rows
@@ -38,7 +38,7 @@ from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, key_v
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
-from ggfmt.rows.results import REASON, End, FreeKeys, RowCounts, TableQuery, UnitAnswer
+from ggfmt.rows.results import REASON, End, FreeKeys, RowCounts, Selection, TableQuery, UnitAnswer
 from ggfmt.rows.staging import (
     BucketFiles,
     MemoryBudget,
@@ -55,7 +55,6 @@ from ggfmt.rows.tables import RowTable, can_hold
 UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
 MAX_PLACES = 3  # of unresolved operations, in an error
 MIN_SLICE_ROWS = 1000  # on average, to take parts of a batch as they are: a copy of so many rows costs as much
-_SHOWN = 40
 _OPS = pa.array(["I", "U", "D", "T"], TEXT)
 
 
@@ -70,25 +69,16 @@ class BaseFile:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """How the rows of a table are found and written.
-
-    query      what is asked
-    number     of the table among all
-    linked     keys that operations connect
-    layout     of the files of rows
-    directory  for files, which tasks reach
-    base_types  of columns of the base snapshot
-    memory     while it lasts, results that other tasks need stay in memory
-    kept       the keys of operations that earlier runs have kept: rows of the base there are left out
-    """
+    """How the rows of a table are found and written."""
 
     query: TableQuery
-    number: int
-    linked: LinkedKeys | None
-    layout: FileLayout
-    directory: Location
-    base_types: Mapping[str, pa.DataType] = field(default_factory=dict)
-    memory: MemoryBudget | None = None
+    number: int  # of the table among all
+    linked: LinkedKeys | None  # keys that operations connect
+    layout: FileLayout  # of the files of rows
+    directory: Location  # for files, which tasks reach
+    base_types: Mapping[str, pa.DataType] = field(default_factory=dict)  # of columns of the base snapshot
+    memory: MemoryBudget | None = None  # while it lasts, results that other tasks need stay in memory
+    # the keys of operations that earlier runs have kept: rows of the base there are left out
     kept: pa.Array[pa.UInt64Scalar] | None = None
 
     @property
@@ -121,27 +111,17 @@ class KeptFiles:
 
 @dataclass
 class UnitResult:
-    """What a task has found.
+    """What a task has found."""
 
-    rows    parts with rows for the buckets they belong to
-    rest    operations in memory that nothing connects
-    places  of the first unresolved operations
-    kept    operations for later runs
-    free    keys without a row
-    error   what is wrong with the base
-    abend   what is wrong with the operations
-    """
-
-    rows: list[StagedPart] = field(default_factory=list)
-    rest: list[StagedPart] = field(default_factory=list)
+    rows: list[StagedPart] = field(default_factory=list)  # parts with rows for the buckets they belong to
+    rest: list[StagedPart] = field(default_factory=list)  # operations in memory that nothing connects
     files: list[WrittenFile] | None = None
     unresolved: list[WrittenFile] = field(default_factory=list)
     counts: RowCounts = field(default_factory=RowCounts)
-    places: list[tuple[str, Span]] = field(default_factory=list)
-    kept: KeptFiles = field(default_factory=KeptFiles)
-    free: list[FreeKeys] = field(default_factory=list)
-    error: Diagnostic | None = None
-    abend: Diagnostic | None = None
+    places: list[tuple[str, Span]] = field(default_factory=list)  # of the first unresolved operations
+    kept: KeptFiles = field(default_factory=KeptFiles)  # operations for later runs
+    free: list[FreeKeys] = field(default_factory=list)  # keys without a row
+    error: Abend | UsageError | None = None  # what is wrong with the base or the operations
 
 
 def base_rows(file: BaseFile, table: RowTable, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
@@ -184,8 +164,7 @@ def _as_type(column: pa.Array[Any], type: pa.DataType, name: str, table: RowTabl
     texts = as_text(column)
     values, wrong = typed_values(texts, type)
     if wrong:
-        text = texts[wrong[0]].as_py()
-        shown = visible(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+        shown = shown_value(texts[wrong[0]].as_py())
         help = f"give `--type '{table.name}.{name}=string'`"
         raise UsageError(Diagnostic("GG551", f"`{shown}` is not a value of the type `{ddl_type(type)}`", place, help))
     return values
@@ -203,11 +182,8 @@ def stage_base(plan: TablePlan, task: BaseTask, attempt: int) -> UnitResult:
         for rows in _rows_of(plan, task.file):
             hashes = rows[plan.table.key_hash]
             files.write(plan.table.name, rows, bucket_numbers(hashes, task.buckets) if task.buckets > 1 else None)
-    except UsageError as error:
-        return UnitResult(error=error.diagnostics[0])
     finally:
-        written = files.close()
-    parts, _ = written.get(plan.table.name, ([], 0))
+        parts = files.close_one()
     return UnitResult(rows=parts)
 
 
@@ -216,17 +192,15 @@ class Bucket:
     """A bucket of a table.
 
     number, of  its keys are those whose hash modulo `of` is `number`
-    parts       its operations
     base        rows of the base snapshot, in files of this bucket or staged
-    results     rows of connected keys, which `answer_group` found
     """
 
     number: int
     of: int
-    parts: Sequence[StagedPart]
+    parts: Sequence[StagedPart]  # its operations
     base_files: Sequence[BaseFile] = ()
     base_parts: Sequence[StagedPart] = ()
-    results: Sequence[StagedPart] = ()
+    results: Sequence[StagedPart] = ()  # rows of connected keys, which `answer_group` found
 
 
 def _rows_of(plan: TablePlan, file: BaseFile) -> Iterator[pa.RecordBatch]:
@@ -241,8 +215,7 @@ def _base_of(plan: TablePlan, bucket: Bucket) -> Iterator[pa.RecordBatch]:
 
 
 def extract_linked(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
-    """Leave the operations of connected keys in a bucket by the group of their keys; rows of the base as inserts. Of
-    operations that are in memory, leave the rest as well."""
+    """Leave the operations of connected keys by group, rows of the base as inserts; and the rest if in memory."""
     linked, table = plan.linked, plan.table
     assert linked is not None
     schema = staged_schema(table)
@@ -261,11 +234,8 @@ def extract_linked(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
                     if is_in_memory and wanted.true_count < len(batch):
                         others = filtered(batch, pc.invert(wanted))
                         rest.append(StagedPart(bucket.number, others.nbytes, others))
-    except UsageError as error:
-        return UnitResult(error=error.diagnostics[0])
     finally:
-        written = files.close()
-    parts, _ = written.get(table.name, ([], 0))
+        parts = files.close_one()
     return UnitResult(rows=parts, rest=rest)
 
 
@@ -287,10 +257,8 @@ def answer_group(plan: TablePlan, group: Group, attempt: int) -> UnitResult:
         hashes = row_hashes([key_values(rows[name], plan.table, name) for name in plan.table.key])
         tagged = _with_hashes(plan.table, rows, hashes)
         files.write(plan.table.name, tagged, bucket_numbers(hashes, group.buckets) if group.buckets > 1 else None)
-        result.counts.add(found.counts)
-        _add_unresolved(plan, found, result, f"g{group.number}-{number}-{attempt}")
-        _add_kept(plan, found, result, f"g{group.number}-{number}-{attempt}")
-    result.rows, _ = files.close().get(plan.table.name, ([], 0))
+        _add(plan, found, result, f"g{group.number}-{number}-{attempt}")
+    result.rows = files.close_one()
     return result
 
 
@@ -301,13 +269,6 @@ def _taken_from(parts: list[StagedPart]) -> Iterator[StagedPart]:
 
 def answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     """Find the rows of a bucket but those of connected keys, and write all of them."""
-    try:
-        return _answer_bucket(plan, bucket, attempt)
-    except UsageError as error:
-        return UnitResult(error=error.diagnostics[0])
-
-
-def _answer_bucket(plan: TablePlan, bucket: Bucket, attempt: int) -> UnitResult:
     result = UnitResult()
     every = chain(
         chain.from_iterable(
@@ -341,9 +302,9 @@ def _pieces(plan: TablePlan, bucket: Bucket, attempt: int) -> Iterator[Piece]:
             for batch in batches:
                 files.write(table.name, batch, bucket_numbers(batch[hashes], pieces, bucket.of))
         finally:
-            written = files.close()
+            parts = files.close_one()
         by_piece: dict[int, list[StagedPart]] = {}
-        for part in written.get(table.name, ([], 0))[0]:
+        for part in parts:
             by_piece.setdefault(part.bucket, []).append(part)
         cut.append(by_piece)
     for number in range(pieces):
@@ -352,7 +313,6 @@ def _pieces(plan: TablePlan, bucket: Bucket, attempt: int) -> Iterator[Piece]:
 
 
 def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a piece, and add what else it has to a result."""
     query, table = plan.query, plan.table
     schema = staged_schema(table)
     parts, base = piece
@@ -372,18 +332,15 @@ def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str)
         if len(rows):
             operations.append(base_operations(rows, table, schema))
     for number, found in enumerate(answers(query, operations)):
-        result.counts.add(found.counts)
         yield found.rows
-        _add_unresolved(plan, found, result, f"{stem}-{number}")
-        _add_kept(plan, found, result, f"{stem}-{number}")
+        _add(plan, found, result, f"{stem}-{number}")
 
 
 _Found = TypeVar("_Found", bound="pa.Array[Any]")
 
 
 def _looked_up(batches: Sequence[pa.RecordBatch], look_up: Callable[[pa.UInt64Array], _Found]) -> Iterator[_Found]:
-    """Yield for each batch what is found for its key hashes. Arrow makes a table of all connected keys for each call,
-    so that all hashes are looked up at once."""
+    """Yield what is found for the key hashes of each batch: all at once, as Arrow makes a table for each call."""
     hashes = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in batches)])
     found = look_up(narrow(hashes, pa.UInt64Array))
     start = 0
@@ -414,7 +371,6 @@ def _unlinked(plan: TablePlan, batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _as_result(rows: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:
-    """Return rows of the base that stay as they are, with the columns of the result."""
     arrays = []
     for column in query.schema:
         if _has_column(rows, query, column.name):
@@ -436,15 +392,20 @@ def _counts_of(rows: pa.RecordBatch, query: TableQuery) -> RowCounts:
 
 
 def _has_column(rows: pa.RecordBatch, query: TableQuery, name: str) -> bool:
-    """Return whether rows of the base have a column that the table had then and has since."""
     return name in rows.schema.names and name in query.columns and query.table.is_old(name, query.epoch)
 
 
-def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str) -> None:
-    """Write the operations of unresolved rows in the generic shape of frames."""
-    operations = found.unresolved
-    if not len(operations):
-        return
+def _add(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str) -> None:
+    """Add what an answer has besides rows to a result, and write its operations."""
+    result.counts.add(found.counts)
+    result.free += [] if found.free is None else [found.free]
+    if len(found.unresolved):
+        _add_unresolved(plan, found.unresolved, result, stem)
+    if found.kept is not None:
+        _add_kept(plan, found.kept, result, stem)
+
+
+def _add_unresolved(plan: TablePlan, operations: pa.RecordBatch, result: UnitResult, stem: str) -> None:
     rows = generic_operations(operations, plan.query)
     for row in rows.slice(0, MAX_PLACES).to_pylist():
         place = Span(file=row["file"], offset=row["offset"], table=plan.table.name, position=row["position"])
@@ -454,21 +415,16 @@ def _add_unresolved(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem
     result.unresolved.append(write_rows(target, to, plan.table.name, UNRESOLVED_SCHEMA, [rows]))
 
 
-def _add_kept(plan: TablePlan, found: UnitAnswer, result: UnitResult, stem: str) -> None:
-    if found.free is not None:
-        result.free.append(found.free)
-    if found.kept is None:
-        return
-
+def _add_kept(plan: TablePlan, kept: Selection, result: UnitResult, stem: str) -> None:
     def written(what: str, batch: pa.RecordBatch) -> WrittenFile | None:
         target = plan.directory.child("kept", f"{plan.number:05d}-{stem}-{what}")
         schema, rows = kept_schema(plan.table), [as_kept(batch, plan.query)]
         return write_rows(target, "parquet", plan.table.name, schema, rows) if len(batch) else None
 
-    doubted, open = written("doubted", found.kept.doubted), written("open", found.kept.open)
-    result.kept.ends.append(found.kept.end)
+    doubted, open = written("doubted", kept.doubted), written("open", kept.open)
+    result.kept.ends.append(kept.end)
     result.kept.doubted += [] if doubted is None else [doubted]
-    result.kept.open += [] if open is None else [(found.kept.end, open)]
+    result.kept.open += [] if open is None else [(kept.end, open)]
 
 
 def generic_operations(operations: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:

@@ -86,7 +86,6 @@ class FileTarget(RowTarget):
         return document
 
     def _versions(self, results: Sequence[TableResult]) -> DirectoryVersions | None:
-        """Return the versions of directories, if the run replaces tables on a disk that can have them."""
         if self.previous is None and not self._replaced:
             return None
         earlier = self._replaced if self.previous is None else self.previous.table_files()

@@ -203,7 +203,6 @@ class _IcebergTable(LakeTable):
         return FileLayout(directory, "parquet", stored)
 
     def _begin(self, schema: pa.Schema, mode: WriteMode) -> Transaction:
-        """Return a transaction in which the table has the columns of a schema."""
         wanted = {field.name: self._iceberg_type(field) for field in schema}
         if self._table is None:
             self._catalog.create_namespace_if_not_exists(self._identifier[:-1])

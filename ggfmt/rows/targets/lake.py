@@ -135,8 +135,7 @@ class LakeTarget(RowTarget):
         return found
 
     def _current(self, table: LakeTable, base: BaseTable | None) -> BaseTable | None:
-        """Return the rows of a table to start from, as they are now. Raises: UsageError GG553 for a table that another
-        program has written to."""
+        """Return the present rows of a table to start from. Raises: UsageError GG553 for a table that was changed."""
         store, name = self.output.store, table.name
         entries = [entry for entry in self._before.get("files", []) if entry["table"] == name]
         known = {location_of(store, entry["path"]).canonical for entry in entries if is_of_rows(entry)}
@@ -189,7 +188,6 @@ class LakeTarget(RowTarget):
             raise UsageError(Diagnostic("GG553", message, Span(table=table.name), help))
 
     def _take_over(self, table: LakeTable) -> None:
-        """Let the manifest have the present files of a table."""
         files = [
             entry for entry in self._before.get("files", []) if entry["table"] != table.name or not is_of_rows(entry)
         ]
@@ -291,7 +289,6 @@ class LakeTarget(RowTarget):
         return document
 
     def _with_others(self, document: dict[str, Any], results: Sequence[TableResult]) -> dict[str, Any]:
-        """Return the manifest of the run with the tables that it has not written."""
         names = {result.table.name for result in results}
         aside = self._before.get(SET_ASIDE_MEMBER, {})
         aside = {name: table for name, table in aside.items() if name not in names} | document[SET_ASIDE_MEMBER]

@@ -31,19 +31,14 @@ _OPERATIONS = re.compile(r"part-[0-9]+\.parquet")
 
 @dataclass(frozen=True)
 class OpenRound:
-    """A round that was announced.
-
-    tables    those that the run commits
-    inputs    what it read, as the checkpoint records it; None without a checkpoint
-    manifest  of the output after the round
-    """
+    """A round that was announced."""
 
     run: str
     stream: str
     number: int
-    tables: Sequence[str]
-    inputs: Sequence[Any] | None
-    manifest: Mapping[str, Any] = field(default_factory=dict)
+    tables: Sequence[str]  # those that the run commits
+    inputs: Sequence[Any] | None  # what it read, as the checkpoint records it; None without a checkpoint
+    manifest: Mapping[str, Any] = field(default_factory=dict)  # of the output after the round
 
     def announce(self, output: Participant) -> None:
         """Write the document, so that it survives a power failure. Raises: one of `FAILURES`."""
@@ -65,7 +60,6 @@ class OpenRound:
         return above.rpartition("/")[2] == self.run and _ROWS.fullmatch(name) is not None
 
     def mixed(self, before: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
-        """Return the manifest after the round of some tables alone."""
         tables = {name: table for name, table in before.get("tables", {}).items() if name not in done}
         tables |= {name: table for name, table in self.manifest["tables"].items() if name in done}
         files = [entry for entry in before.get("files", []) if entry["table"] not in done]
@@ -75,8 +69,7 @@ class OpenRound:
 
 
 def read_round(output: Participant) -> OpenRound | None:
-    """Return the round that an earlier run has not ended; None if there is none. Raises: Abend GG509 if the document is
-    damaged, one of `FAILURES` if it cannot be read."""
+    """Return the round that an earlier run has not ended. Raises: Abend GG509 for a damaged one, or a `FAILURES`."""
     document = read_document(output.store, ROUND)
     if document is None:
         return None

@@ -21,16 +21,11 @@ WriteMode = Literal["replace", "merge", "append"]  # what becomes of the present
 
 @dataclass(frozen=True)
 class Round:
-    """A run of an output directory, as tables remember it: the last round of a `stream` says what a table holds.
+    """A run of an output directory, as tables remember it: the last round of a `stream` says what a table holds."""
 
-    stream  the id of the output directory
-    number  of the run there, from 1 on
-    facts   for people, such as the last position
-    """
-
-    stream: str
-    number: int
-    facts: Mapping[str, str]
+    stream: str  # the id of the output directory
+    number: int  # of the run there, from 1 on
+    facts: Mapping[str, str]  # for people, such as the last position
 
     @property
     def app_id(self) -> str:
@@ -70,18 +65,15 @@ class LakeTable(ABC):
 
     @abstractmethod
     def held_round(self, stream: str) -> int:
-        """Return the round of a stream whose rows the present version has. Unlike `round`, it goes back when another
-        program restores an earlier version."""
+        """Return the round whose rows the present version has: it goes back if a program restores a version."""
 
     @abstractmethod
     def layout(self, schema: pa.Schema, run: str, mode: WriteMode) -> FileLayout:
-        """Return where tasks write files with the columns of a schema, which the table has after the commit. Raises:
-        UsageError GG554 for columns that the table cannot have."""
+        """Return where tasks write files with these columns. Raises: UsageError GG554 for impossible columns."""
 
     @abstractmethod
     def commit(self, change: TableChange) -> int:
-        """Change the table at once, or not at all; return its new version. Raises: Abend GG553 if another program has
-        changed the table, GG506 if it cannot be written."""
+        """Change the table at once; return its version. Raises: Abend GG553 after a foreign change, GG506."""
 
     @abstractmethod
     def check_readable(self) -> None:
@@ -104,8 +96,7 @@ class LakeTable(ABC):
         return pa.schema([*fields, *(pa.field(field.name, field.type) for field in schema if field.name not in known)])
 
     def check_partitions(self, schema: pa.Schema, wanted: Sequence[str]) -> None:
-        """Choose the columns that divide the rows, before the table has rows. Raises: UsageError GG554 for other
-        partitions than the table has, or for columns of other types."""
+        """Choose the columns that divide the rows of a new table. Raises: UsageError GG554 for other ones."""
         if self.version is not None and wanted and tuple(wanted) != self.partition_by:
             shown = ", ".join(f"`{name}`" for name in self.partition_by) or "no columns"
             message = f"the table is partitioned by {shown}"
@@ -135,8 +126,6 @@ class LakeTable(ABC):
 
 
 class Lake(ABC):
-    """All tables of an output, by their names in the source."""
-
     @abstractmethod
     def open(self, name: str) -> LakeTable:
         """Return the present state of a table. Raises: Abend GG506 if it cannot be read."""

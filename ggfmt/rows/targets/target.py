@@ -46,22 +46,19 @@ class RowTarget(ABC):
 
     @abstractmethod
     def check(self, query: RowQuery, merges: bool) -> None:
-        """Check what is asked before anything is read. `merges`: later runs merge changes into the result. Raises:
-        UsageError for what the target cannot hold."""
+        """Check what is asked before anything is read. `merges`: later runs merge changes. Raises: UsageError."""
 
     def recover(self) -> None:  # noqa: B027 - most targets have nothing to do
         """Find out what an earlier run has left, once the output is locked."""
 
     def open(self, run: str, mode: str) -> None:
-        """Find out what is in the output, which the run has locked. `mode`: `append` merges into an earlier result.
-        Raises: UsageError GG501 if the mode does not allow the run."""
+        """Look at the locked output; `append` merges into an earlier result. Raises: UsageError GG501."""
         self.run = run
         if mode == "append":
             self.previous = PreviousResult(read_document(self.output.store, MANIFEST) or {})
 
     def base(self) -> BaseSnapshot | None:
-        """Return the rows that the run merges into; None if there are no tables yet. Raises: UsageError GG551 for rows
-        of another format."""
+        """Return the rows to merge into; None for no tables. Raises: UsageError GG551 for another format."""
         assert self.previous is not None
         to = self.previous.document[CONSOLIDATION_MEMBER]["to"]
         if to != self.to:
@@ -74,8 +71,7 @@ class RowTarget(ABC):
 
     @abstractmethod
     def layout(self, query: TableQuery, number: int) -> FileLayout:
-        """Return where tasks write the rows of a table. `number`: of the table in this run. Raises: UsageError for
-        columns that the target cannot hold."""
+        """Return where tasks write the rows of the table with a number. Raises: UsageError for its columns."""
 
     def sets_aside(self, query: TableQuery) -> bool:
         """Return whether the operations of a table that `layout` has refused are left to the next run."""
@@ -104,8 +100,7 @@ class RowTarget(ABC):
         return self.output.staging(self.run)
 
     def operation_files(self, result: TableResult, parts: dict[str, int]) -> list[PublishedFile]:
-        """Return the files of operations that are unresolved, or kept for later runs, with their names in the output.
-        `parts`: as `next_name`."""
+        """Return the named files of unresolved operations and of those for later runs. `parts`: as `next_name`."""
         suffix = "json" if self.suffix in ("csv", "json") else "parquet"
         kept = result.kept.files(result.query.ordering)
         aside = [] if result.aside is None else [result.aside.file]
@@ -122,7 +117,6 @@ class RowTarget(ABC):
         ]
 
     def reject_moves(self) -> list[tuple[StagedMove, dict[str, Any]]]:
-        """Return the moves of rejected records into the output, each with the entry of the manifest."""
         moves = []
         for number, file in enumerate(self.rejects):
             source = file.location.name_below(self.output.root)

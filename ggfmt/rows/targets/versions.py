@@ -44,7 +44,6 @@ class DirectoryVersions:
         self._names: dict[str, str] = {}
 
     def last_number(self, directory: str) -> int:
-        """Return the highest number of a file that a reader may still see in a directory; -1 if there is none."""
         return last_number(self._store, directory)
 
     def rename(self, names: Iterable[str], gone: Collection[str], parts: dict[str, int]) -> Mapping[str, str]:
@@ -58,8 +57,7 @@ class DirectoryVersions:
         return self._names
 
     def apply(self, part: CommitPart) -> None:
-        """Change what a commit does from files to versions. Raises: UsageError GG501 for a directory with something
-        that is not ggfmt's; one of `FAILURES`."""
+        """Turn files into versions. Raises: UsageError GG501 for what is not ggfmt's; one of `FAILURES`."""
         deletes = {name for name in part.deletes if name.partition("/")[0] in {*self._tables, *self._gone}}
         part.deletes = [name for name in part.deletes if name not in deletes]
         part.moves = [self._move(move) for move in part.moves]
@@ -88,8 +86,7 @@ class DirectoryVersions:
         return replace(move, target=f"{version_of(table, self._run)}/{name}") if table in self._tables else move
 
     def _files(self, table: str) -> list[tuple[str, int]]:
-        """Return the files of a directory with their sizes: what others have put there goes with it. Raises: UsageError
-        GG501 for something else than files."""
+        """Return the files of a directory, also of others, with sizes. Raises: UsageError GG501 for other entries."""
         store = self._store
         if not os.path.lexists(store.inner(table)):
             return []
