@@ -51,26 +51,21 @@ class Example:
 
 @dataclass
 class DifferenceCounts:
-    """Counts of a comparison, and examples.
-
-    by_column       in how many different rows each column of the pairs differs
-    of_columns      an example of each of these columns, with its values alone
-    respelled       how many equal values of each column are written in two ways, in rows that were matched by key
-    of_respelled    an example of each of these columns
-    respelled_rows  how many rows are equal as whole rows, and written in two ways
-    repeated        the number of keys that each side has more than once
-    """
+    """Counts of a comparison, and examples."""
 
     equal: int = 0
     missing: int = 0
     extra: int = 0
     different: int = 0
+    # in how many different rows each column of the pairs differs
     by_column: dict[int, int] = field(default_factory=dict)
+    # an example of each of these columns, with its values alone
     of_columns: dict[int, Example] = field(default_factory=dict)
+    # how many equal values of each column are written in two ways, in rows that were matched by key
     respelled: dict[int, int] = field(default_factory=dict)
-    of_respelled: dict[int, Example] = field(default_factory=dict)
-    respelled_rows: int = 0
-    repeated: list[int] = field(default_factory=lambda: [0, 0])
+    of_respelled: dict[int, Example] = field(default_factory=dict)  # an example of each of these columns
+    respelled_rows: int = 0  # how many rows are equal as whole rows, and written in two ways
+    repeated: list[int] = field(default_factory=lambda: [0, 0])  # the number of keys that each side has more than once
     examples: list[Example] = field(default_factory=list)
 
 

@@ -58,15 +58,12 @@ class PartitionedFile:
 
 @dataclass(frozen=True)
 class ComparisonSide:
-    """The tables of a side with their files, or of a database.
-
-    named  the tables have names of their own, not that of a single file or directory
-    keys   those of the manifest of `ggfmt consolidate` or of the database, or empty
-    """
+    """The tables of a side with their files, or of a database."""
 
     given: str
     tables: Mapping[str, tuple[PartitionedFile, ...]]
-    named: bool
+    named: bool  # the tables have names of their own, not that of a single file or directory
+    # those of the manifest of `ggfmt consolidate` or of the database, or empty
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     database: Database | SqlDatabase | None = None
 
