@@ -70,14 +70,7 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
     """An input as a run has read it, or as a later run has recognized it. The members from `lines` on are missing in
     records of version 1.
 
-    fresh     the file was written so shortly before that its time does not show whether it was written again
-    lines     digests of the first lines of the decompressed content
-    start     bytes of a header, before the first record; the whole size if the file contains no operation
-    first     the number of the digest of the first line that is a record
-    lined     each line is a record
     unpacked  size and checksum of the decompressed content of a compressed file; `UNMEASURED` of a large one
-    origin    for a file that was recognized and not read: the content that was read
-    renamed   it was read under another name
     """
 
     path: str
@@ -85,14 +78,14 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
     modified: int | None
     inode: int | None
     digest: str
-    fresh: bool
-    lines: str = ""
-    start: int = 0
-    first: int = 0
-    lined: bool = False
+    fresh: bool  # the file was written so shortly before that its time does not show whether it was written again
+    lines: str = ""  # digests of the first lines of the decompressed content
+    start: int = 0  # bytes of a header, before the first record; the whole size if the file contains no operation
+    first: int = 0  # the number of the digest of the first line that is a record
+    lined: bool = False  # each line is a record
     unpacked: Ends | None = None
-    origin: Ends | None = None
-    renamed: bool = False
+    origin: Ends | None = None  # for a file that was recognized and not read: the content that was read
+    renamed: bool = False  # it was read under another name
     version: int = 1
 
     @property

@@ -124,32 +124,21 @@ class Xz(_MultiMemberStream):
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """An input file.
-
-    size      bytes, as stored
-    shown     the path as the user would give it, for people
-    modified  when it was last written to, in nanoseconds since 1970
-    device    the machine and its device, and `inode`: what identifies a local file; None in stores
-    argument  the number of the INPUT that named it
-    packed    False to read the bytes as stored
-    watched   False if it may change while ggfmt reads it
-    keys      the names of the columns in the keys of its messages, if a file beside it has the keys
-    packing   how it is compressed, if its name does not show it
-    opened    opens a file that is still being written, whose size is unknown
-    """
+    """An input file."""
 
     location: Location
-    size: int
-    shown: str
-    modified: int | None = None
+    size: int  # bytes, as stored
+    shown: str  # the path as the user would give it, for people
+    modified: int | None = None  # when it was last written to, in nanoseconds since 1970
+    # the machine and its device, and `inode`: what identifies a local file; None in stores
     device: tuple[str, int] | None = None
     inode: int | None = None
-    argument: int = 0
-    packed: bool = True
-    watched: bool = True
-    keys: tuple[str, ...] = ()
-    packing: Compression | None = None
-    opened: Callable[[], BinaryIO] | None = None
+    argument: int = 0  # the number of the INPUT that named it
+    packed: bool = True  # False to read the bytes as stored
+    watched: bool = True  # False if it may change while ggfmt reads it
+    keys: tuple[str, ...] = ()  # the names of the columns in the keys of its messages, if a file beside it has the keys
+    packing: Compression | None = None  # how it is compressed, if its name does not show it
+    opened: Callable[[], BinaryIO] | None = None  # opens a file that is still being written, whose size is unknown
 
     @property
     def compression(self) -> Compression | None:

@@ -36,20 +36,13 @@ log = logging.getLogger("ggfmt")
 
 
 class ReadOutcome(Protocol):
-    """The outcome of a task, as far as the loop needs it.
+    """The outcome of a task, as far as the loop needs it."""
 
-    abend       the first mistake in the data, where the task stopped
-    undefined   the task met a table or a metadata record that no definition describes
-    crossed     the index of an input in which a record crosses the end of a range
-    stopped     another task had found a reason to stop, so that this one read nothing
-    operations  how many operations it read, by any key; empty where the sink does not count
-    """
-
-    abend: Diagnostic | None
-    undefined: bool
-    crossed: int | None
-    stopped: bool
-    operations: Counter[tuple[str, str]]
+    abend: Diagnostic | None  # the first mistake in the data, where the task stopped
+    undefined: bool  # the task met a table or a metadata record that no definition describes
+    crossed: int | None  # the index of an input in which a record crosses the end of a range
+    stopped: bool  # another task had found a reason to stop, so that this one read nothing
+    operations: Counter[tuple[str, str]]  # how many operations it read, by any key; empty where the sink does not count
 
 
 MAX_NAMES = 10  # of tables, in a help text
@@ -75,28 +68,17 @@ class Sink(Protocol[J_contra, O_co]):
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """Which inputs to read, and as what.
+    """Which inputs to read, and as what."""
 
-    inputs        paths, URIs and globs; `-` is standard input
-    input_format  the id of a format; `auto` recognizes it
-    source        how the inputs were written
-    definitions   of tables, by name
-    split_size    bytes of a split; None: by the number of tasks that run at once
-    max_record    bytes that a record may have
-    allow_empty   no input file is no error
-    selection     the tables to read
-    keys          key columns of tables, which win over those of the option `primaryKeys`
-    """
-
-    inputs: Sequence[str]
-    input_format: str = "auto"
-    source: WriterSettings = DEFAULT_SETTINGS
-    definitions: Mapping[str, TableDef] = field(default_factory=dict)
-    split_size: int | None = None
-    max_record: int = MAX_RECORD_BYTES
-    allow_empty: bool = False
-    selection: TableSelection = ALL_TABLES
-    keys: Keys = ()
+    inputs: Sequence[str]  # paths, URIs and globs; `-` is standard input
+    input_format: str = "auto"  # the id of a format; `auto` recognizes it
+    source: WriterSettings = DEFAULT_SETTINGS  # how the inputs were written
+    definitions: Mapping[str, TableDef] = field(default_factory=dict)  # of tables, by name
+    split_size: int | None = None  # bytes of a split; None: by the number of tasks that run at once
+    max_record: int = MAX_RECORD_BYTES  # bytes that a record may have
+    allow_empty: bool = False  # no input file is no error
+    selection: TableSelection = ALL_TABLES  # the tables to read
+    keys: Keys = ()  # key columns of tables, which win over those of the option `primaryKeys`
 
     def list(self, standard_input: Callable[[], InputFile] | None = None) -> list[InputFile]:
         return list_inputs(self.inputs, self.allow_empty, standard_input)

@@ -33,21 +33,15 @@ log = logging.getLogger("ggfmt")
 
 @dataclass(frozen=True)
 class ReadJob:
-    """How tasks read: the format of the inputs, and the definitions of tables.
-
-    events   metadata changes in the data, in input order
-    settled  all definitions in the data are known, so that no task need look for more
-    reason   why the input format was taken, with the place that shows it
-    selection  the tables whose operations are read
-    """
+    """How tasks read: the format of the inputs, and the definitions of tables."""
 
     input_format: str
     catalog: Catalog
-    events: tuple[SchemaChange, ...] = ()
-    settled: bool = False
+    events: tuple[SchemaChange, ...] = ()  # metadata changes in the data, in input order
+    settled: bool = False  # all definitions in the data are known, so that no task need look for more
     source: WriterSettings = DEFAULT_SETTINGS
-    reason: str = ""
-    selection: TableSelection = ALL_TABLES
+    reason: str = ""  # why the input format was taken, with the place that shows it
+    selection: TableSelection = ALL_TABLES  # the tables whose operations are read
 
     def catalog_at(self, split: Split) -> Catalog:
         return self.catalog.with_tables(event.table for event in self.events[: self.epoch_at(split)])
