@@ -43,22 +43,16 @@ class Move:
 
 @dataclass(frozen=True)
 class Journal:
-    """A decided run.
-
-    places   the places from the second on: first the other participants, then directories that only get files
-    others   the number of other participants
-    outputs  the places that get a `_SUCCESS`
-    deletes  the files that the run replaces, each with its place and name
-    switches directories that get another version, each with its place
-    """
+    """A decided run."""
 
     run: str
+    # the places from the second on: first the other participants, then directories that only get files
     places: tuple[str, ...]
-    others: int
-    outputs: tuple[int, ...]
+    others: int  # the number of other participants
+    outputs: tuple[int, ...]  # the places that get a `_SUCCESS`
     moves: tuple[Move, ...]
-    deletes: tuple[tuple[int, str], ...]
-    switches: tuple[tuple[int, Switch], ...] = ()
+    deletes: tuple[tuple[int, str], ...]  # the files that the run replaces, each with its place and name
+    switches: tuple[tuple[int, Switch], ...] = ()  # directories that get another version, each with its place
 
     def to_bytes(self) -> bytes:
         document = {
