@@ -10,7 +10,6 @@ new record at every run, so that later runs need not open it.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
@@ -24,7 +23,7 @@ import msgspec
 from ggfmt.commit.commit import CommitPart, Participant, commit, write_error
 from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
-from ggfmt.commit.records import MANIFEST, run_file
+from ggfmt.commit.records import MANIFEST, as_bytes, run_file
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, without_credentials
 from ggfmt.java.text import visible
@@ -103,6 +102,10 @@ class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
     def read(self) -> Ends:
         return self.origin or self.content or (self.size, self.digest)
 
+    def is_of(self, file: InputFile) -> bool:
+        same = self.size == file.size and self.inode == file.inode and has_same_mtime(file, self.modified)
+        return same and not self.fresh
+
     def is_near(self, file: InputFile, path: str) -> bool:
         return self.path == path or (self.inode is not None and self.inode == file.inode)
 
@@ -162,7 +165,7 @@ def recognize(
     results: list[MatchResult | None] = []
     for file, path in zip(files, paths, strict=True):
         seen = latest.get(path)
-        results.append(MatchResult(True, record=seen) if seen is not None and _is_same(file, seen) else None)
+        results.append(MatchResult(True, record=seen) if seen is not None and seen.is_of(file) else None)
     left = [number for number, result in enumerate(results) if result is None]
     if left and old is not None:
         changed: dict[int, ChangedFile] = {}
@@ -192,11 +195,6 @@ def _latest(
         if seen.path in paths and (seen.path not in latest or number >= latest[seen.path][0]):
             latest[seen.path] = number, seen
     return {path: seen for path, (_, seen) in latest.items()}, old
-
-
-def _is_same(file: InputFile, seen: ProcessedInput) -> bool:
-    same = seen.size == file.size and seen.inode == file.inode and has_same_mtime(file, seen.modified)
-    return same and not seen.fresh
 
 
 def _measured(file: InputFile, content: Content) -> Content:
@@ -434,13 +432,10 @@ class InputSelection:
 
     def __str__(self) -> str:
         done, left = (counted(number, "input file") for number in (self.done, self.left))
-        reasons = [f"{done} {_have(self.done)} been read by earlier runs"] if self.done else []
+        have = "has" if self.done == 1 else "have"
+        reasons = [f"{done} {have} been read by earlier runs"] if self.done else []
         reasons += [f"{left} left for a later run"] if self.left else []
         return ", ".join(reasons) or "no input files"
-
-
-def _have(number: int) -> str:
-    return "has" if number == 1 else "have"
 
 
 def open_checkpoint(
@@ -453,9 +448,8 @@ def open_checkpoint(
     """Open the checkpoint of a run. UsageError GG513 for options that exclude each other."""
     if directory is None:
         if settle is not None:
-            message = (
-                "`--settle` needs `--checkpoint`: without a checkpoint, no later run reads the files that were left"
-            )
+            why = "without a checkpoint, no later run reads the files that were left"
+            message = f"`--settle` needs `--checkpoint`: {why}"
             raise UsageError(Diagnostic("GG513", message, help="pass a directory to `--checkpoint`"))
         return None
     try:
@@ -622,12 +616,7 @@ class Checkpoint(Participant):
             small = [name for name in sorted(sizes) if sizes[name] < SMALL_BYTES]
             content = b"".join([*(self.store.read(name) or b"" for name in small), content])
             part.deletes += small
-        part.moves += self.stage(
-            [
-                (f"{SEGMENTS}/{number:08d}.jsonl", content),
-                (DOCUMENT, json.dumps(document, indent=2, ensure_ascii=False).encode()),
-            ]
-        )
+        part.moves += self.stage([(f"{SEGMENTS}/{number:08d}.jsonl", content), (DOCUMENT, as_bytes(document))])
         return part
 
     def _records(self) -> Iterator[tuple[int, ProcessedInput]]:

@@ -155,6 +155,20 @@ def unreadable(path: str, error: Exception) -> Diagnostic:
     return Diagnostic("GG310", message, Span(file=path), store_remedy(error))
 
 
+def not_found(given: str, what: str = "input") -> Diagnostic:
+    help = "check the path; relative paths start at the current directory"
+    return Diagnostic("GG310", f"{what} not found", Span(file=given), help)
+
+
+@contextmanager
+def unreadable_stops(shown: str) -> Iterator[None]:
+    """Raise Abend GG310 for an input that cannot be read."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise Abend(unreadable(shown, error)) from None
+
+
 class TransientReadError(OSError):
     """An object of a store could not be read, which may succeed when the task runs again. `diagnostic`: GG310."""
 

@@ -8,11 +8,11 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from urllib.parse import unquote
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt.commit.journal import JOURNAL, POINTER
@@ -24,7 +24,7 @@ from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, wi
 from ggfmt.formats.json.dumps import names_of_keys
 from ggfmt.java.text import visible
 from ggfmt.location import Location, StoreError
-from ggfmt.reading.files import InputFile, is_renumbered, local_state, map_files, open_input, unreadable
+from ggfmt.reading.files import InputFile, is_renumbered, local_state, map_files, not_found, open_input, unreadable
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
 
 log = logging.getLogger("ggfmt")
@@ -173,18 +173,19 @@ def _check_whole(store: Store, contents: _Contents, names: Mapping[str, int], ot
     """Raise DiffersError unless the files of an output are those that its manifests list."""
     handlers = ", ".join(f"`{store.shown(handler)}`" for handler in sorted(contents.handlers)) or "its files"
     if others:
-        message = f"no manifest of the output lists `{store.shown(others[0])}`"
-        if len(others) > 1:
-            message += f" and {counted(len(others) - 1, 'other file')}"
+        message = f"no manifest of the output lists {_first_of(store, others)}"
         help = f"name the input: {handlers}, or the other files; or move the other files out of the output"
         raise DiffersError(message, help)
     missing = [name for name in contents.messages if name not in names]
     if missing:
-        message = f"the output lacks `{store.shown(missing[0])}`"
-        if len(missing) > 1:
-            message += f" and {counted(len(missing) - 1, 'other file')}"
+        message = f"the output lacks {_first_of(store, missing)}"
         help = f"restore the missing files; to read only the existing files, name {handlers}"
         raise DiffersError(f"{message}, which its manifests list", help)
+
+
+def _first_of(store: Store, names: Sequence[str]) -> str:
+    others = f" and {counted(len(names) - 1, 'other file')}" if len(names) > 1 else ""
+    return f"`{store.shown(names[0])}`{others}"
 
 
 def _check_one_handler(root: Location, listed: Collection[_Entry]) -> None:
@@ -257,11 +258,9 @@ def with_keys(files: Iterable[InputFile]) -> list[InputFile]:
 
 
 def _names(file: InputFile) -> tuple[str, ...] | None:
-    try:
-        with open_input(file) as stream:
-            return names_of_keys(stream.read(_HEAD_BYTES))
-    except (OSError, pa.ArrowException):  # the read reports it
-        return None
+    with suppress(*FAILURES), open_input(file) as stream:  # the read reports them
+        return names_of_keys(stream.read(_HEAD_BYTES))
+    return None
 
 
 @dataclass(frozen=True)
@@ -296,14 +295,9 @@ class _SkippedInputs:
             again, first = (visible(name) for name in self.doubles[0])
             number = counted(len(self.doubles), "input file")
             log.info("%s named more than once, read once: `%s` is the same file as `%s`", number, again, first)
+        read = "a link to a directory that is read already", "links to directories that are read already"
         for level, names, one, many, help in (
-            (
-                logging.WARNING,
-                self.links,
-                "a link to a directory that is read already",
-                "links to directories that are read already",
-                "",
-            ),
+            (logging.WARNING, self.links, *read, ""),
             (logging.WARNING, self.outputs, "an output of ggfmt", "outputs of ggfmt", "; to read an output, name it"),
             (logging.WARNING, self.specials, "a pipe, a socket or a device", "pipes, sockets or devices", ""),
             (logging.INFO, self.hidden, "a name that starts with `_` or `.`", "names that start with `_` or `.`", ""),
@@ -339,25 +333,16 @@ def list_inputs(
             continue
         try:
             found = _find(given, left, growing)
-        except (OSError, pa.ArrowException, ValueError) as error:
+        except (*FAILURES, ValueError) as error:
             place = getattr(error, "place", None) or getattr(error, "filename", None) or given
             problems.append(unreadable(_shown(place), error))
             continue
         if found is None:
-            problems.append(
-                Diagnostic(
-                    "GG310",
-                    "input not found",
-                    Span(file=given),
-                    "check the path; relative paths start at the current directory",
-                )
-            )
+            problems.append(not_found(given))
             continue
         if not found and not allow_empty:
-            help = (
-                "check the path; names that start with `_` or `.` are skipped; to run without input, use "
-                "`--allow-empty`"
-            )
+            skipped = "names that start with `_` or `.` are skipped"
+            help = f"check the path; {skipped}; to run without input, use `--allow-empty`"
             problems.append(Diagnostic("GG310", "the input has no file to read", Span(file=given), help))
         new: list[_ListedFile] = []
         for item in sorted(found, key=lambda item: (item.linked, item.path)):
@@ -591,10 +576,6 @@ def _check_named(location: Location) -> None:
         check_parts([location.path[1:].rstrip("/") or "x"], lambda _: _shown(location.address))
 
 
-def _glob_matches(patterns: Sequence[str], parts: Sequence[str]) -> bool:
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
-
-
 def _stored_below(
     top: Location, inner: str, fs: pafs.FileSystem, left: _SkippedInputs, pattern: Sequence[str]
 ) -> list[tuple[str, pafs.FileInfo]]:
@@ -608,7 +589,9 @@ def _stored_below(
     hidden: dict[str, None] = {}
     found = []
     for path, info in files.items():
-        if path.startswith(within) or (pattern and not _glob_matches(pattern, path.split("/"))):
+        parts = path.split("/")
+        matches = len(parts) == len(pattern) and all(map(fnmatchcase, parts, pattern))
+        if path.startswith(within) or (pattern and not matches):
             continue
         part = hidden_part(path)
         if part is None:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, suggestion
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, WriterSettings
@@ -16,7 +14,7 @@ from ggfmt.formats.json.dumps import plain_head
 from ggfmt.formats.json.files import UnsupportedMessages, find_layout, record_spans, unread
 from ggfmt.java.text import InvalidValueError, visible
 from ggfmt.options.value_types import OpKey
-from ggfmt.reading.files import InputFile, open_input, unreadable
+from ggfmt.reading.files import InputFile, open_input, unreadable_stops
 
 if TYPE_CHECKING:
     from ggfmt.config.handlers import Configuration  # loads the readers of handler files, which workers do not need
@@ -237,11 +235,8 @@ def _ambiguity(source: WriterSettings, input_format: str) -> Diagnostic | None:
 
 
 def read_head(file: InputFile, size: int = HEAD_BYTES) -> bytes:
-    try:
-        with open_input(file) as stream:
-            return stream.read(size)
-    except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(file.shown, error)) from None
+    with unreadable_stops(file.shown), open_input(file) as stream:
+        return stream.read(size)
 
 
 def refuse_unsupported(file: InputFile, head: bytes) -> None:
