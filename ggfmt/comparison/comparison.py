@@ -60,10 +60,8 @@ class TableRows:
                 if {known, type} == {STRING, UNTYPED}:
                     known = type = UNTYPED
                 if known not in (_NULL, type) and type != _NULL:
-                    own, others = storage_type(type), storage_type(known)
-                    reason = (
-                        f"its column `{name}` has the type {own}, but the type {others} in other files of the table"
-                    )
+                    own, others = storage_type(type), f"{storage_type(known)} in other files of the table"
+                    reason = f"its column `{name}` has the type {own}, but the type {others}"
                     raise Abend(unreadable(file.file, reason, "compare the files one by one"))
                 found[name] = type if known == _NULL else known
         self.columns = {name: STRING if type == _NULL else type for name, type in found.items()}
@@ -119,15 +117,6 @@ def _last_part(name: str) -> str:
 _OF_TABLES: tuple[Fold, ...] = (*_OF_COLUMNS, _last_part, lambda name: _last_part(name).casefold())
 
 
-def matched_tables(a: Iterable[str], b: Iterable[str]) -> list[Names]:
-    """Return pairs of tables: those of equal names, then of names equal in any case, then of equal last parts."""
-    return _match_names(a, b, _OF_TABLES)
-
-
-def has_name(table: str, name: str) -> bool:
-    return any(fold(table) == fold(name) for fold in _OF_TABLES)
-
-
 def _match_names(a: Iterable[str], b: Iterable[str], folds: Sequence[Fold]) -> list[Names]:
     """Return pairs in order of A, then those only in B. Names that a fold makes equal match uniquely or not at all."""
     left_a, left_b = list(a), list(b)
@@ -176,11 +165,9 @@ def matched_columns(
     the other side, by place. Raises: UsageError GG580 if their numbers differ."""
     if a.named != b.named and a.columns and b.columns:
         if len(a.columns) != len(b.columns):
-            message = (
-                f"one side has {len(a.columns)} columns, the other {len(b.columns)}, and not all columns have names"
-            )
+            counts = f"one side has {len(a.columns)} columns, the other {len(b.columns)}"
             help = "name the columns with `--csv-option b.columns=ID,NAME`, or use a file with a header"
-            raise UsageError(Diagnostic("GG580", message, Span(table=table), help))
+            raise _impossible(f"{counts}, and not all columns have names", help, table)
         names: list[Names] = list(zip(a.columns, b.columns, strict=True))
     else:
         names = _match_names(a.columns, b.columns, _OF_COLUMNS)
@@ -210,16 +197,16 @@ def with_key(table: str, columns: MatchedColumns, key: Sequence[str]) -> Matched
             known = [pair.a for pair in columns.pairs]
             message = f"the key has the column `{name}`, which is not compared: both sides must have it"
             help = suggestion(name, known) or "name columns of both sides that are not ignored"
-            raise UsageError(Diagnostic("GG580", message, Span(table=table), help))
+            raise _impossible(message, help, table)
         first.append(pair)
     if len(set(first)) < len(first):
-        raise UsageError(Diagnostic("GG580", "the key has a column twice", Span(table=table), "name each column once"))
+        raise _impossible("the key has a column twice", "name each column once", table)
     rest = [pair for pair in columns.pairs if pair not in first]
     return replace(columns, pairs=(*first, *rest), keys=len(first))
 
 
-def has_key(columns: MatchedColumns, key: Sequence[str]) -> bool:
-    return all(_pair(columns.pairs, name) is not None for name in key)
+def _impossible(message: str, help: str, table: str | None = None) -> UsageError:
+    return UsageError(Diagnostic("GG580", message, Span(table=table), help))
 
 
 def _pair(pairs: Iterable[Pair], name: str) -> Pair | None:
@@ -359,12 +346,9 @@ def compare(options: ComparisonOptions) -> Comparison:
     """Compare two sides. Raises: UsageError GG310 for a path that does not exist, GG580 and GG581 for an impossible
     comparison; Abend GG582 for a file that cannot be read, GG587 if there is no room for temporary files."""
     if options.examples < 0:
-        raise UsageError(
-            Diagnostic("GG580", f"the number of examples cannot be {options.examples}", help="give 0 or more")
-        )
+        raise _impossible(f"the number of examples cannot be {options.examples}", "give 0 or more")
     if options.as_ not in ("values", "text"):
-        help = "give `values` or `text`"
-        raise UsageError(Diagnostic("GG580", f"rows cannot be compared as `{options.as_}`", help=help))
+        raise _impossible(f"rows cannot be compared as `{options.as_}`", "give `values` or `text`")
     with ExitStack() as opened:
         places = [opened.enter_context(closing(find_tables(given))) for given in (options.a, options.b)]
         return _compare_sides(options, places)
@@ -373,7 +357,8 @@ def compare(options: ComparisonOptions) -> Comparison:
 def _compare_sides(options: ComparisonOptions, places: Sequence[ComparisonSide]) -> Comparison:
     names = [_select_tables(place, options.table) for place in places]
     alone = all(len(of) == 1 for of in names) and (options.table or not all(place.named for place in places))
-    pairs = [(names[0][0], names[1][0])] if alone else _without_other_schemas(places, matched_tables(*names))
+    matched = _match_names(names[0], names[1], _OF_TABLES)
+    pairs = [(names[0][0], names[1][0])] if alone else _without_other_schemas(places, matched)
     tables = list(_tables(options, places, pairs))
     with _scratch() as directory:
         compared = {
@@ -408,7 +393,8 @@ def _select_tables(place: ComparisonSide, table: str | None) -> list[str]:
     names = list(place.tables)
     if table is None or table in names:
         return names if table is None else [table]
-    called = [name for name in names if has_name(name, table)] or ([] if place.named else names)
+    called = [name for name in names if any(fold(table) == fold(name) for fold in _OF_TABLES)]
+    called = called or ([] if place.named else names)
     if len(called) != 1:
         message = f"table `{table}` not found" if not called else f"several tables match `{table}`"
         help = suggestion(table, names) or f"give one of {', '.join(f'`{name}`' for name in names[:10])}"
@@ -421,9 +407,7 @@ def _tables(options: ComparisonOptions, places: Sequence[ComparisonSide], pairs:
     parts = {part for place in places for name in place.tables for part in (name, name.rpartition(".")[2])}
     keyed = {table for table, _ in options.keys if table != EVERY_TABLE and table not in parts}
     if keyed:
-        raise UsageError(
-            Diagnostic("GG580", f"a key names the table `{min(keyed)}`, which neither side has", help="check the names")
-        )
+        raise _impossible(f"a key names the table `{min(keyed)}`, which neither side has", "check the names")
     unused = set(options.ignored) if all(None not in names for names in pairs) else set()
     for a, b in pairs:
         if a is None or b is None:
@@ -436,11 +420,11 @@ def _tables(options: ComparisonOptions, places: Sequence[ComparisonSide], pairs:
         key = key_of(a, options.keys) or key_of(b, options.keys)
         if not key:  # a key from a manifest does not apply if a part of it is ignored
             known = (place.keys.get(name, ()) for place, name in zip(places, (a, b), strict=True))
-            key = next((names for names in known if names and has_key(columns, names)), ())
+            key = next((names for names in known if names and all(_pair(columns.pairs, each) for each in names)), ())
         yield _Table(a, rows_a, rows_b, with_key(a, columns, key))
     if unused:
         message = f"no table has the column `{min(unused)}` to ignore"
-        raise UsageError(Diagnostic("GG580", message, help="name a column of one of the sides"))
+        raise _impossible(message, "name a column of one of the sides")
 
 
 @contextmanager

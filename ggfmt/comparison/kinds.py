@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -303,14 +304,11 @@ def _geometry(text: str) -> str | None:
 
 def _json(text: str) -> str | None:
     try:
-        value = json.loads(text, parse_int=Decimal, parse_float=Decimal, parse_constant=_no_constant)
+        # `_plain_json` refuses constants, whose exponents are no numbers.
+        value = json.loads(text, parse_int=Decimal, parse_float=Decimal, parse_constant=Decimal)
         return json.dumps(_plain_json(value), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     except (ValueError, RecursionError, InvalidOperation):
         return None
-
-
-def _no_constant(word: str) -> object:
-    raise ValueError(word)
 
 
 def _plain_json(value: Any) -> Any:
@@ -452,7 +450,8 @@ def _one_spelling(texts: pa.StringArray) -> pa.StringArray:
     if pc.any(marked, min_count=0).as_py():
         texts = as_strings(pc.replace_substring_regex(texts, f"^{_MARK}", 2 * _MARK))
     found = texts
-    for pattern, read in ((_ANY_NUMBER, _numbers), (_ANY_TIME, _any_times), (_OTHERS, _other_values)):
+    others = partial(_by_value, read=_other_value)
+    for pattern, read in ((_ANY_NUMBER, _numbers), (_ANY_TIME, _any_times), (_OTHERS, others)):
         fits = pc.match_substring_regex(texts, pattern)
         if pc.any(fits, min_count=0).as_py():
             found = as_strings(pc.coalesce(read(as_strings(pc.if_else(fits, texts, _NOTHING))), found))
@@ -469,10 +468,6 @@ def _any_times(texts: pa.StringArray) -> pa.StringArray:
         return as_strings(written)
     marked = pc.binary_join_element_wise(f"{_MARK}instant", micros.cast(STRING), " ")
     return as_strings(pc.if_else(known, written, marked))
-
-
-def _other_values(texts: pa.StringArray) -> pa.StringArray:
-    return _by_value(texts, _other_value)
 
 
 def _other_value(text: str) -> str | None:

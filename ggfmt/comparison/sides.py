@@ -26,7 +26,7 @@ from ggfmt.comparison.sql_database import SqlDatabase, is_sql_database
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.reading.files import COMPRESSIONS, InputFile, open_input, unreadable
+from ggfmt.reading.files import COMPRESSIONS, InputFile, not_found, open_input, unreadable
 from ggfmt.rowfiles.csv_files import CsvFile
 from ggfmt.rowfiles.files import JsonFile, OrcFile, ParquetFile, RowFile
 
@@ -81,14 +81,7 @@ def find_tables(given: str) -> ComparisonSide:
         store = Store(Location.of(given))
         kind = store.fs.get_file_info(store.inner()).type
         if kind == pafs.FileType.NotFound:
-            raise UsageError(
-                Diagnostic(
-                    "GG310",
-                    "input not found",
-                    Span(file=given),
-                    "check the path; relative paths start at the current directory",
-                )
-            )
+            raise UsageError(not_found(given))
         if kind != pafs.FileType.Directory:
             return _of_file(store, given)
         return _of_directory(store, given)
@@ -101,7 +94,7 @@ def _of_database(given: str) -> ComparisonSide:
     if not database.tables:
         database.close()
         help = "check the name of the database and the permissions of its user"
-        raise UsageError(Diagnostic("GG581", "the database has no table", Span(file=database.shown), help))
+        raise _no_tables(database.shown, "the database has no table", help)
     return ComparisonSide(database.shown, dict.fromkeys(database.tables, ()), True, database.keys, database)
 
 
@@ -164,7 +157,7 @@ def _of_directory(store: Store, given: str) -> ComparisonSide:
         )
     if not tables:
         help = f"give a directory of tables, or of files that end with {', '.join(f'`.{ending}`' for ending in _KINDS)}"
-        raise UsageError(Diagnostic("GG581", "the directory has no table", Span(file=given), help))
+        raise _no_tables(given, "the directory has no table", help)
     return ComparisonSide(given, {name: tuple(parts) for name, parts in tables.items()}, named, keys)
 
 
@@ -200,8 +193,7 @@ def _present_versions(store: Store, given: str) -> dict[str, str] | None:
     elsewhere = next((path for path in files if path.startswith("/") or "://" in path), None)
     if elsewhere is not None:
         help = "export the rows, or compare an output of plain files"
-        message = "the rows of the output are in the warehouse of a catalog"
-        raise UsageError(Diagnostic("GG581", message, Span(file=given), help))
+        raise _no_tables(given, "the rows of the output are in the warehouse of a catalog", help)
     return files
 
 
@@ -222,10 +214,12 @@ def _of_lake_table(store: Store, given: str) -> ComparisonSide:
                 if lake_directory(name) == store.root.name:
                     return ComparisonSide(given, {name: parts}, False, {name: side.keys.get(name, ())})
     help = "give the output of `ggfmt consolidate` that contains the table, or export the rows"
-    message = (
-        "the directory is a Delta or Iceberg table, and no manifest in its parent directory lists its current files"
-    )
-    raise UsageError(Diagnostic("GG581", message, Span(file=given), help))
+    what = "a Delta or Iceberg table, and no manifest in its parent directory lists its current files"
+    raise _no_tables(given, f"the directory is {what}", help)
+
+
+def _no_tables(given: str, message: str, help: str) -> UsageError:
+    return UsageError(Diagnostic("GG581", message, Span(file=given), help))
 
 
 def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
@@ -235,7 +229,7 @@ def _keys(store: Store, given: str) -> dict[str, tuple[str, ...]]:
     tables = document.get("tables")
     if not isinstance(tables, dict):
         help = "give the output of `ggfmt consolidate`"
-        raise UsageError(Diagnostic("GG581", "the directory has messages of a run, not rows", Span(file=given), help))
+        raise _no_tables(given, "the directory has messages of a run, not rows", help)
     found = {}
     for name, entry in tables.items():
         key = entry.get("key") if isinstance(entry, dict) else None

@@ -27,6 +27,7 @@ from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, read
 from ggfmt.comparison.values import storage_type
 from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
 from ggfmt.model.table import join_name
+from ggfmt.reading.files import not_found
 from ggfmt.rowfiles.files import ColumnError
 
 log = logging.getLogger("ggfmt")
@@ -124,14 +125,7 @@ class SqlDatabase:
         sqlalchemy = self._sql
         if address.dialect == "sqlite" and address.database and not Path(address.database).exists():
             # SQLite would make the file.
-            raise UsageError(
-                Diagnostic(
-                    "GG310",
-                    "database not found",
-                    Span(file=self.shown),
-                    "check the path; relative paths start at the current directory",
-                )
-            )
+            raise UsageError(not_found(self.shown, "database"))
         try:
             parsed = sqlalchemy.make_url(url)
             if driver and not address.driver:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -70,35 +71,26 @@ def stored_type(type: pa.DataType) -> pa.DataType:
         return stored_type(type.storage_type)
     if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
         return stored_type(type.value_type)
-    if pa.types.is_uint64(type):
-        return pa.decimal128(20, 0)
-    if pa.types.is_integer(type):
-        return LONG
-    if pa.types.is_float16(type):
-        return _FLOAT
     if pa.types.is_decimal(type):
         return (pa.decimal128 if type.precision <= _MAX_128 else pa.decimal256)(type.precision, type.scale)
     if pa.types.is_timestamp(type):
         return pa.timestamp("ns" if type.unit == "ns" else "us", "UTC" if type.tz else None)
-    if pa.types.is_date(type):
-        return _DATE
-    if pa.types.is_time(type):
-        return _TIME
-    if pa.types.is_duration(type):
-        return INTERVAL
-    if _is_binary(type):
+    if isinstance(type, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
+        return array_of(_BINARY) if stored_type(type.value_type) == _BINARY else STRING
+    if "binary" in str(type) and not pa.types.is_nested(type):
         return _BINARY
-    if (
-        isinstance(type, (pa.ListType, pa.LargeListType, pa.FixedSizeListType))
-        and stored_type(type.value_type) == _BINARY
-    ):
-        return array_of(_BINARY)
     kept = pa.types.is_boolean(type) or pa.types.is_floating(type) or pa.types.is_null(type)
-    return type if kept else STRING
+    return next((stored for is_of, stored in _STORED if is_of(type)), type if kept else STRING)
 
 
-def _is_binary(type: pa.DataType) -> bool:
-    return "binary" in str(type) and not pa.types.is_nested(type)
+_STORED: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType], ...] = (
+    (pa.types.is_uint64, pa.decimal128(20, 0)),
+    (pa.types.is_integer, LONG),
+    (pa.types.is_float16, _FLOAT),
+    (pa.types.is_date, _DATE),
+    (pa.types.is_time, _TIME),
+    (pa.types.is_duration, INTERVAL),
+)
 
 
 def storage_type(type: pa.DataType) -> pa.DataType:
