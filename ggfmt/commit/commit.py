@@ -32,7 +32,7 @@ from ggfmt.commit.journal import (
 )
 from ggfmt.commit.locking import LEASES, DirectoryLock, lease_of, lock_directory
 from ggfmt.commit.names import FILE_NAME_BYTES, METADATA_DIRECTORY, counted, folded
-from ggfmt.commit.store import FAILURES, Store, parent
+from ggfmt.commit.store import FAILURES, Store, directories_above, parent
 from ggfmt.commit.versions import Switch
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, Span, UsageError
 from ggfmt.java.text import visible
@@ -108,9 +108,8 @@ class Participant:
         staged = []
         for target, content in documents:
             source = f"{staging_of(self.run)}/documents/{self._staged:07d}"
-            staged.append(
-                (StagedMove(source, target, len(content), sha256(content).hexdigest(), replaces=True), content)
-            )
+            move = StagedMove(source, target, len(content), sha256(content).hexdigest(), replaces=True)
+            staged.append((move, content))
             self._staged += 1
         map_parallel(staged, [self.store], lambda item: self.store.write(item[0].source, item[1]))
         return [move for move, _ in staged]
@@ -367,9 +366,8 @@ def _is_decided(first: Participant, run: str, error: BaseException) -> bool:
     try:
         journal = read_journal(first.store)
     except (Abend, *FAILURES):
-        raise _interrupted(
-            first.root, reason(error) or _STOPPED, "ggfmt does not know whether the run is committed"
-        ) from None
+        what = "ggfmt does not know whether the run is committed"
+        raise _interrupted(first.root, reason(error) or _STOPPED, what) from None
     return journal is not None and journal.run == run
 
 
@@ -413,14 +411,13 @@ def _check_names(store: Store, targets: Sequence[str]) -> None:
             raise _target_error(store, target, "a file would be outside its directory")
         long = next((part for part in target.split("/") if len(part.encode()) > FILE_NAME_BYTES), None)
         if long is not None:
-            raise _target_error(
-                store, target, f"a name has {len(long.encode())} bytes, more than the limit of {FILE_NAME_BYTES}"
-            )
+            message = f"a name has {len(long.encode())} bytes, more than the limit of {FILE_NAME_BYTES}"
+            raise _target_error(store, target, message)
         key = folded(target) if one_case else target
         if key in names:
             raise _target_error(store, target, f"two files would have the same name; the other file is `{names[key]}`")
         names[key] = target
-    for directory in sorted({above for target in targets for above in _directories(target)}):
+    for directory in sorted({above for target in targets for above in directories_above(target)}):
         if (folded(directory) if one_case else directory) in names:
             raise _target_error(store, directory, "a file and a directory would have the same name")
     for directory in sorted({parent(target) for target in targets}):
@@ -428,11 +425,6 @@ def _check_names(store: Store, targets: Sequence[str]) -> None:
     for target in targets if store.local else ():
         if os.path.isdir(store.inner(target)):
             raise _target_error(store, target, "a directory has the name of an output file")
-
-
-def _directories(name: str) -> list[str]:
-    parts = name.split("/")
-    return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def _check_free(store: Store, targets: Iterable[str]) -> None:

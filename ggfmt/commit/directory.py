@@ -35,12 +35,12 @@ class OutputDirectory(Participant):
 
     def _check(self, handlers: Sequence[str], mode: str) -> list[str]:
         for handler in handlers:
-            self._refuse_link(handler)
+            if self.store.local and os.path.islink(self.store.inner(handler)):
+                raise existing_output_error(self.store, LINK_MESSAGE, handler, LINK_HELP)
             if self.store.exists(f"{handler}/{METADATA_DIRECTORY}"):
                 what = "the directory of the handler is a separate output directory"
-                raise existing_output_error(
-                    self.store, what, handler, "choose another output directory, or rename the handler"
-                )
+                help = "choose another output directory, or rename the handler"
+                raise existing_output_error(self.store, what, handler, help)
         if mode == "append":
             return []
         present = [name for handler in handlers for name in files_below(self.store, handler)]
@@ -54,10 +54,6 @@ class OutputDirectory(Participant):
             listed.update(name for name, entry in record.files(self.store) if entry.get("handler") in handlers)
         check_listed(self.store, present, listed)
         return present
-
-    def _refuse_link(self, handler: str) -> None:
-        if self.store.local and os.path.islink(self.store.inner(handler)):
-            raise existing_output_error(self.store, LINK_MESSAGE, handler, LINK_HELP)
 
     def latest_moment(self) -> datetime | None:
         try:
@@ -79,9 +75,8 @@ def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -
             raise existing_output_error(store, LINK_MESSAGE, name, LINK_HELP)
         if name not in listed:
             help = "move the file away yourself, or choose another output directory"
-            raise existing_output_error(
-                store, "the output directory holds a file that no manifest of ggfmt lists", name, help
-            )
+            message = "the output directory holds a file that no manifest of ggfmt lists"
+            raise existing_output_error(store, message, name, help)
 
 
 def existing_output_error(store: Store, message: str, name: str, help: str) -> UsageError:

@@ -107,11 +107,8 @@ def lock_owner(store: Store) -> dict[str, Any] | None:
 def lock_conflict_error(store: Store, what: str, owner: dict[str, Any], seen: str = "") -> UsageError:
     who = f": process {owner['pid']} on {owner['host']}, since {owner['since']}" if "since" in owner else ""
     message = f"another run is writing to {what}{who}{seen}"
-    return UsageError(
-        Diagnostic(
-            "GG501", message, Span(file=store.root.shown), "wait until that run ends, or choose another directory"
-        )
-    )
+    help = "wait until that run ends, or choose another directory"
+    return UsageError(Diagnostic("GG501", message, Span(file=store.root.shown), help))
 
 
 class Lock:

@@ -201,7 +201,7 @@ class Store:
     def sync_all(self, names: Iterable[str]) -> None:
         """Sync names and the directories above them: many at once, if the system can, since each takes milliseconds;
         few one by one, since the system would wait for the data of other programs."""
-        every = {above for name in names for above in (name, *_directories(name))} if self.local else set()
+        every = {above for name in names for above in (name, *directories_above(name))} if self.local else set()
         if len(every) <= FEW_FILES or not sync_file_system(self.inner()):
             for name in sorted(every, key=lambda name: (-name.count("/"), not name, name)):
                 self._sync(name)
@@ -258,7 +258,7 @@ def _draft(source: str, target: str) -> str:
     return "/".join(filter(None, (parent(target), f".ggfmt-{hashlib.sha256(source.encode()).hexdigest()[:16]}")))
 
 
-def _directories(name: str) -> Iterator[str]:
+def directories_above(name: str) -> Iterator[str]:
     """Yield the directories above a name, from the nearest up to the root, which is empty."""
     while name:
         name = parent(name)
