@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
@@ -27,7 +27,7 @@ from ggfmt.location import Location
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.reading.content import digests_at
 from ggfmt.reading.discovery import find_definitions
-from ggfmt.reading.files import InputFile, open_input, stat_file, unreadable
+from ggfmt.reading.files import InputFile, open_input, stat_file, unreadable_stops
 from ggfmt.reading.listing import list_inputs
 from ggfmt.reading.recognition import HEAD_BYTES, PlannedInput, reader_of
 from ggfmt.reading.runner import InProcess
@@ -110,11 +110,8 @@ class FileFollower:
         return (file.size, True) if settled else (0 if known is None else known.end, False)
 
     def layout(self, file: InputFile, size: int) -> Layout:
-        try:
-            with open_input(file) as stream:
-                head = stream.read(min(size, HEAD_BYTES) if file.compression is None else HEAD_BYTES)
-        except (OSError, pa.ArrowException) as error:
-            raise Abend(unreadable(file.shown, error)) from None
+        with unreadable_stops(file.shown), open_input(file) as stream:
+            head = stream.read(min(size, HEAD_BYTES) if file.compression is None else HEAD_BYTES)
         layout = self.reader.layout(head, len(head) < HEAD_BYTES, self.source)
         return replace(layout, keys=file.keys, max_record=self.max_record)
 
@@ -161,13 +158,14 @@ def _renamed(files: Sequence[InputFile], before: Mapping[str, FileProgress]) -> 
 
 def _at(path: str, known: FileProgress) -> InputFile | None:
     """Return the file at a path; None if it is not the file that the stream has read, possibly longer."""
-    try:
-        file = stat_file(Location.of(path), path)
-    except FileNotFoundError:
-        return None
-    except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(path, error)) from None
-    return file if is_other(file, known) is None else None
+    file = _stat(path)
+    return file if file is not None and is_other(file, known) is None else None
+
+
+def _stat(path: str) -> InputFile | None:
+    with unreadable_stops(path), suppress(FileNotFoundError):
+        return stat_file(Location.of(path), path)
+    return None
 
 
 def _elsewhere(path: str, known: FileProgress, files: Sequence[InputFile]) -> InputFile:
@@ -202,38 +200,31 @@ def is_other(file: InputFile, known: FileProgress) -> str | None:
 
 
 def digest(file: InputFile, end: int) -> str:
-    try:
+    with unreadable_stops(file.shown):
         return digests_at(replace(file, packed=False), [end], END_BYTES)[0][end]
-    except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(file.shown, error)) from None
 
 
 def stat_input(path: str) -> InputFile:
-    try:
-        return stat_file(Location.of(path), path)
-    except FileNotFoundError:
+    file = _stat(path)
+    if file is None:
         problem = "the file was removed before the stream had read it completely"
-        raise Abend(Diagnostic("GG533", problem, Span(file=path), _CHANGED_HELP)) from None
-    except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(path, error)) from None
+        raise Abend(Diagnostic("GG533", problem, Span(file=path), _CHANGED_HELP))
+    return file
 
 
 def _last_line_end(file: InputFile, start: int, delimiter: bytes) -> int:
     """Return the place after the last line of a file; `start` if no line ends after it."""
     back = _TAIL_BYTES
-    try:
-        with open_input(file) as stream:
-            while True:
-                begin = max(start, file.size - back)
-                stream.seek(begin)
-                place = stream.read(file.size - begin).rfind(delimiter)
-                if place >= 0:
-                    return begin + place + len(delimiter)
-                if begin == start:
-                    return start
-                back *= 4
-    except (OSError, pa.ArrowException) as error:
-        raise Abend(unreadable(file.shown, error)) from None
+    with unreadable_stops(file.shown), open_input(file) as stream:
+        while True:
+            begin = max(start, file.size - back)
+            stream.seek(begin)
+            place = stream.read(file.size - begin).rfind(delimiter)
+            if place >= 0:
+                return begin + place + len(delimiter)
+            if begin == start:
+                return start
+            back *= 4
 
 
 @dataclass
@@ -250,6 +241,7 @@ class FrameStream(DataSourceStreamReader):
 
     def __init__(self, request: Request, plan: Plan) -> None:
         self._request = request
+        self._size = request.split_size or SPLIT_BYTES
         self._job = plan.job
         self._wanted = plan.wanted
         source = plan.job.source
@@ -290,11 +282,8 @@ class FrameStream(DataSourceStreamReader):
         for part in partition.split.ranges:  # Spark discards the rows of a task that fails at its end
             check(stat_input(part.input.file.location.address), partition.files[part.input.index])
 
-    def _size(self) -> int:
-        return self._request.split_size or SPLIT_BYTES
-
     def _ranges(self, start: Offset, end: Mapping[str, FileProgress]) -> list[Range]:
-        return self._growth.ranges(_files(start), end, self._size(), self._listed)
+        return self._growth.ranges(_files(start), end, self._size, self._listed)
 
     def _listed(self) -> list[InputFile]:
         return list_inputs(self._request.paths, allow_empty=True, growing=True)
@@ -302,7 +291,7 @@ class FrameStream(DataSourceStreamReader):
     def _groups(self, ranges: Sequence[Range]) -> Iterator[list[Range]]:
         group: list[Range] = []
         for part in ranges:
-            if group and sum(each.size for each in group) + part.size > self._size():
+            if group and sum(each.size for each in group) + part.size > self._size:
                 yield group
                 group = []
             group.append(part)

@@ -85,7 +85,7 @@ class WriteOptions:
         for name in options:
             if name.lower() not in spelled:
                 help = suggestion(name, OPTIONS) or f"options are {', '.join(f'`{known}`' for known in OPTIONS)}"
-                raise UsageError(Diagnostic("GG541", f"`{name}` is not an option of a write", help=help))
+                raise _option_error(f"`{name}` is not an option of a write", help)
         given = {spelled[name.lower()]: value for name, value in options.items()}
         lines = given.get("settings", "").splitlines()
         configuration = read_configuration(_listed(given, "config"), lines, _listed(given, "handlers"))
@@ -119,13 +119,8 @@ def _mode(asked: str | None, overwrite: bool) -> str:
         raise _illegal("mode", mode, MODES)
     if (mode == "overwrite") != overwrite:
         message = f"the option `mode` is `{mode}`, but the frame's writer has `.mode({saves!r})`"
-        raise UsageError(
-            Diagnostic(
-                "GG541",
-                message,
-                help="use `.mode('append')` for `error` and `append`, and `.mode('overwrite')` for `overwrite`",
-            )
-        )
+        help = "use `.mode('append')` for `error` and `append`, and `.mode('overwrite')` for `overwrite`"
+        raise _option_error(message, help)
     return mode
 
 
@@ -138,14 +133,18 @@ def _one_of(given: Mapping[str, str], name: str, values: Mapping[str, T], defaul
 
 def _illegal(name: str, word: str, legal: Mapping[str, object]) -> UsageError:
     help = f"legal values are {', '.join(f'`{value}`' for value in legal)}"
-    return UsageError(Diagnostic("GG541", f"the option `{name}` cannot be `{word}`", help=help))
+    return _option_error(f"the option `{name}` cannot be `{word}`", help)
+
+
+def _option_error(message: str, help: str | None) -> UsageError:
+    return UsageError(Diagnostic("GG541", message, help=help))
 
 
 def _parsed(name: str, text: str | None, parse: Callable[[str], T]) -> T | None:
     try:
         return None if text is None else parse(text)
     except InvalidValueError as error:
-        raise UsageError(Diagnostic("GG541", f"the option `{name}` {error}", help=error.help)) from None
+        raise _option_error(f"the option `{name}` {error}", error.help) from None
 
 
 def _moment(text: str) -> datetime:
@@ -160,11 +159,9 @@ def _columns(text: str | None, keys: Keys) -> dict[str, TableDef]:
     try:
         document = json.loads(text or "{}")
     except ValueError:
-        raise UsageError(Diagnostic("GG541", "the option `columns` is not JSON", help=help)) from None
+        raise _option_error("the option `columns` is not JSON", help) from None
     if not isinstance(document, dict) or not all(map(_are_names, document.values())):
-        raise UsageError(
-            Diagnostic("GG541", "the option `columns` has values that are not lists of distinct names", help=help)
-        )
+        raise _option_error("the option `columns` has values that are not lists of distinct names", help)
     return {table: with_key(TableDef(table, tuple(map(Column, names))), keys) for table, names in document.items()}
 
 
@@ -237,9 +234,8 @@ class FrameWriter(DataSourceArrowWriter):
             with ExitStack() as held:
                 for root in self._job.staging:
                     held.enter_context(SharedLease(root, self._owner, OutputDirectory.what))
-                part.outcome = in_task(
-                    self._job.staging.values(), ordinal, partial(self._write, part, batches, attempt)
-                )
+                write = partial(self._write, part, batches, attempt)
+                part.outcome = in_task(self._job.staging.values(), ordinal, write)
         except GgfmtError as error:
             part.outcome.abend = error.diagnostics[0]
         return part
