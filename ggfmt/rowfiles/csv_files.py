@@ -223,13 +223,13 @@ class CsvFile(RowFile):
                     if not any(text in reason for text in _TOO_LONG):
                         if _EMPTY in reason:
                             return
-                        raise ValueError(_without_row(reason)) from None
+                        without_row = re.sub(r"(got [0-9]+): .*", r"\1", reason, flags=re.DOTALL)
+                        raise ValueError(without_row) from None
                     if size == _MAX_BLOCK_BYTES:
                         if self._is_blank():
                             return
-                        raise ValueError(
-                            f"a row is longer than {_MAX_BLOCK_BYTES / 1e6:.0f} MB, or a quoted value has no end"
-                        ) from None
+                        limit = f"{_MAX_BLOCK_BYTES / 1e6:.0f} MB"
+                        raise ValueError(f"a row is longer than {limit}, or a quoted value has no end") from None
             size = min(4 * size, _MAX_BLOCK_BYTES)
 
     def _is_blank(self) -> bool:
@@ -257,8 +257,8 @@ class CsvFile(RowFile):
                     delimiter=self._delimiter,
                     quote_char=options.quote or False,
                     newlines_in_values=not self._by_letters,
-                    ignore_empty_lines=not options.blank_lines
-                    and width != 1,  # a blank line is a NULL of the only column
+                    # A blank line is a NULL of the only column.
+                    ignore_empty_lines=not options.blank_lines and width != 1,
                 ),
                 csv.ConvertOptions(
                     column_types=types,
@@ -272,7 +272,3 @@ class CsvFile(RowFile):
         finally:
             del lent, reader
             released.wait(_RELEASE_SECONDS)
-
-
-def _without_row(message: str) -> str:
-    return re.sub(r"(got [0-9]+): .*", r"\1", message, flags=re.DOTALL)

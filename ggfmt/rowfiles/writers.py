@@ -233,14 +233,8 @@ class _JsonWriter(RowWriter):
     def write(self, batch: pa.RecordBatch) -> None:
         pieces: list[Piece] = []
         for label, values in zip(self._labels, batch.columns, strict=True):
-            pieces += [label, *_json_pieces(values)]
+            pieces += [label, *(_json_maps if pa.types.is_map(values.type) else json_pieces)(values)]
         self.out.write(text_buffer(join([*pieces, "}\n"], len(batch))))
-
-
-def _json_pieces(values: pa.Array[Any]) -> list[Piece]:
-    if pa.types.is_map(values.type):
-        return _json_maps(values)
-    return json_pieces(values)
 
 
 def _json_maps(values: pa.Array[Any]) -> list[Piece]:
@@ -292,11 +286,7 @@ def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 
 def avro_schema(schema: pa.Schema, table: str) -> dict[str, Any]:
-    """Return the Avro schema of rows: each field a union with null.
-
-    Raises:
-        Abend: GG206 for a column whose name Avro does not allow.
-    """
+    """Return the Avro schema of rows: each field a union with null. Raises: Abend GG206 for a name of a column."""
     allowed = non_null_values(pc.match_substring_regex(pa.array(schema.names, TEXT), _AVRO_NAME))
     wrong = [name for name, fits in zip(schema.names, allowed, strict=True) if not fits]
     if wrong:
