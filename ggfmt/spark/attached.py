@@ -351,9 +351,8 @@ def _ask_server(session: SparkSession) -> tuple[str, str | None, int]:
         parallelism = len(parts["part"].unique())
         return str(session.conf.get("spark.master", "")), session.conf.get(MAX_FAILURES, None), parallelism
     except PySparkException as error:
-        raise spark_error(
-            "GG505", "Spark cannot be asked", cause_of_job(str(error)), None, str(error), adopted=True
-        ) from None
+        reason, full = cause_of_job(str(error)), str(error)
+        raise spark_error("GG505", "Spark cannot be asked", reason, None, full, adopted=True) from None
 
 
 def _new_session(address: RemoteAddress) -> SparkSession:

@@ -37,10 +37,7 @@ _REMEDIES: Sequence[tuple[str, str]] = (
     (r"Read-only file system|Permission denied|AccessDenied", "check who may write to the directory"),
     (r"^not done within", "check that executors start, and get the memory and cores that they request"),
     (r"usable temporary directory", "set TMPDIR to a writable directory"),
-    (
-        r"create a temp directory|local dir|NoSuchFile",
-        "set `--spark-conf spark.local.dir` to a writable directory",
-    ),
+    (r"create a temp directory|local dir|NoSuchFile", "set `--spark-conf spark.local.dir` to a writable directory"),
     (r"assign requested address|bind", "set `--spark-conf spark.driver.bindAddress` to an address of this machine"),
     (r"invalid null input: name|: \?/", "run as a user that has a name in /etc/passwd"),
     (r"UnsupportedClassVersionError|class file version", "name a newer Java with `--java-home`"),

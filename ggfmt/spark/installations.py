@@ -33,9 +33,8 @@ def spark_home() -> Path:
     if around is not None or package.is_dir():
         return around or package
     message = f"pyspark is imported from `{package.parent}`, which contains only Python code and not a Spark"
-    raise Abend(
-        Diagnostic("GG503", message, help="export SPARK_HOME with the home of its Spark, or pip install pyspark")
-    )
+    help = "export SPARK_HOME with the home of its Spark, or pip install pyspark"
+    raise Abend(Diagnostic("GG503", message, help=help))
 
 
 def spark_version(home: Path) -> str | None:
@@ -112,24 +111,15 @@ def find_java(java_home: str | None = None) -> Java:
         named = _inspect(Path(os.path.expanduser(home)), origin)
         if isinstance(named, Java):
             return named
-        raise Abend(
-            Diagnostic(
-                "GG502",
-                f"{origin} names `{home}`, which {named.problem}",
-                help=f"name the directory above `bin/java` of Java {OLDEST} or newer, or get one: {_INSTALL}",
-            )
-        )
+        help = f"name the directory above `bin/java` of Java {OLDEST} or newer, or get one: {_INSTALL}"
+        raise Abend(Diagnostic("GG502", f"{origin} names `{home}`, which {named.problem}", help=help))
     for origin, found in _unnamed_candidates():
         if isinstance(found, Java):
             return found
         looked.append(f"{origin} ({found.problem})")
-    raise Abend(
-        Diagnostic(
-            "GG502",
-            f"Spark needs Java {OLDEST} or newer, and none was found in {', '.join(looked)}",
-            help=f"{_INSTALL}, or `export JAVA_HOME=...` with the home of a Java {OLDEST}",
-        )
-    )
+    message = f"Spark needs Java {OLDEST} or newer, and none was found in {', '.join(looked)}"
+    help = f"{_INSTALL}, or `export JAVA_HOME=...` with the home of a Java {OLDEST}"
+    raise Abend(Diagnostic("GG502", message, help=help))
 
 
 def _unnamed_candidates() -> Iterator[tuple[str, Java | _RejectedJava]]:
@@ -181,13 +171,8 @@ def _inspect_executable(executable: Path, origin: str) -> Java | _RejectedJava:
     if (executable.parent.parent / "release").is_file() and executable == _executable(executable.parent.parent):
         return _inspect(executable.parent.parent, origin)
     try:
-        answer = subprocess.run(
-            [executable, "-XshowSettings:properties", "-version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=30,
-            check=True,
-        )
+        command: list[str | Path] = [executable, "-XshowSettings:properties", "-version"]
+        answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError):
         return _RejectedJava("has a `java` that does not run")
     text = (answer.stderr + answer.stdout).decode(errors="replace")
