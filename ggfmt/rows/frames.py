@@ -117,13 +117,7 @@ def rows_frame(
     epoch = epoch_at(table, query.as_of, staged.stats.epoch_starts, ordering.by)
     files = found.files
     wanted = TableQuery(
-        query,
-        table,
-        ordering,
-        epoch,
-        tuple(staged.stats.truncates),
-        files,
-        base is not None or query.starts_empty,
+        query, table, ordering, epoch, tuple(staged.stats.truncates), files, base is not None or query.starts_empty
     )
     for column in wanted.query.metadata_columns:
         if column in wanted.columns:

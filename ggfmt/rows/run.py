@@ -37,14 +37,7 @@ from ggfmt.rows.base import (
     warn_unresolved,
 )
 from ggfmt.rows.kept import KeptOperations, free_before, kept_schema, keys_without_rows, set_aside_batches
-from ggfmt.rows.manifest import (
-    PublishedFile,
-    SetAside,
-    TableResult,
-    build_manifest,
-    summary_lines,
-    table_directory,
-)
+from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines, table_directory
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import UNRESOLVED, RowQuery

@@ -131,11 +131,7 @@ class StagedInput:
         self.staged[name] = whole
 
     def links(
-        self,
-        name: str,
-        ordering: Ordering,
-        before: pa.RecordBatch | None = None,
-        others: Iterable[KeyLinks] = (),
+        self, name: str, ordering: Ordering, before: pa.RecordBatch | None = None, others: Iterable[KeyLinks] = ()
     ) -> LinkedKeys:
         """Return the keys of a table that operations connect. `before`: the last operation of earlier runs; `others`:
         what these connect."""
@@ -236,11 +232,7 @@ def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: Progres
 
 
 def merge_outcomes(
-    job: ReadJob,
-    tables: dict[str, RowTable],
-    outcomes: Iterable[TaskOutcome],
-    buckets: int,
-    files: Iterable[InputFile],
+    job: ReadJob, tables: dict[str, RowTable], outcomes: Iterable[TaskOutcome], buckets: int, files: Iterable[InputFile]
 ) -> StagedInput:
     """Return what tasks have staged, in the order of their splits."""
     staged: dict[str, StagedTable] = {}

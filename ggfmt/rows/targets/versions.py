@@ -15,15 +15,7 @@ from ggfmt.commit.journal import staging_of
 from ggfmt.commit.names import counted, folded
 from ggfmt.commit.records import MANIFEST
 from ggfmt.commit.store import FAILURES
-from ggfmt.commit.versions import (
-    VERSIONS,
-    Switch,
-    expired,
-    has_links,
-    last_number,
-    present_version,
-    version_of,
-)
+from ggfmt.commit.versions import VERSIONS, Switch, expired, has_links, last_number, present_version, version_of
 from ggfmt.java.text import visible
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.targets.target import next_name
