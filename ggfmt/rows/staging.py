@@ -234,13 +234,7 @@ def stage_operations(scan: Scan, sink: RowSink, runner: Runner, tracker: Progres
 def merge_outcomes(
     job: ReadJob, tables: dict[str, RowTable], outcomes: Iterable[TaskOutcome], buckets: int, files: Iterable[InputFile]
 ) -> StagedInput:
-    """Return what tasks have staged, in the order of their splits."""
-    staged: dict[str, StagedTable] = {}
-    skipped: Counter[str] = Counter()
-    rejects: list[StagedFile] = []
-    rejected: Counter[str] = Counter()
-    others: Counter[str] = Counter()
-    warnings: list[Diagnostic] = []
+    found = StagedInput(job, tables, {}, buckets, tuple(file.shown for file in files))
     for outcome in outcomes:
         assert isinstance(outcome, StagedSplit)
         found.skipped += outcome.skipped
@@ -249,16 +243,12 @@ def merge_outcomes(
         found.others += outcome.others
         found.warnings += outcome.warnings
         for name, part in outcome.tables.items():
-            staged.setdefault(name, StagedTable()).merge(part)
-    names = tuple(file.shown for file in files)
-    for warning in warnings[:MAX_WARNINGS]:
+            found.staged.setdefault(name, StagedTable()).merge(part)
+    for warning in found.warnings[:MAX_WARNINGS]:
         log.warning("%s", visible(str(warning)))
-    if len(warnings) > MAX_WARNINGS:
-        log.warning("%s: see the manifest", counted(len(warnings) - MAX_WARNINGS, "more warning"))
-    by_name = dict(sorted(staged.items()))
-    return StagedInput(
-        job, tables, by_name, buckets, names, skipped, rejects, rejected, others=others, warnings=warnings
-    )
+    if len(found.warnings) > MAX_WARNINGS:
+        log.warning("%s: see the manifest", counted(len(found.warnings) - MAX_WARNINGS, "more warning"))
+    return replace(found, staged=dict(sorted(found.staged.items())))
 
 
 @dataclass(frozen=True)

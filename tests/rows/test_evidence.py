@@ -156,7 +156,7 @@ def test_a_delete_and_an_insert_of_one_transaction_are_one_key_update(
 ) -> None:
     """As a handler with `pkUpdateHandling=delete-insert` writes them. Each ends a file of its own."""
     folder = tmp_path / "in"
-    options: dict[str, Any] = ({"checkpoint": tmp_path / "checkpoint"} if rounds else {})
+    options: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint"} if rounds else {}
     folder.mkdir()
     write(folder / "0.json", [("I", None, FIRST), ("I", None, SECOND)])
     for number, change in enumerate(MOVES, 1):

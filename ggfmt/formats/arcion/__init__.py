@@ -40,18 +40,14 @@ _WORD = re.compile(r"[A-Za-z0-9_\\<>()-]*")
 class TableColumns(TableKeys):
     """Tables with their columns, in the order in which files have them."""
 
-    @property
-    def legal(self) -> str:
-        return "tables with their columns, such as `S.ORDERS=ID,NAME;S.LINES=ORDER_ID,LINE`"
+    legal = "tables with their columns, such as `S.ORDERS=ID,NAME;S.LINES=ORDER_ID,LINE`"
 
 
 @dataclass(frozen=True)
 class FieldDelimiter(Delimiter):
     """One character that no number, quote or word for NULL has."""
 
-    @property
-    def legal(self) -> str:
-        return "one ASCII character, but not a letter, digit, blank, quote, line end or one of `_\\<>()-`"
+    legal = "one ASCII character, but not a letter, digit, blank, quote, line end or one of `_\\<>()-`"
 
     def parse(self, text: str) -> str:
         value = super().parse(text)
@@ -64,9 +60,7 @@ class FieldDelimiter(Delimiter):
 class NullWord(Text):
     """A text that needs no quotes between delimiters."""
 
-    @property
-    def legal(self) -> str:
-        return "letters, digits and `_\\<>()-`, or nothing"
+    legal = "letters, digits and `_\\<>()-`, or nothing"
 
     def parse(self, text: str) -> str:
         value = super().parse(text)

@@ -50,9 +50,7 @@ def placeholder_bytes(option: str) -> bytes:
 class Placeholder(Text):
     """A text, or `hex:` and hexadecimal digits of bytes."""
 
-    @property
-    def legal(self) -> str:
-        return "any string, or `hex:` and an even number of hexadecimal digits"
+    legal = "any string, or `hex:` and an even number of hexadecimal digits"
 
     def parse(self, text: str) -> str:
         value = super().parse(text)
@@ -66,9 +64,7 @@ class Placeholder(Text):
 class SchemaIds(Pairs):
     """The numbers of schemas by table."""
 
-    @property
-    def legal(self) -> str:
-        return "tables with the ids of their schemas, such as `S.ORDERS=7,S.LINES=8`"
+    legal = "tables with the ids of their schemas, such as `S.ORDERS=7,S.LINES=8`"
 
     def parse(self, text: str) -> tuple[tuple[str, str], ...]:
         pairs = super().parse(text)
