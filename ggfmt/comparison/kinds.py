@@ -67,10 +67,6 @@ def is_kind(type: pa.DataType) -> bool:
     return isinstance(type, pa.OpaqueType) and type.vendor_name == _VENDOR
 
 
-def is_array(type: pa.DataType) -> bool:
-    return is_kind(type) and _name(type).startswith(_ARRAY)
-
-
 def canonical(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
     """Return one text for all spellings of a value; NULL for other texts, which stay as they are for kind ANY."""
     if kind == ANY:
@@ -78,11 +74,12 @@ def canonical(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
     if kind == NUMBER:
         return _numbers(texts)
     if kind == FLAG:
-        return _numbers(_without_booleans(texts))
+        texts = as_strings(pc.replace_substring_regex(texts, "^(?i:t|true)$", "1"))
+        return _numbers(as_strings(pc.replace_substring_regex(texts, "^(?i:f|false)$", "0")))
     if is_bits(kind):
         length = int(_name(kind)[len(_BITS) + 1 : -1] or 0)
         return _by_value(texts, lambda text: _bits(text, length))
-    if is_array(kind):
+    if _name(kind).startswith(_ARRAY):
         name = _name(kind).removeprefix(_ARRAY)
         element = _kind(name) if name in _READERS or name.startswith(_BITS) else _ELEMENTS.get(name, STRING)
         return _by_value(texts, lambda text: _array_text(text, element))
@@ -118,11 +115,6 @@ def _numbers(texts: pa.StringArray) -> pa.StringArray:
         return short
     others = _by_value(as_strings(pc.if_else(plain, pa.scalar(None, STRING), texts)), _odd_number)
     return as_strings(pc.if_else(plain, short, others))
-
-
-def _without_booleans(texts: pa.StringArray) -> pa.StringArray:
-    texts = as_strings(pc.replace_substring_regex(texts, "^(?i:t|true)$", "1"))
-    return as_strings(pc.replace_substring_regex(texts, "^(?i:f|false)$", "0"))
 
 
 def _odd_number(text: str) -> str | None:
