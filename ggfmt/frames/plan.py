@@ -84,7 +84,7 @@ def parse_request(options: Mapping[str, str]) -> Request:
         tuple(paths),
         own["inputFormat"] or "auto",
         own["table"],
-        ops_of(own["ops"]),
+        frozenset(map(str.strip, own["ops"].split(","))) if own["ops"] else None,
         tuple(filter(None, (own["definitions"] or "").split(","))),
         given,
         None if own["splitSize"] is None else parse_size("splitSize", own["splitSize"]),
@@ -93,10 +93,6 @@ def parse_request(options: Mapping[str, str]) -> Request:
         _flag("allowEmpty", own["allowEmpty"] or "false"),
         _seconds("settle", own["settle"] or "60"),
     )
-
-
-def ops_of(text: str | None) -> frozenset[str] | None:
-    return None if not text else frozenset(op.strip() for op in text.split(","))
 
 
 def parse_size(name: str, text: str) -> int:
