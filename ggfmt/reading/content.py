@@ -109,7 +109,8 @@ def examine(file: InputFile) -> Content | Diagnostic:
             head, complete = _head(stream)
     except FAILURES as error:
         return Content(stored, None, damaged=error)
-    return _content(stored, (len(head), _both_ends(head)) if complete else None, head, complete)
+    whole = (len(head), _checksum_of(head[:END_BYTES], head, len(head), END_BYTES)) if complete else None
+    return _content(stored, whole, head, complete)
 
 
 def measure(file: InputFile, content: Content) -> Content:
@@ -156,10 +157,6 @@ def _checksum_of(head: bytes, last: bytes, size: int, end_bytes: int) -> str:
 
 def checksum(ends: bytes) -> str:
     return hashlib.sha256(ends).hexdigest()[:32]
-
-
-def _both_ends(content: bytes) -> str:
-    return _checksum_of(content[:END_BYTES], content, len(content), END_BYTES)
 
 
 def _head(stream: BinaryIO) -> tuple[bytes, bool]:
