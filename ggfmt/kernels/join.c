@@ -10,7 +10,7 @@
 
 enum Action { CONSTANT, TEXT_OF, NUMBER, UNLESS, JUMP, OPEN, COMMA, REPEAT };
 
-enum { MAX_DEPTH = 32, NO_SCOPE = -1 };
+enum { MAX_DEPTH = 32, NO_SCOPE = -1, SHORT = 512 };
 
 typedef struct {
     enum Action action;
@@ -69,10 +69,10 @@ static int read_constant(Plan *plan, PyObject *object, Slice *constant) {
     return 0;
 }
 
-/* A constant of its own, or more of the one before. */
+/* A constant of its own, or more of a short one before. */
 static int add_constant(Plan *plan, PyObject *object) {
     Step *last = plan->count > plan->fence ? &plan->steps[plan->count - 1] : NULL;
-    if (last == NULL || last->action != CONSTANT)
+    if (last == NULL || last->action != CONSTANT || last->lead.length > SHORT)
         last = add(plan, CONSTANT);
     return last == NULL ? -1 : read_constant(plan, object, &last->lead);
 }
