@@ -10,13 +10,13 @@ from ggfmt.options.releases import FIRST_RELEASE
 
 # The process around the handlers.
 _KEYS = (
-    "goldengate.* javawriter.* jvm.* java.* javax.* gg.abend* gg.aggregate* gg.binaryencoding* gg.brokerurl "
-    "gg.checkpoint* gg.classpath* gg.compressed* gg.eventhandler* gg.format gg.format.* gg.handlerlist.nop gg.hooks* "
-    "gg.includeggtokens gg.initialload* gg.interactive gg.jmx* gg.log* gg.lob* gg.mdp.* gg.md.* gg.metadata* "
-    "gg.native* gg.op* gg.parallel* gg.performance* gg.recoverypath gg.report* gg.source* gg.stage* gg.stats* "
-    "gg.status* gg.target* gg.timezone* gg.transaction* gg.userexit* gg.validate*"
+    "goldengate.* javawriter.* jvm.* java.* javax.* gg.abend* gg.aggregate* gg.binaryencoding* gg.brokerurl",
+    "gg.checkpoint* gg.classpath* gg.compressed* gg.eventhandler* gg.format gg.format.* gg.handlerlist.nop gg.hooks*",
+    "gg.includeggtokens gg.initialload* gg.interactive gg.jmx* gg.log* gg.lob* gg.mdp.* gg.md.* gg.metadata*",
+    "gg.native* gg.op* gg.parallel* gg.performance* gg.recoverypath gg.report* gg.source* gg.stage* gg.stats*",
+    "gg.status* gg.target* gg.timezone* gg.transaction* gg.userexit* gg.validate*",
 )
-OUTSIDE_SCOPE = tuple(_KEYS.split())
+OUTSIDE_SCOPE = tuple(key for keys in _KEYS for key in keys.split())
 _OUTSIDE_SCOPE = Patterns(OUTSIDE_SCOPE)
 
 
