@@ -31,10 +31,7 @@ _CHUNK = bytes(((len(_PROLEPTIC_GREGORIAN) << 1) | 1, 0, 0)) + _PROLEPTIC_GREGOR
 def with_calendar(tail: bytes) -> bytes:
     """Return the last bytes of an ORC file with the calendar in its footer.
 
-    Args:
-        tail: the last `TAIL_BYTES` of the file, or all of a shorter one.
-    Raises:
-        ValueError: The postscript does not begin with the length of the footer.
+    `tail`: the last `TAIL_BYTES` of the file, or all of a shorter one. Raises: ValueError for another postscript.
     """
     length = tail[-1]
     before, postscript = tail[: -1 - length], tail[-1 - length : -1]

@@ -129,9 +129,7 @@ def unzigzag(value: int) -> int:
 def read_header(data: bytes) -> Header:
     """Return the header at the start of `data`.
 
-    Raises:
-        CorruptContainerError: there is no header, or its codec is unknown.
-        Truncated: `data` ends within the header.
+    Raises: CorruptContainerError if there is none, or if its codec is unknown; Truncated if `data` ends within it.
     """
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")

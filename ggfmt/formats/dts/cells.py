@@ -6,7 +6,6 @@ that it shortened.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,6 +15,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.avro import NULL, VALUE, doubles, longs, strings, text_bytes
+from ggfmt.columnar.base64_text import base64_values
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
 from ggfmt.formats.dts.schema import BRANCHES, EMPTY_OBJECTS
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
@@ -178,15 +178,8 @@ def _bytes(type: str) -> CellEncoder:
     head = _BRANCH["BinaryObject"] + text_bytes(type)
 
     def encode(values: pa.StringArray) -> EncodedColumn:
-        decoded: list[bytes] = []
-        bad = []
-        for row, text in enumerate(non_null_values(values)):
-            try:
-                decoded.append(base64.b64decode(text, validate=True))
-            except ValueError:
-                decoded.append(b"")
-                bad.append(row)
-        return EncodedColumn([head, *strings(pa.array(decoded, _BINARY))], bad)
+        decoded, bad = base64_values(values)
+        return EncodedColumn([head, *strings(pc.fill_null(decoded, _NOTHING))], bad)
 
     return encode
 

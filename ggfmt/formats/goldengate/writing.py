@@ -23,6 +23,7 @@ from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Kind, TableDef
 
 _STRING = pa.string()
+_NAME_PARTS = ("table", "schema", "catalog")
 _DIGITS = "^[0-9]{20,}$"
 _PLAIN = frozenset(
     {metacolumns.NOW, metacolumns.NOW_ISO8601, "currenttimestampmicro", "timestampmicro", "seqno", "rba"}
@@ -33,7 +34,8 @@ class MetaValues:
     """The values of a table's metadata columns that are texts. Absent metadata is an empty text."""
 
     def __init__(self, table: TableDef, op_keys: Sequence[str], context: Context, clock: Clock) -> None:
-        self._table = table
+        names = dict.fromkeys(("schema", "catalog"), "") | dict(zip(_NAME_PARTS, reversed(table.parts), strict=False))
+        self._names = names | {metacolumns.OBJECT_NAME: table.full_name}
         self._clock = clock
         self._variables = context.variables
         self._op_keys = OpKeys(op_keys)
@@ -42,15 +44,9 @@ class MetaValues:
 
     def constant(self, column: metacolumns.MetaColumn) -> str | None:
         """Return the value if all operations of the table share it, else None."""
-        keyword, table = column.keyword, self._table
-        if keyword == "objectname":
-            return table.full_name
-        if keyword == "table":
-            return table.name
-        if keyword == "schema":
-            return table.parts[-2] if len(table.parts) > 1 else ""
-        if keyword == "catalog":
-            return table.parts[-3] if len(table.parts) > 2 else ""
+        keyword = column.keyword
+        if keyword in self._names:
+            return self._names[keyword]
         if keyword == "static":
             return column.argument
         if keyword in metacolumns.VARIABLES or keyword == "groupname":

@@ -49,12 +49,8 @@ _CODECS: dict[str, Literal["UNCOMPRESSED", "ZLIB", "SNAPPY", "LZ4"]] = {
 def write_orc(source: BinaryIO, target: BinaryIO, options: OrcOptions) -> int:
     """Write a container file, from its first byte to its last, as an ORC file. Return the number of its records.
 
-    After an error, `target` has no end, so that it is not read as an ORC file. A stripe is in memory at a time.
-
-    Raises:
-        Abend: GG313 for a damaged container file; GG217 for LZO, for a decimal or a time that cannot be in the file, or
-            if ggfmt does not write the schema.
-        OSError: `source` cannot be read, or `target` cannot be written.
+    After an error, `target` has no end, so that it is not read as an ORC file. A stripe is in memory at a time. Raises:
+    Abend with GG313 for a damaged container file, and with GG217 for LZO, or a schema or value that ORC cannot have.
     """
     if options.compression_codec == LZO:
         raise conversion_error(

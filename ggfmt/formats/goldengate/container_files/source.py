@@ -29,8 +29,7 @@ _HELP = "write the container file again; the files converted from it are incompl
 class ContainerSource:
     """A container file: its schema, and its records in batches.
 
-    Raises:
-        Abend: GG313 if the stream is not a whole container file, GG217 if ggfmt does not write its schema.
+    Raises: Abend with GG313 if the stream is not a whole container file, with GG217 if ggfmt does not write its schema.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
