@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 import pyarrow as pa
-from pyarrow.compute import JoinOptions as JoinOptions
 from pyarrow.lib import BoolType, _BasicDataType
 
 _A = TypeVar("_A", bound=pa.Array[Any])
@@ -211,10 +210,6 @@ def binary_join_element_wise(
 def binary_join_element_wise(
     *strings: _Bytes | _OneBytes, null_handling: Literal["emit_null", "skip", "replace"] = "emit_null"
 ) -> pa.BinaryArray: ...
-@overload  # an array is among them
-def binary_join_element_wise(
-    *strings: pa.Array[Any] | pa.Scalar[Any] | str | bytes, options: JoinOptions
-) -> pa.Array[Any]: ...
 
 # Of lists, maps and structs.
 

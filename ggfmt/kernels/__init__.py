@@ -1,7 +1,7 @@
 """Native kernels: an optional extension module that pip builds if there is a C compiler.
 
 `native` is the module, or None; `state` describes it, and why it is missing. Without kernels the results are the same:
-functions have a stand-in in plain Python (`primitives`), and the exact readers decode all records that a `kernel` would
+functions have a version in plain Python (`primitives`), and the exact readers decode all records that a `kernel` would
 decode. `GGFMT_KERNELS=off` turns kernels off. If the module cannot be loaded, `lack` has the reason and the help;
 nothing is raised.
 

@@ -94,7 +94,7 @@ def join(pieces: Sequence[Any], rows: int, kinds: _Kinds) -> tuple[int, array[in
     """Return the number of messages, their n + 1 offsets, and their bytes; `rows` is -1 if arrays have the number.
 
     Raises:
-        AssertionError: a piece is null, or nothing tells the number of rows.
+        AssertionError: a piece is null, or nothing shows the number of rows.
         OverflowError: the messages are too large for one array.
     """
     messages = _joined(pieces, kinds)
@@ -227,7 +227,7 @@ def differ(texts: Any, others: Any, rows: Any = None, other_rows: Any = None) ->
 
 
 def occurrences(data: bytes, text: bytes) -> int:
-    """Return how often a text stands in data."""
+    """Return how often data contains a text."""
     return data.count(text)
 
 

@@ -14,8 +14,8 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 81_600
-C_LINES = 8_550
+PYTHON_LINES = 76_860
+C_LINES = 7_399
 MODULES = 120  # of which one conversion calls a function
 
 

@@ -162,7 +162,7 @@ def fields_of(record: str, layout: CsvLayout, null: str | None) -> list[str | No
 
 
 def _plain(body: str, layout: CsvLayout) -> str:
-    """What stands between quotes, without its escapes."""
+    """The text between quotes, without its escapes."""
     if layout.backslash:
         return re.sub(rf"\\([\\{re.escape(layout.quote)}])", r"\1", body)
     return body.replace(layout.quote * 2, layout.quote)

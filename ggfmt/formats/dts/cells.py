@@ -15,8 +15,8 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, non_null_values
 from ggfmt.columnar.avro import NULL, VALUE, doubles, longs, strings, text_bytes
-from ggfmt.columnar.base64_text import base64_values
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
+from ggfmt.columnar.strings import bytes_of
 from ggfmt.formats.dts.schema import BRANCHES, EMPTY_OBJECTS
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
 from ggfmt.model.change import ImageColumn
@@ -178,8 +178,9 @@ def _bytes(type: str) -> CellEncoder:
     head = _BRANCH["BinaryObject"] + text_bytes(type)
 
     def encode(values: pa.StringArray) -> EncodedColumn:
-        decoded, bad = base64_values(values)
-        return EncodedColumn([head, *strings(pc.fill_null(decoded, _NOTHING))], bad)
+        decoded = [bytes_of(text) for text in non_null_values(values)]
+        bad = [row for row, data in enumerate(decoded) if data is None]
+        return EncodedColumn([head, *strings(pc.fill_null(pa.array(decoded, _BINARY), _NOTHING))], bad)
 
     return encode
 

@@ -167,7 +167,7 @@ class DeclaredDialect(Dialect):
         return ((own[roles.OLD].get(record) if op == "U" and roles.OLD in own else None, row),)
 
     def describe(self, record: Any, table: str) -> RecordSchema | None:
-        """Return the definition of the table in a record, or None; store a key that stands alone with `add_key`."""
+        """Return the definition of the table in a record, or None; store a key without definition with `add_key`."""
         return None
 
     def others(self, record: Any, word: str | None) -> Meaning:
