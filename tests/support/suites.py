@@ -126,7 +126,10 @@ _SUITE = pytest.StashKey[str]()
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Without names of tests the quick suites run; with them all but long ones. `-m` says otherwise."""
     named = config.args_source is pytest.Config.ArgsSource.ARGS
-    config.option.markexpr = config.option.markexpr or ("not long" if named else QUICK)
+    asked = config.option.markexpr
+    if asked and asked != QUICK and "long" not in asked:
+        asked = f"({asked}) and not long"  # a long test may have the mark of Spark, too
+    config.option.markexpr = asked or ("not long" if named else QUICK)
 
 
 def pytest_configure(config: pytest.Config) -> None:
