@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 SWITCH = "GGFMT_KERNELS"
 REVISION = 32  # the same number as in revision.h
@@ -136,7 +136,10 @@ state: str = _loaded[1]
 lack: Lack | None = _loaded[2]
 
 
-def kernel(make: Callable[[Any], Any]) -> Any:
+Made = TypeVar("Made")
+
+
+def kernel(make: Callable[[Any], Made]) -> Made | None:
     """Return what a function makes of the native module; None if there are no kernels, or if they refuse."""
     try:
         return None if native is None else make(native)

@@ -8,9 +8,9 @@ import pytest
 from dialects import discover
 
 import ggfmt.formats.records.discovery as records_discovery
-import ggfmt.formats.records.scanner as records_scanner
 from contract import contract_of
 from contract.rules import source_of_records
+from ggfmt import kernels
 from ggfmt.formats import FORMATS
 from ggfmt.kernels import native
 
@@ -38,5 +38,5 @@ def test_definitions_do_not_depend_on_kernels(name: str, monkeypatch: pytest.Mon
         for size in (None, 300):
             found = discover(name, data, source, size)
             with monkeypatch.context() as patch:
-                patch.setattr(records_scanner, "native", None)
+                patch.setattr(kernels, "native", None)
                 assert discover(name, data, source, size) == found

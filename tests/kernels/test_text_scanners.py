@@ -13,12 +13,12 @@ from hostile_text import (
     SIZES,
     assert_delimited_text_is_read_the_same,
     assert_xml_is_read_the_same,
-    without_kernels,
     xml_read,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import PlainColumn, PlainOperation, PlainTable
+from scanners import without_kernels
 from strategies import Changes, examples
 
 from ggfmt.formats.api.format import Context, Projection

@@ -83,9 +83,12 @@ def test_changed_tests_run_whole_and_so_do_those_beside_what_is_not_recorded() -
 
 def test_tests_of_changed_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when the tests have changed since they were recorded: then their module runs whole."""
-    told = {"diff --name-only --relative HEAD": "ggfmt/cores.py\n", "diff --name-only --relative old": f"{SCRATCH}\n"}
-    told["diff -U0 old -- ggfmt/cores.py"] = "@@ -5 +5 @@\n"
-    monkeypatch.setattr(affected, "git", lambda *words: told.get(" ".join(words), ""))
+    texts = {
+        "diff --name-only --relative HEAD": "ggfmt/cores.py\n",
+        "diff --name-only --relative old": f"{SCRATCH}\n",
+    }
+    texts["diff -U0 old -- ggfmt/cores.py"] = "@@ -5 +5 @@\n"
+    monkeypatch.setattr(affected, "git", lambda *words: texts.get(" ".join(words), ""))
     lines = {5: {f"{CORES}::x", f"{SCRATCH}::y"}, 6: {f"{CORES}::z"}}
     recorded = SimpleNamespace(
         modules=["ggfmt/cores.py"],

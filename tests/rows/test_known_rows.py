@@ -12,7 +12,7 @@ from places import SHARED_DATA
 from runs import metadata, write_lines
 
 import ggfmt
-from ggfmt.formats.records import scanner as records_scanner
+from ggfmt import kernels
 from ggfmt.model.table import Column, TableDef
 
 CASES = SHARED_DATA / "rows"
@@ -275,7 +275,7 @@ def test_the_key_of_the_command_is_that_of_before_images(
         {"op": "d", "before": {"id": 1, "v": None}, "after": None, "source": {**source, "lsn": 3}},
     ]
     if exactly:
-        monkeypatch.setattr(records_scanner, "native", None)
+        monkeypatch.setattr(kernels, "native", None)
     definitions = {"s.t": TableDef("s.t", (Column("id"), Column("v")))} if defined else None
     path = write_lines(tmp_path / "in.json", events)
     table, rows = consolidated(path, tmp_path / "out", key=key, definitions=definitions, **_keys_alone())

@@ -38,14 +38,14 @@ def test_a_row_that_is_not_that_of_sqlite_is_unresolved_where_each_change_has_it
         assert len(lost) < len(own) / 5
 
 
-def told(seed: int, several: range, debezium: bool) -> list[History]:
+def keyed_histories(seed: int, several: range, debezium: bool) -> list[History]:
     found = (history(seed, number) for number in several)
     return [one for one in found if one is not None and one.key and one.recording.is_debezium == debezium]
 
 
 def test_the_first_change_of_a_history_is_an_operation() -> None:
     """No file shows the columns from before it, so that rows at an earlier second have later ones."""
-    several = [one for debezium in (False, True) for one in told(7202, range(400), debezium)]
+    several = [one for debezium in (False, True) for one in keyed_histories(7202, range(400), debezium)]
     assert sum(one.is_altered for one in several) > 10
     assert not [one.table for one in several if one.changes[0].op == "C"]
 
@@ -65,7 +65,7 @@ NO_MEMORY = ("run.MAX_MEMORY_BYTES", "staging.MAX_MEMORY_BYTES", "staging.MAX_BU
 def test_a_result_is_the_same_in_any_splits_and_buckets_and_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, debezium: bool, options: dict[str, Any]
 ) -> None:
-    several = told(5, range(40), debezium)
+    several = keyed_histories(5, range(40), debezium)
     files = deliver(several, Random(5))
     keys = ";".join(f"{one.table}={','.join(one.key)}" for one in several)
     write(files, tmp_path / "all", Random(5))

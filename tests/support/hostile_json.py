@@ -10,10 +10,10 @@ from collections.abc import Mapping
 import pytest
 from reading import EVERYTHING, Ranges, Read, chunks_of, layout_of, read
 
+from ggfmt import kernels
 from ggfmt.formats.api.format import Projection
 from ggfmt.formats.api.reading import DiscoveryResult
 from ggfmt.formats.goldengate.json.read import JsonDiscovery
-from ggfmt.formats.records import scanner as records_scanner
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
 NUMBER = SqlType(Kind.DECIMAL)
@@ -178,7 +178,7 @@ def file(seed: int, lines: int, hostile: float) -> bytes:
 def read_exactly(data: bytes, projection: Projection, ranges: Ranges = ((0, None),)) -> Read:
     """As `read`, without the scanner."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records_scanner, "native", None)
+        patch.setattr(kernels, "native", None)
         return read(data, TABLES, projection, ranges)
 
 
@@ -218,7 +218,7 @@ def assert_same_definitions(
 
     with_kernels = found()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records_scanner, "native", None)
+        patch.setattr(kernels, "native", None)
         assert found() == with_kernels
     return with_kernels
 

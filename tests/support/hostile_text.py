@@ -3,9 +3,7 @@ they are read with kernels and without."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import chain
 from random import Random
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import dialects
 import pytest
 from dialects import EVERYTHING, Read, chunk_bytes, told
+from scanners import without_kernels
 
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.formats import FORMATS
@@ -33,16 +32,6 @@ VALUES = (
 
 
 _PLAIN_VALUES = tuple(text for text in VALUES if not set(text) & set("\r\x00\x1f\ufffe\uffff"))
-
-
-@contextmanager
-def without_kernels() -> Iterator[None]:
-    """Readers that are made within have no kernels."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, module in list(sys.modules.items()):
-            if name.startswith("ggfmt.") and name != "ggfmt.kernels" and hasattr(module, "native"):
-                patch.setattr(module, "native", None)
-        yield
 
 
 def batches(

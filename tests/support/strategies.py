@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import pyarrow as pa
 from hypothesis import settings
@@ -29,11 +30,8 @@ T = TypeVar("T")
 def both_ways(make: Callable[..., T], *arguments: Any) -> list[T]:
     """What a function makes with native kernels, if there are any, and without them."""
     made = [make(*arguments)]
-    native, kernels.native = kernels.native, None
-    try:
+    with patch.object(kernels, "native", None):
         made.append(make(*arguments))
-    finally:
-        kernels.native = native
     return made
 
 

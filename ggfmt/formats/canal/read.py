@@ -127,9 +127,9 @@ class Canal(DeclaredDialect):
             effects = [Effect(What.DROP, ((record.table,),)) if record.table else Effect(What.UNCLEAR)]
         elif word == "RENAME" and not record.sql:
             effects = [Effect(What.UNCLEAR)]
-        told = "ddl" if word in ("DDL", "INIT_DDL") else f"ddl {word.lower()}"
+        counted = "ddl" if word in ("DDL", "INIT_DDL") else f"ddl {word.lower()}"
         name = join_name(record.database, record.table)
-        return [statement(told, effects, in_database(record.database), self.change(record, "T", name))]
+        return [statement(counted, effects, in_database(record.database), self.change(record, "T", name))]
 
     def describe(self, record: CanalRecord, table: str) -> RecordSchema | None:
         types_text = non_null(record.mysqlType)

@@ -35,9 +35,9 @@ from ggfmt.formats.records.dialect import Change, Dialect, Meaning, RecordSchema
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, DialectTable
-from ggfmt.formats.records.scanner import OddRecord, ScannedBatch, Scanner, Scanning, places_of, scanner_of
+from ggfmt.formats.records.scanner import OddRecord, ScannedBatch, Scanner, Scanning, places_of
 from ggfmt.formats.records.statements import effects_of, statement
-from ggfmt.kernels import native
+from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
 
@@ -455,7 +455,7 @@ def born_in(schema: Any) -> bool | None:
 
 
 class DtsScanner(Scanner):
-    def __init__(self, row_only: bool, tokens: bool) -> None:
+    def __init__(self, native: Any, row_only: bool, tokens: bool) -> None:
         ops = b"".join(_LETTERS.get(operation, _COUNTED) for operation in OPERATIONS)
         sources = tuple(source.encode() for source in SOURCE_TYPES)
         rules = scanner.image_rules()
@@ -546,7 +546,7 @@ class DtsReader(DtsScanning, DialectReader):
 
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
-        self.scanner = scanner_of(lambda: DtsScanner(projection.row_only, self.reads_tokens))
+        self.scanner = kernel(lambda native: DtsScanner(native, projection.row_only, self.reads_tokens))
 
     def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
         yield from super().decode_chunk(chunk)
@@ -598,7 +598,7 @@ class DtsDiscovery(DtsScanning, DialectDiscovery):
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, every_shape, source)
-        self.scanner = scanner_of(lambda: DtsScanner(True, False))
+        self.scanner = kernel(lambda native: DtsScanner(native, True, False))
         self._bound: dict[str, tuple[RecordSchema, tuple[Kind, ...]]] = {}  # by table
 
     def read(self, chunk: Chunk) -> None:

@@ -264,7 +264,7 @@ def _time(part: roles.Part, member: _Member, record: Any, table: str) -> str | i
             raise RecordError("GG308", f"`{name}` is not a number", None, table or None)
         return int(value) * part.micros
     if part.unit == roles.TEXT:
-        return str(value)
+        return text_of(value, name)
     stamp = stamp_text(value)
     if stamp is None:
         raise RecordError("GG308", f"`{name}` is not a time such as `2017-06-16T14:24:34`", None, table or None)

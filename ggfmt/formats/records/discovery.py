@@ -40,7 +40,8 @@ from ggfmt.formats.records.dialect import (
 )
 from ggfmt.formats.records.problems import name_problem
 from ggfmt.formats.records.roles import ANY, BOOLEAN, INTEGER, NO_RECORDS, NULL, NUMBER, STRING, Grammar
-from ggfmt.formats.records.scanner import DEFINITIONS, JsonScanner, OddRecord, Scanning, scanner_of
+from ggfmt.formats.records.scanner import DEFINITIONS, JsonScanner, OddRecord, Scanning
+from ggfmt.kernels import kernel
 from ggfmt.model.table import STRING as TEXT
 from ggfmt.model.table import Catalog, Column, TableDef
 
@@ -132,7 +133,7 @@ class DialectDiscovery(Scanning, Discovery):
         self.scanner = None
         if self._grammars_left:
             self._grammars_left -= 1
-            self.scanner = scanner_of(lambda: JsonScanner(grammar, False, False, False, DEFINITIONS))
+            self.scanner = kernel(lambda native: JsonScanner(native, grammar, False, False, False, DEFINITIONS))
 
     def _take_pairs(self, *tables: str) -> None:
         """Take the pairs of columns of tables, by default of all, from the scanner."""

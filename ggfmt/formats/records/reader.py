@@ -61,9 +61,10 @@ from ggfmt.formats.records.rows import (
     keys_alone,
     may_have_objects,
 )
-from ggfmt.formats.records.scanner import JsonScanner, OddRecord, ScannedBatch, Scanning, absent_columns, scanner_of
+from ggfmt.formats.records.scanner import JsonScanner, OddRecord, ScannedBatch, Scanning, absent_columns
 from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
 from ggfmt.java.text import visible
+from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, Kind, TableDef
 
@@ -161,8 +162,10 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
     def _make_scanner(self, grammar: Grammar) -> JsonScanner | None:
         asked = self.projection
         of_keys, shows_rows = asked.row_only and asked.key_updates, self.dialect.shows_rows
-        return scanner_of(
-            lambda: JsonScanner(grammar, asked.row_only, of_keys, self.reads_tokens, shows_rows=shows_rows)
+        return kernel(
+            lambda native: JsonScanner(
+                native, grammar, asked.row_only, of_keys, self.reads_tokens, shows_rows=shows_rows
+            )
         )
 
     @classmethod

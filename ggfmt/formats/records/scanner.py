@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from ggfmt.formats.api.reading import Chunk, Spans
 from ggfmt.formats.json.cut import is_value
 from ggfmt.formats.records.problems import IMAGE_RULES
 from ggfmt.formats.records.roles import ANY, ENTER, LIST, NOTE, SKIP, SLOT, TOKENS, Grammar, Member, OpToken
-from ggfmt.kernels import REFUSALS, native
+from ggfmt.kernels import REFUSALS
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import TableDef
 
@@ -207,6 +207,7 @@ class JsonScanner(Scanner):
 
     def __init__(
         self,
+        native: Any,
         grammar: Grammar,
         row_only: bool,
         key_updates: bool,
@@ -214,9 +215,8 @@ class JsonScanner(Scanner):
         purpose: int = ROWS,
         shows_rows: bool = False,
     ) -> None:
-        """`shows_rows`: as in `Dialect`. If `row_only`, an update whose after image lacks a column that changed is
-        odd.
-        """
+        """`native`: the module of kernels; `shows_rows`: as in `Dialect`. If `row_only`, an update is odd if its after
+        image lacks a column that changed."""
         members = grammar.members if with_tokens else _without_tokens(grammar.members)
         ops = {text.encode(): _op(meaning, with_tokens) for text, meaning in grammar.ops.items() if is_plain(text)}
         row_token = grammar.row_token.encode() if grammar.row_token is not None and with_tokens else None
@@ -291,9 +291,6 @@ class JsonScanner(Scanner):
         place = 2 * (first + taken)
         end = spans[place + 1] if place < len(spans) else len(data)
         return ScanResult(taken, start, end, identity, columns.int64s(array("q")))
-
-
-AnyScanner = TypeVar("AnyScanner", bound=Scanner)
 
 
 class OddRecord(NamedTuple):
@@ -389,13 +386,6 @@ class Scanning(ABC):
     def _odd(self, chunk: Chunk, first: int, start: int, end: int, identity: bytes | None) -> OddRecord:
         record, meaning = self.examined_at(chunk, start, end)
         return OddRecord(chunk, self.ordinal - first, start, record, meaning, identity)
-
-
-def scanner_of(make: Callable[[], AnyScanner]) -> AnyScanner | None:
-    """Return the scanner that a call makes; None if there are no kernels, or they refuse."""
-    with suppress(*REFUSALS):
-        return None if native is None else make()
-    return None
 
 
 def _op(meaning: str | OpToken, with_tokens: bool) -> tuple[bytes, bytes | None, bytes | None, int]:

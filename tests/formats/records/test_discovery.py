@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from reading import chunk_size
 from strategies import examples
 
+from ggfmt import kernels
 from ggfmt.formats.records import discovery as records_discovery
-from ggfmt.formats.records import scanner as records_scanner
 from ggfmt.formats.records.dialect import examined_one
 from ggfmt.formats.records.scanner import JsonScanner
 from ggfmt.kernels import native
@@ -26,7 +26,7 @@ WHOLE = ((0, None),)
 @pytest.fixture(params=["scanner", "plain"])
 def scanned(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     if request.param == "plain":
-        monkeypatch.setattr(records_scanner, "native", None)
+        monkeypatch.setattr(kernels, "native", None)
     elif native is None:
         pytest.skip("no native kernels")
     return bool(request.param == "scanner")
@@ -115,7 +115,7 @@ def test_orders_of_columns_count_in_all_images(scanned: bool) -> None:
 
 
 def test_a_pass_that_has_not_looked_at_all_images_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records_scanner, "native", None)
+    monkeypatch.setattr(kernels, "native", None)
     first = data_of(*[{"K": 1, "C": 1}, {"K": 1, "B": 1}] * 10)
     data = first + data_of(*[{"B": 1, "C": 1}] * 20)
     with chunk_size(len(first)):

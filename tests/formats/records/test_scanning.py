@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from ggfmt import kernels
 from ggfmt.formats import FORMATS
 from ggfmt.formats.api.format import Projection, WriterSettings
-from ggfmt.formats.records import scanner as records_scanner
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.scanner import Scanner
 from ggfmt.kernels import native
@@ -53,7 +53,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="there are no kernels to 
 @contextmanager
 def without_kernels() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records_scanner, "native", None)
+        patch.setattr(kernels, "native", None)
         yield
 
 

@@ -16,8 +16,8 @@ from ggfmt.formats.avro.schemas import is_decimal, is_timestamp
 from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner, scanner_of
-from ggfmt.kernels import REFUSALS, native
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner
+from ggfmt.kernels import REFUSALS, kernel
 from ggfmt.model.change import ChangeBatch, Image, OpType
 
 _TIME, _POSITION, _SLOTS = 0, 1, 2
@@ -28,6 +28,7 @@ class MessageScanner(Scanner):
 
     def __init__(
         self,
+        native: Any,
         by_image: bool,
         kinds: Mapping[str, str],
         tokens: bool,
@@ -99,11 +100,11 @@ def stream_scanner(
 ) -> MessageScanner | None:
     """Return the scanner for the messages of a stream; None if the kernel can take none of them."""
 
-    def make() -> MessageScanner:
+    def make(native: Any) -> MessageScanner:
         head = (programs.record(()), 1) if wrapped else _name_head(metadata, Roles.of(metadata).name)
-        return MessageScanner(by_image, kinds, tokens, head, wrapped, end)
+        return MessageScanner(native, by_image, kinds, tokens, head, wrapped, end)
 
-    return scanner_of(make)
+    return kernel(make)
 
 
 def _name_head(metadata: Sequence[MetaColumn], name: Sequence[int]) -> tuple[Program, int]:
@@ -117,8 +118,8 @@ def _name_head(metadata: Sequence[MetaColumn], name: Sequence[int]) -> tuple[Pro
 
 def container_scanner(plan: Plan, tokens: bool) -> MessageScanner | None:
     """Return the scanner for the messages of a container file; None if the kernel can take none of them."""
-    scanner = scanner_of(
-        lambda: MessageScanner(plan.by_image, plan.kinds, tokens, (programs.record(()), 0), False, b"")
+    scanner = kernel(
+        lambda native: MessageScanner(native, plan.by_image, plan.kinds, tokens, (programs.record(()), 0), False, b"")
     )
     return scanner if scanner is not None and scanner.bind(b"", plan) else None
 

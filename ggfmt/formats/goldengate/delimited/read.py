@@ -30,9 +30,9 @@ from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, Roles
 from ggfmt.formats.goldengate.options import op_keys, op_kinds
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner, scanner_of
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner
 from ggfmt.java.charsets import can_decode, codec_of, native_charset
-from ggfmt.kernels import native
+from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, TableDef
 from ggfmt.options.value_types import NATIVE
@@ -208,7 +208,7 @@ def line_scanner(
 
     (op,) = fields([roles.op])
 
-    def make() -> LineScanner:
+    def make(native: Any) -> LineScanner:
         scanner = native.DelimitedScanner(
             between=options.field_delimiter.encode(),
             behind=options.line_delimiter.encode(),
@@ -223,7 +223,7 @@ def line_scanner(
         )
         return LineScanner(scanner, options.cells, define)
 
-    return scanner_of(make)
+    return kernel(make)
 
 
 class LineScanner(Scanner):

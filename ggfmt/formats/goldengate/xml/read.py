@@ -27,9 +27,9 @@ from ggfmt.formats.goldengate.xml import records as xml_records
 from ggfmt.formats.goldengate.xml.records import XmlRecord, find_layout, plain_prolog, record_at, records
 from ggfmt.formats.records.batching import BatchingReader, HeldTable
 from ggfmt.formats.records.problems import legal_values, name_problem, unknown_column
-from ggfmt.formats.records.scanner import ScannedBatch, Scanner, scanner_of
+from ggfmt.formats.records.scanner import ScannedBatch, Scanner
 from ggfmt.java.charsets import native_charset
-from ggfmt.kernels import native
+from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
 from ggfmt.model.table import Catalog, Column, TableDef
 from ggfmt.options.value_types import NATIVE
@@ -179,7 +179,7 @@ class XmlScanner(Scanner):
     tokens  the tokens are kept too
     """
 
-    def __init__(self, kinds: Mapping[str, str], keep: bool, tokens: bool) -> None:
+    def __init__(self, native: Any, kinds: Mapping[str, str], keep: bool, tokens: bool) -> None:
         words = {word.encode(): kind.encode() for word, kind in kinds.items()}
         super().__init__(native.XmlScanner(words, keep, tokens), tokens)
         self._columns: dict[str, int] = {}
@@ -239,7 +239,7 @@ class XmlReader(BatchingReader[_Table]):
     def __init__(self, catalog: Catalog, projection: Projection, source: WriterSettings = DEFAULT_SETTINGS) -> None:
         super().__init__(catalog, projection, source)
         self._kinds = _kinds(source)
-        self.scanner = scanner_of(lambda: XmlScanner(self._kinds, True, self.reads_tokens))
+        self.scanner = kernel(lambda native: XmlScanner(native, self._kinds, True, self.reads_tokens))
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings = DEFAULT_SETTINGS) -> reading.Layout:
@@ -367,7 +367,7 @@ class XmlDiscovery(reading.Discovery):
         self._trusted = catalog.trusted
         self._last: dict[str, tuple[str, ...]] = {}
         self._findings: list[reading.SchemaChange] = []
-        self._scanner = scanner_of(lambda: XmlScanner({}, False, False))
+        self._scanner = kernel(lambda native: XmlScanner(native, {}, False, False))
 
     def read(self, chunk: reading.Chunk) -> None:
         for record in odd_records(self._scanner, chunk, 0, reading.Spans()):
