@@ -61,3 +61,10 @@ def test_records_in_other_shapes(name: str) -> None:
     assert [(item.op, item.pos, item.after) for item in found.plain] == expected
     without_key = name == "cockroachdb-enriched"
     assert found.reasons == ["GG307 a delete has no before image"] * without_key
+
+
+@pytest.mark.skipif(not (DATA / "cases").is_dir(), reason="the cases are not there")
+def test_an_object_as_a_part_of_the_position_is_refused() -> None:
+    found = read("debezium_json", (DATA / "cases" / "records" / "position-is-object.json").read_bytes())
+    assert found.plain == []
+    assert [reason[:5] for reason in found.reasons] == ["GG308"]
