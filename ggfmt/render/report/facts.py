@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -83,11 +83,10 @@ class ReportData:
 
     @cached_property
     def by_type(self) -> dict[str, int]:
-        """Count operations by type, in the order of `OpType`; unknown types come last."""
         counts = Counter[str]()
         for kinds in self.totals.operations.values():
             counts.update(kinds)
-        return {kind: counts[kind] for kind in (*TYPES, *sorted(counts.keys() - TYPES)) if counts[kind]}
+        return in_order(counts)
 
     @cached_property
     def moments(self) -> list[TimeBucket]:
@@ -151,7 +150,11 @@ def kind_of(kind: str) -> str:
     return TYPES.get(kind, kind)
 
 
-def operations_of(kinds: dict[str, int]) -> str:
-    """Return `3 inserts, 1 update`, in the order of `OpType`."""
-    order = [*TYPES, *sorted(kinds.keys() - TYPES)]
-    return ", ".join(counted(kinds[kind], kind_of(kind)) for kind in order if kinds.get(kind))
+def in_order(kinds: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts that are not 0, in the order of `OpType`; unknown types come last."""
+    return {kind: kinds[kind] for kind in (*TYPES, *sorted(kinds.keys() - TYPES)) if kinds.get(kind)}
+
+
+def operations_of(kinds: Mapping[str, int]) -> str:
+    """Return `3 inserts, 1 update`."""
+    return ", ".join(counted(count, kind_of(kind)) for kind, count in in_order(kinds).items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import html
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +11,7 @@ from itertools import count, pairwise
 
 from ggfmt.commit.names import counted
 from ggfmt.java.text import visible
-from ggfmt.render.report.facts import TYPES, TimeBucket, operations_of
+from ggfmt.render.report.facts import TYPES, TimeBucket, in_order, operations_of
 
 _VOID = {"br", "meta"}  # elements without content and end tag
 
@@ -61,20 +60,16 @@ def _attribute(key: str, value: Content | float | bool) -> str:
 
 # Round numbers: for axes of counts and of times, and for figures in a text.
 
-_EPOCH = datetime(1970, 1, 1)
+_MONDAY = datetime(1970, 1, 5)  # from where steps are counted: one of the first week
 _DAY = 86400
-_MONDAY = 4  # the first Monday of 1970 was the fifth day
 _UNITS = ((10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
 
 
 def ticks(most: int, number: int = 5) -> list[int]:
     """Return round counts from 0 to the first that is at least `most`, about that many steps apart."""
-    for exponent in count():
-        for factor in (1, 2, 5):
-            step = factor * 10**exponent
-            if step * number >= most:
-                return list(range(0, max(most, 1) + step, step))[: -(-max(most, 1) // step) + 1]
-    raise AssertionError
+    steps = (factor * 10**exponent for exponent in count() for factor in (1, 2, 5))
+    step = next(step for step in steps if step * number >= most)
+    return list(range(0, max(most, 1) + step, step))[: -(-max(most, 1) // step) + 1]
 
 
 def compact(value: int) -> str:
@@ -114,60 +109,45 @@ class Step:
         """Return the number of the step of a time; consecutive steps have consecutive numbers."""
         if self.months:
             return (moment.year * 12 + moment.month - 1) // self.months
-        seconds = calendar.timegm(moment.timetuple()) - self._offset
-        return seconds // self.seconds
+        return (moment - _MONDAY) // timedelta(seconds=self.seconds)
 
     def start(self, index: int) -> datetime:
         """Return the first time of a step, within the range of times."""
         if self.months:
             year, month = divmod(index * self.months, 12)
             return datetime(min(max(year, 1), 9999), month + 1, 1)
-        seconds = index * self.seconds + self._offset
-        return _EPOCH + timedelta(seconds=min(max(seconds, -62135596800), 253402300799))
+        try:
+            return _MONDAY + index * timedelta(seconds=self.seconds)
+        except OverflowError:
+            return datetime.min if index < 0 else datetime.max
 
-    @property
-    def _offset(self) -> int:
-        return _MONDAY * _DAY if self.seconds == 7 * _DAY else 0
+
+_LENGTHS = (
+    *(("second", 1, number) for number in (1, 5, 10, 30)),
+    *(("minute", 60, number) for number in (1, 5, 10, 30)),
+    *(("hour", 3600, number) for number in (1, 3, 6, 12)),
+    ("day", _DAY, 1),
+    ("week", 7 * _DAY, 1),
+)
+_MONTHS = (("month", 1, 1), ("month", 1, 3), *(("year", 12, number) for number in (1, 10, 100, 1000)))
+
+
+def _in_words(unit: str, number: int) -> str:
+    return f"{number:,} {unit}s" if number > 1 else f"{'an' if unit[0] == 'h' else 'a'} {unit}"
 
 
 STEPS = (
-    Step("a second", 1),
-    Step("5 seconds", 5),
-    Step("10 seconds", 10),
-    Step("30 seconds", 30),
-    Step("a minute", 60),
-    Step("5 minutes", 300),
-    Step("10 minutes", 600),
-    Step("30 minutes", 1800),
-    Step("an hour", 3600),
-    Step("3 hours", 3 * 3600),
-    Step("6 hours", 6 * 3600),
-    Step("12 hours", 12 * 3600),
-    Step("a day", _DAY),
-    Step("a week", 7 * _DAY),
-    Step("a month", months=1),
-    Step("3 months", months=3),
-    Step("a year", months=12),
-    Step("10 years", months=120),
-    Step("100 years", months=1200),
-    Step("1,000 years", months=12000),
+    *(Step(_in_words(unit, number), seconds=number * length) for unit, length, number in _LENGTHS),
+    *(Step(_in_words(unit, number), months=number * length) for unit, length, number in _MONTHS),
 )
-# The units of a manifest, and the steps of the same length. Longer steps are multiples of it.
-_OF_MANIFEST = {
-    "second": 0,
-    "10 seconds": 2,
-    "minute": 4,
-    "10 minutes": 6,
-    "hour": 8,
-    "day": 12,
-    "month": 14,
-    "year": 16,
-}
 
 
 def step_for(first: datetime, last: datetime, counted_by: str, most: int) -> Step:
     """Return the shortest step, a multiple of the manifest's unit, by which two times are less than `most` apart."""
-    for step in STEPS[_OF_MANIFEST[counted_by] :]:
+    own = next(
+        place for place, step in enumerate(STEPS) if step.words in (counted_by, f"a {counted_by}", f"an {counted_by}")
+    )
+    for step in STEPS[own:]:
         if step.index(last) - step.index(first) < most:
             return step
     return STEPS[-1]
@@ -287,8 +267,8 @@ def _without_edges(moments: Sequence[TimeBucket]) -> range:
 def bar(counts: Mapping[str, int], most: int) -> Markup:
     parts = []
     start = 0.0
-    for kind in _in_order(counts):
-        width = _BAR * counts[kind] / max(most, 1)
+    for kind, number in in_order(counts).items():
+        width = _BAR * number / max(most, 1)
         parts.append(element("rect", x=start, y=0, width=width, height=10, class_=_class(kind)))
         start += width
     return _stretched(parts)
@@ -324,7 +304,7 @@ def columns(data: Series, frame: Frame) -> Markup:
         if counts:
             x = frame.left + place * width
             column = _column(counts, x, width, bottom, height / scale[-1])
-            label = f"{_moment(data, place)}: {operations_of(dict(counts))}"
+            label = f"{_moment(data, place)}: {operations_of(counts)}"
             hover = element("rect", x=x, y=frame.top, width=width, height=height, class_="hover")
             parts.append(element("g", element("title", label), hover, *column))
     parts += _time_axis(data, frame, width, bottom)
@@ -338,12 +318,12 @@ def columns(data: Series, frame: Frame) -> Markup:
     )
 
 
-def _column(count: Mapping[str, int], x: float, width: float, bottom: float, scale: float) -> list[Markup]:
+def _column(counts: Mapping[str, int], x: float, width: float, bottom: float, scale: float) -> list[Markup]:
     thick = min(max(width - 2, 0.8 * width), 56)
     left = x + (width - thick) / 2
     parts = []
-    for kind in _in_order(count):
-        high = count[kind] * scale
+    for kind, number in in_order(counts).items():
+        high = number * scale
         bottom -= high
         parts.append(element("rect", x=left, y=bottom, width=thick, height=high, class_=_class(kind)))
     return parts
@@ -388,10 +368,6 @@ def _moment(data: Series, place: int) -> str:
     if data.step.seconds >= 86400:
         return f"{moment:%Y-%m-%d}"
     return f"{moment:%Y-%m-%d %H:%M:%S}" if data.step.seconds < 60 else f"{moment:%Y-%m-%d %H:%M}"
-
-
-def _in_order(counts: Mapping[str, int]) -> list[str]:
-    return [kind for kind in (*TYPES, *sorted(counts.keys() - TYPES)) if counts.get(kind)]
 
 
 def _class(kind: str) -> str:
