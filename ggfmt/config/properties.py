@@ -1,6 +1,6 @@
 """Java properties files, and `--set` settings, as entries with their places.
 
-`javaproperties` parses the syntax. This module adds lines and columns, and continues after a malformed line. Java reads
+Lines and columns are kept, and reading goes on after a malformed line; `javaproperties` knows the escapes. Java reads
 ISO-8859-1: keys and values of a file in UTF-8 are what Java makes of its bytes, lines and columns what an editor shows.
 """
 
@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ggfmt.config.foreign_files import find_nearby
 from ggfmt.diagnostics.diagnostic import (
@@ -25,9 +25,6 @@ from ggfmt.diagnostics.diagnostic import (
 )
 from ggfmt.java.text import JAVA_BLANKS
 
-if TYPE_CHECKING:
-    import javaproperties
-
 # Sources of entries that are not files.
 SETTINGS = "--set"
 CHOSEN = "--to"
@@ -37,6 +34,9 @@ _BLANKS = " \t\f"
 _KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
 _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|(u[0-9A-Fa-f]{0,3})|.)", re.DOTALL)
+
+_COMMENT = re.compile(r"[ \t\f]*[#!]")
+_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\$")
 
 _HANDLER_PREFIX = re.compile(r"gg\.handler\.[^.]*\.")
 
@@ -176,78 +176,52 @@ def parse_properties(text: str, file: str, first_line: int = 1, as_java: bool = 
 
     entries: list[Entry] = []
     diagnostics: list[Diagnostic] = []
-    comments = _Comments()
-    lines = _NaturalLines(text, first_line)
-    ended = False
-    while not ended:
+    comments: list[Comment] = []
+    waiting: list[_LogicalLine] = []  # comments, up to the next line that is none
+    for logical in _logical_lines(text, first_line):
+        if logical.is_comment:
+            waiting.append(logical)
+            continue
+        comments += [line.comment(logical.numbers if logical.text else range(0)) for line in waiting]
+        waiting = []
         try:
-            for element in javaproperties.parse(lines):
-                logical = lines.take()
-                if isinstance(element, javaproperties.Comment):
-                    comments.add(logical)
-                elif isinstance(element, javaproperties.KeyValue):
-                    comments.stand_above(logical.numbers)
-                    entries.append(_entry(element, logical, file, as_java))
-                else:
-                    comments.stand_above(range(0))
-            ended = True
+            if logical.text:
+                entries.append(_entry(logical, file, as_java))
         except javaproperties.InvalidUEscapeError:
-            logical = lines.take()
-            comments.stand_above(logical.numbers)
-            diagnostics.extend(_bad_escapes(logical, file))
-    comments.stand_above(range(0))
-    return ParsedProperties(tuple(entries), tuple(diagnostics), tuple(comments.done))
+            diagnostics += _bad_escapes(logical, file)
+    comments += [line.comment(range(0)) for line in waiting]
+    return ParsedProperties(tuple(entries), tuple(diagnostics), tuple(comments))
 
 
-class _Comments:
-    """The comments of a text. The property below them is the next line that is not a comment."""
-
-    def __init__(self) -> None:
-        self.done: list[Comment] = []
-        self._waiting: list[_LogicalLine] = []
-
-    def add(self, line: _LogicalLine) -> None:
-        self._waiting.append(line)
-
-    def stand_above(self, below: range) -> None:
-        for line in self._waiting:
-            text = line.natural[0].lstrip(_BLANKS)
-            self.done.append(Comment(line.number, len(line.natural[0]) - len(text) + 1, text, below))
-        self._waiting = []
-
-
-class _NaturalLines(io.StringIO):
-    def __init__(self, text: str, first_line: int) -> None:
-        super().__init__(text, newline="")
-        self._number = first_line
-        self._read: list[str] = []
-
-    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]  # as in typeshed's own StringIO
-        line = super().readline(-1)
-        if line:
-            self._read.append(line)
-        return line
-
-    def take(self) -> _LogicalLine:
-        taken = _LogicalLine(self._number, self._read)
-        self._number += len(self._read)
-        self._read = []
-        return taken
+def _logical_lines(text: str, number: int) -> Iterator[_LogicalLine]:
+    """Yield the lines of a text, each with those that continue it. `number`: that of the first one."""
+    natural: list[str] = []
+    for line in io.StringIO(text, newline=""):
+        natural.append(line.rstrip("\r\n"))
+        if _COMMENT.match(natural[0]) or not _CONTINUED.search(natural[-1]):
+            yield _LogicalLine(number, natural)
+            number, natural = number + len(natural), []
+    if natural:
+        yield _LogicalLine(number, natural)
 
 
 class _LogicalLine:
     def __init__(self, number: int, natural: Sequence[str]) -> None:
-        self.number = number
-        self.natural = [line.rstrip("\r\n") for line in natural]
+        self.number, self.natural = number, natural
+        self.is_comment = _COMMENT.match(natural[0]) is not None
         self._starts: list[tuple[int, int, int]] = []
         text = ""
         for index, line in enumerate(self.natural):
             content = line.lstrip(_BLANKS)
             self._starts.append((len(text), index, len(line) - len(content)))
             text += content
-            if (len(text) - len(text.rstrip("\\"))) % 2:
+            if _CONTINUED.search(line):
                 text = text[:-1]
         self.text = text
+
+    def comment(self, below: range) -> Comment:
+        text = self.natural[0].lstrip(_BLANKS)
+        return Comment(self.number, len(self.natural[0]) - len(text) + 1, text, below)
 
     @property
     def numbers(self) -> range:
@@ -273,27 +247,23 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
     return start if match is None else match.end()
 
 
-def _as_java(text: str) -> str:
-    import javaproperties
+def _entry(logical: _LogicalLine, file: str, as_java: bool) -> Entry:
+    """Return the property of a line. Raises: InvalidUEscapeError for a malformed escape."""
+    from javaproperties import unescape
 
-    read: str = javaproperties.unescape(text.encode("utf-8").decode("iso-8859-1"))
-    return read
-
-
-def _entry(element: javaproperties.KeyValue, logical: _LogicalLine, file: str, as_java: bool) -> Entry:
     key_end, value_start = logical.separator()
     first = logical.natural[0]
     column = logical.first_line_column(0)
     value_column = logical.first_line_column(value_start)
-    secret = _is_secret(element.key, element.value)
+    key, given = raw = logical.text[:key_end], logical.text[value_start:]
+    secret = _is_secret(unescape(key), unescape(given))
     value = first[value_column : len(first) - (len(logical.natural) > 1)].rstrip(JAVA_BLANKS)
-    key, given = element.key, element.value
     misread = as_java and not logical.text.isascii()
     if misread:
-        key, given = _as_java(logical.text[:key_end]), _as_java(logical.text[value_start:])
+        key, given = (text.encode("utf-8").decode("iso-8859-1") for text in raw)
     return Entry(
-        key=key,
-        value=given,
+        key=unescape(key),
+        value=unescape(given),
         file=file,
         line=logical.number,
         column=column + 1,
@@ -302,7 +272,7 @@ def _entry(element: javaproperties.KeyValue, logical: _LogicalLine, file: str, a
         key_length=logical.first_line_column(key_end) - column,
         value_length=len(MASK if secret else value),
         separator=logical.text[key_end:value_start],
-        raw=logical.text[value_start:],
+        raw=raw[1],
         continued=tuple(logical.natural[1:]),
         secret=secret,
         misread=misread,

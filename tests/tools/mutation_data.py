@@ -5,13 +5,6 @@ from __future__ import annotations
 # Changes that change nothing: module, line, the line that takes its place; and why no test can notice.
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
-        "ggfmt/config/properties.py",
-        "def readline(self, size: int | None = -1, /) -> str:  "
-        "# type: ignore[override]  # as in typeshed's own StringIO",
-        "def readline(self, size: int | None = -2, /) -> str:  "
-        "# type: ignore[override]  # as in typeshed's own StringIO",
-    ): "any negative size is no limit",
-    (
         "ggfmt/formats/records/rows.py",
         'return msgspec.defstruct("Row", members, rename=renamed, forbid_unknown_fields=True, gc=False)',
         'return msgspec.defstruct("Row", members, rename=renamed, forbid_unknown_fields=True, gc=True)',
