@@ -7,17 +7,15 @@ Data 12.3.2.1, 5.2 to 5.7, and the pages of later releases).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
-from ggfmt.config.handler_types import PROXY, GoldenGateProperty, PropertySet, listed, own, property_set, words
+from ggfmt.config.handler_types import PROXY, GoldenGateProperty, PropertySet, read_table
 from ggfmt.config.properties import Entry
 from ggfmt.formats.goldengate.container_files import OrcOptions, ParquetOptions
 from ggfmt.options.spec import Options
-from ggfmt.options.templates import FileNameTemplate, NameTemplate, PathTemplate
-from ggfmt.options.value_types import Bool, Int, Text
+from ggfmt.options.templates import NameTemplate
 
 
 class Work(str, Enum):
@@ -58,145 +56,24 @@ class EventHandlerType:
         return (*COMMON_EVENT.names, *self.own.names)
 
 
-COMMON_EVENT = property_set(
-    own("type"),
-    own("pathMappingTemplate", PathTemplate(), required=True),
-    own("fileNameMappingTemplate", FileNameTemplate(), aliases=("fileMappingTemplate",)),
-    own("finalizeAction", words("none", "delete"), default="none"),
-    own("eventHandler"),
-)
-
-_KERBEROS = (own("kerberosPrincipal"), own("kerberosKeytabFile", aliases=("keberosKeytabFile",)))
-_STAGE_AND_MERGE = tuple(
-    listed(
-        "connectionURL userName password driver* jdbc* credentialsFile projectId stage* maxConnections catalog*"
-        " dropStagingTablesOnShutdown",
-        doubtful=True,
-    )
-)
+def _declared(options: type[Options]) -> list[GoldenGateProperty]:
+    return [
+        GoldenGateProperty(spec.name, spec.kind, spec.since, None, spec.default_text or None, aliases=spec.aliases)
+        for spec in options.specs()
+    ]
 
 
-def _declared(options: type[Options]) -> Iterable[GoldenGateProperty]:
-    for spec in options.specs():
-        yield own(spec.name, spec.kind, since=spec.since, default=spec.default_text or None, aliases=spec.aliases)
-
-
-def _type(
-    name: str, work: Work, since: str, *parts: str | GoldenGateProperty | Iterable[GoldenGateProperty], **given: Any
-) -> EventHandlerType:
-    properties = property_set(*(listed(part) if isinstance(part, str) else part for part in parts))
-    return EventHandlerType(name, work, properties, since, **given)
-
-
-_TYPES = (
-    _type(
-        "parquet",
-        Work.CONVERT,
-        "12.3.2",
-        own("writeToHDFS", Bool(), default="false"),
-        _declared(ParquetOptions),
-        own("writerVersion", doubtful=True),
-        _KERBEROS,
-        options=ParquetOptions,
-    ),
-    _type(
-        "orc",
-        Work.CONVERT,
-        "12.3.2",
-        own("writeToHDFS", Bool(), default="false"),
-        _declared(OrcOptions),
-        listed("bloomFilterFpp bloomFilterVersion", doubtful=True),
-        _KERBEROS,
-        options=OrcOptions,
-    ),
-    _type("hdfs", Work.COPY, "12.3.2", _KERBEROS, scheme="hdfs"),
-    _type(
-        "s3",
-        Work.COPY,
-        "12.3.2",
-        own("region", required=True),
-        own("bucketMappingTemplate", PathTemplate(), required=True),
-        own("url"),
-        own("accessKeyId", since="21"),
-        own("secretKey", since="21"),
-        own("purgeTargetPathOnStartup", Bool(), since="23.8"),
-        PROXY,
-        listed(
-            "host SSEAlgorithm AWSKmsKeyId enableSTS STSAssumeRole STSAssumeRoleSessionName STSRegion"
-            " enableAccelerateMode s3ACL",
-            doubtful=True,
-        ),
-        scheme="s3",
-    ),
-    _type(
-        "gcs",
-        Work.COPY,
-        "21",
-        own("bucketMappingTemplate", PathTemplate()),
-        "credentialsFile clientId clientEmail privateKeyId privateKey",
-        listed("storageClass kmsKey concurrency proxy*", doubtful=True),
-        scheme="gs",
-    ),
-    _type(
-        "abs",
-        Work.COPY,
-        "21",
-        own("bucketMappingTemplate", PathTemplate(), required=True),
-        listed(
-            "accountName accountKey sasToken tenantId clientId clientSecret endpoint accessTier proxy*", doubtful=True
-        ),
-        scheme="abfss",
-    ),
-    _type(
-        "oci",
-        Work.COPY,
-        "12.3.2",
-        listed("configFilePath profile namespace region compartmentID"),
-        own("bucketMappingTemplate", PathTemplate(), required=True),
-        listed("userId tenancyId privateKeyFile publicKeyFingerprint proxy*", doubtful=True),
-    ),
-    _type(
-        "oci-c",
-        Work.COPY,
-        "12.3.2",
-        own("serverUrl", required=True),
-        listed("tenantID serviceName username password", required=True),
-        own("containerMappingTemplate", PathTemplate(), required=True),
-        until="12.3.2",
-    ),
-    _type(
-        "onelake",
-        Work.COPY,
-        "23",
-        listed("workspace lakehouse mirror tenantId clientId clientSecret"),
-        listed("endpoint proxy*", doubtful=True),
-    ),
-    _type(
-        "command",
-        Work.NONE,
-        "19.1",
-        own("command", required=True),
-        own("cmdWaitMilli", Int()),
-        own("multithreaded", Bool(), default="true"),
-        own("commandArgumentTemplate", Text()),
-    ),
-    *(
-        _type(name, Work.NONE, since, _STAGE_AND_MERGE)
-        for name, since in (
-            ("redshift", "19.1"),
-            ("adw", "19.1"),
-            ("synapse", "21"),
-            ("snowflake", "21"),
-            ("bq", "21"),
-            ("databricks", "23"),
-            ("iceberg", "23.7"),
-        )
-    ),
-)
+_OPTIONS: dict[str, type[Options]] = {"parquet": ParquetOptions, "orc": OrcOptions}
+_GROUPS = {f"+{options.__name__}": _declared(options) for options in _OPTIONS.values()}
+_SECTIONS = read_table("event_handlers.txt", {"+proxy": PROXY, **_GROUPS})
+COMMON_EVENT = _SECTIONS["all"].properties
+EVENT_HANDLER_TYPES = {
+    name: EventHandlerType(name, Work[kind], properties, options=_OPTIONS.get(name), **facts)
+    for name, (kind, facts, properties) in _SECTIONS.items()
+    if kind
+}
 
 BUCKETS = ("bucketMappingTemplate", "containerMappingTemplate")  # the same template, of old and new stores
-
-EVENT_HANDLER_TYPES = {known.name: known for known in _TYPES}
 
 
 @dataclass(frozen=True)

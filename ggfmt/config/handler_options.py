@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ggfmt.config.event_handlers import EventHandlerConfig, Work
-from ggfmt.config.handler_types import FINALIZE
+from ggfmt.config.handler_types import FILE_WRITER, HANDLER_TYPES
 from ggfmt.config.properties import Entry
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.goldengate.options import CODECS
@@ -92,7 +92,7 @@ class HandlerOptions(Options):
         Text(), None, "Give each file to this event handler when it is full.", since="12.3.2", example="parquet"
     )
     finalize_action: str = option(
-        Choice(dict(zip(FINALIZE, _FINALIZE_WORDS, strict=True))),
+        Choice(dict(zip(HANDLER_TYPES[FILE_WRITER].words("finalizeAction"), _FINALIZE_WORDS, strict=True))),
         "none",
         "Choose what to do with each file after its event handlers.",
         since="12.3.2",

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ggfmt.config.goldengate_keys import listing
 from ggfmt.config.handler_options import DELETE, MOVE, RENAME
-from ggfmt.config.handler_types import CODECS_OF_CONTAINERS, FILE_WRITER, GoldenGateProperty
+from ggfmt.config.handler_types import FILE_WRITER, HANDLER_TYPES, GoldenGateProperty
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.chains import missing_properties, part_span
 from ggfmt.config.properties import Entry
@@ -73,10 +73,11 @@ def _codec(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
     """Yield GG142 for a codec that ggfmt has, and GoldenGate does not."""
     entry = assembly.given.get("compressionCodec")
     codec = assembly.handler.compression_codec
-    if entry is None or codec in CODECS_OF_CONTAINERS or assembly.format is None or not assembly.format.by_table:
+    codecs = HANDLER_TYPES[FILE_WRITER].words("avroCodec")
+    if entry is None or codec in codecs or assembly.format is None or not assembly.format.by_table:
         return
     message = f"`{entry.key}` is `{codec}`, which no release of GoldenGate is known to have"
-    yield Diagnostic("GG142", message, entry.value_span, f"choose {listing(CODECS_OF_CONTAINERS)}")
+    yield Diagnostic("GG142", message, entry.value_span, f"choose {listing(codecs)}")
 
 
 def _names(assembly: HandlerBuilder) -> Iterator[Diagnostic]:
