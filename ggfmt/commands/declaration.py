@@ -30,31 +30,12 @@ Panel = Literal["Input", "Handlers", "Output", "Spark", "Display", "Checks", "Fi
 class Argument:
     """A value without a name on the command line.
 
+    panel     the part of the help that lists it
     complete  the function of `ggfmt.cli.completion` that offers values
     file      a file of this machine; other paths may be URIs
     multiple  whether it may be repeated; None: if the Python type has a sequence
+    min       the least number
     required  on the command line, although Python has a default
-    """
-
-    def __init__(
-        self,
-        *,
-        metavar: str | None = None,
-        help: str = "",
-        complete: str | None = None,
-        file: bool = False,
-        multiple: bool | None = None,
-        required: bool = False,
-    ) -> None:
-        self.metavar, self.help, self.complete = metavar, help, complete
-        self.file, self.multiple, self.required = file, multiple, required
-
-
-class Option(Argument):
-    """A value with a name on the command line: `--NAME` as the parameter is called, or `names`.
-
-    panel  the part of the help that lists it
-    min    the least number
     """
 
     def __init__(
@@ -67,9 +48,14 @@ class Option(Argument):
         file: bool = False,
         multiple: bool | None = None,
         min: int | None = None,
+        required: bool = False,
     ) -> None:
-        super().__init__(metavar=metavar, help=help, complete=complete, file=file, multiple=multiple)
-        self.names, self.panel, self.min = names, panel, min
+        self.names, self.metavar, self.help, self.panel = names, metavar, help, panel
+        self.complete, self.file, self.multiple, self.min, self.required = complete, file, multiple, min, required
+
+
+class Option(Argument):
+    """A value with a name on the command line: `--NAME` as the parameter is called, or `names`."""
 
 
 class PythonOnly:
@@ -126,7 +112,7 @@ class Parameter:
 
     @property
     def option(self) -> str:
-        names = self.argument.names if isinstance(self.argument, Option) else ()
+        names = self.argument.names if self.argument is not None else ()
         return names[-1] if names else f"--{self.name.replace('_', '-')}"
 
     @property

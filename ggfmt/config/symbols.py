@@ -34,29 +34,20 @@ def _key(name: str, doc: str, example: str) -> OptionSpec:
     return OptionSpec(name, "", Text(), None, doc, "12.2", (), example)
 
 
+def _replacement_keys(what: str, where: str, regex: str, string: str) -> tuple[OptionSpec, OptionSpec]:
+    key = f"gg.{what}replaceregex"
+    replace_each = f"Replace each match of `{key}` with this text. Without it, ggfmt removes the match."
+    return (
+        _key(key, f"Replace the matches of this Java regular expression in {where}.", regex),
+        _key(f"gg.{what}replacestring", replace_each, string),
+    )
+
+
 # Keys that ggfmt reads from a handler file, and that are no option of a handler, of a format or of ggfmt.
 KEYS = (
     _key("gg.handlerlist", "Name the handlers to run, separated by commas.", "text,json"),
-    _key(
-        "gg.schemareplaceregex",
-        "Replace the matches of this Java regular expression in names of tables and columns.",
-        "[$]",
-    ),
-    _key(
-        "gg.schemareplacestring",
-        "Replace each match of `gg.schemareplaceregex` with this text. Without it, ggfmt removes the match.",
-        "_",
-    ),
-    _key(
-        "gg.contentreplaceregex",
-        "Replace the matches of this Java regular expression in the text of columns.",
-        "[0-9]+",
-    ),
-    _key(
-        "gg.contentreplacestring",
-        "Replace each match of `gg.contentreplaceregex` with this text. Without it, ggfmt removes the match.",
-        "#",
-    ),
+    *_replacement_keys("schema", "names of tables and columns", "[$]", "_"),
+    *_replacement_keys("content", "the text of columns", "[0-9]+", "#"),
     LIST_SPEC,
     *(replace(spec, name=f"gg.transform.<name>.{spec.name}") for spec in TRANSFORM_SPECS),
 )
@@ -199,7 +190,9 @@ def _find(
 
 
 def _outside(key: str) -> str | None:
-    if key.lower() == "gg.target":
+    """Return a text about something of GoldenGate that ggfmt does not use; None if the key is nothing known."""
+    folded = key.lower()
+    if folded == "gg.target":
         targets = goldengate_keys.listing(list(TARGETS))
         return (
             "With `gg.target`, GoldenGate creates the File Writer and its event handlers. ggfmt writes their files if "
@@ -211,30 +204,25 @@ def _outside(key: str) -> str | None:
     for known in goldengate_keys.GOLDENGATE_PROPERTIES:
         if known.name.lower() == (below[1] if below else rest).lower():
             return f"`{known.name}` is a property of {known.owner}, which ggfmt does not have."
-    if key.lower() in goldengate_keys.GOLDENGATE_FORMATS:
-        return f"`{key}` is a format of GoldenGate that ggfmt does not have."
-    if key.lower() in goldengate_keys.ADAPTER_FORMATS:
-        return f"`{key}` is a format of the older Java adapter, which ggfmt does not have."
-    if key.lower() in handler_types.HANDLER_TYPES:
-        does = handler_types.HANDLER_TYPES[key.lower()].formats.value
-        return f"`{key}` is a type of handlers of GoldenGate. Its `format` {does}."
-    if key.lower() in EVENT_HANDLER_TYPES:
-        does = EVENT_HANDLER_TYPES[key.lower()].work.value
-        return f"`{key}` is a type of event handlers of the File Writer. ggfmt {does}."
-    if key.lower() in TARGETS:
-        files = TARGETS[key.lower()].known
-        return f"`{key}` is a target, whose handlers GoldenGate makes itself: {files}."
     of_event = _EVENT_KEY.fullmatch(key)
     owners = [name for name, type in EVENT_HANDLER_TYPES.items() if of_event and type.find(of_event[1])]
-    if of_event and owners:
+    having = handler_types.types_having(rest)
+    what = None
+    if folded in goldengate_keys.GOLDENGATE_FORMATS:
+        what = "a format of GoldenGate that ggfmt does not have"
+    elif folded in goldengate_keys.ADAPTER_FORMATS:
+        what = "a format of the older Java adapter, which ggfmt does not have"
+    elif folded in handler_types.HANDLER_TYPES:
+        what = f"a type of handlers of GoldenGate. Its `format` {handler_types.HANDLER_TYPES[folded].formats.value}"
+    elif folded in EVENT_HANDLER_TYPES:
+        what = f"a type of event handlers of the File Writer. ggfmt {EVENT_HANDLER_TYPES[folded].work.value}"
+    elif folded in TARGETS:
+        what = f"a target, whose handlers GoldenGate makes itself: {TARGETS[folded].known}"
+    elif of_event and owners:
         listed, plural = goldengate_keys.listing(owners), "s" if len(owners) > 1 else ""
-        return f"`{of_event[1]}` is a property of event handlers of the type{plural} {listed}."
-    if not below and rest.lower() in handler_types.CHOOSING:
-        return f"`{rest}` is a property of all handlers of GoldenGate, which ggfmt does not have."
-    if not below and (
-        handler_types.types_having(rest)
-        if parts
-        else goldengate_keys.is_outside_scope(key) or handler_types.types_having(key)
-    ):
-        return f"`{key}` is a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it."
-    return None
+        key, what = of_event[1], f"a property of event handlers of the type{plural} {listed}"
+    elif not below and rest.lower() in handler_types.CHOOSING:
+        key, what = rest, "a property of all handlers of GoldenGate, which ggfmt does not have"
+    elif not below and (having or (not parts and goldengate_keys.is_outside_scope(key))):
+        what = "a property of GoldenGate for work that ggfmt does not do. ggfmt accepts and ignores it"
+    return what and f"`{key}` is {what}."

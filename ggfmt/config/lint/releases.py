@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ggfmt.config.event_handlers import TARGETS
+from ggfmt.config.handler_options import templates
 from ggfmt.config.handler_types import GoldenGateProperty
 from ggfmt.config.lint.assembly import HandlerBuilder
 from ggfmt.config.lint.chains import EventHandlers
@@ -24,7 +25,7 @@ from ggfmt.options.releases import (
     manual_name,
     release_numbers,
 )
-from ggfmt.options.templates import Case, NameTemplate
+from ggfmt.options.templates import Case
 
 _CHANGE = "set `ggfmt.compatibility` to change that"
 _EVENT_HANDLERS = "12.3.2"
@@ -130,49 +131,38 @@ def signs(
     found += _of_event_handlers(event_handlers)
     found += _of_keys(entries, names)
     places = {id(entry): place for place, entry in enumerate(entries)}
-    return sorted(found, key=lambda sign: places.get(id(sign.entry), len(places)))
+    kept = (sign for sign in found if trim(sign.entry.value) and (sign.last or is_later(sign.first, FIRST_RELEASE)))
+    return sorted(kept, key=lambda sign: places.get(id(sign.entry), len(places)))
 
 
 def _of_handler(assembly: HandlerBuilder) -> Iterator[Sign]:
-    type = assembly.type
-    if type is not None and assembly.type_entry is not None and (type.since != FIRST_RELEASE or type.until):
+    type, format, given = assembly.type, assembly.format, assembly.given
+    if type is not None and assembly.type_entry is not None:
         yield Sign(assembly.type_entry, f"the type `{type.name}`", type.since, type.until)
-    chosen = assembly.given.get("format")
-    if chosen is not None and assembly.format is not None and assembly.format.since not in ("", FIRST_RELEASE):
-        yield Sign(chosen, f"the format `{assembly.format.name}`", assembly.format.since)
+    if format is not None and "format" in given:
+        yield Sign(given["format"], f"the format `{format.name}`", format.since)
     for entry, known in assembly.uncovered.values():
-        if known.since in ("", FIRST_RELEASE) or not known.since[0].isdigit() or not trim(entry.value):
-            continue
         yield Sign(entry, f"`{known.name}`", known.since)
-    specs = assembly.format.options.specs() if assembly.format is not None else ()
-    for spec in specs:
-        given = assembly.given.get(f"format.{spec.name}")
-        if given is None or not trim(given.value) or not spec.since:
-            continue
+    specs = format.options.specs() if format is not None else ()
+    for spec, entry in ((spec, given[name]) for spec in specs if (name := f"format.{spec.name}") in given):
         of_type = type.find(spec.name) if type is not None and assembly.format_of_type is not None else None
-        since = of_type.since if of_type is not None else spec.since
-        if since != FIRST_RELEASE:
-            yield Sign(given, f"`{spec.name}`", since)
-        if spec.name == "metaColumnsTemplate":
-            yield from _of_template(assembly, given)
+        yield Sign(entry, f"`{spec.name}`", of_type.since if of_type is not None and spec.since else spec.since)
+        if spec.name == "metaColumnsTemplate" and spec.since:
+            yield from _of_template(assembly, entry)
     if type is None:
         return
-    for name, entry in (*assembly.given.items(), *assembly.others.items()):
+    for name, entry in (*given.items(), *assembly.others.items()):
         own = type.find(name) if not name.startswith("format") else None
-        if own is not None and trim(entry.value):
+        if own is not None:
             yield from _of_property(entry, own)
-    for name in ("path_mapping_template", "file_name_mapping_template"):
-        template: NameTemplate | None = getattr(assembly.handler, name)
-        if template is not None and any(isinstance(piece, Case) for piece in template.all()):
-            property = "pathMappingTemplate" if name.startswith("path") else "fileNameMappingTemplate"
-            if property in assembly.given:
-                yield Sign(assembly.given[property], "a keyword for small or capital letters", "12.3.2")
+    for property, template in templates(assembly.handler):
+        if property in given and any(isinstance(piece, Case) for piece in template.all()):
+            yield Sign(given[property], "a keyword for small or capital letters", "12.3.2")
 
 
 def _of_property(entry: Entry, known: GoldenGateProperty) -> Iterator[Sign]:
-    if known.doubtful or (known.since == FIRST_RELEASE and known.until is None):
-        return
-    yield Sign(entry, f"`{known.name}`", known.since, known.until)
+    if not known.doubtful:
+        yield Sign(entry, f"`{known.name}`", known.since, known.until)
 
 
 def _of_template(assembly: HandlerBuilder, entry: Entry) -> Iterator[Sign]:
@@ -200,10 +190,10 @@ def _of_event_handlers(event_handlers: EventHandlers) -> Iterator[Sign]:
 def _of_keys(entries: Iterable[Entry], names: Mapping[str, object]) -> Iterator[Sign]:
     for entry in entries:
         key = entry.key.lower()
-        if key == "gg.target" and trim(entry.value):
+        if key == "gg.target":
             target = TARGETS.get(trim(entry.value).lower())
             yield Sign(entry, "`gg.target`", target.since if target is not None else "21")
-        elif key in _KEYS and trim(entry.value):
+        elif key in _KEYS:
             yield Sign(entry, f"`{entry.key}`", _KEYS[key])
         elif key == "gg.handlerlist" and len(names) > 1:
             yield Sign(entry, "several handlers", FIRST_RELEASE, LAST_OF_SEVERAL_HANDLERS)
