@@ -48,17 +48,17 @@ def topics(incomplete: str) -> _Offers:
 
 
 def written_formats(incomplete: str) -> _Offers:
-    from ggfmt.formats import FORMATS
-
-    written = ((name, format.doc) for name, format in FORMATS.items() if format.writes is not None)
-    return _starting(incomplete, written)
+    return _starting(incomplete, _formats("writes"))
 
 
 def input_formats(incomplete: str) -> _Offers:
+    return _starting(incomplete, (("auto", "Decided by the first record."), *_formats("reads")))
+
+
+def _formats(ability: str) -> _Offers:
     from ggfmt.formats import FORMATS
 
-    read = ((name, format.doc) for name, format in FORMATS.items() if format.reads is not None)
-    return _starting(incomplete, (("auto", "Decided by the first record."), *read))
+    return [(name, format.doc) for name, format in FORMATS.items() if getattr(format, ability) is not None]
 
 
 def handlers(ctx: typer.Context, incomplete: str) -> _Offers:
@@ -97,8 +97,8 @@ def _lines(prefix: str, specs: Sequence[OptionSpec]) -> dict[str, str]:
 
     lines = {}
     for spec in specs:
-        values = ("true", "false") if isinstance(spec.kind, Bool) else ("",)
-        for value in tuple(spec.kind.words) if isinstance(spec.kind, Choice) else values:
+        words = ("true", "false") if isinstance(spec.kind, Bool) else ("",)
+        for value in spec.kind.words if isinstance(spec.kind, Choice) else words:
             lines[f"{prefix}{spec.name}={value}"] = spec.doc
     return lines
 

@@ -15,8 +15,7 @@ from ggfmt.commands.inspection import LintRequest
 from ggfmt.diagnostics.diagnostic import Diagnostic
 
 if TYPE_CHECKING:
-    from ggfmt.config.lint.files import HandlerFile
-    from ggfmt.config.lint.reading import Rules
+    from ggfmt.config.lint.fix import FixedFile
 
 FindingsFormat = Literal["text", "concise", "json", "github", "gitlab", "rdjson", "sarif", "junit"]
 _Found = Mapping[str, Sequence[Diagnostic]]
@@ -83,9 +82,10 @@ def validate_config(
     """
     from ggfmt.config.lint import settings as of_linter
     from ggfmt.config.lint.files import NAME_OF_STANDARD_INPUT, STANDARD_INPUT, find_sources
-    from ggfmt.config.lint.reading import check_file
+    from ggfmt.config.lint.reading import check_file, lint
     from ggfmt.diagnostics.codes import Severity
     from ggfmt.java.text import visible
+    from ggfmt.render.diagnostics import print_patch
     from ggfmt.render.pager import paged
 
     files = arguments.texts(request.files)
@@ -95,17 +95,28 @@ def validate_config(
     sources = find_sources(files, sys.stdin.buffer, stdin_filename or NAME_OF_STANDARD_INPUT, pass_over)
     rules = {source.name: chosen.rules(source.name) for source in sources.found}
     given = arguments.lines(request.settings)
-    fixer = _FixApplier(fix, diff, unsafe_fixes, given)
     found: dict[str, Sequence[Diagnostic]] = {}
     releases: list[str] = []
+    changed = left = 0  # files with fixes, and fixes that are unsafe
+    if fix or diff:
+        from ggfmt.config.lint.fix import fix_file, patch
     for source in sources.found:
-        of_file = rules[source.name]
-        if fix or diff:
-            found[source.name] = fixer.apply(source, of_file)
-        else:
-            found[source.name], release = check_file(source.content, source.name, of_file, given)
+        checked = (source.content, source.name, rules[source.name], given)
+        if not (fix or diff):
+            found[source.name], release = check_file(*checked)
             if release is not None:
                 releases.append(f"{visible(source.name)}: {visible(release.reason)}")
+            continue
+        fixed = fix_file(*checked, unsafe_fixes)
+        left += 0 if unsafe_fixes else sum(finding.rewrite is not None for finding in fixed.findings)
+        changed += fixed.content != source.content
+        if diff:
+            print_patch(patch(source.name, source.content, fixed.content), sys.stdout)
+        if not fix or source.path is None:
+            found[source.name] = lint(*checked)
+        else:
+            failure = _write(source.path, fixed) if fixed.content != source.content else None
+            found[source.name] = fixed.findings if failure is None else (failure, *lint(*checked))
     found = _deduplicated(found)
     if diff:
         _print(found, output_format, sys.stderr)
@@ -115,43 +126,27 @@ def validate_config(
     sys.stdout.flush()
     for line in releases:
         emit("info", line)
-    if (fix or diff) and not fixer.changed and not fixer.left and any(found.values()):
+    if (fix or diff) and not changed and not left and any(found.values()):
         emit("info", "nothing was fixed: no finding has a fix that ggfmt can apply")
-    for line in _closing(found, sources.passed_over, fixer.left):
+    for line in _closing(found, sources.passed_over, left):
         emit("info", line)
     severities = {finding.severity for findings in found.values() for finding in findings}
     if Severity.ERROR in severities or (strict and Severity.WARNING in severities):
         raise typer.Exit(1)
 
 
-class _FixApplier:
-    """Writes or prints fixes. `left` counts the unsafe ones, `changed` the files with others."""
+def _write(path: str, fixed: FixedFile) -> Diagnostic | None:
+    from ggfmt.config.lint.fix import write_file
+    from ggfmt.java.text import visible
 
-    def __init__(self, fix: bool, diff: bool, unsafe: bool, settings: Sequence[str]) -> None:
-        self.fix, self.diff, self.unsafe, self.settings = fix, diff, unsafe, settings
-        self.left = self.changed = 0
-
-    def apply(self, source: HandlerFile, rules: Rules) -> Sequence[Diagnostic]:
-        from ggfmt.config.lint.fix import fix_file, patch, write_file
-        from ggfmt.config.lint.reading import lint
-        from ggfmt.java.text import visible
-        from ggfmt.render.diagnostics import print_patch
-
-        fixed_file = fix_file(source.content, source.name, rules, self.settings, self.unsafe)
-        self.left += 0 if self.unsafe else sum(finding.rewrite is not None for finding in fixed_file.findings)
-        self.changed += fixed_file.content != source.content
-        if self.diff:
-            print_patch(patch(source.name, source.content, fixed_file.content), sys.stdout)
-        if not self.fix or source.path is None:
-            return lint(source.content, source.name, rules, self.settings)
-        if fixed_file.content != source.content:
-            failure = write_file(source.path, fixed_file.content)
-            if failure is not None:
-                return (failure, *lint(source.content, source.name, rules, self.settings))
-            counts = ((fixed_file.keys, "key"), (fixed_file.lines, "line"))
-            fixed = " and ".join(_count(number, word) for number, word in counts if number)
-            emit("info", f"fixed {fixed} in {visible(source.name)}")
-        return fixed_file.findings
+    failure = write_file(path, fixed.content)
+    if failure is None:
+        counts = ((fixed.keys, "key"), (fixed.lines, "line"))
+        emit(
+            "info",
+            f"fixed {' and '.join(_count(number, word) for number, word in counts if number)} in {visible(path)}",
+        )
+    return failure
 
 
 def _deduplicated(found: _Found) -> dict[str, Sequence[Diagnostic]]:
@@ -166,17 +161,14 @@ def _deduplicated(found: _Found) -> dict[str, Sequence[Diagnostic]]:
 
 
 def _print(found: _Found, output_format: FindingsFormat, stream: TextIO) -> None:
-    from ggfmt.render.diagnostics import print_diagnostics, write_text
+    from ggfmt.render.diagnostics import fold_similar, print_diagnostics, write_text
 
-    if output_format == "text":
-        from ggfmt.render.diagnostics import fold_similar
-
-        if stream is sys.stderr:
-            emit_findings(fold_similar(_all(found)))
-        else:
-            print_diagnostics(fold_similar(_all(found)), stream)
-    else:
+    if output_format != "text":
         write_text(_rendered(found, output_format), stream)
+    elif stream is sys.stderr:
+        emit_findings(fold_similar(_all(found)))
+    else:
+        print_diagnostics(fold_similar(_all(found)), stream)
 
 
 def _rendered(found: _Found, output_format: FindingsFormat) -> str:

@@ -126,10 +126,6 @@ _KINDS: dict[str, ValueType[Any]] = {
 _KINDS["Int 0 to 38"] = Int(0, 38)
 
 
-def _words(listed: str) -> Choice:
-    return Choice(dict.fromkeys(listed.split(", "), ""))
-
-
 class Section(NamedTuple):
     """A type in a table, or a group of properties, which has no kind."""
 
@@ -159,7 +155,8 @@ def read_table(file: str, groups: Mapping[str, Sequence[GoldenGateProperty]]) ->
         elif names[0] == "+":
             known[section] += known[names]
         else:
-            kind = None if not values else _KINDS[values] if values[0].isupper() else _words(values)
+            kind: ValueType[Any] | None = Choice(dict.fromkeys(values.split(", "), "")) if values else None
+            kind = _KINDS[values] if values[:1].isupper() else kind
             known[section] += [GoldenGateProperty(name, kind, **given) for name in names.split()]
     return {name: Section(*head, PropertySet(tuple(known[name]))) for name, head in heads.items()}
 

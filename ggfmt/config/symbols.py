@@ -132,12 +132,6 @@ def option_sets() -> dict[str, type[Options]]:
     }
 
 
-def specs_of_formats() -> Iterator[OptionSpec]:
-    for format in FORMATS.values():
-        if format.options.of_goldengate:
-            yield from format.options.specs()
-
-
 def _sections() -> tuple[tuple[str, Mapping[str, Sequence[OptionSpec]]], ...]:
     options = {name: (format.options.specs(), bool(format.handler_type)) for name, format in FORMATS.items()}
     return (

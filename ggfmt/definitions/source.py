@@ -6,6 +6,7 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.model.table import Column, TableDef, split_name
@@ -84,15 +85,14 @@ class DefinitionFile:
         help: str | None = None,
         *,
         line: int | None = None,
-        column: int | None = None,
-        length: int = 1,
         table: str | None = None,
         field: str | None = None,
+        **column: Any,
     ) -> None:
-        """Add a GG202 about this file. `line` adds the source line."""
+        """Add a GG202 about this file. `line` adds the source line; `column` and `length` are those of a `Span`."""
         source = None if line is None else self.lines[line - 1]
         table, field = table and _printable(table), field and _printable(field)
-        place = Span(self.path, line, column, length, source, table=table, field=field)
+        place = Span(self.path, line, source=source, table=table, field=field, **column)
         self.problems.append(Diagnostic("GG202", _printable(message), place, help))
 
     def doubt(self, message: str, help: str, table: str) -> None:

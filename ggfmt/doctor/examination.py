@@ -58,30 +58,31 @@ def check_user() -> Finding:
     return Finding("user", State.OK, f"{name} ({uid})", facts={"name": name, "uid": uid})
 
 
+def _lacking(name: str, error: Abend, *facts: str) -> Finding:
+    (diagnostic,) = error.diagnostics
+    return Finding(name, State.PROBLEM, diagnostic.message, diagnostic.help, dict.fromkeys(facts))
+
+
 def check_java(java_home: str | None) -> tuple[Finding, Java | None]:
     try:
         runtime = find_java(java_home)
     except Abend as error:
-        (diagnostic,) = error.diagnostics
-        facts = dict.fromkeys(("version", "home", "origin"))
-        return Finding("java", State.PROBLEM, diagnostic.message, diagnostic.help, facts), None
+        return _lacking("java", error, "version", "home", "origin"), None
     facts = {"version": runtime.version, "home": str(runtime.home), "origin": runtime.origin}
     return Finding("java", State.OK, f"{runtime.version} in `{runtime.home}` ({runtime.origin})", facts=facts), runtime
 
 
 def check_spark() -> tuple[Finding, Path | None]:
-    unknown = dict.fromkeys(("version", "home"))
     try:
         home = spark_home()
     except Abend as error:
-        (diagnostic,) = error.diagnostics
-        return Finding("spark", State.PROBLEM, diagnostic.message, diagnostic.help, unknown), None
+        return _lacking("spark", error, "version", "home"), None
     version = spark_version(home)
+    facts = {"version": version, "home": str(home)}
     if version is None:
         message = f"pyspark in `{home}` is not a whole Spark: it has no `jars`"
         help = "pip install --force-reinstall pyspark, and take other Sparks out of PYTHONPATH"
-        return Finding("spark", State.PROBLEM, message, help, {**unknown, "home": str(home)}), None
-    facts = {"version": version, "home": str(home)}
+        return Finding("spark", State.PROBLEM, message, help, facts), None
     lacks = lacking(version)
     return Finding("spark", State.OK, f"{version} in `{home}`{f': {lacks}' if lacks else ''}", facts=facts), home
 
@@ -91,11 +92,11 @@ def check_libraries() -> list[Finding]:
     for name, (package, *_) in LIBRARIES.items():
         library = load(name)
         facts = {"version": library.version}
-        if library.problem is None:
-            findings.append(Finding(name, State.OK, f"{library.version}", facts=facts))
-        else:
+        finding = Finding(name, State.OK, f"{library.version}", facts=facts)
+        if library.problem is not None:
             message, help = f"{package} cannot be loaded: {library.problem}", f"pip install --force-reinstall {package}"
-            findings.append(Finding(name, State.PROBLEM, message, help, facts))
+            finding = Finding(name, State.PROBLEM, message, help, facts)
+        findings.append(finding)
     return findings
 
 

@@ -390,10 +390,6 @@ def _piece(name: str, arguments: list[str]) -> Piece:
     return make(found, arguments)
 
 
-def _timestamp(_: str, arguments: list[str]) -> Piece:
-    return Timestamp(parse_date_format(arguments[0] if arguments and arguments[0] else _DEFAULT_MASK))
-
-
 def _column_value(_: str, arguments: list[str]) -> Piece:
     column = trim(arguments[0])
     columns = _by_table("columnValue", column) if "=" in column else ()
@@ -444,7 +440,7 @@ _KEYWORDS: dict[str, tuple[int, int, Callable[[str, list[str]], Piece]]] = {
     "groupName": (0, 0, lambda *_: GroupName()),
     "emptyString": (0, 0, lambda *_: Literal("")),
     **{name: (0, 0, lambda keyword, _: Count(keyword)) for name in COUNTS},
-    "currentTimestamp": (0, 1, _timestamp),
+    "currentTimestamp": (0, 1, lambda _, given: Timestamp(parse_date_format("".join(given) or _DEFAULT_MASK))),
     "staticMap": (1, 2, lambda name, given: StaticMap(_by_table(name, given[0]), given[1] if given[1:] else None)),
     "columnValue": (1, 3, _column_value),
     "toLowerCase": (1, 1, lambda _, given: Case(_pieces(given[0]), upper=False)),

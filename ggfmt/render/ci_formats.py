@@ -171,7 +171,9 @@ def _result(finding: Diagnostic, rule: int) -> dict[str, Any]:
     span = finding.span
     if span.file is None:
         return result
-    artifact = {"uri": _uri(span.file)}
+    relative = relative_name(span.file)
+    uri = Path(os.path.abspath(span.file)).as_uri() if relative is None else quote(os.fsencode(relative))
+    artifact = {"uri": uri}
     place: dict[str, Any] = {"artifactLocation": artifact, "region": _region(span)}
     if span.line is not None and span.source is not None:
         place["contextRegion"] = {"startLine": span.line, "snippet": {"text": visible(span.source)}}
@@ -188,11 +190,6 @@ def _region(span: Span) -> dict[str, int]:
     if span.line is None or span.column is None:
         return {"startLine": span.line or 1}  # GitHub refuses a log with a place that has no line
     return {"startLine": span.line, "startColumn": span.column, "endColumn": span.column + span.length}
-
-
-def _uri(file: str) -> str:
-    relative = relative_name(file)
-    return Path(os.path.abspath(file)).as_uri() if relative is None else quote(os.fsencode(relative))
 
 
 # JUnit XML, which most CI servers show: a test suite for each file, a test case for each finding. An error or a warning

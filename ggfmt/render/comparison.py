@@ -111,13 +111,11 @@ def _example_dict(example: Example) -> dict[str, Any]:
 
 
 def _plain(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if row is None else {name: _json_value(value) for name, value in row.items()}
+    def shown(value: object) -> object:
+        known = value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+        return value if known else escape_surrogates(_text(value))
 
-
-def _json_value(value: object) -> object:
-    if value is None or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    return escape_surrogates(_text(value))
+    return None if row is None else {name: shown(value) for name, value in row.items()}
 
 
 def print_comparison(found: Comparison, stream: TextIO) -> None:

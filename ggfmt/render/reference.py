@@ -266,7 +266,12 @@ def _property(word: symbols.PropertySymbol, given: str, example: Example) -> Exp
     facts = list(_facts(word.variants))
     if word.others:
         facts.append(("other keys", tuple(f"`{key}`" for key in word.others)))
-    return Explanation(word.key, tuple(paragraphs), tuple(facts), tuple(_samples(example)), data)
+    samples = [Sample("For example", example.lines, "lines")]
+    if example.operation:
+        what = example.operation[0].upper() + example.operation[1:]
+        samples.append(Sample(f"{what} without the last line", example.before, "without"))
+        samples.append(Sample("The same with the last line", example.after, "with"))
+    return Explanation(word.key, tuple(paragraphs), tuple(facts), tuple(samples), data)
 
 
 def _facts(variants: Sequence[symbols.Variant]) -> Iterator[_Fact]:
@@ -291,7 +296,8 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
         yield "legal values", (f"{spec.kind.legal}, and fuller names such as `12.3.2.1.1` and `21c`",)
         yield from _release_facts()
     elif isinstance(spec.kind, Choice):
-        yield "legal values", tuple(_words(spec.kind))
+        width = max(map(len, spec.kind.words)) + 2
+        yield "legal values", tuple(f"{f'`{word}`':{width}}  {doc}" for word, doc in spec.kind.words.items())
     else:
         yield "legal values", (spec.kind.legal,)
     yield "default", (default_words(spec),)
@@ -303,26 +309,13 @@ def _spec_facts(spec: OptionSpec) -> Iterator[_Fact]:
 
 def _release_facts() -> Iterator[_Fact]:
     before: tuple[str, ...] = ()
+    options = (format.options for format in FORMATS.values())
+    specs = [spec for of_format in options if of_format.of_goldengate for spec in of_format.specs()]
     for release in RELEASES.values():
         lines = [change for change in release.changes if change not in before]
-        specs = list(symbols.specs_of_formats())
         since = [spec.name for spec in specs if before and spec.since == release.name]
         until = [spec.name for spec in specs if spec.until == release.name]
         for label, names in (("new", since), ("last release with", until)):
             lines += [f"{label}: {', '.join(f'`{name}`' for name in dict.fromkeys(names))}"] if names else []
         yield release.name, tuple(lines or ["no change in messages"])
         before = release.changes
-
-
-def _words(kind: Choice) -> Iterator[str]:
-    width = max(map(len, kind.words)) + 2
-    for word, sentence in kind.words.items():
-        yield f"{f'`{word}`':{width}}  {sentence}"
-
-
-def _samples(example: Example) -> Iterator[Sample]:
-    yield Sample("For example", example.lines, "lines")
-    if example.operation:
-        what = example.operation[0].upper() + example.operation[1:]
-        yield Sample(f"{what} without the last line", example.before, "without")
-        yield Sample("The same with the last line", example.after, "with")

@@ -14,7 +14,7 @@ from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_dia
 from ggfmt.render.report.facts import ReportData, operations_of
 from ggfmt.render.report.plots import seconds
 from ggfmt.render.wrapping import write_lines
-from ggfmt.sinks.dry_run import DryRun, FilePlan
+from ggfmt.sinks.dry_run import DryRun
 from ggfmt.sinks.messages.pipeline import HandlerOutput
 from ggfmt.sinks.messages.publish import MIN_DIGITS
 from ggfmt.sinks.messages.run_history import PastRun
@@ -103,19 +103,17 @@ def _handler(planned: DryRun, target: HandlerOutput, replaced: int, most: int | 
     if planned.prepared.mode == "append":
         where = "beside the existing output"
     yield f"  Below {target.root.shown}/{target.handler}, {where}"
-    files = [f"  {_file(item)}" for item in planned.files(target)]
+    files = []
+    for item in planned.files(target):
+        names = (
+            f"by the values of {', '.join(item.columns)}" if item.place is None else item.place.numbered(0, MIN_DIGITS)
+        )
+        files.append(f"  {item.table or 'all tables'}: {names}")
     yield from _some(files, most)
     if not files:
         yield "  A directory for each table"
     for directory in target.schema_directories:
         yield f"  Schemas in {directory.shown}"
-
-
-def _file(item: FilePlan) -> str:
-    name = item.table or "all tables"
-    if item.place is None:
-        return f"{name}: by the values of {', '.join(item.columns)}"
-    return f"{name}: {item.place.numbered(0, MIN_DIGITS)}"
 
 
 def _some(lines: Sequence[str], most: int | None) -> Iterator[str]:

@@ -31,7 +31,11 @@ class FittedTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns = list(range(len(self._headings)))
-        least = [_least_width(self._cells(column)) for column in columns]
+        # At least its longest word, and more for a text of several words.
+        least = [
+            max(max(min(cell.cell_len, _TEXT_WIDTH), _longest_word(cell)) for cell in self._cells(column))
+            for column in columns
+        ]
         room = options.max_width
         if self._fits(console, options, columns, least):
             yield self._table(console, options, columns, least)
@@ -93,11 +97,6 @@ class FittedTable:
                 if cell.plain:
                     named = Text.assemble(heading, ": ", cell) if heading.plain else cell
                     yield from _wrapped(console, named, room)
-
-
-def _least_width(cells: Iterator[Text]) -> int:
-    """Return the least width of a column: its longest word, and more for a text of several words."""
-    return max(max(min(cell.cell_len, _TEXT_WIDTH), _longest_word(cell)) for cell in cells)
 
 
 def _longest_word(text: Text) -> int:

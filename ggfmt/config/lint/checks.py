@@ -171,9 +171,11 @@ def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnosti
     # Delimiters of tokens do not separate the columns.
     of_columns = [item for item in delimiters if not _is_of_tokens(item)]
     representations = [item for item in written if isinstance(item.spec.kind, Representation)]
-    either = [(one, other) for one, other in combinations(delimiters, 2) if _overlap(one, other)]
-    inside = [(one, other) for one, other in product(of_columns, representations) if one.value in other.value]
-    for one, other in either + inside:
+    pairs = [
+        pair for pair in combinations(delimiters, 2) if pair[0].value in pair[1].value or pair[1].value in pair[0].value
+    ]
+    pairs += [(one, other) for one, other in product(of_columns, representations) if one.value in other.value]
+    for one, other in pairs:
         given = [(order.index(item.entry), item) for item in (one, other) if item.entry is not None]
         if not given:
             continue
@@ -191,10 +193,6 @@ def _confusions(written: list[_Value], order: list[Entry]) -> Iterator[Diagnosti
 
 def _is_of_tokens(item: _Value) -> bool:
     return isinstance(item.spec.kind, Delimiter) and item.spec.kind.tokens
-
-
-def _overlap(one: _Value, other: _Value) -> bool:
-    return one.value in other.value or other.value in one.value
 
 
 def _lacking_characters(written: list[_Value], values: list[_Value]) -> Iterator[Diagnostic]:
