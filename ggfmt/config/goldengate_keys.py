@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ggfmt.config.patterns import Patterns
+from ggfmt.config.handler_types import read_table
 from ggfmt.options.releases import FIRST_RELEASE
 
-# The process around the handlers.
-_KEYS = (
-    "goldengate.* javawriter.* jvm.* java.* javax.* gg.abend* gg.aggregate* gg.binaryencoding* gg.brokerurl",
-    "gg.checkpoint* gg.classpath* gg.compressed* gg.eventhandler* gg.format gg.format.* gg.handlerlist.nop gg.hooks*",
-    "gg.includeggtokens gg.initialload* gg.interactive gg.jmx* gg.log* gg.lob* gg.mdp.* gg.md.* gg.metadata*",
-    "gg.native* gg.op* gg.parallel* gg.performance* gg.recoverypath gg.report* gg.source* gg.stage* gg.stats*",
-    "gg.status* gg.target* gg.timezone* gg.transaction* gg.userexit* gg.validate*",
-)
-OUTSIDE_SCOPE = tuple(key for keys in _KEYS for key in keys.split())
-_OUTSIDE_SCOPE = Patterns(OUTSIDE_SCOPE)
+_SECTIONS = read_table("goldengate_keys.txt")
+_OUTSIDE_SCOPE = _SECTIONS.pop("+keys").properties
+OUTSIDE_SCOPE = _OUTSIDE_SCOPE.all_names
 
 
 def is_outside_scope(key: str) -> bool:
     """Return whether GoldenGate uses this key, which is below no handler, for something that ggfmt does not do."""
-    return _OUTSIDE_SCOPE.fit(key)
+    return _OUTSIDE_SCOPE.find(key) is not None
 
 
 def listing(names: Sequence[str], quote: str = "`") -> str:
@@ -57,20 +50,10 @@ def owner_in_words(formats: Sequence[str], since: str) -> str:
 ADAPTER = "Java adapter"
 
 
-def _properties(formats: tuple[str, ...], since: str, names: str) -> list[FormatProperty]:
-    return [FormatProperty(name, formats, since) for name in names.split()]
-
-
-GOLDENGATE_PROPERTIES: tuple[FormatProperty, ...] = (
-    *_properties(("delimitedtext_op",), "19.1", "enableFieldDescriptorHeaders"),
-    *_properties(("json", "json_row"), "21", "enableJsonArrayOutput"),
-    *_properties(("xml",), "12.3.2", "metaColumnsTemplate"),
-    *_properties(
-        ("csv", "fixed"),
-        ADAPTER,
-        "delim quote metacols missingColumnChar presentColumnChar nullColumnChar beginTxChar middleTxChar endTxChar"
-        " wholeTxChar insertChar updateChar deleteChar truncateChar endOfLine justify includeBefores",
-    ),
+GOLDENGATE_PROPERTIES = tuple(
+    FormatProperty(known.name, tuple(formats[1:].split()), known.since)
+    for formats, section in _SECTIONS.items()
+    for known in section.properties.properties
 )
 
 # Formats of GoldenGate that ggfmt lacks.

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ggfmt.config.patterns import Patterns
 from ggfmt.options.message_templates import MessageTemplate
 from ggfmt.options.releases import FIRST_RELEASE
 from ggfmt.options.templates import FileNameTemplate, HexBytes, PathTemplate
@@ -52,6 +52,19 @@ class GoldenGateProperty:
         return name.lower() if "*" in self.name else self.name
 
 
+def _fits(name: str, pieces: Sequence[str]) -> bool:
+    first, *inner, last = pieces
+    if not name.startswith(first) or not name.endswith(last):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for piece in inner:
+        place = name.find(piece, at, end)
+        if place < 0:
+            return False
+        at = place + len(piece)
+    return at <= end
+
+
 @dataclass(frozen=True)
 class PropertySet:
     properties: tuple[GoldenGateProperty, ...]
@@ -62,12 +75,15 @@ class PropertySet:
         return {name: known for name, known in names if "*" not in name}
 
     @cached_property
-    def _patterns(self) -> tuple[tuple[Patterns, GoldenGateProperty], ...]:
-        return tuple((Patterns((known.name,)), known) for known in self.properties if "*" in known.name)
+    def _patterns(self) -> tuple[tuple[list[str], GoldenGateProperty], ...]:
+        # Compare piece by piece: compiling one expression of all of them takes longer than checking a whole file.
+        return tuple((known.name.lower().split("*"), known) for known in self.properties if "*" in known.name)
 
     def find(self, name: str) -> GoldenGateProperty | None:
-        own = self._by_name.get(name.lower())
-        return own or next((known for patterns, known in self._patterns if patterns.fit(name)), None)
+        """Return the property of a name, without regard to case; `*` in the name of a property matches any text."""
+        folded = name.lower()
+        own = self._by_name.get(folded)
+        return own or next((known for pieces, known in self._patterns if _fits(folded, pieces)), None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,7 +150,9 @@ class Section(NamedTuple):
     properties: PropertySet
 
 
-def read_table(file: str, groups: Mapping[str, Sequence[GoldenGateProperty]]) -> dict[str, Section]:
+def read_table(
+    file: str, groups: Mapping[str, Sequence[GoldenGateProperty]] = MappingProxyType({})
+) -> dict[str, Section]:
     """Return the sections of a table of this package. `groups`: properties by the name of a group, with its `+`."""
     data = pkgutil.get_data(__package__, file)
     assert data is not None
@@ -161,7 +179,7 @@ def read_table(file: str, groups: Mapping[str, Sequence[GoldenGateProperty]]) ->
     return {name: Section(*head, PropertySet(tuple(known[name]))) for name, head in heads.items()}
 
 
-_SECTIONS = read_table("handler_types.txt", {})
+_SECTIONS = read_table("handler_types.txt")
 COMMON = _SECTIONS["all"].properties
 PROXY = _SECTIONS["+proxy"].properties.properties
 HANDLER_TYPES = {

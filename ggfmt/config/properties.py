@@ -80,6 +80,11 @@ class Entry:
     def value_span(self) -> Span:
         return Span(self.file, self.line, self.value_column, max(self.value_length, 1), self.source)
 
+    def span_of(self, part: str, otherwise: Span, start: int = 0) -> Span:
+        """Return the place of a text in the first line, from an index on; `otherwise` if it is not there."""
+        at = self.source.find(part, start)
+        return otherwise if at < 0 else Span(self.file, self.line, at + 1, len(part), self.source)
+
 
 class Comment(NamedTuple):
     """A comment. `below`: the natural lines of the property below it, if there are only comments between."""

@@ -25,10 +25,9 @@ _LIST = "gg.eventhandlerlist"
 
 def part_span(entry: Entry, part: str | None) -> Span:
     """Return the place of a part of a value; of the whole value if the part is not visible in the file."""
-    at = entry.source.find(part, entry.value_column - 1) if part and not entry.secret else -1
-    if at < 0 or part is None:
+    if not part or entry.secret:
         return entry.value_span
-    return Span(entry.file, entry.line, at + 1, len(part), entry.source)
+    return entry.span_of(part, entry.value_span, entry.value_column - 1)
 
 
 def check_value(entry: Entry, kind: ValueType[Any]) -> Iterator[Diagnostic]:

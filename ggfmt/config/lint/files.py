@@ -53,13 +53,13 @@ def find_sources(
     return _Search(standard_input, name_of_standard_input, pass_over).sources(arguments)
 
 
+@dataclass
 class _Search:
-    def __init__(self, standard_input: BinaryIO, name_of_standard_input: str, pass_over: bool) -> None:
-        self.standard_input = standard_input
-        self.name_of_standard_input = name_of_standard_input
-        self.pass_over = pass_over
-        self.found: dict[str, HandlerFile | None] = {}
-        self.findings: list[Diagnostic] = []
+    standard_input: BinaryIO
+    name_of_standard_input: str
+    pass_over: bool
+    found: dict[str, HandlerFile | None] = field(default_factory=dict)
+    findings: list[Diagnostic] = field(default_factory=list)
 
     def sources(self, arguments: Sequence[str]) -> HandlerFiles:
         for argument in arguments:
@@ -104,7 +104,12 @@ class _Search:
     def _file(self, path: str) -> HandlerFile | None:
         real = os.path.realpath(path)
         if real not in self.found:
-            self.found[real] = self._read(path)
+            self.found[real] = None
+            try:
+                with open(path, "rb") as stream:
+                    self.found[real] = HandlerFile(path, path, stream.read())
+            except OSError as error:
+                self._report_unreadable(error, find_nearby(path) if isinstance(error, FileNotFoundError) else None)
         return self.found[real]
 
     def _members(self, directory: str) -> Iterator[str]:
@@ -118,14 +123,6 @@ class _Search:
                 if name.endswith(ENDINGS) and not name.startswith(".") and is_file:
                     paths.append(path)
         yield from sorted(paths, key=_by_name)
-
-    def _read(self, path: str) -> HandlerFile | None:
-        try:
-            with open(path, "rb") as stream:
-                return HandlerFile(path, path, stream.read())
-        except OSError as error:
-            self._report_unreadable(error, find_nearby(path) if isinstance(error, FileNotFoundError) else None)
-            return None
 
     def _report_unreadable(self, error: OSError, help: str | None = None) -> None:
         kind = "directory" if isinstance(error.filename, str) and os.path.isdir(error.filename) else "file"

@@ -222,10 +222,7 @@ def find_template(entries: Sequence[Entry]) -> Template | None:
     left = "ggfmt checks no line" if whole else "ggfmt does not check such lines"
     if _LINE.match(entry.key):
         left += "; if it belongs to the line above, put a `\\` at the end of that"
-    span = Span(entry.file, entry.line, entry.column, entry.key_length or 1, entry.source)
-    at = entry.source.find(text.strip("`"))
-    if at >= 0:
-        span = Span(entry.file, entry.line, at + 1, len(text.strip("`")), entry.source)
+    span = entry.span_of(text.strip("`"), entry.key_span)
     return Template(Diagnostic("GG131", message, span, left), frozenset(n for r in numbers for n in r), whole)
 
 
@@ -277,10 +274,7 @@ def placeholders(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
             found = _LEFT_IN.search(entry.value)
         if found is None:
             continue
-        span = entry.value_span
-        at = entry.source.find(found[0], entry.value_column - 1)
-        if at >= 0:
-            span = replace(span, column=at + 1, length=len(found[0]))
+        span = entry.span_of(found[0], entry.value_span, entry.value_column - 1)
         what = "a placeholder" if entry.secret else f"the placeholder `{visible(found[0])}`"
         message = f"the value of `{entry.key}` contains {what} instead of a real value"
         yield Diagnostic("GG129", message, span, "replace the placeholder with the real value")
