@@ -17,7 +17,7 @@ from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import MAX_RECORD_BYTES
 from ggfmt.frames.batches import FrameProjection
 from ggfmt.frames.column_types import is_value_type, listed_types
-from ggfmt.frames.shapes import GENERIC, IMAGES, ddl_type, from_spark, typed
+from ggfmt.frames.shapes import GENERIC, IMAGES, UnknownTypeError, ddl_type, from_spark, typed
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Column, Kind, SqlType, TableDef
@@ -229,8 +229,8 @@ def schema_from_spark(schema_json: Mapping[str, Any]) -> pa.Schema:
     """Return the schema in Spark's JSON (`StructType.jsonValue`). Raises: UsageError GG531 for a type of no frame."""
     try:
         return from_spark(schema_json)
-    except KeyError as error:
-        raise frame_error(f"a column of a frame cannot be `{error.args[0]}`", _types()) from None
+    except UnknownTypeError as error:
+        raise frame_error(f"a column of a frame cannot be `{error.name}`", _types()) from None
 
 
 def narrow_projection(wanted: FrameProjection, schema: pa.Schema) -> FrameProjection:

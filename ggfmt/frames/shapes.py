@@ -54,6 +54,16 @@ def typed(table: TableDef) -> pa.Schema:
 
 # By the names in Spark's JSON. Frames have no times of day.
 _BY_SPARK = {"long" if name == "bigint" else name: type for type, name in SCALARS.items() if type != CLOCK}
+# Types that frames of users may have besides.
+_OF_USERS: Mapping[str, pa.DataType] = {
+    **_BY_SPARK,
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "char": TEXT,
+    "varchar": TEXT,
+    "void": pa.null(),
+}
 _DECIMAL = re.compile(r"decimal\(([0-9]+),([0-9]+)\)")
 
 
@@ -152,25 +162,53 @@ class _DdlParser:
         return pa.map_(first, second)
 
 
-def from_spark(schema: Mapping[str, Any]) -> pa.Schema:
-    """Return the schema of Spark's JSON (`StructType.jsonValue`). Raises: KeyError for a type that no shape has."""
-    struct = _of_spark(schema)
+class UnknownTypeError(ValueError):
+    """A `column` of Spark has a type with a `name` that is not known."""
+
+    def __init__(self, column: str, name: str) -> None:
+        super().__init__(column, name)
+        self.column, self.name = column, name
+
+
+def from_spark(schema: Mapping[str, Any], types: Mapping[str, pa.DataType] = _BY_SPARK) -> pa.Schema:
+    """Return the schema of Spark's JSON (`StructType.jsonValue`). Raises: UnknownTypeError."""
+    struct = _of_spark(schema, types, "")
     assert isinstance(struct, pa.StructType), "Spark has the schema of a frame as a struct"
     return pa.schema(list(struct))
 
 
-def _of_spark(spark_type: Any) -> pa.DataType:
+def schema_of_user(schema: Mapping[str, Any]) -> pa.Schema:
+    """Return the schema of a frame of a user. Raises: UsageError GG540 for a type that operations cannot have."""
+    try:
+        return from_spark(schema, _OF_USERS)
+    except UnknownTypeError as error:
+        message = f"the column `{error.column}` has the type {error.name}, which operations cannot have"
+        raise UsageError(Diagnostic("GG540", message, help="cast it to a text")) from None
+
+
+def _of_spark(spark_type: Any, types: Mapping[str, pa.DataType], column: str) -> pa.DataType:
     if isinstance(spark_type, str):
         decimal = _DECIMAL.fullmatch(spark_type)
-        return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else _BY_SPARK[spark_type]
+        if decimal is not None:
+            return pa.decimal128(int(decimal[1]), int(decimal[2]))
+        name = spark_type.partition("(")[0]  # without the length of a text
+        if name not in types:
+            raise UnknownTypeError(column, spark_type)
+        return types[name]
+
+    def inner(part: Any, name: str = "") -> pa.DataType:
+        return _of_spark(part, types, ".".join(filter(None, (column, name))))
+
     if spark_type["type"] == "struct":
         fields = spark_type["fields"]
-        return pa.struct([pa.field(item["name"], _of_spark(item["type"]), item["nullable"]) for item in fields])
+        return pa.struct(
+            [pa.field(item["name"], inner(item["type"], item["name"]), item["nullable"]) for item in fields]
+        )
     if spark_type["type"] == "map":
-        return pa.map_(_of_spark(spark_type["keyType"]), _of_spark(spark_type["valueType"]))
+        return pa.map_(inner(spark_type["keyType"]), inner(spark_type["valueType"]))
     if spark_type["type"] == "array":
-        return pa.list_(_of_spark(spark_type["elementType"]))
-    raise KeyError(spark_type["type"])
+        return pa.list_(inner(spark_type["elementType"]))
+    raise UnknownTypeError(column, spark_type["type"])
 
 
 def quoted(name: str) -> str:

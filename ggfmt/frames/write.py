@@ -29,8 +29,7 @@ from ggfmt.definitions import load_definitions
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, GgfmtError, UsageError, suggestion
 from ggfmt.formats.api.reading import Reject
 from ggfmt.frames.operations import RowReader, SequenceRange, other_columns, out_of_order, with_key
-from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape
-from ggfmt.frames.spark_schemas import arrow_schema
+from ggfmt.frames.shapes import AFTER, BEFORE, FrameShape, schema_of_user
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.table import Column, TableDef
 from ggfmt.options.value_types import Keys, parse_keys
@@ -182,7 +181,7 @@ def frame_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
     """Return the writer of a frame; nothing is written yet. Raises: UsageError GG540 for a frame of neither shape,
     GG541 for contradictory options, and the errors of `ggfmt run` for its configuration or its output."""
     try:
-        return writer_of(WriteOptions.of(options, overwrite), FrameShape.of(arrow_schema(schema)))
+        return writer_of(WriteOptions.of(options, overwrite), FrameShape.of(schema_of_user(schema.jsonValue())))
     except GgfmtError as error:
         raise _plain(error) from None
 

@@ -23,8 +23,7 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.frames.batches import located_batches
 from ggfmt.frames.column_types import TEXT
 from ggfmt.frames.plan import Plan, Request, make_scan, plan_of, table_of
-from ggfmt.frames.shapes import ddl, ddl_type
-from ggfmt.frames.spark_schemas import arrow_schema
+from ggfmt.frames.shapes import ddl, ddl_type, schema_of_user
 from ggfmt.options.value_types import OnUnfit
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.scan import DefinitionsNeeded
@@ -102,7 +101,8 @@ def rows_frame(
         raise query_error(message, "run `pip install 'pandas>=2.2'`, or write the rows with `ggfmt.consolidate`")
     name = request.table
     assert name is not None
-    base_types = None if base is None else {column.name: column.type for column in arrow_schema(base.schema)}
+    rows_of_base = pa.schema([]) if base is None else schema_of_user(base.schema.jsonValue())
+    base_types = None if base is None else dict(zip(rows_of_base.names, rows_of_base.types, strict=True))
     patterns = tuple((f"{escape(name)}.{escape(own)}", type) for own, type in (types or {}).items())
     sink = _StatsSink(spark, request, primary_keys, patterns, base_types, query.on_unfit)
     with runner_for(spark) as runner:

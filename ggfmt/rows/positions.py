@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +23,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 
-Place = tuple[int | str, ...]
+Place = tuple[Any, ...]
 
 _LONG = r"[0-9]{1,18}"
 _NUMBER = r"[0-9]{1,38}"
@@ -65,10 +64,6 @@ class PositionKind:
     def whole(self) -> str:
         return rf"\A(?:{self.pattern})\z"  # in RE2; in Python `fullmatch`
 
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self.pattern)
-
     def fits_all(self, texts: pa.StringArray) -> bool:
         return bool(pc.all(pc.match_substring_regex(texts, self.whole), min_count=0).as_py())
 
@@ -103,17 +98,9 @@ class PositionKind:
 
     def value(self, text: str) -> Place | None:
         """Return the sort key of one position; None for a text that does not belong to this kind."""
-        found = self._compiled.fullmatch(text)
-        if found is None:
+        if re.fullmatch(self.pattern, text) is None:
             return None
-        return tuple(self._place(found, part) for part in self.parts if part.sort != "family")
-
-    @staticmethod
-    def _place(found: re.Match[str], part: Part) -> int | str:
-        text = found[part.group] or (found[part.instead] if part.instead else "") or ""
-        if part.sort in ("long", "decimal"):
-            return int(text or -1)
-        return text.strip(" ").lower().rjust(part.width, "0")
+        return tuple(column[0].as_py() for column in self.sort_columns(pa.array([text], pa.string())))
 
 
 KINDS = (

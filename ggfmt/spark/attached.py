@@ -13,8 +13,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
@@ -26,7 +24,6 @@ from ggfmt.spark.jobs import ContextJobs, Item, Result, SparkJobRunner, SparkJob
 from ggfmt.spark.target import CORES, GATEWAY, ActiveSpark, ConnectSpark, RemoteAddress, SubmittedSpark, refusal
 from ggfmt.spark.workers import (
     MAX_FAILURES,
-    Worker,
     ask_workers,
     pack_task,
     pickle_by_value,
@@ -57,70 +54,38 @@ class AttachedRunner(SparkJobRunner):
     belongs to another process, GG522 if workers cannot run tasks.
     """
 
-    log_path: Path | None = None  # the owner of the Spark knows where its log is
-
     def __init__(self, existing: ActiveSpark | SubmittedSpark) -> None:
         self._existing = existing
-        self._context: SparkContext | None = None
         self.shows_progress = existing.shows_progress
 
     @property
     def parallelism(self) -> int:
-        assert self._context is not None
-        context = self._context
-        return signals.call_on(self._threads, lambda: int(context.defaultParallelism))
+        return signals.call_on(self._threads, lambda: int(self._context.defaultParallelism))
 
     @property
     def version(self) -> str:
-        assert self._context is not None
-        context = self._context
-        return f"Spark {signals.call_on(self._threads, lambda: context.version)}"
+        return f"Spark {signals.call_on(self._threads, lambda: self._context.version)}"
 
-    def __enter__(self) -> AttachedRunner:
-        with ExitStack() as stack:
-            self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
-            stack.callback(self._threads.shutdown, wait=False)
-            stack.enter_context(_without_cancelling_all())
-            if isinstance(self._existing, ActiveSpark):
-                self._context = self._existing.context
-            else:
-                context = self._context = signals.call_on(self._threads, _new_context)
-                stack.callback(lambda: signals.call_on(self._threads, context.stop))
-            archive = _send_to_workers(self._context, self._threads)
-            self._jobs = _jobs(self._context, self._threads, archive)
-            self._stack = stack.pop_all()
-        return self
+    def _enter(self, stack: ExitStack) -> ContextJobs:
+        stack.enter_context(_without_cancelling_all())
+        if isinstance(self._existing, ActiveSpark):
+            context = self._context = self._existing.context
+        else:
+            context = self._context = signals.call_on(self._threads, _new_context)
+            stack.callback(lambda: signals.call_on(self._threads, context.stop))
+        if context not in _ready_contexts:
+            _ready_contexts[context] = prepare_workers(
+                lambda archive: ask_workers(self._jobs_with(archive), self.parallelism),
+                lambda: signals.call_on(self._threads, _add_package, context),
+            )
+            warn_of_single_attempts(str(context.master), context._conf.get(MAX_FAILURES))
+        return self._jobs_with(_ready_contexts[context])
 
-    def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        self._context = None
-
-
-def send_to_context(context: SparkContext) -> None:
-    """Make this package importable for the workers of a context; a small job the first time, nothing later."""
-    with ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark") as threads:
-        _send_to_workers(context, threads)
-
-
-def _send_to_workers(context: SparkContext, threads: ThreadPoolExecutor) -> str | None:
-    if context not in _ready_contexts:
-        parallelism = signals.call_on(threads, lambda: int(context.defaultParallelism))
-
-        def ask(archive: str | None) -> list[Worker]:
-            return ask_workers(_jobs(context, threads, archive), parallelism)
-
-        def send() -> str:
-            return signals.call_on(threads, _add_package, context)
-
-        _ready_contexts[context] = prepare_workers(ask, send)
-        warn_of_single_attempts(str(context.master), context._conf.get(MAX_FAILURES))
-    return _ready_contexts[context]
-
-
-def _jobs(context: SparkContext, threads: ThreadPoolExecutor, archive: str | None = None) -> ContextJobs:
-    java: Any = context._jsc.sc()
-    prefix = f"ggfmt-{uuid.uuid4().hex[:12]}"
-    return ContextJobs(context, threads, prefix, properties=java.getLocalProperties().clone(), archive=archive)
+    def _jobs_with(self, archive: str | None) -> ContextJobs:
+        java: Any = self._context._jsc.sc()
+        prefix = f"ggfmt-{uuid.uuid4().hex[:12]}"
+        properties = java.getLocalProperties().clone()
+        return ContextJobs(self._context, self._threads, prefix, properties=properties, archive=archive)
 
 
 def _add_package(context: SparkContext) -> str:
@@ -188,19 +153,14 @@ _MAX_PARTS = 4096
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")  # proxies by which gRPC may reach other hosts
 
 
-@dataclass
-class Server:
-    """What is known of a server: how many tasks it runs at once, and from which file workers import this package."""
-
-    parallelism: int
-    archive: str | None
-
-
-_ready_sessions: weakref.WeakKeyDictionary[SparkSession, Server] = weakref.WeakKeyDictionary()
+# Sessions whose workers have been prepared: how many tasks the server runs at once, and the file from which the workers
+# import this package.
+_ready_sessions: weakref.WeakKeyDictionary[SparkSession, tuple[int, str | None]] = weakref.WeakKeyDictionary()
 
 
 class ConnectRunner(SparkJobRunner):
-    """A runner on a session of Spark Connect, or on a server that it connects to; a context manager.
+    """A runner on a session of Spark Connect, or on a server that it connects to; a context manager. `parallelism`: the
+    number of tasks that the server ran at once when it was first asked.
 
     Jobs have tags and threads of their own. A session of the caller stays as it was, except for the file with this
     package, if its workers lack it.
@@ -209,42 +169,38 @@ class ConnectRunner(SparkJobRunner):
     does not respond or packages for Spark Connect are missing.
     """
 
-    log_path: Path | None = None  # the server has the log
+    parallelism: int
 
     def __init__(self, spark: ConnectSpark | RemoteAddress) -> None:
         self._spark = spark
-        self._session: SparkSession | None = None
         self.shows_progress = isinstance(spark, ConnectSpark) and spark.shows_progress
 
     @property
-    def parallelism(self) -> int:
-        """The number of tasks that the server ran at once when it was first asked."""
-        return self._server.parallelism
-
-    @property
     def version(self) -> str:
-        assert self._session is not None
-        session = self._session
-        return f"Spark {signals.call_on(self._threads, lambda: session.version)} by Spark Connect"
+        return f"Spark {signals.call_on(self._threads, lambda: self._session.version)} by Spark Connect"
 
-    def __enter__(self) -> ConnectRunner:
-        with ExitStack() as stack:
-            self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
-            stack.callback(self._threads.shutdown, wait=False)
-            if isinstance(self._spark, ConnectSpark):
-                self._session = self._spark.session
-            else:
-                self._session = signals.call_on(self._threads, _new_session, self._spark)
-                stop = self._session.stop
-                stack.callback(lambda: signals.call_on(self._threads, stop))
-            self._server = _send_to_server(self._session, self._threads)
-            self._jobs = ConnectJobs(self._session, self._threads, self._server.archive)
-            self._stack = stack.pop_all()
-        return self
+    def _enter(self, stack: ExitStack) -> ConnectJobs:
+        if isinstance(self._spark, ConnectSpark):
+            session = self._session = self._spark.session
+        else:
+            session = self._session = signals.call_on(self._threads, _new_session, self._spark)
+            stack.callback(lambda: signals.call_on(self._threads, session.stop))
+        if session not in _ready_sessions:
+            master, failures, parallelism = signals.call_on(self._threads, _ask_server, session)
+            with TemporaryDirectory(prefix="ggfmt-") as directory:
+                archive = prepare_workers(
+                    lambda archive: ask_workers(ConnectJobs(session, self._threads, archive), parallelism),
+                    lambda: self._send_package(Path(directory)),
+                )
+            _ready_sessions[session] = parallelism, archive
+            warn_of_single_attempts(master, failures)
+        self.parallelism, archive = _ready_sessions[session]
+        return ConnectJobs(session, self._threads, archive)
 
-    def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        self._session = None
+    def _send_package(self, directory: Path) -> str:
+        archive = zip_package(directory)
+        signals.call_on(self._threads, self._session.addArtifacts, str(archive), pyfile=True)
+        return archive.name
 
 
 class ConnectJobs(SparkJobs):
@@ -315,30 +271,6 @@ class ConnectJobs(SparkJobs):
 
     def _cancel(self, name: str) -> None:
         self._session.interruptTag(name)
-
-
-def send_to_session(session: SparkSession) -> None:
-    """Make this package importable for the workers of a session; a small job the first time, nothing later."""
-    with ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark") as threads:
-        _send_to_server(session, threads)
-
-
-def _send_to_server(session: SparkSession, threads: ThreadPoolExecutor) -> Server:
-    if session not in _ready_sessions:
-        master, failures, parallelism = signals.call_on(threads, _ask_server, session)
-
-        def ask(archive: str | None) -> list[Worker]:
-            return ask_workers(ConnectJobs(session, threads, archive), parallelism)
-
-        def send(directory: Path) -> str:
-            archive = zip_package(directory)
-            signals.call_on(threads, session.addArtifacts, str(archive), pyfile=True)
-            return archive.name
-
-        with TemporaryDirectory(prefix="ggfmt-") as directory:
-            _ready_sessions[session] = Server(parallelism, prepare_workers(ask, partial(send, Path(directory))))
-        warn_of_single_attempts(master, failures)
-    return _ready_sessions[session]
 
 
 def _ask_server(session: SparkSession) -> tuple[str, str | None, int]:

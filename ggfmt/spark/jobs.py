@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Self = TypeVar("Self", bound="SparkJobRunner")
 
 _POLL_SECONDS = 0.2
 _CANCEL_SECONDS = 10.0
@@ -130,14 +131,25 @@ class SparkJobs(ABC):
             )
 
 
-class SparkJobRunner:
-    """A runner with `SparkJobs`. Entering it sets `_jobs`, and `_stack` with what ends with the runner."""
+class SparkJobRunner(ABC):
+    """A runner on a Spark that ggfmt does not start: it has `SparkJobs` and their threads while it is entered."""
 
-    _jobs: SparkJobs
-    _stack: ExitStack
+    log_path: Path | None = None  # the owner of the Spark knows where its log is
+
+    def __enter__(self: Self) -> Self:
+        with ExitStack() as stack:
+            self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ggfmt-spark")
+            stack.callback(self._threads.shutdown, wait=False)
+            self._jobs = self._enter(stack)
+            self._stack = stack.pop_all()
+        return self
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
+
+    @abstractmethod
+    def _enter(self, stack: ExitStack) -> SparkJobs:
+        """Prepare the workers, and return the jobs; `stack` takes what ends with the runner."""
 
     def run(
         self,

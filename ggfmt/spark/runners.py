@@ -60,15 +60,8 @@ def runner_on(existing: target.Existing | None, settings: target.SparkSettings) 
 def send_package(spark: object) -> None:
     """Make this package importable for the workers of a caller's Spark, as data sources on executors need it: by a
     small job the first time. Raises: UsageError GG521, Abend GG505 or GG522, as from the runner."""
-    existing = target.spark_from_argument(spark)
-    if isinstance(existing, target.ConnectSpark):
-        from ggfmt.spark.attached import send_to_session
-
-        send_to_session(existing.session)
-    elif not isinstance(existing, target.SubmittedSpark):
-        from ggfmt.spark.attached import send_to_context
-
-        send_to_context(existing.context)
+    with runner_for(spark):
+        pass
 
 
 def _refuse(settings: target.SparkSettings, existing: target.Existing) -> None:
