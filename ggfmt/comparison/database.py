@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -134,6 +135,39 @@ def _expression(name: str, column: _Column) -> str:
     return f"case when {name} is distinct from null then format('%s', {name}) end"
 
 
+class DatabaseConnection(ABC):
+    """A connection with its tables, in one transaction. Close it by `close`."""
+
+    shown: str  # the URL for people
+    _connection: Any
+    _secrets: Sequence[str]
+
+    def close(self) -> None:
+        """Close the connection, which ends the transaction. A connection that is lost has ended already."""
+        with suppress(Exception):
+            self._connection.close()
+
+    @contextmanager
+    def errors(self, table: str | None = None) -> Iterator[None]:
+        """Convert errors of a driver, which may be of any class, to Abend GG588."""
+        try:
+            yield
+        except (Abend, UsageError, ColumnError, KeyboardInterrupt, MemoryError):
+            raise
+        except Exception as error:
+            message, help = self._described(error)
+            raise Abend(Diagnostic("GG588", message, Span(file=self.shown, table=table), help)) from None
+
+    @abstractmethod
+    def _described(self, error: Exception) -> tuple[str, str]:
+        """Return message and help for an error. Messages of a driver may quote a part of the URL."""
+
+    def _masked(self, text: str) -> str:
+        for secret in sorted(filter(None, self._secrets), key=len, reverse=True):
+            text = text.replace(secret, MASK)
+        return text
+
+
 class DatabaseTable:
     """The rows of a table, with the interface of `TableRows`."""
 
@@ -167,9 +201,9 @@ class DatabaseTable:
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-class Database:
-    """A connection to PostgreSQL with its tables, in one transaction. Close it by `close`. Raises: UsageError GG589
-    without the driver; Abend GG588 if the database does not respond or refuses."""
+class Database(DatabaseConnection):
+    """A connection to PostgreSQL. Raises: UsageError GG589 without the driver; Abend GG588 if the database does not
+    respond or refuses."""
 
     def __init__(self, url: str) -> None:
         self.shown = shown_url(url)
@@ -200,13 +234,6 @@ class Database:
             keys[name] = (*keys.get(name, ()), column)
         self.keys: Mapping[str, tuple[str, ...]] = keys
 
-    def close(self) -> None:
-        """Close the connection, which ends the transaction. A connection that is lost has ended already."""
-        try:
-            self._connection.close()
-        except Exception:
-            pass
-
     def query(self, sql: str, table: str | None = None) -> Iterator[pa.RecordBatch]:
         with self.errors(table):
             cursor = self._connection.cursor()
@@ -227,13 +254,7 @@ class Database:
         for batch in self.query(sql):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
-    @contextmanager
-    def errors(self, table: str | None = None) -> Iterator[None]:
-        with driver_errors(Span(file=self.shown, table=table), self._described):
-            yield
-
     def _described(self, error: Exception) -> tuple[str, str]:
-        """Return message and help for an error. Messages of the driver may quote a part of the URL."""
         reason = str(error)
         reason = _STATE.sub("", reason.partition("[libpq] ")[2] or reason)
         reason = " ".join(reason.split("\n", 1)[0].split())
@@ -244,23 +265,6 @@ class Database:
             return f"cannot connect to {self._place}: {what}", _connection_help(reason)
         reason = reason.partition("ERROR: ")[2] or reason
         return f"the database {self._place} reports: {self._masked(reason)[:300].strip()}", READ_HELP
-
-    def _masked(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, MASK)
-        return text
-
-
-@contextmanager
-def driver_errors(span: Span, described: Callable[[Exception], tuple[str, str]]) -> Iterator[None]:
-    """Convert errors of a driver, which may be of any class, to Abend GG588; `described` gives message and help."""
-    try:
-        yield
-    except (Abend, UsageError, ColumnError, KeyboardInterrupt, MemoryError):
-        raise
-    except Exception as error:
-        message, help = described(error)
-        raise Abend(Diagnostic("GG588", message, span, help)) from None
 
 
 def _connection_help(reason: str) -> str:
@@ -295,7 +299,7 @@ def _parsed(url: str) -> tuple[str, Sequence[str], str]:
     place = f"host {host}, port {port}" + (f", database {name}" if name else "")
     if "connect_timeout=" not in options and "PGCONNECT_TIMEOUT" not in os.environ:
         url += f"{'&' if options else '' if '?' in url else '?'}connect_timeout={_CONNECT_SECONDS}"
-    return url, sorted(secrets, key=len, reverse=True), place
+    return url, [*secrets], place
 
 
 def _driver() -> Any:

@@ -320,6 +320,7 @@ def _plain_json(value: Any) -> Any:
 # Arrays: as PostgreSQL writes them (`{1,NULL,"a b"}`), or as JSON.
 
 _TOKEN = re.compile(r'[{},]|"(?:[^"\\]|\\.)*"|[^{},"\s](?:[^{},"\\]|\\.)*', re.DOTALL)
+_JSON_MARKS = {"{": "[", "}": "]", ",": ","}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _BOUNDS = re.compile(r"((?:\[-?[0-9]+:-?[0-9]+\])+)=(?=\{)")  # of arrays whose places do not begin with 1
 
@@ -349,15 +350,22 @@ def _shape(value: Any, leaves: list[str | None]) -> Any:
 
 
 def _array(text: str) -> list[Any] | None:
-    if text.startswith("{"):
-        return _array_literal(text)
-    if not text.startswith("["):
-        return None
     try:
+        if text.startswith("{"):
+            text = _literal_as_json(text)
+        elif not text.startswith("["):
+            return None
         value = json.loads(text, parse_int=Decimal, parse_float=Decimal, parse_constant=str)
         return _leaves_as_texts(value) if isinstance(value, list) else None
     except (ValueError, RecursionError, InvalidOperation):
         return None
+
+
+def _literal_as_json(text: str) -> str:
+    tokens = _TOKEN.findall(text)
+    if "".join(tokens) != text:
+        raise ValueError("the text has blanks between values")
+    return "".join(_JSON_MARKS.get(token) or json.dumps(_element(token)) for token in tokens)
 
 
 def _leaves_as_texts(value: Any) -> Any:
@@ -368,37 +376,6 @@ def _leaves_as_texts(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, Decimal) else json.dumps(_plain_json(value), sort_keys=True)
-
-
-def _array_literal(text: str) -> list[Any] | None:
-    opened: list[list[Any]] = [[]]
-    place, after_value = 0, False
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            return None
-        token, place = found[0], found.end()
-        if token == ",":
-            if not after_value:
-                return None
-            after_value = False
-            continue
-        if token == "}":
-            if len(opened) == 1 or (opened[-1] and not after_value):
-                return None
-            value = opened.pop()
-            opened[-1].append(value)
-            after_value = True
-            continue
-        if after_value:
-            return None
-        if token == "{":
-            opened.append([])
-            continue
-        opened[-1].append(_element(token))
-        after_value = True
-    whole = opened[0]
-    return whole[0] if len(opened) == 1 and len(whole) == 1 and isinstance(whole[0], list) else None
 
 
 def _element(token: str) -> str | None:

@@ -12,7 +12,6 @@ import re
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,11 +20,11 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ggfmt.comparison.database import READ_HELP, driver_errors, shown_url
+from ggfmt.comparison.database import READ_HELP, DatabaseConnection, shown_url
 from ggfmt.comparison.files import Columns
 from ggfmt.comparison.sql_values import JSON_TEXTS, Reading, mysql_reading, reading
 from ggfmt.comparison.values import storage_type
-from ggfmt.diagnostics.diagnostic import MASK, Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
+from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError, names_secret, without_credentials
 from ggfmt.model.table import join_name
 from ggfmt.reading.files import not_found
 from ggfmt.rowfiles.files import ColumnError
@@ -99,10 +98,9 @@ def _parsed(url: str) -> _Address:
     return _Address(found[1].lower(), found[2], unquote(user), database, place, secrets, names)
 
 
-class SqlDatabase:
-    """A connection by SQLAlchemy with its tables, in one transaction. Close it by `close`. Raises: UsageError GG310 for
-    a file of SQLite that does not exist, GG580 for a URL that is none, GG589 without the driver; Abend GG588 if the
-    database does not respond or refuses."""
+class SqlDatabase(DatabaseConnection):
+    """A connection by SQLAlchemy. Raises: UsageError GG310 for a file of SQLite that does not exist, GG580 for a URL
+    that is none, GG589 without the driver; Abend GG588 if the database does not respond or refuses."""
 
     def __init__(self, url: str) -> None:
         self.shown = shown_url(url)
@@ -112,7 +110,7 @@ class SqlDatabase:
         except ImportError:
             raise _missing_driver("sqlalchemy") from None
         self._sql = sqlalchemy
-        self._secrets = [*self._address.secrets]
+        self._secrets = self._address.secrets
         self._connection = self._connected(url)
         try:
             self._start()
@@ -135,7 +133,7 @@ class SqlDatabase:
             if parsed.password is None and address.dialect != "sqlite" and os.environ.get(PASSWORD):
                 parsed = parsed.set(password=os.environ[PASSWORD])
             arguments = _arguments(address, parsed.password is not None) if driver == "pymysql" else {}
-            self._secrets += [str(parsed.password or ""), str(arguments.get("password", ""))]
+            self._secrets = [*self._secrets, str(parsed.password or ""), str(arguments.get("password", ""))]
             engine = sqlalchemy.create_engine(
                 parsed, connect_args=arguments, hide_parameters=True, poolclass=sqlalchemy.NullPool
             )
@@ -192,10 +190,6 @@ class SqlDatabase:
         found = ((schema, table, _JSON_CLAUSE.fullmatch(check)) for schema, table, check in rows)
         return {(schema, table, clause[1].replace("``", "`")) for schema, table, clause in found if clause}
 
-    def close(self) -> None:
-        with suppress(Exception):
-            self._connection.close()
-
     def rows(self, table: SqlTable, columns: Sequence[Any]) -> Iterator[Sequence[Sequence[Any]]]:
         source = self._sql.table(table.table, schema=table.schema)
         query = self._sql.select(*columns).select_from(source)
@@ -221,19 +215,12 @@ class SqlDatabase:
         dialect = self._connection.dialect.name
         return (mysql_reading(type) if dialect in _MYSQL else None) or reading(type, self._sql.types)
 
-    @contextmanager
-    def errors(self, table: str | None = None) -> Iterator[None]:
-        with driver_errors(Span(file=self.shown, table=table), self._described):
-            yield
-
     def _described(self, error: Exception) -> tuple[str, str]:
         message = f"the database {self._address.place} reports: {self._masked(_reason(error))}"
         return message, READ_HELP
 
     def _masked(self, text: str) -> str:
-        for secret in sorted(filter(None, self._secrets), key=len, reverse=True):
-            text = text.replace(secret, MASK)
-        return without_credentials(text)
+        return without_credentials(super()._masked(text))
 
 
 class SqlTable:
