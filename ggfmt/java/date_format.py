@@ -8,7 +8,7 @@ zones, `hh` needs `a`, `MMM` a language.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -16,7 +16,7 @@ from functools import lru_cache
 from ggfmt.java.text import InvalidValueError
 
 _PARTS = {"yyyy": "([0-9]{4})", **dict.fromkeys(("MM", "dd", "HH", "mm", "ss"), "([0-9]{2})")}
-_MASK_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|([^A-Za-z'])", re.DOTALL)
+_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
 _MICROS, _NANOS = 6, 9
 _HELP = "write `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss` and up to nine `S`, as in `yyyy-MM-dd HH:mm:ss.SSSSSS`"
 
@@ -29,27 +29,33 @@ class DateMask:
     rewrite: str
 
 
+def _tokens(mask: str, unclosed: InvalidValueError) -> Iterator[tuple[str, str | None]]:
+    """Yield the parts of a mask: a text and None, or a word of one letter and the letter. Raises: `unclosed`."""
+    place = 0
+    while place < len(mask):
+        token = _TOKEN.match(mask, place)
+        if token is None:
+            raise unclosed
+        quoted, letter = token.groups()
+        yield (token[0] if quoted is None else quoted.replace("''", "'") or "'"), letter
+        place = token.end()
+
+
 @lru_cache
 def date_mask(mask: str) -> DateMask:
     """Return the mask. Raises: InvalidValueError for a mask that ggfmt cannot parse times by."""
-    pattern, place = "", 0
+    pattern, digits = "", 0
     groups: dict[str, int] = {}
-    while place < len(mask):
-        token = _MASK_TOKEN.match(mask, place)
-        if token is None:
-            raise InvalidValueError("has a quote without its end", _HELP)
-        quoted, letter, other = token.groups()
-        place = token.end()
+    for word, letter in _tokens(mask, InvalidValueError("has a quote without its end", _HELP)):
         if letter is None:
-            literal = other if other is not None else quoted.replace("''", "'") or "'"
-            pattern += re.escape(literal)
+            pattern += re.escape(word)
             continue
-        word = token.group()
         if word not in _PARTS and not (letter == "S" and len(word) <= _NANOS):
             raise InvalidValueError(f"has `{word}`, by which ggfmt reads no times", _HELP)
         if letter in groups:
             raise InvalidValueError(f"has `{word}` twice", _HELP)
         groups[letter] = len(groups) + 1
+        digits = len(word) if letter == "S" else digits
         pattern += _PARTS.get(word) or _fraction(len(word))
     lacking = next((word for word in ("yyyy", "MM", "dd") if word[0] not in groups), None)
     if lacking is not None:
@@ -60,7 +66,6 @@ def date_mask(mask: str) -> DateMask:
 
     fraction = ""
     if "S" in groups:
-        digits = next(len(token.group()) for token in _MASK_TOKEN.finditer(mask) if token.group(2) == "S")
         fraction = f".\\{groups['S']}" + "0" * (_MICROS - digits)
     rewrite = f"{part('y')}-{part('M')}-{part('d')} {part('H')}:{part('m')}:{part('s')}{fraction}"
     return DateMask(f"^{pattern}$", rewrite)
@@ -82,7 +87,6 @@ _MONTHS = (
 )
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _OF_COUNTRY = {"Y": "the year of a week", "w": "the week of a year", "W": "the week of a month"}
-_TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+", re.DOTALL)
 
 _NUMBERS: dict[str, Callable[[datetime], int]] = {
     "D": lambda moment: moment.timetuple().tm_yday,
@@ -116,22 +120,15 @@ class DateFormat:
 def parse_date_format(mask: str) -> DateFormat:
     """Parse a mask. InvalidValueError for letters that Java lacks, or whose meaning depends on the country."""
     pieces: list[str | tuple[str, int]] = []
-    at = 0
-    while at < len(mask):
-        match = _TOKEN.match(mask, at)
-        if match is None:
-            raise InvalidValueError(f"has the date mask `{mask}`, in which a `'` is not closed", "write `''` for a `'`")
-        at = match.end()
-        letter = match[2]
-        if match[1] is not None:
-            pieces.append(match[1].replace("''", "'") or "'")
-        elif letter is None:
-            pieces.append(match[0])
+    message = f"has the date mask `{mask}`, in which a `'` is not closed"
+    for word, letter in _tokens(mask, InvalidValueError(message, "write `''` for a `'`")):
+        if letter is None:
+            pieces.append(word)
         elif letter in _OF_COUNTRY:
             message = f"has `{letter}` in its date mask: {_OF_COUNTRY[letter]} is not the same in all countries"
             raise InvalidValueError(message, "write `yyyy` for the year, and `MM` and `dd` for the day")
         elif letter in "yMLEGazZX" or letter in _NUMBERS:
-            pieces.append((letter, len(match[0])))
+            pieces.append((letter, len(word)))
         else:
             message = f"has `{letter}` in its date mask, which no Java date has"
             raise InvalidValueError(message, "put text between `'`, or write a mask such as `yyyy-MM-dd_HH-mm-ss.SSS`")

@@ -3,67 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ggfmt.java.regex import JavaRegex
 from ggfmt.java.text import InvalidValueError
 
+_PIECE = re.compile(r"\\(.?)|\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})?|[^\\$]+", re.DOTALL)
+
 
 def parse_replacement(text: str, regex: JavaRegex) -> tuple[str | int, ...]:
     pieces: list[str | int] = []
     names = dict(regex.names)
     at = 0
-    while at < len(text):
-        if text[at] == "\\":
-            if at + 1 == len(text):
+    while match := _PIECE.match(text, at):
+        at = match.end()
+        if not match[0].startswith("$"):
+            if match[0] == "\\":
                 raise InvalidValueError(
                     "is not a Java replacement: it ends with `\\`", "write `\\\\\\\\` for a backslash"
                 )
-            pieces.append(text[at + 1])
-            at += 2
+            plain = match[0] if match[1] is None else match[1]
+            if pieces and isinstance(pieces[-1], str):
+                pieces[-1] += plain
+            else:
+                pieces.append(plain)
             continue
-        if text[at] != "$":
-            pieces.append(text[at])
-            at += 1
-            continue
-        match = re.compile(r"\$(?:([0-9])|\{([A-Za-z][A-Za-z0-9]*)\})").match(text, at)
         help = "write `\\\\$` for a dollar sign"
-        if match is None:
-            raise InvalidValueError("is not a Java replacement: `$` is not followed by a group", help)
-        at = match.end()
-        if match[2] is not None:
-            if match[2] not in names:
-                raise InvalidValueError(f"refers to the group `{match[2]}`, which the pattern does not have", help)
-            number = names[match[2]]
-        else:
-            number = int(match[1])
+        if match[3] is not None:
+            if match[3] not in names:
+                raise InvalidValueError(f"refers to the group `{match[3]}`, which the pattern does not have", help)
+            number = names[match[3]]
+        elif match[2] is not None:
+            number = int(match[2])
             if number > regex.groups:
                 raise InvalidValueError(f"refers to group {number} of {regex.groups}", help)
             while text[at : at + 1] in tuple("0123456789") and number * 10 + int(text[at]) <= regex.groups:
                 number = number * 10 + int(text[at])
                 at += 1
+        else:
+            raise InvalidValueError("is not a Java replacement: `$` is not followed by a group", help)
         if number in regex.repeated:
             raise InvalidValueError(
                 f"refers to group {number}, which is inside of a repetition", "put the group around it"
             )
         pieces.append(number)
-    return tuple(_merged(pieces))
-
-
-def _merged(pieces: list[str | int]) -> Iterator[str | int]:
-    text = ""
-    for piece in pieces:
-        if isinstance(piece, str):
-            text += piece
-            continue
-        if text:
-            yield text
-        text = ""
-        yield piece
-    if text:
-        yield text
+    return tuple(pieces)
 
 
 @dataclass(frozen=True)
