@@ -11,7 +11,7 @@ import posixpath
 import re
 import socket
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -416,25 +416,34 @@ def _behind_proxy() -> bool:
 
 def _reach(root: str, address: tuple[str, int]) -> None:
     """StoreError unless something listens: clients of stores would retry for minutes in silence."""
-    problems: list[str] = []
-    answered = threading.Event()
+    silent = f"no response within {_PROBE_SECONDS:.0f} seconds"
+    reason = refusal([address], _PROBE_SECONDS, silent, silent)
+    if reason is not None:
+        raise _silent(root, "{}:{}".format(*address), reason)
 
-    def knock() -> None:
+
+def refusal(addresses: Sequence[tuple[str, int]], seconds: float, silent: str, unknown: str) -> str | None:
+    """Return None if one of the addresses accepts a connection within some seconds, or else why the first does not:
+    `silent`, `unknown` if the lookup of its name takes too long, or what the system says."""
+    answered = threading.Event()
+    problems: list[str] = []
+
+    def knock(address: tuple[str, int]) -> None:
         try:
-            with socket.create_connection(address, timeout=_PROBE_SECONDS):
+            with socket.create_connection(address, timeout=seconds):
                 answered.set()
         except TimeoutError:
-            pass
+            problems.append(silent)
         except OSError as error:
             problems.append((error.strerror or str(error)).lower())
 
-    thread = threading.Thread(target=knock, daemon=True)  # the lookup of a name has no timeout
-    thread.start()
-    thread.join(_PROBE_SECONDS + 0.5)
-    if not answered.is_set():
-        host, port = address
-        reason = problems[0] if problems else f"no response within {_PROBE_SECONDS:.0f} seconds"
-        raise _silent(root, f"{host}:{port}", reason)
+    # Daemon threads, because the lookup of a name has no time limit of its own.
+    knocking = [threading.Thread(target=knock, args=(address,), daemon=True) for address in addresses]
+    for thread in knocking:
+        thread.start()
+    for thread in knocking:
+        thread.join(seconds + 0.5)
+    return None if answered.is_set() else next(iter(problems), unknown)
 
 
 def _silent(root: str, host: str, reason: str) -> StoreError:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -459,27 +459,17 @@ def _compared(table: _Table, examples: int, directory: Path) -> TableComparison:
                 with suppress(ColumnError):
                     deque(side, maxlen=0)
             return _compared(replace(table, columns=others), examples, directory / "others")
-    found = rows.found
-
-    def by_name(counted: Mapping[int, Any]) -> dict[str, Any]:
-        return {columns.pairs[place].a: value for place, value in sorted(counted.items())}
-
+    found = vars(rows.found) | {"examples": tuple(rows.found.examples)}
+    for name in ("by_column", "column_examples", "respelled", "respelled_examples"):
+        found[name] = {columns.pairs[place].a: value for place, value in sorted(found[name].items())}
+    repeated_a, repeated_b = found.pop("repeated")
     return TableComparison(
         table.name,
         tuple(pair.a for pair in columns.pairs[: columns.keys]),
-        found.equal,
-        found.missing,
-        found.extra,
-        found.different,
-        by_column=by_name(found.by_column),
-        column_examples=by_name(found.of_columns),
-        respelled=by_name(found.respelled),
-        respelled_examples=by_name(found.of_respelled),
-        respelled_rows=found.respelled_rows,
-        repeated_a=found.repeated[0],
-        repeated_b=found.repeated[1],
+        **found,
+        repeated_a=repeated_a,
+        repeated_b=repeated_b,
         columns_a=columns.only_a,
         columns_b=columns.only_b,
         unread=columns.unread,
-        examples=tuple(found.examples),
     )

@@ -60,10 +60,10 @@ class DifferenceCounts:
     # in how many different rows each column of the pairs differs
     by_column: dict[int, int] = field(default_factory=dict)
     # an example of each of these columns, with its values alone
-    of_columns: dict[int, Example] = field(default_factory=dict)
+    column_examples: dict[int, Example] = field(default_factory=dict)
     # how many equal values of each column are written in two ways, in rows that were matched by key
     respelled: dict[int, int] = field(default_factory=dict)
-    of_respelled: dict[int, Example] = field(default_factory=dict)  # an example of each of these columns
+    respelled_examples: dict[int, Example] = field(default_factory=dict)  # an example of each of these columns
     respelled_rows: int = 0  # how many rows are equal as whole rows, and written in two ways
     repeated: list[int] = field(default_factory=lambda: [0, 0])  # the number of keys that each side has more than once
     examples: list[Example] = field(default_factory=list)
@@ -131,7 +131,7 @@ class RowComparison:
                 differs = _differ(self.common(a, at), self.common(b, at))
             count = pc.sum(differs).as_py()
             if count:
-                self._count_column(self.found.by_column, self.found.of_columns, a, b, at, differs)
+                self._count_column(self.found.by_column, self.found.column_examples, a, b, at, differs)
                 differing[at] = differs
         different = _any(differing.values())
         count = 0 if different is None else pc.sum(different).as_py()
@@ -152,7 +152,7 @@ class RowComparison:
             return written
         sides = (as_common(batch.column(at).take(rows), self._types[at]) for batch in (a, b))
         differs = pc.replace_with_mask(written, written, _differ(*sides))
-        self._count_column(self.found.respelled, self.found.of_respelled, a, b, at, pc.and_not(written, differs))
+        self._count_column(self.found.respelled, self.found.respelled_examples, a, b, at, pc.and_not(written, differs))
         return differs
 
     def _count_column(

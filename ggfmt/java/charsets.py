@@ -176,17 +176,6 @@ def _has_ascii(codes: dict[str, bytes]) -> bool:
     return all(codes.get(chr(code)) == bytes((code,)) for code in range(128))
 
 
-@cache
-def special_encoder(charset: str) -> CharsetEncoder:
-    """Return the encoder of a charset that Python's codecs do not cover."""
-    if charset == "CESU-8":
-        return Cesu8Encoder()
-    if charset == "GB18030":
-        return Gb18030Encoder()
-    table = tables()[charset]
-    return TableEncoder(table) if len(table["modes"]) == 1 else ShiftingEncoder(table)
-
-
 def tables() -> dict[str, Any]:
     """Return all tables by the charsets' names. They are not cached: a run seldom needs more than one."""
     import lzma  # some Pythons lack it, and few charsets need it
@@ -204,17 +193,17 @@ def python_codec(name: str, charset: str) -> codecs.CodecInfo:
     """Return a charset as a codec of Python, which decodes only if every byte is a character."""
 
     def encode(text: str, errors: str = "strict") -> tuple[bytes, int]:
-        encoder = special_encoder(charset)
-        encoded, lost = encoder.encode(text)
+        made = encoder(charset)
+        encoded, lost = made.encode(text)
         if lost and errors == "strict":
-            at = next(at for at, character in enumerate(text) if encoder.encode(character)[1])
+            at = next(at for at, character in enumerate(text) if made.encode(character)[1])
             raise UnicodeEncodeError(name, text, at, at + 1, f"{charset} lacks the character")
         return encoded, len(text)
 
     def decode(data: bytes, errors: str = "strict") -> tuple[str, int]:
-        encoder = special_encoder(charset)
-        if isinstance(encoder, TableEncoder) and encoder.single is not None:
-            return codecs.charmap_decode(data, errors, encoder.single)
+        made = encoder(charset)
+        if isinstance(made, TableEncoder) and made.single is not None:
+            return codecs.charmap_decode(data, errors, made.single)
         raise UnicodeDecodeError(name, bytes(data), 0, len(data), f"{charset} is only written")
 
     return codecs.CodecInfo(encode, decode, name=name)  # type: ignore[arg-type]  # of bytes, which is all there is
@@ -298,7 +287,14 @@ def codec_of(charset: str) -> str:
 @cache
 def encoder(charset: str) -> CharsetEncoder:
     codec = _CODECS[charset]
-    return PythonEncoder(codec) if _is_python(codec) else special_encoder(charset)
+    if _is_python(codec):
+        return PythonEncoder(codec)
+    if charset == "CESU-8":
+        return Cesu8Encoder()
+    if charset == "GB18030":
+        return Gb18030Encoder()
+    table = tables()[charset]
+    return TableEncoder(table) if len(table["modes"]) == 1 else ShiftingEncoder(table)
 
 
 def byte_order_mark(charset: str) -> bytes:

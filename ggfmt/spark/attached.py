@@ -204,13 +204,11 @@ class ConnectRunner(SparkJobRunner):
 
 
 class ConnectJobs(SparkJobs):
-    """The jobs of one runner on `session`: one row of a range for each task, and its result in bytes. `archive`: the
-    file from which workers import this package."""
+    """The jobs of one runner on `session`: one row of a range for each task, and its result in bytes."""
 
     def __init__(self, session: SparkSession, threads: ThreadPoolExecutor, archive: str | None = None) -> None:
-        super().__init__(threads, f"ggfmt-{uuid.uuid4().hex[:12]}")
+        super().__init__(threads, archive, f"ggfmt-{uuid.uuid4().hex[:12]}")
         self._session = session
-        self._archive = archive
         self._progress: dict[str, Tasks] = {}
 
     def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:

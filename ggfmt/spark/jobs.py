@@ -41,12 +41,15 @@ class Tasks:
 
 
 class SparkJobs(ABC):
-    """The jobs of a runner. The name of each starts with `prefix`; `log_file`: the log of a Spark that ggfmt started.
-    Every call into Spark is made on one of the `threads` (four or more), never on the caller's: Ctrl-C in the middle of
-    an exchange of py4j would make the connection unusable, even for "cancel"."""
+    """The jobs of a runner. The name of each starts with `prefix`; `log_file`: the log of a Spark that ggfmt started;
+    `archive`: the file from which workers import this package. Every call into Spark is made on one of the `threads`
+    (four or more), never on the caller's: Ctrl-C in the middle of an exchange of py4j would make the connection
+    unusable, even for "cancel"."""
 
-    def __init__(self, threads: ThreadPoolExecutor, prefix: str, log_file: Path | None = None) -> None:
-        self._threads = threads
+    def __init__(
+        self, threads: ThreadPoolExecutor, archive: str | None, prefix: str = "ggfmt", log_file: Path | None = None
+    ) -> None:
+        self._threads, self._archive = threads, archive
         self._names = (f"{prefix}-{number}" for number in itertools.count())
         self._log = log_file
 
@@ -164,7 +167,7 @@ class SparkJobRunner(ABC):
 class ContextJobs(SparkJobs):
     """The jobs of one runner on `context`, each in a job group of its own; `gone`: its Java virtual machine has ended.
     `properties`: local properties (of Java) of the jobs, beside their group. A Java thread that others use too gets its
-    own properties back afterwards. `archive`: the file from which workers import this package."""
+    own properties back afterwards."""
 
     def __init__(
         self,
@@ -177,11 +180,10 @@ class ContextJobs(SparkJobs):
         properties: Any = None,
         archive: str | None = None,
     ) -> None:
-        super().__init__(threads, prefix, log_file)
+        super().__init__(threads, archive, prefix, log_file)
         self._context = context
         self._gone = gone
         self._properties = properties
-        self._archive = archive
 
     def _collect(self, task: Callable[[Item, int], Result], items: Sequence[Item], name: str) -> list[Result]:
         from py4j.protocol import Py4JError, Py4JJavaError

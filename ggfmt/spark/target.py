@@ -9,12 +9,12 @@ import os
 import re
 import socket
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ggfmt import location
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 
 if TYPE_CHECKING:
@@ -113,27 +113,8 @@ def probe(master: str, addresses: Sequence[tuple[str, int]]) -> None:
 
 def refusal(addresses: Sequence[tuple[str, int]]) -> str | None:
     """Return None if one of the addresses accepts a connection within two seconds, or else why none does."""
-    answered = threading.Event()
-    problems = []
-
-    def knock(address: tuple[str, int]) -> None:
-        try:
-            with socket.create_connection(address, timeout=_PROBE_SECONDS):
-                answered.set()
-        except TimeoutError:
-            problems.append(f"no answer within {_PROBE_SECONDS:.0f} seconds")
-        except OSError as error:
-            problems.append((error.strerror or str(error)).lower())
-
-    # Daemon threads, because a name lookup has no time limit of its own.
-    knocking = [threading.Thread(target=knock, args=(address,), daemon=True) for address in addresses]
-    for thread in knocking:
-        thread.start()
-    for thread in knocking:
-        thread.join(_PROBE_SECONDS + 0.5)
-    if answered.is_set():
-        return None
-    return problems[0] if problems else "its name cannot be resolved"
+    silent = f"no answer within {_PROBE_SECONDS:.0f} seconds"
+    return location.refusal(addresses, _PROBE_SECONDS, silent, "its name cannot be resolved")
 
 
 def attempts(master: str, configured: str | None) -> int:
