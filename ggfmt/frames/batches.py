@@ -133,31 +133,23 @@ def located_batches(
         if batch.table.full_name in tables and len(batch):
             yield frames.locate(batch, None)
     if others is not None:
-        others.update(frames.others)
+        others.update(frames.reader.others)
 
 
+@dataclass
 class _Frames:
-    def __init__(
-        self,
-        job: ReadJob,
-        split: Split,
-        projection: Projection,
-        skipped: Counter[str] | None = None,
-        on_reject: Callable[[Reject], None] | None = None,
-        tables: Collection[str] = (),
-        on_warning: Callable[[Diagnostic], None] = lambda warning: None,
-    ) -> None:
-        self._job = job
-        self._split = split
-        make = reader_of(job.input_format, job.source)
-        self._reader: Reader = make(job.catalog_at(split), projection, job.source)
-        self._parts: list[_Part] = []
-        self._skipped, self._on_reject = skipped, on_reject
-        self._tables, self._on_warning = tables, on_warning
+    job: ReadJob
+    split: Split
+    projection: Projection
+    skipped: Counter[str] | None = None
+    on_reject: Callable[[Reject], None] | None = None
+    tables: Collection[str] = ()
+    on_warning: Callable[[Diagnostic], None] = lambda warning: None
 
-    @property
-    def others(self) -> Counter[str]:
-        return self._reader.others
+    def __post_init__(self) -> None:
+        make = reader_of(self.job.input_format, self.job.source)
+        self.reader: Reader = make(self.job.catalog_at(self.split), self.projection, self.job.source)
+        self._parts: list[_Part] = []
 
     def batches(self) -> Iterator[ChangeBatch]:
         batches = self._batches()
@@ -174,24 +166,24 @@ class _Frames:
             yield batch
 
     def locate(self, batch: ChangeBatch, rows: pa.Int64Array | None) -> LocatedBatch:
-        return LocatedBatch(batch, rows, self._reader, self._parts)
+        return LocatedBatch(batch, rows, self.reader, self._parts)
 
     def _batches(self) -> Iterator[ChangeBatch]:
         for event in self._events():
             if isinstance(event, Reject):
                 error = self._why(event)
-                if self._on_reject is None or isinstance(error, DiscoveryRequiredError):
+                if self.on_reject is None or isinstance(error, DiscoveryRequiredError):
                     raise error
-                self._on_reject(event)
+                self.on_reject(event)
                 continue
             if isinstance(event, SchemaChange):
-                if not self._job.settled:
+                if not self.job.settled:
                     raise DiscoveryRequiredError(
                         _undefined(f"the definition of `{event.table.full_name}` changes in the data")
                     )
                 continue
             if isinstance(event, Diagnostic):
-                self._on_warning(event)
+                self.on_warning(event)
             elif isinstance(event, Drop):
                 yield from self._truncates(event)
             else:
@@ -199,23 +191,23 @@ class _Frames:
 
     def _truncates(self, drop: Drop) -> Iterator[ChangeBatch]:
         name = drop.truncate.table.full_name
-        emptied = _named(name, self._tables)
+        emptied = _named(name, self.tables)
         for table in emptied:
             yield replace(drop.truncate, table=TableDef(table, ()))
         other = _named(name.lower(), self._folded)
         if other and not emptied:
             reason = f"a statement drops or creates `{name}`, and the data has `{self._folded[other[0]]}`"
-            chunk, start, _ = self._reader.locate(drop.truncate.ordinal[0].as_py())
+            chunk, start, _ = self.reader.locate(drop.truncate.ordinal[0].as_py())
             place = Span(file=chunk.file, offset=chunk.offset + start)
             help = "if the source ignores case, remove the rows from before the statement"
-            self._on_warning(Diagnostic("GG328", reason, place, help))
+            self.on_warning(Diagnostic("GG328", reason, place, help))
 
     @cached_property
     def _folded(self) -> dict[str, str]:
-        return {table.lower(): table for table in self._tables}
+        return {table.lower(): table for table in self.tables}
 
     def _events(self) -> Iterator[Event]:
-        source = SplitReader(self._reader, self._split, self._job.selection, self._start, self._skipped)
+        source = SplitReader(self.reader, self.split, self.job.selection, self._start, self.skipped)
         try:
             for events in source:
                 yield from events
@@ -227,10 +219,10 @@ class _Frames:
 
     def _start(self, part: Range, chunk: Chunk) -> None:
         in_blocks = chunk.data.startswith(MAGIC) and not part.input.layout.splittable
-        self._parts.append(_Part(part, self._reader.next_ordinal, in_blocks))
+        self._parts.append(_Part(part, self.reader.next_ordinal, in_blocks))
 
     def _why(self, reject: Reject) -> Abend:
-        if reject.of_unknown_table and not self._job.settled:
+        if reject.of_unknown_table and not self.job.settled:
             return DiscoveryRequiredError(_undefined(reject.diagnostic.message, reject.diagnostic.span))
         return Abend(reject.diagnostic)
 

@@ -21,7 +21,7 @@ from ggfmt.rows.key_updates import NO_KEYS, FollowedKeys, followed_keys, keys_of
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
-from ggfmt.rows.operations import BASE_SEQ, INSERT, TRUNCATE, concatenated, staged_schema, truncate_operations
+from ggfmt.rows.operations import BASE_SEQ, INSERT, OPS, TRUNCATE, concatenated, staged_schema, truncate_operations
 from ggfmt.rows.ordering import without_repeated
 from ggfmt.rows.query import (
     CURRENT,
@@ -49,7 +49,6 @@ from ggfmt.rows.results import (
 
 _LONG = pa.int64()
 _NO_LONG = pa.scalar(None, _LONG)
-_OPS = pa.array(["I", "U", "D", "T"], TEXT)
 ALL_KEYS = FollowedKeys(NO_KEYS)
 MIN_LARGE = 100_000  # operations for which memory is worth the time to give it back
 
@@ -316,7 +315,7 @@ class _Unit:
             VALID_FROM_TS: batch["ts"].take(at),
             VALID_TO_POSITION: ends["position"],
             VALID_TO_TS: ends["ts"],
-            OP: pc.if_else(base, "I", _OPS.take(batch["op"].take(at))),
+            OP: pc.if_else(base, "I", OPS.take(batch["op"].take(at))),
         }
         counts = self._counts(fold, states, query.columns)
         return self._rows(fold, states, self._state_of(states), marks), counts

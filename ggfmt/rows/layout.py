@@ -10,7 +10,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values, nulls
+from ggfmt.arrow.arrays import combined, non_null_values, nulls
+from ggfmt.columnar.hashes import row_codes
 from ggfmt.columnar.typed import as_text
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.location import Location
@@ -56,14 +57,16 @@ class FileLayout:
         if not self.partition_by:
             yield (), rows
             return
-        texts = [as_text(whole_column(rows, name)) for name in self.partition_by]
+        texts = [as_text(combined(rows[name])) for name in self.partition_by]
         for name, values in zip(self.partition_by, texts, strict=True):
             sizes = pc.min_max(pc.utf8_length(values))
             if sizes["min"].as_py() == 0 or (sizes["max"].as_py() or 0) > MAX_PARTITION_CHARACTERS:
                 message = f"the value of a partition must be NULL or have 1 to {MAX_PARTITION_CHARACTERS} characters"
                 help = "choose another column with `--partition-by`"
                 raise UsageError(Diagnostic("GG554", message, Span(table=table, field=name), help))
-        starts = [0, *(index + 1 for index in _last_of_each(texts))]
+        codes = row_codes(texts)
+        changes = pc.not_equal(codes.slice(1), codes.slice(0, max(len(codes) - 1, 0)))
+        starts = [0, *(index + 1 for index in non_null_values(pc.indices_nonzero(changes)))]
         if len(starts) > MAX_PARTITIONS:
             message = f"the rows of a bucket have more than {MAX_PARTITIONS:,} partitions"
             raise UsageError(Diagnostic("GG554", message, Span(table=table), "choose columns with fewer values"))
@@ -86,22 +89,3 @@ class FileLayout:
         else:
             found = nulls(len(batch), column.type)
         return found
-
-
-def whole_column(rows: pa.Table, name: str) -> pa.Array[Any]:
-    column = rows[name]
-    found: pa.Array[Any] = pa.concat_arrays([pa.array([], column.type), *column.chunks])
-    return found
-
-
-def _last_of_each(columns: Sequence[pa.StringArray]) -> list[int]:
-    count = len(columns[0])
-    if count < 2:
-        return []
-    different = pa.repeat(pa.scalar(False), count - 1)
-    for values in columns:
-        one, other = values.slice(0, count - 1), values.slice(1)
-        both = pc.and_(one.is_null(), other.is_null())
-        either = pc.fill_null(pc.not_equal(one, other), True)
-        different = pc.or_(different, pc.and_not(either, both))
-    return [int(index) for index in non_null_values(pc.indices_nonzero(different))]

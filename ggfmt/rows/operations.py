@@ -47,7 +47,7 @@ DELETE: Final = 2
 TRUNCATE: Final = 3
 BASE_SEQ: Final = -(1 << 61)
 
-_OPS = pa.array(OP_TYPES, TEXT)
+OPS = pa.array(OP_TYPES, TEXT)  # by the numbers of operations
 _BYTE, _LONG, _WORD, _BOOL = pa.int8(), pa.int64(), pa.uint64(), pa.bool_()
 _TRUE, _FALSE = pa.scalar(True), pa.scalar(False)
 _NO_TEXT = pa.scalar(None, TEXT)
@@ -89,7 +89,7 @@ def staged_operations(
     Raises: Abend GG530, with its place, for a key or a time that is no value of its type."""
     batch = located.batch
     count = len(batch)
-    op = pc.cast(pc.index_in(batch.op, _OPS), _BYTE)
+    op = pc.cast(pc.index_in(batch.op, OPS), _BYTE)
     columns: dict[str, pa.Array[Any]] = {
         "seq": located.seq,
         "op": op,

@@ -24,7 +24,7 @@ from ggfmt.location import Location
 from ggfmt.reading.checkpoint import Checkpoint, open_checkpoint, warn_rejected_files_are_done
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import COMMITTING, LISTING, STARTING, ProgressCallback, ProgressTracker
-from ggfmt.reading.runner import InThreads, Runner, warn_without_kernels
+from ggfmt.reading.runner import InProcess, InThreads, Runner, warn_without_kernels
 from ggfmt.reading.scan import Scan, ScanRequest, check_selection
 from ggfmt.rowfiles.writers import write_rows
 from ggfmt.rows.base import (
@@ -52,7 +52,6 @@ from ggfmt.rows.staging import (
     bucket_count,
     bucket_numbers,
     buckets_of,
-    is_in_process,
     load,
     parts_in_memory,
     stage_operations,
@@ -177,7 +176,7 @@ class _ConsolidationRun:
             self._base = self._read_base()
             self._tracker.start_phase(STARTING)
             runner = stack.enter_context(start())
-            if is_in_process(runner):
+            if isinstance(runner, InProcess):
                 runner = InThreads(runner.parallelism)
             try:
                 staged = self._stage(scan, runner)
@@ -237,7 +236,7 @@ class _ConsolidationRun:
         base = self._base
         keys = {} if base is None else base.keys
         bases = {} if base is None else base.tables
-        in_process = is_in_process(runner)
+        in_process = isinstance(runner, InProcess)
         buckets = bucket_count(scan.size, runner.parallelism, settings.target.file_size)
         if base is not None:
             buckets = max(buckets, *(table.bucket_count for table in base.tables.values()), 1)
@@ -324,7 +323,7 @@ class _ConsolidationRun:
         names = sorted(staged.staged) if self.target.previous is not None else sorted({*staged.staged, *bases})
         prepared = self.target.prepare(names, bases)
         in_use = sum(table.size for table in staged.staged.values())
-        memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if is_in_process(runner) else None
+        memory = MemoryBudget(max(MAX_MEMORY_BYTES - in_use, 0)) if isinstance(runner, InProcess) else None
         every = [
             _TableWork(self, staged, number, name, base, memory, runner)
             for number, (name, base) in enumerate(prepared.items())

@@ -29,7 +29,7 @@ from ggfmt.location import Location
 from ggfmt.options.value_types import Keys, OnUnfit
 from ggfmt.reading.files import InputFile
 from ggfmt.reading.progress import ProgressTracker
-from ggfmt.reading.runner import InProcess, Runner, warn_of_missing_kernels
+from ggfmt.reading.runner import Runner, warn_of_missing_kernels
 from ggfmt.reading.scan import DefinitionsNeeded, Scan
 from ggfmt.reading.splits import ReadJob, Split
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, file_ends, linked_keys, links_between, links_within
@@ -515,7 +515,3 @@ def in_units(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]
             waiting, size = [], 0
     if waiting:
         yield waiting
-
-
-def is_in_process(runner: Runner) -> bool:
-    return isinstance(runner, InProcess)

@@ -11,13 +11,12 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, counts_by_value, narrow, non_null_values
 from ggfmt.diagnostics.diagnostic import Span
+from ggfmt.model.change import OP_TYPES
 from ggfmt.rows.key_updates import KeyLinks
 from ggfmt.rows.numbers import NumberRange
 from ggfmt.rows.operations import DELETE, INSERT, TRUNCATE, UPDATE, Truncate, any_of
 from ggfmt.rows.positions import PositionKind, common_kind, kind_of
 from ggfmt.rows.tables import RowTable
-
-_NAMES = {INSERT: "I", UPDATE: "U", DELETE: "D", TRUNCATE: "T"}
 
 
 @dataclass
@@ -82,7 +81,7 @@ class TableStats:
         ops, times, positions = batch["op"], batch["ts"], as_strings(batch["position"])
         counts = counts_by_value(ops)
         found = TableStats(
-            Counter({_NAMES[int(op)]: count for op, count in counts.items()}),
+            Counter({OP_TYPES[int(op)]: count for op, count in counts.items()}),
             without_position=positions.null_count,
             without_time=times.null_count,
         )

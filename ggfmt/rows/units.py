@@ -34,7 +34,7 @@ from ggfmt.rows.kept import as_kept, kept_schema, without_kept
 from ggfmt.rows.key_updates import LinkedKeys
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.numbers import is_number
-from ggfmt.rows.operations import DELETE, INSERT, UPDATE, base_operations, key_values, staged_schema
+from ggfmt.rows.operations import DELETE, INSERT, OPS, UPDATE, base_operations, key_values, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.query import CURRENT
 from ggfmt.rows.readers import read_rows
@@ -55,7 +55,6 @@ from ggfmt.rows.tables import RowTable, can_hold
 UNRESOLVED_SCHEMA = pa.schema([pa.field(REASON, TEXT), *(field for field in GENERIC if field.name != "tokens")])
 MAX_PLACES = 3  # of unresolved operations, in an error
 MIN_SLICE_ROWS = 1000  # on average, to take parts of a batch as they are: a copy of so many rows costs as much
-_OPS = pa.array(["I", "U", "D", "T"], TEXT)
 
 
 @dataclass(frozen=True)
@@ -446,7 +445,7 @@ def generic_operations(operations: pa.RecordBatch, query: TableQuery) -> pa.Reco
     known = {
         REASON: operations[REASON],
         "table": pa.repeat(pa.scalar(table.name, TEXT), count),
-        "op_type": _OPS.take(op),
+        "op_type": OPS.take(op),
         "op_ts": operations["ts"],
         "position": operations["position"],
         "file": pa.array([query.file_of(seq) for seq in non_null_values(operations["seq"])], TEXT),

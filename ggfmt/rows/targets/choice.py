@@ -10,25 +10,23 @@ from ggfmt.rows.targets.files import FileTarget
 from ggfmt.rows.targets.options import TargetOptions
 from ggfmt.rows.targets.target import RowTarget
 
+_LIBRARIES = {"delta": "deltalake", "iceberg": "pyiceberg"}
+
 
 def make_target(to: str, output: RowsDirectory, options: TargetOptions) -> RowTarget:
     """Return the target of the word of `--to`. Raises: UsageError GG555 if its library is not installed."""
+    library = _LIBRARIES.get(to)
+    if library is None:
+        return FileTarget(output, to, options)
+    if find_spec(library) is None:
+        help = f"run `pip install 'ggfmt[{to}]'`"
+        raise UsageError(Diagnostic("GG555", f"`--to {to}` needs the package `{library}`", help=help))
+    from ggfmt.rows.targets.lake import LakeTarget
+
     if to == "delta":
-        _check_installed("deltalake", to)
         from ggfmt.rows.targets.delta import DeltaLake
-        from ggfmt.rows.targets.lake import LakeTarget
 
         return LakeTarget(output, to, DeltaLake(output.root, options), options)
-    if to == "iceberg":
-        _check_installed("pyiceberg", to)
-        from ggfmt.rows.targets.iceberg import IcebergLake
-        from ggfmt.rows.targets.lake import LakeTarget
+    from ggfmt.rows.targets.iceberg import IcebergLake
 
-        return LakeTarget(output, to, IcebergLake(output.root, options), options)
-    return FileTarget(output, to, options)
-
-
-def _check_installed(library: str, extra: str) -> None:
-    if find_spec(library) is None:
-        help = f"run `pip install 'ggfmt[{extra}]'`"
-        raise UsageError(Diagnostic("GG555", f"`--to {extra}` needs the package `{library}`", help=help))
+    return LakeTarget(output, to, IcebergLake(output.root, options), options)
