@@ -9,9 +9,7 @@ import errno
 import os
 import posixpath
 import re
-import socket
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -21,6 +19,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from ggfmt.diagnostics.diagnostic import credentials, without_credentials
+from ggfmt.network import refusal
 
 # The family of each URI scheme: several schemes of one store name the same files.
 SCHEMES = {"file": "file", **dict.fromkeys(("s3", "s3a", "s3n"), "s3"), **dict.fromkeys(("gs", "gcs"), "gs")}
@@ -420,30 +419,6 @@ def _reach(root: str, address: tuple[str, int]) -> None:
     reason = refusal([address], _PROBE_SECONDS, silent, silent)
     if reason is not None:
         raise _silent(root, "{}:{}".format(*address), reason)
-
-
-def refusal(addresses: Sequence[tuple[str, int]], seconds: float, silent: str, unknown: str) -> str | None:
-    """Return None if one of the addresses accepts a connection within some seconds, or else why the first does not:
-    `silent`, `unknown` if the lookup of its name takes too long, or what the system says."""
-    answered = threading.Event()
-    problems: list[str] = []
-
-    def knock(address: tuple[str, int]) -> None:
-        try:
-            with socket.create_connection(address, timeout=seconds):
-                answered.set()
-        except TimeoutError:
-            problems.append(silent)
-        except OSError as error:
-            problems.append((error.strerror or str(error)).lower())
-
-    # Daemon threads, because the lookup of a name has no time limit of its own.
-    knocking = [threading.Thread(target=knock, args=(address,), daemon=True) for address in addresses]
-    for thread in knocking:
-        thread.start()
-    for thread in knocking:
-        thread.join(seconds + 0.5)
-    return None if answered.is_set() else next(iter(problems), unknown)
 
 
 def _silent(root: str, host: str, reason: str) -> StoreError:

@@ -6,7 +6,7 @@ contains. `narrow` states the class and checks it once per column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import pyarrow as pa
@@ -126,6 +126,28 @@ def repeated(value: pa.Scalar[Any], count: int) -> pa.Array[Any]:
 def numbered(count: int) -> pa.Int64Array:
     """Return the numbers from 0 on."""
     return pc.cast(pc.indices_nonzero(pa.repeat(pa.scalar(True), count)), pa.int64())
+
+
+def begins(numbers: pa.Array[Any]) -> pa.BooleanArray:
+    """Return where a number is not that of the place before it, as the first one is not. NULL is not allowed."""
+    edge = pa.array([True] * min(len(numbers), 1), pa.bool_())
+    return pa.concat_arrays([edge, pc.not_equal(numbers.slice(len(edge)), numbers.slice(0, max(len(numbers) - 1, 0)))])
+
+
+def ends(numbers: pa.Array[Any]) -> pa.BooleanArray:
+    """Return where a number is not that of the place after it, as the last one is not. NULL is not allowed."""
+    edge = pa.array([True] * min(len(numbers), 1), pa.bool_())
+    return pa.concat_arrays([begins(numbers).slice(len(edge)), edge])
+
+
+def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    parts = [batch for batch in batches if len(batch)]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return pa.RecordBatch.from_arrays([nulls(0, field.type) for field in schema], schema=schema)
+    columns = [pa.concat_arrays([part.column(place) for part in parts]) for place in range(len(schema))]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 _Buffers = Sequence["pa.Buffer | None"]

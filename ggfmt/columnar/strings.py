@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from binascii import a2b_base64
 from collections.abc import Callable
+from decimal import Decimal
 from enum import IntEnum
 
 import pyarrow as pa
@@ -74,6 +75,13 @@ def by_value(make: Callable[[str], str | None]) -> Kernel:
         return converted, rows_where(pc.and_(values.is_valid(), converted.is_null()))
 
     return kernel
+
+
+def plain_number(number: Decimal) -> str:
+    """Return a number without an exponent, and without zeros that mean nothing: equal numbers have equal texts."""
+    plain = f"{number:f}"
+    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return "0" if plain in ("-0", "") else plain
 
 
 def reject_all(values: pa.StringArray) -> Converted:

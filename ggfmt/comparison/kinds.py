@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings
+from ggfmt.columnar.strings import plain_number
 from ggfmt.columnar.typed import typed_values
 
 STRING = pa.string()
@@ -128,13 +129,7 @@ def _odd_number(text: str) -> str | None:
         value = Decimal(text)
     except InvalidOperation:
         return None
-    return number_text(value)
-
-
-def number_text(value: Decimal) -> str:
-    plain = f"{value:f}"
-    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
-    return "0" if plain in ("-0", "") else plain
+    return plain_number(value)
 
 
 # Intervals: months, days and microseconds, as PostgreSQL stores them.
@@ -154,7 +149,7 @@ def _interval(text: str) -> str | None:
         parts = _verbose_interval(text) if found is None else _iso_interval(found)
     except InvalidOperation:
         return None
-    return None if parts is None else " ".join(map(number_text, parts))
+    return None if parts is None else " ".join(map(plain_number, parts))
 
 
 def _iso_interval(found: re.Match[str]) -> tuple[Decimal, ...] | None:
@@ -200,7 +195,7 @@ def _zoned_time(text: str) -> str | None:
     if int(hours) == 24 and not behind:
         return "86400"  # another value than midnight at the start of the day
     total = 3600 * int(hours) + 60 * int(minutes) + Decimal(seconds or 0) - (-behind if sign == "-" else behind)
-    return number_text(total % 86400 + (86400 if total < 0 and total % 86400 else 0))
+    return plain_number(total % 86400 + (86400 if total < 0 and total % 86400 else 0))
 
 
 _HEXADECIMAL = re.compile("[0-9a-f]{32}")
@@ -309,7 +304,7 @@ def _plain_json(value: Any) -> Any:
         exponent = value.as_tuple().exponent
         if not isinstance(exponent, int) or abs(exponent) > _MAX_EXPONENT:
             raise ValueError("an exponent is too large")
-        return [[number_text(value)]]
+        return [[plain_number(value)]]
     if isinstance(value, dict):
         return {name: _plain_json(member) for name, member in value.items()}
     if isinstance(value, list):

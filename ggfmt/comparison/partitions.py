@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
+from ggfmt.arrow.arrays import concatenated
 from ggfmt.comparison.rows import COUNT, RowComparison, with_counts
-from ggfmt.rowfiles.spill import FAN_OUT, Batches, HashPartitions, join_batches, rechunk
+from ggfmt.rowfiles.spill import FAN_OUT, Batches, HashPartitions, rechunk
 
 # Comparison of any number of rows: at once if memory may hold them, or else one partition after the other. A partition
 # has the rows of both sides whose keys have equal hashes. If several partitionings do not separate the rows, they have
@@ -54,7 +55,7 @@ class PartComparison:
         sides = [_drain(held, rest) for held, rest in zip(taken, sides, strict=True)]
         if size <= LIMIT or level == 2 * DEEPEST:
             compare = self._rows.compare_whole_rows if whole else self._rows.compare_keyed_rows
-            compare(*(join_batches([*side] or [self._nothing(of, whole)]) for of, side in enumerate(sides)))
+            compare(*(concatenated(side, self._schema(of, whole)) for of, side in enumerate(sides)))
         elif level == DEEPEST and not whole:
             counted_sides = (self._with_repeated_counts(side, of) for of, side in enumerate(sides))
             self._compare([map(with_counts, side) for side in counted_sides], True, level)
@@ -69,9 +70,6 @@ class PartComparison:
 
     def _schema(self, of: int, whole: bool) -> pa.Schema:
         return self._schemas[of].append(COUNT) if whole else self._schemas[of]
-
-    def _nothing(self, of: int, whole: bool) -> pa.RecordBatch:
-        return pa.RecordBatch.from_pylist([], self._schema(of, whole))
 
     def _spread(self, side: Batches, of: int, whole: bool, level: int) -> HashPartitions:
         self._spreads += 1

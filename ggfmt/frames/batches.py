@@ -24,8 +24,10 @@ from ggfmt.arrow.arrays import (
     StringMapArray,
     as_string_maps,
     as_strings,
+    begins,
     narrow,
     non_null_values,
+    numbered,
     repeated,
     string_maps,
 )
@@ -371,10 +373,9 @@ def shown_value(text: str) -> str:
 def _among_equals(numbers: pa.Int64Array) -> pa.Int64Array:
     """Return for each of n ascending numbers its place among equal ones."""
     count = len(numbers)
-    same = pc.equal(numbers.slice(1), numbers.slice(0, count - 1))
-    if not same.true_count:
+    is_first = begins(numbers)
+    if is_first.true_count == count:
         return pa.repeat(pa.scalar(0, pa.int64()), count)
-    every = pa.array(range(count), pa.int64())
-    first = pa.concat_arrays([pa.array([False]), same])
-    starts = pc.fill_null_forward(pc.if_else(first, pa.scalar(None, pa.int64()), every))
+    every = numbered(count)
+    starts = pc.fill_null_forward(pc.if_else(is_first, every, pa.scalar(None, pa.int64())))
     return pc.subtract(every, starts)

@@ -95,11 +95,7 @@ def _merged(pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 def category(prefix: str) -> CodePoints:
     """Return the characters of a general category (`Lu`) or letter (`L`), by Python's tables."""
-    merged: list[tuple[int, int]] = []
-    for name, ranges in _categories().items():
-        if name.startswith(prefix):
-            merged += ranges
-    return CodePoints(tuple(_merged(merged)))
+    return CodePoints.of(*(pair for name, pairs in _categories().items() if name.startswith(prefix) for pair in pairs))
 
 
 _NAMES = "L Lu Ll Lt Lm Lo M Mn Me Mc N Nd Nl No Z Zs Zl Zp C Cc Cf Co Cs Cn P Pd Ps Pe Pc Po Pi Pf S Sm Sc Sk So"

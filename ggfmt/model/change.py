@@ -37,6 +37,10 @@ def without_empty(texts: pa.StringArray) -> pa.StringArray:
     return pc.if_else(empty, _NOTHING, texts) if pc.any(empty).as_py() else texts
 
 
+def _taken(part: Any, indices: pa.Array[Any]) -> Any:
+    return None if part is None else part.take(indices)
+
+
 @dataclass(frozen=True, eq=False)
 class ImageColumn:
     """A column of an image over n operations: n texts in `values`. `present` None: no image lacks the column.
@@ -54,9 +58,7 @@ class ImageColumn:
     unavailable: pa.BooleanArray | None = field(default=None, kw_only=True)
 
     def take(self, indices: pa.Array[Any]) -> ImageColumn:
-        present, json, unavailable = (
-            None if mask is None else mask.take(indices) for mask in (self.present, self.json, self.unavailable)
-        )
+        present, json, unavailable = (_taken(mask, indices) for mask in (self.present, self.json, self.unavailable))
         return ImageColumn(self.values.take(indices), present, json=json, unavailable=unavailable)
 
 
@@ -72,8 +74,7 @@ class Image:
     exists: pa.BooleanArray | None = None
 
     def take(self, indices: pa.Array[Any]) -> Image:
-        exists = None if self.exists is None else self.exists.take(indices)
-        return Image(tuple(column.take(indices) for column in self.columns), exists)
+        return Image(tuple(column.take(indices) for column in self.columns), _taken(self.exists, indices))
 
     def exists_mask(self, length: int) -> pa.BooleanArray:
         return pa.repeat(pa.scalar(True), length) if self.exists is None else self.exists
@@ -120,18 +121,9 @@ class ChangeBatch:
         before, after = self.before.take(indices), self.after.take(indices)
         if self.before.columns is self.after.columns:  # both images share the columns
             after = Image(before.columns, after.exists)
-        return replace(
-            self,
-            op=self.op.take(indices),
-            op_ts=self.op_ts.take(indices),
-            position=self.position.take(indices),
-            before=before,
-            after=after,
-            ordinal=self.ordinal.take(indices),
-            tokens=None if self.tokens is None else self.tokens.take(indices),
-            key_update=None if self.key_update is None else self.key_update.take(indices),
-            transaction=None if self.transaction is None else self.transaction.take(indices),
-        )
+        names = ("op", "op_ts", "position", "ordinal", "tokens", "key_update", "transaction")
+        parts: dict[str, Any] = {name: _taken(getattr(self, name), indices) for name in names}
+        return replace(self, before=before, after=after, **parts)
 
     def row_image(self) -> Image:
         """Return the before image of a delete, else the after image; columns of a truncate are missing."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import counts_by_value
+from ggfmt.arrow.arrays import concatenated, non_null_values
 from ggfmt.columnar.hashes import row_hashes
 
 FAN_OUT_BITS = 5
@@ -32,17 +32,10 @@ def rechunk(batches: Iterable[pa.RecordBatch]) -> Batches:
             waiting.append(part)
             rows, size = rows + len(part), size + part.nbytes
             if rows >= CHUNK_ROWS or size >= CHUNK_BYTES:
-                yield join_batches(waiting)
+                yield concatenated(waiting, waiting[0].schema)
                 waiting, rows, size = [], 0, 0
     if waiting:
-        yield join_batches(waiting)
-
-
-def join_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    if len(batches) == 1:
-        return batches[0]
-    columns = [pa.concat_arrays([batch.column(at) for batch in batches]) for at in range(batches[0].num_columns)]
-    return pa.RecordBatch.from_arrays(columns, schema=batches[0].schema)
+        yield concatenated(waiting, waiting[0].schema)
 
 
 class HashPartitions:
@@ -65,7 +58,9 @@ class HashPartitions:
                 for file in self._files
             ]
             for chunk in batches:
-                for place, part in _parted(chunk, keys(chunk), level):
+                hashes = pc.shift_right(row_hashes(keys(chunk)), pa.scalar(level * FAN_OUT_BITS, pa.uint64()))
+                places = pc.cast(pc.bit_wise_and(hashes, pa.scalar(FAN_OUT - 1, pa.uint64())), pa.int32())
+                for place, part in split_by(chunk, places):
                     writers[place].write_batch(part)
                     self.rows[place] += len(part)
 
@@ -75,12 +70,35 @@ class HashPartitions:
         self._files[place].unlink()
 
 
-def _parted(chunk: pa.RecordBatch, keys: Sequence[pa.Array[Any]], level: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    shifted = pc.shift_right(row_hashes(keys), pa.scalar(level * FAN_OUT_BITS, pa.uint64()))
-    places = pc.bit_wise_and(shifted, pa.scalar(FAN_OUT - 1, pa.uint64())).cast(pa.uint8())
-    ordered = chunk.take(pc.sort_indices(places))
-    counts = counts_by_value(places)
+def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the rows of each number; all rows have 0 if there are no numbers."""
+    if numbers is None:
+        yield 0, batch
+        return
+    ends = pc.min_max(numbers)
+    if len(numbers) and ends["min"] == ends["max"]:
+        yield ends["min"].as_py(), batch
+        return
+    order = pc.array_sort_indices(numbers)
+    batch = taken_rows(batch, order)
+    counts = pc.value_counts(numbers.take(order))
     start = 0
-    for place in sorted(counts):
-        yield place, ordered.slice(start, counts[place])
-        start += counts[place]
+    for number, count in zip(*(non_null_values(counts.field(name)) for name in ("values", "counts")), strict=True):
+        yield int(number), batch.slice(start, count)
+        start += count
+
+
+def taken_rows(batch: pa.RecordBatch, rows: pa.UInt64Array) -> pa.RecordBatch:
+    """Return some rows of a batch. Columns that are the same array stay so, as keys before and after are."""
+    found: dict[object, pa.Array[Any]] = {}
+    columns = []
+    for column in batch.columns:
+        identity = array_identity(column)
+        if identity not in found:
+            found[identity] = column.take(rows)
+        columns.append(found[identity])
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def array_identity(column: pa.Array[Any]) -> object:
+    return column.type, column.offset, tuple(None if each is None else each.address for each in column.buffers())

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import counts_by_value, int64_view, narrow, non_null_values, numbered
+from ggfmt.arrow.arrays import concatenated, counts_by_value, int64_view, narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.frames.column_types import TEXT
 from ggfmt.rows.evidence import EvidenceFinder, last_operations
@@ -21,7 +21,7 @@ from ggfmt.rows.key_updates import NO_KEYS, FollowedKeys, followed_keys, keys_of
 from ggfmt.rows.keyless import keyless_rows
 from ggfmt.rows.last_images import last_images
 from ggfmt.rows.net_changes import NetChanges, RowSet
-from ggfmt.rows.operations import BASE_SEQ, INSERT, OPS, TRUNCATE, concatenated, staged_schema, truncate_operations
+from ggfmt.rows.operations import BASE_SEQ, INSERT, OPS, TRUNCATE, staged_schema, truncate_operations
 from ggfmt.rows.ordering import without_repeated
 from ggfmt.rows.query import (
     CURRENT,

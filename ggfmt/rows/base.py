@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.commit.journal import read_document
-from ggfmt.commit.names import counted
+from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, output_to_read
 from ggfmt.commit.store import Store, check_parts, is_hidden
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import visible
 from ggfmt.location import Location
-from ggfmt.rows.manifest import is_of_rows, table_directory
+from ggfmt.rows.manifest import is_of_rows
 from ggfmt.rows.numbers import NumberRange, is_number
 from ggfmt.rows.query import query_error
 from ggfmt.rows.readers import read_rows
@@ -50,10 +50,6 @@ class BaseSnapshot:
     root: str
     tables: dict[str, BaseTable]
     unresolved: int = 0
-
-    @property
-    def keys(self) -> dict[str, tuple[str, ...]]:
-        return {name: table.key for name, table in self.tables.items() if table.key}
 
 
 def read_base(given: str) -> BaseSnapshot:
@@ -153,7 +149,7 @@ def _suffixes() -> str:
 
 def tables_by_name(base: BaseSnapshot, known: Collection[str]) -> dict[str, BaseTable]:
     """Return the tables by their full names: a dump has directories, as results call them."""
-    by_directory = {table_directory(name): name for name in known}
+    by_directory = {safe_name(name): name for name in known}
     return {by_directory.get(name, name) if not table.defined else name: table for name, table in base.tables.items()}
 
 

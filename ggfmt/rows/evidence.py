@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, non_null_values, numbered
+from ggfmt.arrow.arrays import begins, narrow, non_null_values, numbered
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.typed import differ_typed, typed_values
 from ggfmt.diagnostics.diagnostic import Span
@@ -46,12 +46,12 @@ class EvidenceFinder:
         self._ops = self._column("op").take(order)
         self._every = numbered(len(order))
         no = pa.array([False] * min(len(order), 1), pa.bool_())
-        self._follows = pa.concat_arrays([no, pc.equal(rows.slice(min(len(rows), 1)), rows.slice(0, count))])
+        self._follows = pc.invert(begins(rows))
         was = pc.equal(self._ops.slice(0, count), DELETE)
         self._was_deleted = pc.and_(self._follows, pa.concat_arrays([no, was]))
         self._is_insert, self._is_delete = pc.equal(self._ops, INSERT), pc.equal(self._ops, DELETE)
-        begins = pc.or_(pc.invert(self._follows), pc.or_(self._is_insert, self._is_delete))
-        self._begin = pc.fill_null_forward(pc.if_else(begins, self._every, _NO_LONG))
+        starts = pc.or_(pc.invert(self._follows), pc.or_(self._is_insert, self._is_delete))
+        self._begin = pc.fill_null_forward(pc.if_else(starts, self._every, _NO_LONG))
 
     def add_to(
         self, counts: RowCounts, complete: pa.BooleanArray, replaced: tuple[pa.Int64Array, pa.Int64Array] | None = None

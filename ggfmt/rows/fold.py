@@ -13,7 +13,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, non_null_values
+from ggfmt.arrow.arrays import begins, ends, narrow, non_null_values
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import may_be_one_record
 from ggfmt.rows.operations import DELETE, INSERT, UPDATE, any_of, shows_values
@@ -80,16 +80,11 @@ class Fold:
 
     @cached_property
     def _starts(self) -> pa.BooleanArray:
-        if not self.count:
-            return pa.array([], pa.bool_())
-        changed = pc.not_equal(self.rows_in_order.slice(1), self.rows_in_order.slice(0, self.count - 1))
-        return pa.concat_arrays([pa.array([True]), changed])
+        return begins(self.rows_in_order)
 
     @cached_property
     def lasts(self) -> pa.BooleanArray:
-        if not self.count:
-            return pa.array([], pa.bool_())
-        return pa.concat_arrays([self._starts.slice(1), pa.array([True])])
+        return ends(self.rows_in_order)
 
     def _latest(self, where: pa.BooleanArray) -> pa.Int64Array:
         """Return for each place the last one up to it where a condition holds; null if that is of another row."""
@@ -310,6 +305,10 @@ class Fold:
             return pa.array(arrivals, _LONG).take(at_epoch)
         assert epoch is not None
         return None if arrivals[epoch] == first else pa.repeat(pa.scalar(arrivals[epoch], _LONG), count)
+
+    def source_operation(self, source: pa.Int64Array, row: int) -> pa.RecordBatch:
+        """Return the operation that has the value of a row."""
+        return self.batch.slice(source[row].as_py() % self.count, 1)
 
     def values(self, states: RowStates, columns: Sequence[str]) -> list[pa.StringArray]:
         names = list(self.table.columns)

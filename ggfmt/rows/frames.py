@@ -28,6 +28,7 @@ from ggfmt.options.value_types import OnUnfit
 from ggfmt.reading.runner import InProcess, Runner
 from ggfmt.reading.scan import DefinitionsNeeded
 from ggfmt.reading.splits import ReadJob, Split
+from ggfmt.rowfiles.spill import split_by
 from ggfmt.rows.answers import answers
 from ggfmt.rows.key_updates import LinkedKeys, may_meet_an_insert
 from ggfmt.rows.numbers import NumberRange, is_number
@@ -42,7 +43,6 @@ from ggfmt.rows.staging import (
     bucket_numbers,
     buckets_of,
     merge_outcomes,
-    split_by,
     unit_count,
 )
 from ggfmt.rows.tables import RowTable, Types, can_hold, epoch_at, tables_of, with_base_columns, with_found_types

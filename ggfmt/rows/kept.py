@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, non_null_values, nulls
+from ggfmt.arrow.arrays import concatenated, narrow, non_null_values, nulls
 from ggfmt.arrow.parquet_files import read_whole
 from ggfmt.columnar.hashes import row_codes, row_hashes
 from ggfmt.columnar.typed import as_text, typed_values
@@ -36,7 +36,7 @@ from ggfmt.rows.fold import Fold
 from ggfmt.rows.identities import Identities
 from ggfmt.rows.key_updates import KeyLinks, connected, same_moment
 from ggfmt.rows.numbers import canonical_numbers
-from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, any_of, concatenated, staged_schema, truncate_operations
+from ggfmt.rows.operations import BASE_SEQ, DELETE, INSERT, any_of, staged_schema, truncate_operations
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import End, FreeKeys, RowCounts, Selection, TableQuery, last_positions
 from ggfmt.rows.tables import RowTable
@@ -350,8 +350,8 @@ def _key_values(column: pa.Array[Any], table: RowTable, name: str) -> pa.Array[A
     return values
 
 
-def without_kept(table: RowTable, rows: pa.RecordBatch, hashes: pa.Array[pa.UInt64Scalar] | None) -> pa.RecordBatch:
-    """Return rows of the result but those of the keys of kept operations, which bring them themselves."""
+def without_keys(table: RowTable, rows: pa.RecordBatch, hashes: pa.Array[pa.UInt64Scalar] | None) -> pa.RecordBatch:
+    """Return rows of the result but those of some keys: kept operations, or those of connected keys, bring them."""
     if hashes is None or not len(hashes):
         return rows
     return rows.filter(pc.invert(pc.is_in(rows[table.key_hash], value_set=hashes)))

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, non_null_values, numbered
+from ggfmt.arrow.arrays import begins, concatenated, narrow, non_null_values, numbered
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.frames.batches import FILE_BITS
-from ggfmt.rows.operations import DELETE, INSERT, concatenated
+from ggfmt.rows.operations import DELETE, INSERT
 from ggfmt.rows.positions import OFFSETS
 from ggfmt.rows.tables import RowTable
 
@@ -86,8 +86,7 @@ def links_between(
 
 def _begin_files(batch: pa.RecordBatch) -> pa.BooleanArray:
     """Return which operations in input order are not of the file of the one before."""
-    files = pc.shift_right(batch["seq"], pa.scalar(FILE_BITS, _LONG))
-    return pa.concat_arrays([pa.array([True]), pc.not_equal(files.slice(1), files.slice(0, len(files) - 1))])
+    return begins(pc.shift_right(batch["seq"], pa.scalar(FILE_BITS, _LONG)))
 
 
 def _pair_links(batch: pa.RecordBatch, first: pa.Int64Array) -> KeyLinks:

@@ -16,13 +16,21 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, int64_view, narrow, numbered
+from ggfmt.arrow.arrays import as_strings, concatenated, ends, int64_view, narrow, numbered
 from ggfmt.columnar.hashes import row_codes
-from ggfmt.columnar.typed import typed_values
 from ggfmt.rows.evidence import EvidenceFinder
-from ggfmt.rows.operations import DELETE, concatenated, is_whole, staged_schema
+from ggfmt.rows.operations import DELETE, is_whole, staged_schema
 from ggfmt.rows.query import CURRENT
-from ggfmt.rows.results import REASON, FreeKeys, RowCounts, TableQuery, UnitAnswer, last_positions, misfit, shown_key
+from ggfmt.rows.results import (
+    REASON,
+    FreeKeys,
+    RowCounts,
+    TableQuery,
+    UnitAnswer,
+    fitting_values,
+    last_positions,
+    shown_key,
+)
 
 
 def last_images(query: TableQuery, batches: Sequence[pa.RecordBatch], apart: pa.UInt64Array) -> UnitAnswer | None:
@@ -77,9 +85,7 @@ def _last_places(
     codes = row_codes([every[name] for name in keys])
     order = pc.cast(pc.array_sort_indices(codes), pa.int64())
     codes = codes.take(order)
-    # The last of each key is the one before a later key.
-    others = pc.not_equal(codes.slice(0, max(len(codes) - 1, 0)), codes.slice(min(len(codes), 1)))
-    last = order.filter(pa.concat_arrays([others, pa.array([True] * min(len(codes), 1), pa.bool_())]))
+    last = order.filter(ends(codes))
     own = order
     if len(apart):
         others = pc.invert(pc.is_in(every["hash"].take(order), value_set=apart))
@@ -120,13 +126,10 @@ class _Chosen:
 
 def _typed(query: TableQuery, found: _Chosen, name: str, unfit: Counter[str]) -> pa.Array[Any]:
     table = query.table
-    type = table.types[name]
     if name in table.key:
         return shown_key(query, name, found.column(f"k{table.key.index(name)}", table.key_type(name)))
     texts = as_strings(found.column(f"a{table.columns.index(name)}", pa.string()))
-    values, wrong = typed_values(texts, type)
-    if wrong and query.query.on_unfit == "error":
-        raise misfit(query, found.operation(wrong[0]), name, texts[wrong[0]].as_py())
+    values, wrong = fitting_values(query, name, texts, found.operation)
     if wrong:
         unfit[name] += len(wrong)
     return values

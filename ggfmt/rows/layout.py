@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import combined, non_null_values, nulls
+from ggfmt.arrow.arrays import begins, combined, non_null_values, nulls
 from ggfmt.columnar.hashes import row_codes
 from ggfmt.columnar.typed import as_text
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
@@ -64,16 +64,13 @@ class FileLayout:
                 message = f"the value of a partition must be NULL or have 1 to {MAX_PARTITION_CHARACTERS} characters"
                 help = "choose another column with `--partition-by`"
                 raise UsageError(Diagnostic("GG554", message, Span(table=table, field=name), help))
-        codes = row_codes(texts)
-        changes = pc.not_equal(codes.slice(1), codes.slice(0, max(len(codes) - 1, 0)))
-        starts = [0, *(index + 1 for index in non_null_values(pc.indices_nonzero(changes)))]
+        starts = non_null_values(pc.indices_nonzero(begins(row_codes(texts))))
         if len(starts) > MAX_PARTITIONS:
             message = f"the rows of a bucket have more than {MAX_PARTITIONS:,} partitions"
             raise UsageError(Diagnostic("GG554", message, Span(table=table), "choose columns with fewer values"))
         for start, stop in pairwise([*starts, len(rows)]):
-            if start < stop:
-                shown = [column[start].as_py() for column in texts]
-                yield tuple(zip(self.partition_by, shown, strict=True)), rows.slice(start, stop - start)
+            shown = [column[start].as_py() for column in texts]
+            yield tuple(zip(self.partition_by, shown, strict=True)), rows.slice(start, stop - start)
 
     def _as_stored(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.stored is None:

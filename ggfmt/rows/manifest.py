@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ggfmt.commit.names import counted, folded, safe_name, stamp
+from ggfmt.commit.names import counted, folded, stamp
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAYOUT
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, without_credentials
 from ggfmt.frames.shapes import ddl_type
@@ -96,11 +96,6 @@ class PublishedFile:
 
 def is_of_rows(entry: Mapping[str, Any]) -> bool:
     return not {"unresolved", "kept", "free", "rejects", SET_ASIDE_MEMBER} & {*entry}
-
-
-def table_directory(table: str) -> str:
-    """Return the directory for the rows of a table; no table has that of unresolved operations."""
-    return safe_name(table)
 
 
 def build_manifest(
@@ -294,11 +289,11 @@ class PreviousResult:
     ) -> dict[str, Any]:
         """Return the manifest of a run with what stays of this one. `gone`: replaced files; `renamed`: by old name."""
         tables = dict(self.document["tables"])
-        removed: dict[str, int] = {}
+        removed: Counter[str] = Counter()
         kept = {entry["table"] for entry in self.document["files"] if entry["path"] not in gone and is_of_rows(entry)}
         for entry in self.document["files"]:
             if entry["path"] in gone and is_of_rows(entry):
-                removed[entry["table"]] = removed.get(entry["table"], 0) + entry.get("rows", 0)
+                removed[entry["table"]] += entry.get("rows", 0)
         for result in results:
             name = result.table.name
             table = document["tables"][name]
@@ -309,13 +304,11 @@ class PreviousResult:
                 before = {**before, "defaults": 0, "unset": {}, "unfit": {}}
             if "complete" in before:  # all unresolved operations have been read again
                 before = {**before, "unresolved": 0}
-            rows = before["rows"] - removed.get(name, 0) + table["rows"]
+            rows = before["rows"] - removed[name] + table["rows"]
             counts = {what: before[what] + table[what] for what in ("unresolved", "defaults")}
-            unset = {column: dict(causes) for column, causes in before.get("unset", {}).items()}
+            unset = {column: Counter(causes) for column, causes in before.get("unset", {}).items()}
             for column, causes in table["unset"].items():
-                own = unset.setdefault(column, {})
-                for cause, count in causes.items():
-                    own[cause] = own.get(cause, 0) + count
+                unset[column] = unset.get(column, Counter()) + Counter(causes)
             unfit = Counter(before.get("unfit", {})) + Counter(table["unfit"])
             tables[name] = {**table, **counts, "rows": rows, "unset": unset, "unfit": dict(sorted(unfit.items()))}
         stay = [entry for entry in self.document["files"] if entry["path"] not in gone]

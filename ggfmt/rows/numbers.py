@@ -10,7 +10,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.pieces import text_buffer
-from ggfmt.columnar.strings import by_value
+from ggfmt.columnar.strings import by_value, plain_number
 from ggfmt.frames.column_types import MAX_DIGITS, TEXT
 
 _LONG = pa.int64()
@@ -104,22 +104,22 @@ def _min_max(texts: pa.StringArray) -> tuple[int, int] | None:
 
 def _range_of(text: str) -> NumberRange:
     """Return the range of a number with an exponent; of another text, that of no number."""
-    parts = _parts(text)
-    if parts is None:
+    number = _number(text)
+    if number is None:
         return NumberRange(is_long=False, is_number=False)
-    _, digits, exponent = parts
+    _, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
     return NumberRange(max(len(digits) + exponent, 1), max(-exponent, 0), False)
 
 
-def _parts(text: str) -> tuple[int, str, int] | None:
-    """Return the sign, the digits and the exponent of a number; None for other texts and for huge exponents."""
+def _number(text: str) -> Decimal | None:
+    """Return a number; None for other texts and for huge exponents."""
     try:
-        sign, digits, exponent = Decimal(text).as_tuple()
+        number = Decimal(text)
     except ArithmeticError:
         return None
-    if not isinstance(exponent, int) or abs(exponent) > _MAX_EXPONENT:
-        return None
-    return sign, "".join(map(str, digits)), exponent
+    exponent = number.as_tuple().exponent
+    return number if isinstance(exponent, int) and abs(exponent) <= _MAX_EXPONENT else None
 
 
 def canonical_numbers(texts: pa.StringArray) -> pa.StringArray:
@@ -130,14 +130,8 @@ def canonical_numbers(texts: pa.StringArray) -> pa.StringArray:
 
 
 def _canonical_number(text: str) -> str:
-    parts = _parts(text)
-    if parts is None or text != text.strip():
-        return text
-    sign, digits, exponent = parts
-    number = f"{Decimal((sign, tuple(map(int, digits)), exponent)):f}"
-    if "." in number:
-        number = number.rstrip("0").rstrip(".")
-    return "0" if number in ("-0", "") else number
+    number = _number(text)
+    return text if number is None or text != text.strip() else plain_number(number)
 
 
 _canonical = by_value(_canonical_number)

@@ -23,7 +23,7 @@ or all columns of a table without a key. In a table without a key, an update is 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -31,7 +31,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import narrow, nulls, numbered
+from ggfmt.arrow.arrays import concatenated, narrow, nulls, numbered
 from ggfmt.columnar.hashes import row_hashes
 from ggfmt.columnar.images import differ
 from ggfmt.columnar.typed import as_text, differ_typed, typed_values
@@ -246,16 +246,6 @@ class Truncate:
     position: str | None = None
     micros: int | None = None
     tx: str | None = None
-
-
-def concatenated(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    parts = [batch for batch in batches if len(batch)]
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return pa.RecordBatch.from_arrays([nulls(0, field.type) for field in schema], schema=schema)
-    columns = [pa.concat_arrays([part.column(place) for part in parts]) for place in range(len(schema))]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def shows_values(column: Callable[[str], pa.Array[Any]], table: RowTable) -> pa.BooleanArray:

@@ -34,27 +34,21 @@ _RS_ID = rf"0x{_HEX}{{1,16}}(?:\.{_HEX}{{1,16}}){{0,3}}"
 
 
 @dataclass(frozen=True)
-class Part:
-    """A group of a pattern, as it is sorted: a `long` of at most 18 digits besides leading zeros, a `decimal` of at
-    most 38 digits, a `text` without regard to case, or a `hex` number of at most `width` digits; or not, as the
-    `family` that it is of. One that is not there comes first, unless another group stands for it (`instead`)."""
-
-    group: int
-    sort: str
-    width: int = 0
-    instead: int = 0
-
-
-@dataclass(frozen=True)
 class PositionKind:
-    """Positions that a pattern matches as a whole. `same_shape`: other digits at other places are another family."""
+    """Positions that a pattern matches as a whole. `same_shape`: other digits at other places are another family.
+
+    `sorts` says how each group of the pattern is sorted: as a `long` of at most 18 digits besides leading zeros, as a
+    `decimal` of at most 38 digits, as a `text` without regard to case, or as a `hex` number of at most 8 digits; or
+    not, as the `family` that it is of. One that is not there comes first.
+    """
 
     name: str
     pattern: str
-    parts: tuple[Part, ...]
+    sorts: tuple[str, ...]
     example: str
     same_shape: bool = False
     wider: str | None = None  # the kind that has all texts of this one, too
+    second_for_first: bool = False  # where the first group is empty, the second one stands for it
 
     @property
     def help(self) -> str:
@@ -68,20 +62,21 @@ class PositionKind:
         return bool(pc.all(pc.match_substring_regex(texts, self.whole), min_count=0).as_py())
 
     def sort_columns(self, texts: pa.StringArray) -> list[pa.Array[Any]]:
-        return [self._part_values(texts, part) for part in self.parts if part.sort != "family"]
+        groups = enumerate(self.sorts, 1)
+        return [self._sort_column(texts, group, sort) for group, sort in groups if sort != "family"]
 
-    def _part_values(self, texts: pa.StringArray, part: Part) -> pa.Array[Any]:
-        found = self._group(texts, part.group)
-        if part.instead:
-            found = pc.if_else(pc.equal(found, ""), self._group(texts, part.instead), found)
-        if part.sort in ("long", "decimal"):
+    def _sort_column(self, texts: pa.StringArray, group: int, sort: str) -> pa.Array[Any]:
+        found = self._group(texts, group)
+        if group == 1 and self.second_for_first:
+            found = pc.if_else(pc.equal(found, ""), self._group(texts, 2), found)
+        if sort in ("long", "decimal"):
             found = pc.if_else(pc.equal(found, ""), "-1", found)
-            return pc.cast(found, pa.int64() if part.sort == "long" else pa.decimal128(38, 0))
+            return pc.cast(found, pa.int64() if sort == "long" else pa.decimal128(38, 0))
         found = pc.ascii_lower(pc.utf8_trim(found, " "))
-        return pc.ascii_lpad(found, width=part.width, padding="0") if part.sort == "hex" else found
+        return pc.ascii_lpad(found, width=8, padding="0") if sort == "hex" else found
 
     def _group(self, texts: pa.StringArray, group: int) -> pa.StringArray:
-        if self.pattern.startswith("(") and len(self.parts) == 1:
+        if self.pattern.startswith("(") and len(self.sorts) == 1:
             return texts  # a kind with a single part is that part
         return pc.replace_substring_regex(texts, self.whole, rf"\{group}")
 
@@ -89,7 +84,7 @@ class PositionKind:
         """Return the families of texts that belong to this kind: one, where all compare."""
         if self.same_shape:
             own = pc.replace_substring_regex(texts, _HEX, "0")
-        elif any(part.sort == "family" for part in self.parts):
+        elif "family" in self.sorts:
             own = pc.utf8_lower(pc.replace_substring_regex(texts, self.whole, r"\1"))
         else:
             return [""]
@@ -104,63 +99,60 @@ class PositionKind:
 
 
 KINDS = (
-    PositionKind("numbers", rf"(0*{_LONG})", (Part(1, "long"),), "1547", wider="long numbers"),
-    PositionKind("long numbers", rf"({_NUMBER})", (Part(1, "decimal"),), "9223372036854775808"),
+    PositionKind("numbers", rf"(0*{_LONG})", ("long",), "1547", wider="long numbers"),
+    PositionKind("long numbers", rf"({_NUMBER})", ("decimal",), "9223372036854775808"),
     PositionKind(
         "places in a binary log of MySQL",
         rf"([^:\r\n]*\.)([0-9]{{6,18}}):({_LONG})(?::({_LONG}))?",
-        (Part(1, "family"), Part(2, "long"), Part(3, "long"), Part(4, "long")),
+        ("family", "long", "long", "long"),
         "binlog.000003:1547",
     ),
     PositionKind(
         "log sequence numbers of SQL Server",
         rf"({_LSN})(?::(?:({_LSN})|NULL)?(?::({_LONG}))?)?",
-        (Part(1, "text"), Part(2, "text"), Part(3, "long")),
+        ("text", "text", "long"),
         "00000027:00000ac0:0002",
     ),
     PositionKind(
         "sequences of PostgreSQL",
         rf'\[(?:null|"({_NUMBER})"), ?(?:null|"({_NUMBER})")\]',
-        (Part(1, "decimal"), Part(2, "decimal")),
+        ("decimal", "decimal"),
         '["23341168","23341200"]',
     ),
     PositionKind(
         "log sequence numbers of PostgreSQL",
         rf"({_HEX}{{1,8}})/({_HEX}{{1,8}})",
-        (Part(1, "hex", 8), Part(2, "hex", 8)),
+        ("hex", "hex"),
         "16/B374D848",
     ),
     # A row of a snapshot has no commit: its own number stands for it.
     PositionKind(
         "numbers of commits and changes",
         rf"([0-9]{{0,38}}):({_NUMBER})(?::( *{_RS_ID} *)?(?::({_LONG}))?)?",
-        (Part(1, "decimal", instead=2), Part(2, "decimal"), Part(3, "text"), Part(4, "long")),
+        ("decimal", "decimal", "text", "long"),
         "2122185:2122184",
+        second_for_first=True,
     ),
     PositionKind(
         "GTIDs of MySQL",
         rf"({_UUID}(?::[a-zA-Z_][a-zA-Z0-9_]{{0,31}})?):({_LONG})",
-        (Part(1, "family"), Part(2, "long")),
+        ("family", "long"),
         "3e11fa47-71ca-11e1-9e33-c80aa9429562:23",
     ),
-    PositionKind(
-        "GTIDs of MariaDB", rf"([0-9]{{1,10}})-[0-9]{{1,10}}-({_LONG})", (Part(1, "family"), Part(2, "long")), "0-1-100"
-    ),
+    PositionKind("GTIDs of MariaDB", rf"([0-9]{{1,10}})-[0-9]{{1,10}}-({_LONG})", ("family", "long"), "0-1-100"),
     PositionKind(
         "hybrid logical clocks",
         rf"({_NUMBER})\.([0-9]{{10}})",
-        (Part(1, "decimal"), Part(2, "long")),
+        ("decimal", "long"),
         "1679337613000000000.0000000003",
     ),
     PositionKind(
         "offsets of Kafka",
         rf"([a-zA-Z0-9._-]{{1,249}}:[0-9]{{1,10}}):({_LONG})",
-        (Part(1, "family"), Part(2, "long")),
+        ("family", "long"),
         "orders:0:15",
     ),
-    PositionKind(
-        "hexadecimal numbers", rf"({_HEX}{{4,64}}(?::{_HEX}{{4,64}}){{1,15}})", (Part(1, "text"),), "00ff:0009", True
-    ),
+    PositionKind("hexadecimal numbers", rf"({_HEX}{{4,64}}(?::{_HEX}{{4,64}}){{1,15}})", ("text",), "00ff:0009", True),
 )
 
 _BY_NAME = {kind.name: kind for kind in KINDS}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -137,14 +138,10 @@ class RowCounts:
     last_positions: list[str] = field(default_factory=list)  # of some of the operations each, if positions order them
 
     def add(self, other: RowCounts) -> None:
-        self.states.update(other.states)
-        self.defaults.update(other.defaults)
-        self.added.update(other.added)
-        self.unfit.update(other.unfit)
-        self.contradictions.update(other.contradictions)
-        self.contradicting += other.contradicting
-        self.timed += other.timed
-        self.last_positions += other.last_positions
+        for name, value in vars(other).items():
+            own = getattr(self, name)
+            own += value
+            setattr(self, name, own)
 
 
 @dataclass(frozen=True)
@@ -231,14 +228,25 @@ def typed_columns(query: TableQuery, fold: Fold, states: RowStates, names: Seque
         if name in key:
             found.columns.append(shown_key(query, name, fold.batch[f"k{key.index(name)}"].take(states.places)))
             continue
-        values, wrong = typed_values(texts, query.table.types[name])
-        if wrong and query.query.on_unfit == "error":
-            operation = fold.batch.slice(source[wrong[0]].as_py() % fold.count, 1)
-            raise misfit(query, operation, name, texts[wrong[0]].as_py())
+        values, wrong = fitting_values(query, name, texts, partial(fold.source_operation, source))
         if wrong:
             found.unfit[name] = wrong
         found.columns.append(values)
     return found
+
+
+def fitting_values(
+    query: TableQuery, name: str, texts: pa.StringArray, operation_of: Callable[[int], pa.RecordBatch]
+) -> tuple[pa.Array[Any], list[int]]:
+    """Return values, and the rows whose value does not fit. Raises: Abend GG530 if the query asks for an error."""
+    values, wrong = typed_values(texts, query.table.types[name])
+    if wrong and query.query.on_unfit == "error":
+        operation, text = operation_of(wrong[0]), texts[wrong[0]].as_py()
+        seq = operation["seq"][0].as_py()
+        offset, position = operation["offset"][0].as_py(), operation["position"][0].as_py()
+        place = Span(query.file_of(seq), offset=offset, table=query.table.name, field=name, position=position)
+        raise Abend(_misfit(query, name, text, place))
+    return values, wrong
 
 
 def shown_key(query: TableQuery, name: str, values: pa.Array[Any]) -> pa.Array[Any]:
@@ -250,18 +258,6 @@ def shown_key(query: TableQuery, name: str, values: pa.Array[Any]) -> pa.Array[A
     if wrong:
         raise Abend(_misfit(query, name, values[wrong[0]].as_py(), Span(table=query.table.name, field=name)))
     return typed
-
-
-def misfit(query: TableQuery, operation: pa.RecordBatch, name: str, text: str) -> Abend:
-    seq = operation["seq"][0].as_py()
-    place = Span(
-        file=query.file_of(seq),
-        offset=operation["offset"][0].as_py(),
-        table=query.table.name,
-        field=name,
-        position=operation["position"][0].as_py(),
-    )
-    return Abend(_misfit(query, name, text, place))
 
 
 def _misfit(query: TableQuery, name: str, text: str, place: Span) -> Diagnostic:

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -37,7 +37,7 @@ from ggfmt.rows.base import (
     warn_unresolved,
 )
 from ggfmt.rows.kept import KeptOperations, free_before, kept_schema, keys_without_rows, set_aside_batches
-from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines, table_directory
+from ggfmt.rows.manifest import PublishedFile, SetAside, TableResult, build_manifest, summary_lines
 from ggfmt.rows.ordering import choose_ordering
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import UNRESOLVED, RowQuery
@@ -58,14 +58,11 @@ from ggfmt.rows.staging import (
     unit_count,
 )
 from ggfmt.rows.tables import (
-    RowTable,
     Types,
     epoch_at,
     of_base,
-    stored_type,
+    stored_types,
     unmatched_names,
-    with_base_columns,
-    with_base_numbers,
     with_found_types,
 )
 from ggfmt.rows.targets.choice import make_target
@@ -233,52 +230,23 @@ class _ConsolidationRun:
 
     def _stage(self, scan: Scan, runner: Runner) -> StagedInput:
         settings = self.settings
-        base = self._base
-        keys = {} if base is None else base.keys
-        bases = {} if base is None else base.tables
-        in_process = isinstance(runner, InProcess)
+        bases = {} if self._base is None else self._base.tables
         buckets = bucket_count(scan.size, runner.parallelism, settings.target.file_size)
-        if base is not None:
-            buckets = max(buckets, *(table.bucket_count for table in base.tables.values()), 1)
+        buckets = max(buckets, *(table.bucket_count for table in bases.values()), 1)
         # What is set aside has all columns that the table had.
         aside = {} if self.target.previous is None else self.target.previous.set_aside
-        described = {name: described_table(name, entry) for name, entry in aside.items()}
-        keys = {**keys, **{name: table.key for name, table in described.items()}}
-        bases = {**bases, **described}
-
-        def find(name: str) -> BaseTable | None:
-            return bases.get(name) or bases.get(table_directory(name))
-
-        def amend(table: RowTable) -> RowTable:
-            found = find(table.name)
-            if found is None or table.name in settings.definitions:
-                return table
-            if table.defined:
-                return with_base_numbers(table, found.numbers)
-            return with_base_columns(table, stored(found), found.numbers)
-
-        def known(name: str) -> RowTable | None:
-            found = find(name)
-            return None if found is None else of_base(name, found.key, stored(found))
-
-        def stored(found: BaseTable) -> dict[str, pa.DataType]:
-            return {column: stored_type(type, settings.to) for column, type in found.types.items()}
-
+        bases = {**bases, **{name: described_table(name, entry) for name, entry in aside.items()}}
         sink = RowSink(
             self.staging.child("operations"),
             settings.keys,
             settings.types,
-            keys,
             buckets,
-            in_process,
-            {},
-            amend,
-            known,
-            bases.keys(),
-            settings.quarantine,
-            settings.to,
-            settings.query.on_unfit,
-            {f"{name}.{column}": type for name, table in bases.items() for column, type in stored(table).items()},
+            in_process=isinstance(runner, InProcess),
+            bases={name: replace(base, types=stored_types(base.types, settings.to)) for name, base in bases.items()},
+            definitions=settings.definitions,
+            quarantine=settings.quarantine,
+            to=settings.to,
+            on_unfit=settings.query.on_unfit,
         )
         try:
             warn_without_kernels()
@@ -395,8 +363,7 @@ class _TableWork:
         table = staged.tables.get(name)
         if table is None:
             assert base is not None
-            types = {column: stored_type(type, settings.to) for column, type in base.types.items()}
-            table = of_base(name, base.key, types)
+            table = of_base(name, base.key, stored_types(base.types, settings.to))
         table, numbers = with_found_types(table, self._staged.stats.numbers, number_ranges(base))
         stats = self._staged.stats
         check_keyless(settings.query, table, stats, staged.files)

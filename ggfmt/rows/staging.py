@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
+from ggfmt.arrow.arrays import concatenated
 from ggfmt.commit.names import counted, safe_name
 from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
@@ -32,15 +32,19 @@ from ggfmt.reading.progress import ProgressTracker
 from ggfmt.reading.runner import Runner, warn_of_missing_kernels
 from ggfmt.reading.scan import DefinitionsNeeded, Scan
 from ggfmt.reading.splits import ReadJob, Split
+from ggfmt.rowfiles.spill import array_identity, split_by, taken_rows
 from ggfmt.rows.key_updates import KeyLinks, LinkedKeys, file_ends, linked_keys, links_between, links_within
-from ggfmt.rows.operations import TRUNCATE, concatenated, staged_operations, staged_schema
+from ggfmt.rows.operations import TRUNCATE, staged_operations, staged_schema
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.results import unfit_help
 from ggfmt.rows.table_stats import TableStats
-from ggfmt.rows.tables import RowTable, Types, tables_of
+from ggfmt.rows.tables import RowTable, Types, of_base, tables_of, with_base_columns, with_base_numbers
 from ggfmt.sinks.messages.rejects import RejectFiles
 from ggfmt.sinks.messages.sink import TaskOutcome, in_task
 from ggfmt.sinks.messages.staging import StagedFile
+
+if TYPE_CHECKING:
+    from ggfmt.rows.base import BaseTable
 
 MAX_MEMORY_BYTES = 256 << 20  # of staged operations in this process
 MAX_BUFFERED_BYTES = 48 << 20  # of a task, before it writes
@@ -146,23 +150,21 @@ class RowSink:
     directory: Location
     keys: Keys = ()
     types: Types = ()
-    known_keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     buckets: int = 1  # into how many parts keys are divided
     in_process: bool = False  # the tasks run in this process, so that operations may stay in memory
     tables: dict[str, RowTable] = field(default_factory=dict)  # by name, as the last task has them
-    amend: Callable[[RowTable], RowTable] = lambda table: table  # adds columns of a base snapshot to a table
-    # a table by its name as a base snapshot has it, None if it does not
-    of_base: Callable[[str], RowTable | None] = lambda name: None
-    base_names: Collection[str] = ()  # the names of all tables in a base snapshot
+    # tables of a base snapshot by name or directory, with types as rows store them
+    bases: Mapping[str, BaseTable] = field(default_factory=dict)
+    definitions: Collection[str] = ()  # the names of tables that the user has defined
     quarantine: bool = False  # set records aside that cannot be read
     to: str = "parquet"  # where rows go, which decides on types
     on_unfit: OnUnfit = "error"  # what becomes of a value that the type of its column does not have
-    # of columns in a base snapshot, by `TABLE.COLUMN`
-    known_types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     def task(self, job: ReadJob) -> Callable[[Split, int], TaskOutcome]:
+        keys = {name: base.key for name, base in self.bases.items()}
+        types = {f"{name}.{column}": type for name, base in self.bases.items() for column, type in base.types.items()}
         try:
-            tables = tables_of(job, self.keys, self.types, self.known_keys, self.to, self.on_unfit, self.known_types)
+            tables = tables_of(job, self.keys, self.types, keys, self.to, self.on_unfit, types)
         except UsageError:
             if job.settled:
                 raise
@@ -170,16 +172,27 @@ class RowSink:
         # The input may have only truncates of a table, or a statement that drops it.
         in_data = [table.full_name for table in job.catalog.tables()]
         directories = {safe_name(name) for name in (*tables, *in_data)}
-        for name in (*in_data, *(name for name in self.base_names if name not in directories)):
-            known = None if name in tables else self.of_base(name)
-            if known is not None and job.selection.selects(name):
-                tables[name] = known
-        self.tables = {name: self.amend(table) for name, table in sorted(tables.items())}
+        for name in (*in_data, *(name for name in self.bases if name not in directories)):
+            base = None if name in tables else self._base_of(name)
+            if base is not None and job.selection.selects(name):
+                tables[name] = of_base(name, base.key, base.types)
+        self.tables = {name: self._with_base(table) for name, table in sorted(tables.items())}
         memory = MemoryBudget(MAX_MEMORY_BYTES) if self.in_process else None
         if self.directory.is_local and (self.quarantine or not self.in_process):
             fs, inner = self.directory.file_system()
             fs.create_dir(inner)  # a task that fails leaves a stop file there before it stages anything
         return SplitStager(job, self.tables, self.directory, self.buckets, memory, self.quarantine).stage
+
+    def _base_of(self, name: str) -> BaseTable | None:
+        return self.bases.get(name) or self.bases.get(safe_name(name))
+
+    def _with_base(self, table: RowTable) -> RowTable:
+        base = self._base_of(table.name)
+        if base is None or table.name in self.definitions:
+            return table
+        if table.defined:
+            return with_base_numbers(table, base.numbers)
+        return with_base_columns(table, base.types, base.numbers)
 
     def discard(self) -> None:
         Store(self.directory).delete_tree("")
@@ -357,50 +370,16 @@ def bucket_numbers(hashes: pa.Array[Any], buckets: int, divisor: int = 1) -> pa.
     return pc.cast(pc.bit_wise_and(hashes, pa.scalar(buckets - 1, pa.uint64())), pa.int32())
 
 
-def split_by(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the rows of each number; all rows have 0 if there are no numbers."""
-    if numbers is None:
-        yield 0, batch
-        return
-    ends = pc.min_max(numbers)
-    if len(numbers) and ends["min"] == ends["max"]:
-        yield ends["min"].as_py(), batch
-        return
-    order = pc.array_sort_indices(numbers)
-    batch = _taken(batch, order)
-    counts = pc.value_counts(numbers.take(order))
-    start = 0
-    for number, count in zip(*(non_null_values(counts.field(name)) for name in ("values", "counts")), strict=True):
-        yield int(number), batch.slice(start, count)
-        start += count
-
-
 def parts_in_memory(batch: pa.RecordBatch, numbers: pa.Int32Array | None) -> list[StagedPart]:
     return [StagedPart(number, own.nbytes, own) for number, own in split_by(batch, numbers)]
 
 
-def _taken(batch: pa.RecordBatch, rows: pa.UInt64Array) -> pa.RecordBatch:
-    """Return some rows of a batch. Columns that are the same array stay so, as keys before and after are."""
-    taken: dict[object, pa.Array[Any]] = {}
-    columns = []
-    for column in batch.columns:
-        identity = _identity(column)
-        if identity not in taken:
-            taken[identity] = column.take(rows)
-        columns.append(taken[identity])
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
 def filtered(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
-    return batch if mask.true_count == len(batch) else _taken(batch, pc.indices_nonzero(mask))
-
-
-def _identity(column: pa.Array[Any]) -> object:
-    return column.type, column.offset, tuple(None if each is None else each.address for each in column.buffers())
+    return batch if mask.true_count == len(batch) else taken_rows(batch, pc.indices_nonzero(mask))
 
 
 def _size(batch: pa.RecordBatch) -> int:
-    return sum({_identity(column): column.nbytes for column in batch.columns}.values())
+    return sum({array_identity(column): column.nbytes for column in batch.columns}.values())
 
 
 class BucketFiles:

@@ -217,6 +217,10 @@ def stored_type(type: pa.DataType, to: str) -> pa.DataType:
     return type if stores(to, type) else TEXT
 
 
+def stored_types(types: Mapping[str, pa.DataType], to: str) -> dict[str, pa.DataType]:
+    return {column: stored_type(type, to) for column, type in types.items()}
+
+
 def row_type_named(name: str) -> pa.DataType:
     """Return a type of rows by its name in a manifest; UsageError GG551 if there is none."""
     return SMALL_TYPES.get(name) or type_named(name)

@@ -30,7 +30,7 @@ from ggfmt.location import Location
 from ggfmt.model.change import Image, ImageColumn
 from ggfmt.rowfiles.writers import WrittenFile, write_rows
 from ggfmt.rows.answers import answers
-from ggfmt.rows.kept import as_kept, kept_schema, without_kept
+from ggfmt.rows.kept import as_kept, kept_schema, without_keys
 from ggfmt.rows.key_updates import LinkedKeys
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.numbers import is_number
@@ -204,7 +204,7 @@ class Bucket:
 
 def _rows_of(plan: TablePlan, file: BaseFile) -> Iterator[pa.RecordBatch]:
     for rows in base_rows(file, plan.table, plan.base_types):
-        yield without_kept(plan.table, rows, plan.kept)
+        yield without_keys(plan.table, rows, plan.kept)
 
 
 def _base_of(plan: TablePlan, bucket: Bucket) -> Iterator[pa.RecordBatch]:
@@ -316,12 +316,13 @@ def _rows_of_piece(plan: TablePlan, piece: Piece, result: UnitResult, stem: str)
     schema = staged_schema(table)
     parts, base = piece
     operations = list(parts)
-    if plan.linked is not None:
-        linked = plan.linked.hashes
+    linked = None if plan.linked is None else plan.linked.hashes
+    if linked is not None:
         masks = _looked_up(operations, lambda hashes: pc.is_in(hashes, value_set=linked))
         operations = [batch.filter(pc.invert(mask)) for batch, mask in zip(operations, masks, strict=True)]
     changed = pa.concat_arrays([pa.array([], pa.uint64()), *(batch["hash"] for batch in operations)])
-    for rows in (_unlinked(plan, batch) for batch in base):
+    for batch in base:
+        rows = without_keys(table, batch, linked)
         if query.query.kind == "current" and not query.truncates and table.key:
             is_changed = pc.is_in(rows[table.key_hash], value_set=changed)
             for unchanged in _without(rows, is_changed):
@@ -360,13 +361,6 @@ def _without(rows: pa.RecordBatch, mask: pa.BooleanArray) -> Iterator[pa.RecordB
         if stop > start:
             yield rows.slice(start, stop - start)
         start = stop + 1
-
-
-def _unlinked(plan: TablePlan, batch: pa.RecordBatch) -> pa.RecordBatch:
-    if plan.linked is None:
-        return batch
-    found = pc.is_in(batch[plan.table.key_hash], value_set=plan.linked.hashes)
-    return batch.filter(pc.invert(found)) if found.true_count else batch
 
 
 def _as_result(rows: pa.RecordBatch, query: TableQuery) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ggfmt import location
+from ggfmt import network
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def probe(master: str, addresses: Sequence[tuple[str, int]]) -> None:
 def refusal(addresses: Sequence[tuple[str, int]]) -> str | None:
     """Return None if one of the addresses accepts a connection within two seconds, or else why none does."""
     silent = f"no answer within {_PROBE_SECONDS:.0f} seconds"
-    return location.refusal(addresses, _PROBE_SECONDS, silent, "its name cannot be resolved")
+    return network.refusal(addresses, _PROBE_SECONDS, silent, "its name cannot be resolved")
 
 
 def attempts(master: str, configured: str | None) -> int:

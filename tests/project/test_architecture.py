@@ -29,14 +29,15 @@ LAYERS: dict[str, set[str]] = {
     "docs": set(),
     "kernels": set(),
     "options": {"diagnostics", "java"},
-    "location": {"diagnostics"},
+    "location": {"diagnostics", "network"},
+    "network": set(),
     "out_of_memory": set(),
     "scratch": {"signals"},
     "signals": set(),
     "summary": {"java"},
     "version": set(),
     "unused_modules": set(),
-    "spark": {"cores", "diagnostics", "kernels", "scratch", "signals", "unused_modules"},
+    "spark": {"cores", "diagnostics", "kernels", "network", "scratch", "signals", "unused_modules"},
 }
 LAYERS["columnar"] = LAYERS["options"] | {"arrow", "kernels", "model", "options"}
 LAYERS["formats"] = LAYERS["columnar"] | {"columnar"}

@@ -28,7 +28,7 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.rows import run as run_module
 from ggfmt.rows import staging as staging_module
 from ggfmt.rows import units as units_module
-from ggfmt.rows.targets import files as files_module
+from ggfmt.rows.targets import target as target_module
 from ggfmt.sinks.messages.verification import verify
 
 if TYPE_CHECKING:
@@ -366,7 +366,7 @@ def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(files_module, "commit", interrupted)
+        patch.setattr(target_module, "commit", interrupted)
         with pytest.raises(KeyboardInterrupt, match="interrupted; nothing was committed"):
             consolidate(STORY, out)
     assert not out.exists()

@@ -20,6 +20,7 @@ from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.frames.batches import record_batches
 from ggfmt.location import Location
 from ggfmt.model.table import Column, TableDef
+from ggfmt.rowfiles.spill import split_by
 from ggfmt.rows import staging as staging_module
 from ggfmt.rows.ordering import Ordering
 from ggfmt.rows.positions import kind_named
@@ -32,7 +33,6 @@ from ggfmt.rows.staging import (
     bucket_numbers,
     load,
     piece_count,
-    split_by,
     unit_count,
 )
 from ggfmt.rows.table_stats import PositionStats, TableStats

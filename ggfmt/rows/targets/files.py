@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ggfmt.commit.commit import CommitPart, StagedMove, commit, write_error
-from ggfmt.commit.names import folded
-from ggfmt.commit.records import MANIFEST, as_bytes, kept_runs, run_file
+from ggfmt.commit.commit import CommitPart, StagedMove, write_error
+from ggfmt.commit.names import folded, safe_name
+from ggfmt.commit.records import kept_runs, run_file
 from ggfmt.commit.store import FAILURES
 from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.rows.layout import FileLayout
-from ggfmt.rows.manifest import PublishedFile, TableResult, table_directory
+from ggfmt.rows.manifest import PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
 from ggfmt.rows.query import RowQuery, query_error
 from ggfmt.rows.results import TableQuery
@@ -60,7 +60,7 @@ class FileTarget(RowTarget):
         versions = self._versions(results)
         published = []
         for result in results:
-            directory = table_directory(result.table.name)
+            directory = safe_name(result.table.name)
             if versions is not None:
                 parts[folded(directory)] = max(parts.get(folded(directory), -1), versions.last_number(directory))
             for bucket, file in result.files:
@@ -79,7 +79,6 @@ class FileTarget(RowTarget):
             names = {} if versions is None else versions.rename(self.previous.table_files(), set(again), parts)
             document = self.previous.merged(document, results, set(again), names)
             replaced = [*again, *map(run_file, kept_runs(self.output.store))]
-        document["files"] += [entry for _, entry in self.reject_moves()]
         self._commit(published, replaced, document, others, versions)
         if versions is not None:
             versions.delete_expired({entry["path"].partition("/")[0] for entry in document["files"]})
@@ -89,7 +88,7 @@ class FileTarget(RowTarget):
         if self.previous is None and not self._replaced:
             return None
         earlier = self._replaced if self.previous is None else self.previous.table_files()
-        tables = {table_directory(result.table.name) for result in results if result.files or result.replaced}
+        tables = {safe_name(result.table.name) for result in results if result.files or result.replaced}
         return find_versions(self.output, self.run, tables, earlier, replaces_all=self.previous is None)
 
     def _commit(
@@ -108,10 +107,6 @@ class FileTarget(RowTarget):
                 part.moves.append(StagedMove(source, item.name, item.file.size, item.file.sha256))
             if versions is not None:
                 versions.apply(part)
-            for move, _ in self.reject_moves():
-                part.moves.append(move)
-            text = as_bytes(document)
-            part.moves += self.output.stage([(run_file(self.run), text), (MANIFEST, text)])
-            commit(self.run, [part, *others])
+            self.commit(part, document, others)
         except FAILURES as error:
             raise Abend(write_error(self.output.root, error)) from None

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt import signals
-from ggfmt.commit.commit import CommitPart, commit, write_error
+from ggfmt.commit.commit import CommitPart, write_error
 from ggfmt.commit.directory import existing_output_error
 from ggfmt.commit.journal import ROUND, read_document
 from ggfmt.commit.names import counted
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAKE_MEMBER, MANIFEST, as_bytes, kept_runs, run_file
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, LAKE_MEMBER, MANIFEST, kept_runs, run_file
 from ggfmt.commit.store import FAILURES, Store
 from ggfmt.diagnostics.diagnostic import Abend, CommittedWithErrors, Diagnostic, GgfmtError, Span, UsageError
 from ggfmt.java.text import visible
@@ -345,12 +345,7 @@ class LakeTarget(RowTarget):
         listed = {entry["path"] for entry in document["files"]}
         stale = [path for path in self._operation_files if path not in listed]
         part = CommitPart(self.output, deletes=[ROUND, *stale, *map(run_file, kept_runs(self.output.store))])
-        rejects = self.reject_moves()
-        document["files"] += [entry for _, entry in rejects]
-        part.moves += [move for move, _ in rejects]
-        text = as_bytes(document)
-        part.moves += self.output.stage([(run_file(self.run), text), (MANIFEST, text)])
-        commit(self.run, [part, *others])
+        self.commit(part, document, others)
 
     def _cut_off(self, published: Sequence[PublishedFile], committed: Sequence[str], error: Abend) -> GgfmtError:
         """Return the error of a run that ended between two commits; without commits, delete what the run has left."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ggfmt.commit.commit import CommitPart, StagedMove
+from ggfmt.commit.commit import CommitPart, StagedMove, commit
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import folded
-from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST
+from ggfmt.commit.records import CONSOLIDATION_MEMBER, MANIFEST, as_bytes, run_file
 from ggfmt.location import Location
 from ggfmt.rows.base import BaseSnapshot, BaseTable, read_base
 from ggfmt.rows.kept import KEPT_DIRECTORY
@@ -116,16 +116,23 @@ class RowTarget(ABC):
             ),
         ]
 
-    def reject_moves(self) -> list[tuple[StagedMove, dict[str, Any]]]:
-        moves = []
+    def commit(self, part: CommitPart, document: dict[str, Any], others: Sequence[CommitPart]) -> None:
+        """Commit a part with the records that could not be read, the manifest and `others`. Raises: a `FAILURES`."""
+        for move, entry in self._reject_moves():
+            part.moves.append(move)
+            document["files"].append(entry)
+        text = as_bytes(document)
+        part.moves += self.output.stage([(run_file(self.run), text), (MANIFEST, text)])
+        commit(self.run, [part, *others])
+
+    def _reject_moves(self) -> Iterator[tuple[StagedMove, dict[str, Any]]]:
         for number, file in enumerate(self.rejects):
             source = file.location.name_below(self.output.root)
             assert source is not None
             name = f"_rejects/{self.run}-{number // 2:05d}.{file.table}"  # records, or reasons
             entry = {"path": name, "table": None, "handler": file.handler, "rejects": file.operations}
             entry |= {"bytes": file.size, "sha256": file.sha256}
-            moves.append((StagedMove(source, name, file.size, file.sha256), entry))
-        return moves
+            yield StagedMove(source, name, file.size, file.sha256), entry
 
 
 def next_name(directory: str, suffix: str, parts: dict[str, int]) -> str:
