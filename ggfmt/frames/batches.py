@@ -29,7 +29,6 @@ from ggfmt.arrow.arrays import (
     non_null_values,
     numbered,
     repeated,
-    string_maps,
 )
 from ggfmt.columnar.timestamps import instant_micros
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
@@ -49,7 +48,7 @@ from ggfmt.frames.column_types import INSTANT, TEXT
 from ggfmt.frames.images import image_maps, image_structs, missing_names
 from ggfmt.frames.shapes import IMAGES, MISSING, TEXTS, ddl_type
 from ggfmt.java.text import visible
-from ggfmt.model.change import ChangeBatch
+from ggfmt.model.change import ChangeBatch, no_tokens
 from ggfmt.model.table import TableDef
 from ggfmt.reading.recognition import reader_of
 from ggfmt.reading.splits import Range, ReadJob, Split, SplitReader
@@ -326,11 +325,8 @@ class LocatedBatch:
 
     @property
     def tokens(self) -> StringMapArray:
-        tokens, rows = self.batch.tokens, len(self.batch)
-        if tokens is None:
-            none = pa.array([], TEXT)
-            return string_maps(pa.repeat(pa.scalar(0, pa.int32()), rows + 1), none, none, TEXTS)
-        return as_string_maps(pc.cast(tokens, TEXTS))
+        tokens = self.batch.tokens
+        return as_string_maps(pc.cast(no_tokens(len(self.batch)) if tokens is None else tokens, TEXTS))
 
     @property
     def file(self) -> pa.StringArray:

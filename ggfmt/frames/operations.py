@@ -29,9 +29,6 @@ class SequenceRange:
     first: int
     last: int
 
-    def then(self, other: SequenceRange) -> SequenceRange:
-        return SequenceRange(self.first, other.last)
-
 
 _A = TypeVar("_A", bound="pa.Array[Any]")
 
@@ -119,7 +116,7 @@ class RowReader:
                 raise Abend(out_of_order(table, own[step].as_py(), own[step + 1].as_py()))
             if before is not None and order.first < before.last:
                 raise Abend(out_of_order(table, before.last, order.first))
-            self.order[table] = order if before is None else before.then(order)
+            self.order[table] = order if before is None else SequenceRange(before.first, order.last)
 
     def _table(
         self, name: str, rows: pa.Int64Array, heads: Mapping[str, pa.Array[Any]], columns: Mapping[str, pa.Array[Any]]

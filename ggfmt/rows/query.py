@@ -54,10 +54,6 @@ class RowQuery:
                 parse_time(moment)
 
     @property
-    def is_partial(self) -> bool:
-        return self.kind != "current" or self.as_of is not None or bool(self.keep)
-
-    @property
     def metadata_columns(self) -> tuple[str, ...]:
         of_kind = {"current": (), "history": (*VALIDITY, OP), "changes": (OP,)}[self.kind]
         return (*of_kind, STATE) if self.keep else of_kind

@@ -149,10 +149,6 @@ class Jvm:
     port: int
     secret: str
 
-    @property
-    def alive(self) -> bool:
-        return self.process.poll() is None
-
     def stop(self, seconds: float = 10.0) -> None:
         """End the JVM: Spark's gateway exits when its standard input ends. After `seconds`, kill it."""
         _end(self.process, seconds)

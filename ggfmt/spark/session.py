@@ -136,7 +136,7 @@ class SparkRunner:
             return True
         with contextlib.suppress(Exception):
             self._jvm.process.wait(1)
-        return not self._jvm.alive
+        return self._jvm.process.poll() is not None
 
     def _start(self, home: Path, addresses: Sequence[tuple[str, int]]) -> None:
         assert self._log is not None

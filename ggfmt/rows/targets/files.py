@@ -32,7 +32,8 @@ class FileTarget(RowTarget):
         self._replaced: list[str] = []
 
     def check(self, query: RowQuery, merges: bool) -> None:
-        if merges and (query.is_partial or self.to not in MERGEABLE):
+        is_current = query.kind == "current" and query.as_of is None and not query.keep
+        if merges and not (is_current and self.to in MERGEABLE):
             message = "`--checkpoint` merges changes only into current rows, as Parquet or ORC"
             raise query_error(message, "leave out `--checkpoint`, or the options for other rows")
 
