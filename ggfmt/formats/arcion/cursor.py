@@ -49,7 +49,7 @@ def place_of(cursor: str | None, counts: str | None) -> tuple[int | None, str | 
         micros = int(millis) * 1000
     if "position" in members:
         position = tokens.pop("position", None)
-        if position and "log" in tokens:
+        if position is not None and "log" in tokens:
             position = f"{tokens.pop('log')}:{position}"
     else:
         position = cursor if members else None

@@ -202,7 +202,6 @@ _NO_SCHEMA = Schema(None, None)
 class Debezium(Dialect):
     record = DebeziumRecord
     scanned = True
-    transaction_members = sources.TRANSACTION_MEMBERS
     keeps_json = frozenset({Kind.STRING, Kind.DECIMAL})
     # VariableScaleDecimal, geometries and points
     structs = frozenset({("scale", "value"), ("srid", "wkb"), ("srid", "wkb", "x", "y")})
@@ -298,11 +297,12 @@ class Debezium(Dialect):
             return self.make_grammar(DebeziumRecord, conditions, notes, inherited=False)
         return self.make_grammar(Envelope, conditions, notes[:1])
 
-    def times(self, scanned: ScannedBatch) -> pa.Int64Array:
-        return sources.micros(scanned)
-
     def positions(self, scanned: ScannedBatch) -> pa.StringArray:
-        return sources.positions(scanned)
+        own = scanned.slots[scanned.places["position"]]
+        if own.present is None:
+            return own.values
+        positions = super().positions(scanned)  # a null `position` is none
+        return pc.if_else(own.present, own.values, positions) if own.present.true_count else positions
 
     def transactions(self, scanned: ScannedBatch) -> pa.StringArray | None:
         ids = super().transactions(scanned)
@@ -358,7 +358,8 @@ class Debezium(Dialect):
         if self.with_transactions:
             inner = non_null(record.transaction)
             members = {} if block is None else raw_members(block)
-            transaction_id = sources.transaction_id(members, ABSENT if inner is None else sources.id_in(inner))
+            own = ABSENT if inner is None else sources.id_in(inner)
+            transaction_id = sources.transaction_id(members, own, self.transaction_members)
         return [
             Change(
                 table,
@@ -437,7 +438,8 @@ class Debezium(Dialect):
                 tokens.setdefault("snapshot", "true")
         transaction_id = None
         if self.with_transactions:
-            transaction_id = sources.transaction_id(block, block.get("transaction_id", ABSENT))
+            own = block.get("transaction_id", ABSENT)
+            transaction_id = sources.transaction_id(block, own, self.transaction_members)
         record_schema = self._describe(table, schema, rules, ("__deleted", prefix) if prefix else ("__deleted",))
         op_ts, position = sources.op_micros(source), sources.position(source)
         return [Change(table, op, op_ts, position, before, after, tokens, record_schema, transaction_id)]

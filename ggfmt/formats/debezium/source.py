@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial, reduce
-from itertools import chain
+from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -24,11 +23,11 @@ from msgspec import UNSET, Raw, UnsetType
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import narrow
-from ggfmt.columnar.timestamps import scale_numbers
 from ggfmt.formats.debezium import IN_CATALOG, OWN, DebeziumOptions
 from ggfmt.formats.debezium.connectors import connector_of
 from ggfmt.formats.json.values import json_text, json_texts, raw_members, raw_text
 from ggfmt.formats.records import roles
+from ggfmt.formats.records.declared import Members, text_of
 from ggfmt.formats.records.dialect import ABSENT, non_null
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.scanner import ScannedBatch
@@ -36,10 +35,12 @@ from ggfmt.model.table import join_name
 
 DATABASE_IS_TOKEN = "database is token"  # the condition that the table's name does not include the database
 
-_SCALAR = roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL
-_Time: TypeAlias = Annotated[int | str | None, roles.slot(roles.INTEGER | roles.NULL)]
+_Time: TypeAlias = int | str | None
+_NUMBER = roles.INTEGER | roles.NULL
 _Scalar: TypeAlias = str | int | bool | None
-_Part: TypeAlias = Annotated[_Scalar, roles.slot(_SCALAR), roles.Token()]  # a part of a position
+_TOKEN = roles.Token()
+_part = partial(roles.position, takes=roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL)
+_transaction = partial(roles.transaction, roles.STRING | roles.INTEGER | roles.BOOLEAN | roles.NULL)
 
 
 class SourceBlock(msgspec.Struct, gc=False):
@@ -57,30 +58,30 @@ class SourceBlock(msgspec.Struct, gc=False):
     primary_keys: Annotated[tuple[str, ...] | None, roles.identity()] = None
     connector: Annotated[Any, roles.identity(), roles.Token(unless=OWN)] = None
     origin: Annotated[Any, roles.identity(), roles.Token()] = None
-    ts_ms: _Time = None
-    ts_us: _Time = None
-    ts_sec: _Time = None
-    ts_usec: _Time = None
+    ts_us: Annotated[_Time, roles.time("us", _NUMBER)] = None
+    ts_ms: Annotated[_Time, roles.time("ms", _NUMBER, rank=1)] = None
+    ts_usec: Annotated[_Time, roles.time("us", _NUMBER, rank=2)] = None
+    ts_sec: Annotated[_Time, roles.time("s", _NUMBER, rank=3, zero=False)] = None
     ts_ns: Annotated[Any, roles.skip(roles.ANY)] = None
-    position: Annotated[_Scalar | UnsetType, roles.slot(_SCALAR)] = UNSET
-    file: _Part = None
-    pos: _Part = None
-    row: _Part = None
-    commit_scn: _Part = None
-    scn: _Part = None
-    rs_id: _Part = None
-    ssn: _Part = None
-    commit_lsn: _Part = None
-    change_lsn: _Part = None
-    event_serial_no: _Part = None
-    sequence: _Part = None
-    lsn: _Part = None
-    vgtid: _Part = None
-    ts_hlc: _Part = None
-    position_scn: _Part = None
-    server_transaction_id: _Part = None
-    mod_number: _Part = None
-    commit_ts: _Part = None
+    position: Annotated[_Scalar | UnsetType, _part(0)] = UNSET
+    file: Annotated[_Scalar, _part(1), _TOKEN] = None
+    pos: Annotated[_Scalar, _part(1, follows=True), _TOKEN] = None
+    row: Annotated[_Scalar, _part(1, follows=True), _TOKEN] = None
+    commit_scn: Annotated[_Scalar, _part(2), _transaction(4), _TOKEN] = None
+    scn: Annotated[_Scalar, _part(2), _TOKEN] = None
+    rs_id: Annotated[_Scalar, _part(2, follows=True), _TOKEN] = None
+    ssn: Annotated[_Scalar, _part(2, follows=True), _TOKEN] = None
+    commit_lsn: Annotated[_Scalar, _part(3), _transaction(5), _TOKEN] = None
+    change_lsn: Annotated[_Scalar, _part(3), _TOKEN] = None
+    event_serial_no: Annotated[_Scalar, _part(3, follows=True), _TOKEN] = None
+    sequence: Annotated[_Scalar, _part(4), _TOKEN] = None
+    lsn: Annotated[_Scalar, _part(5), _TOKEN] = None
+    vgtid: Annotated[_Scalar, _part(6), _TOKEN] = None
+    ts_hlc: Annotated[_Scalar, _part(7), _TOKEN] = None
+    position_scn: Annotated[_Scalar, _part(8), _TOKEN] = None
+    server_transaction_id: Annotated[_Scalar, _part(9), _transaction(3), _TOKEN] = None
+    mod_number: Annotated[_Scalar, _part(9, follows=True), _TOKEN] = None
+    commit_ts: Annotated[_Scalar, _part(10), _transaction(6), _TOKEN] = None
 
 
 class ScannedSource(SourceBlock, gc=False):
@@ -90,20 +91,19 @@ class ScannedSource(SourceBlock, gc=False):
     snapshot: Annotated[Raw, roles.Token(unless="false")] = ABSENT
     version: Annotated[Raw, roles.skip()] = ABSENT
     tokens: Annotated[dict[str, str] | None, roles.tokens(roles.STRING, rank=1)] = None
-    txId: Annotated[_Scalar, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
-    gtid: Annotated[_Scalar, roles.transaction(_SCALAR), roles.Token(when=roles.TRANSACTIONS)] = None
+    txId: Annotated[_Scalar, _transaction(0), roles.Token(when=roles.TRANSACTIONS)] = None
+    gtid: Annotated[_Scalar, _transaction(2), roles.Token(when=roles.TRANSACTIONS)] = None
 
 
 class ScannedTransaction(msgspec.Struct, gc=False):
     """The member `transaction` as the scanner takes it if the caller requested ids of transactions."""
 
-    id: Annotated[_Scalar, roles.transaction(_SCALAR), roles.Token(2, "transaction.id")] = None
+    id: Annotated[_Scalar, _transaction(1), roles.Token(2, "transaction.id")] = None
 
 
-# The members of a source block, and of `transaction`, with the id of the transaction, in their order of precedence. The
-# PostgreSQL connector writes `transaction.id` with the position of each change in it, so that changes of a transaction
-# have different ids: `txId` comes first. A source without ids has the commit in its positions, which stands for one.
-TRANSACTION_MEMBERS = ("txId", "id", "gtid", "server_transaction_id", "commit_scn", "commit_lsn", "commit_ts")
+# The PostgreSQL connector writes `transaction.id` with the position of each change in it, so that changes of a
+# transaction have different ids: `txId` comes first. A source without ids has the commit in its positions, which stands
+# for one.
 _COMMIT = r'^\["(?P<commit>[^"]+)"'  # in `sequence`: the last commit before the transaction
 _IN_TRANSACTION = "id"
 _NO_ID = "the id of the transaction is not a valid string"
@@ -113,24 +113,11 @@ NO_SOURCE = SourceBlock()
 NAMES = (
     "db", "schema", "table", "keyspace", "collection", "database_name", "schema_name", "keyspace_name", "table_name"
 )  # fmt: skip
-# The parts of positions, in addition to `position`; they are tokens too. The first of these positions counts of whose
-# first parts, as many as the number says, one is there and not empty.
-_POSITIONS = (
-    (1, ("file", "pos", "row")),
-    (2, ("commit_scn", "scn", "rs_id", "ssn")),
-    (2, ("commit_lsn", "change_lsn", "event_serial_no")),
-    *((1, (name,)) for name in ("sequence", "lsn", "vgtid", "ts_hlc", "position_scn")),
-    (1, ("server_transaction_id", "mod_number")),
-    (1, ("commit_ts",)),
-)
-_PARTS = tuple(chain.from_iterable(parts for _, parts in _POSITIONS))
 # The members that are not tokens: the version of the connector, the name of the table, the position, and times.
-_STRUCTURE = frozenset(ScannedSource.__struct_fields__) - {
-    *roles.token_names(ScannedSource),
-    "db",
-    "database_name",
-    *TRANSACTION_MEMBERS,
-}
+_STRUCTURE = frozenset(ScannedSource.__struct_fields__).difference(
+    roles.token_names(ScannedSource, DATABASE_IS_TOKEN, roles.TRANSACTIONS)
+)
+_MEMBERS = Members(SourceBlock)
 
 decode = msgspec.json.Decoder(SourceBlock).decode
 _texts = msgspec.json.Decoder(dict[str, str]).decode
@@ -164,47 +151,18 @@ def qualified_name(database: str | None, schema: str | None, name: str, options:
 
 
 def position(source: SourceBlock) -> str | None:
-    """Return the position of a change; None if its source block has none."""
-    if source.position is not UNSET:
-        return _text(source.position)
-    for leading, names in _POSITIONS:
-        parts = [getattr(source, name) for name in names]
-        if any(_text(part) for part in parts[:leading]):
-            return _text(parts[0]) if len(parts) == 1 else _joined(*parts)
-    return None
+    """Return the position of a change; None if its source block has none. A null `position` is none."""
+    return _MEMBERS.position(source) if source.position is UNSET else text_of(source.position, "position")
 
 
-def _joined(*parts: _Scalar) -> str | None:
-    texts = [_text(part) or "" for part in parts]
-    return ":".join(texts).rstrip(":") or None
-
-
-def _text(value: _Scalar) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def op_micros(source: SourceBlock) -> int | None:
+def op_micros(source: SourceBlock) -> str | int | None:
     """Return the time of the change in microseconds since 1970. Raises: RecordError if it is not a number."""
-    if source.ts_us is not None:
-        return _number(source.ts_us)
-    if source.ts_ms is not None:
-        return _number(source.ts_ms) * 1000
-    if source.ts_usec is not None:
-        return _number(source.ts_usec)
-    if source.ts_sec is not None:
-        return _number(source.ts_sec) * 1_000_000 or None
-    alone = source.ts_ns is not None and connector_of(source.connector, source.origin).nanos_alone
-    return _number(source.ts_ns) // 1000 if alone else None
-
-
-def _number(value: int | str) -> int:
-    if isinstance(value, int):
-        return value
-    if not re.fullmatch("-?[0-9]{1,20}", value):
-        raise RecordError("GG308", "the time in `source` is not a number")
-    return int(value)
+    micros = _MEMBERS.time(source, "")
+    if micros is None and source.ts_ns is not None and connector_of(source.connector, source.origin).nanos_alone:
+        if not re.fullmatch("-?[0-9]{1,20}", str(source.ts_ns)):
+            raise RecordError("GG308", "`ts_ns` is not a number")
+        return int(source.ts_ns) // 1000
+    return micros
 
 
 def tokens_of(source: Raw, in_name: bool) -> dict[str, str]:
@@ -251,10 +209,11 @@ def transaction_tokens(transaction: Raw) -> dict[str, str]:
     return {f"transaction.{name}": text for name, text in texts.items() if text is not None}
 
 
-def transaction_id(source: Mapping[str, Raw], own: Raw) -> str | None:
-    """Return the transaction id of a change. `own`: the `id` in its `transaction`, `ABSENT` if there is none."""
-    members = {name: source.get(name, ABSENT) for name in TRANSACTION_MEMBERS} | {_IN_TRANSACTION: own}
-    members["sequence"] = source.get("sequence", ABSENT)
+def transaction_id(source: Mapping[str, Raw], own: Raw, names: Sequence[str]) -> str | None:
+    """Return the transaction id of a change. `own`: the `id` in its `transaction`, `ABSENT` if there is none; `names`:
+    the members with ids, by precedence.
+    """
+    members = {name: source.get(name, ABSENT) for name in (*names, "sequence")} | {_IN_TRANSACTION: own}
     texts = {
         name: decoded(partial(raw_text, name=name), value, _NO_ID)
         for name, value in members.items()
@@ -278,50 +237,6 @@ def is_scannable(source: Raw) -> bool:
     return members.get("connector") != OWN or members.get("name") in (OWN, None)
 
 
-def micros(scanned: ScannedBatch) -> pa.Int64Array:
-    """Return the times of scanned changes, as `op_micros`."""
-    seconds = scale_numbers(scanned.values("ts_sec"), 1_000_000)
-    return pc.coalesce(
-        scale_numbers(scanned.values("ts_us"), 1),
-        scale_numbers(scanned.values("ts_ms"), 1000),
-        scale_numbers(scanned.values("ts_usec"), 1),
-        pc.if_else(pc.equal(seconds, 0), pa.scalar(None, pa.int64()), seconds),
-    )
-
-
-def positions(scanned: ScannedBatch) -> pa.StringArray:
-    """Return the positions of scanned changes, as `position`."""
-    rows = len(scanned)
-    parts = {name: scanned.values(name) for name in _PARTS}
-    there = {name for name, values in parts.items() if values.null_count < rows}
-
-    def joined(*names: str) -> pa.StringArray:
-        text = pc.binary_join_element_wise(*(parts[name].fill_null("") for name in names), ":")
-        text = pc.ascii_rtrim(text, ":")
-        return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-
-    cases: list[tuple[pa.BooleanArray, pa.StringArray]] = []
-    own = scanned.slots[scanned.places["position"]]
-    if own.present is None:
-        return own.values
-    if own.present.true_count:
-        cases.append((own.present, own.values))
-    for leading, names in _POSITIONS:
-        if there.intersection(names[:leading]):
-            filled = reduce(pc.or_, (pc.not_equal(parts[name].fill_null(""), "") for name in names[:leading]))
-            cases.append((filled, parts[names[0]] if len(names) == 1 else joined(*names)))
-            if filled.true_count == rows:
-                break
-    return _first_of(cases, pa.nulls(rows, pa.string()))
-
-
 def commits(scanned: ScannedBatch) -> pa.StringArray:
     """Return what stands for the transactions of scanned changes that have no id."""
     return narrow(pc.extract_regex(scanned.values("sequence"), _COMMIT).flatten()[0], pa.StringArray)
-
-
-def _first_of(cases: Sequence[tuple[pa.BooleanArray, pa.StringArray]], otherwise: pa.StringArray) -> pa.StringArray:
-    """Return for each row the text of the first case that applies."""
-    for where, values in reversed(cases):
-        otherwise = values if where.true_count == len(where) else pc.if_else(where, values, otherwise)
-    return otherwise

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from ggfmt.formats.json.values import json_text, raw_text
 from ggfmt.formats.records import roles
@@ -66,7 +67,9 @@ class _Member(NamedTuple):
                 found = get(record)
             except AttributeError:  # an object around the member is null
                 return None
-            return non_null(found) if found.__class__ is Raw else found
+            if found.__class__ is Raw:
+                return non_null(found)
+            return None if found is UNSET else found
 
         return cls(value, member.names[-1], member.role, member)
 
@@ -81,15 +84,13 @@ class _Member(NamedTuple):
         return text_of(value, name)
 
 
-class _Members:
+class Members:
     """The members of records under some conditions, by their meaning; those of a lower rank come first."""
 
-    def __init__(self, record: type[msgspec.Struct], conditions: frozenset[str]) -> None:
+    def __init__(self, record: type[msgspec.Struct], conditions: frozenset[str] = frozenset()) -> None:
         declared = [_Member.of(member) for member in roles.declared(record, conditions)]
-        self.by_action = {member.role.action: member for member in declared if member.role is not None}
-        self.op = self.by_action[roles.OP]
-        assert self.op.role is not None
-        self.ops = self.op.role.ops
+        self.by_action: dict[int, Any] = {member.role.action: member for member in declared if member.role is not None}
+        self.ops: roles.Ops = self.by_action[roles.OP].role.ops if roles.OP in self.by_action else {}
         self.parts: dict[str, list[tuple[roles.Part, _Member]]] = {
             kind: sorted(
                 ((part, member) for member in declared for part in member.declared.parts if part.kind == kind),
@@ -97,6 +98,8 @@ class _Members:
             )
             for kind in (roles.NAME, roles.TIME, roles.POSITION, roles.TRANSACTION)
         }
+        ranks = groupby(self.parts[roles.POSITION], key=lambda pair: pair[0].rank)
+        self._positions = [list(pairs) for _, pairs in ranks]
         self.tokens = sorted(
             (
                 (member.role.rank if token is None else token.rank, member, token)
@@ -108,6 +111,21 @@ class _Members:
         )
         every = [".".join(member.declared.attributes) for _, member, _ in self.tokens]
         self._token_values = attrgetter(*every) if len(every) > 1 else None
+
+    def time(self, record: Any, table: str) -> str | int | None:
+        """Return the time of the operations of a record: a text, or microseconds since 1970."""
+        times = (_time(part, member, record, table) for part, member in self.parts[roles.TIME])
+        return next((time for time in times if time is not None), None)
+
+    def position(self, record: Any) -> str | None:
+        for parts in self._positions:
+            texts = [member.text(record) or "" for _, member in parts]
+            if any(text and not part.follows for text, (part, _) in zip(texts, parts, strict=True)):
+                return texts[0] if len(texts) == 1 else ":".join(texts).rstrip(":")
+        return None
+
+    def transaction(self, record: Any) -> str | None:
+        return next(filter(None, (member.text(record) for _, member in self.parts[roles.TRANSACTION])), None)
 
     def token_values(self, record: Any) -> Sequence[Any]:
         """Return the values of all members that are tokens, as they are in the record."""
@@ -121,8 +139,8 @@ class _Members:
 
 
 @lru_cache(maxsize=256)
-def _members(record: type[msgspec.Struct], conditions: tuple[str, ...], transactions: bool) -> _Members:
-    return _Members(record, frozenset((*conditions, roles.TRANSACTIONS) if transactions else conditions))
+def _members(record: type[msgspec.Struct], conditions: tuple[str, ...], transactions: bool) -> Members:
+    return Members(record, frozenset((*conditions, roles.TRANSACTIONS) if transactions else conditions))
 
 
 class DeclaredDialect(Dialect):
@@ -137,6 +155,8 @@ class DeclaredDialect(Dialect):
     scanned = True
     table_help: ClassVar[str] = NAME_TABLE
     more_ops: ClassVar[str] = ""
+    _record: Any = None  # the latest one, and its members
+    _members: Members
 
     def conditions(self, record: Any) -> tuple[str, ...]:
         """Return the conditions under which the roles of a record hold."""
@@ -175,12 +195,12 @@ class DeclaredDialect(Dialect):
         members = self._declared(record)
         table = self.table(record) or None
         if word is None:
-            raise missing(record, members.op.declared, _NO_OP, table)
-        raise no_op(members.op.name, word, members.ops, table, self.more_ops)
+            raise missing(record, members.by_action[roles.OP].declared, _NO_OP, table)
+        raise no_op(members.by_action[roles.OP].name, word, members.ops, table, self.more_ops)
 
     def changes(self, record: Any) -> Meaning:
         members = self._declared(record)
-        word = members.op.get(record)
+        word = members.by_action[roles.OP].get(record)
         op = None if word is None else members.ops.get(word)
         return self.others(record, word) if op is None else self.operations(record, op)
 
@@ -205,21 +225,10 @@ class DeclaredDialect(Dialect):
         record_schema: RecordSchema | None = None,
     ) -> Change:
         """Return an operation of a record."""
-        parts = self._declared(record).parts
-        op_ts = position = transaction = None
-        for part, member in parts[roles.TIME]:
-            op_ts = _time(part, member, record, table)
-            if op_ts is not None:
-                break
-        for _, member in parts[roles.POSITION]:
-            position = member.text(record) or None
-            if position is not None:
-                break
-        for _, member in parts[roles.TRANSACTION]:
-            transaction = member.text(record) or None
-            if transaction is not None:
-                break
+        members = self._declared(record)
+        op_ts, position = members.time(record, table), members.position(record)
         tokens = self.tokens(record, op) if self.with_tokens else {}
+        transaction = members.transaction(record)
         return Change(table, roles.type_of(op), op_ts, position, *images, tokens, record_schema, transaction)
 
     def tokens(self, record: Any, op: str | roles.OpToken) -> dict[str, str]:
@@ -243,8 +252,11 @@ class DeclaredDialect(Dialect):
     def grammar(self, record: Any) -> roles.Grammar | None:
         return self.declared_grammar(*self.conditions(record))
 
-    def _declared(self, record: Any) -> _Members:
-        return _members(self.record, self.conditions(record), self.with_transactions)
+    def _declared(self, record: Any) -> Members:
+        if record is not self._record:
+            self._members = _members(self.record, self.conditions(record), self.with_transactions)
+            self._record = record
+        return self._members
 
 
 def _listed(member: _Member, items: Sequence[Any]) -> list[tuple[str, str]]:
@@ -262,7 +274,8 @@ def _time(part: roles.Part, member: _Member, record: Any, table: str) -> str | i
     if part.micros:
         if isinstance(value, str) and not _NUMBER.fullmatch(value):
             raise RecordError("GG308", f"`{name}` is not a number", None, table or None)
-        return int(value) * part.micros
+        micros = int(value) * part.micros
+        return micros if micros or part.zero else None
     if part.unit == roles.TEXT:
         return text_of(value, name)
     stamp = stamp_text(value)

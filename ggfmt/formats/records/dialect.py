@@ -19,7 +19,8 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import datetime
+from functools import cached_property, lru_cache, reduce
 from itertools import repeat
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
@@ -162,10 +163,17 @@ def converting(kernel: Kernel) -> Convert:
 _STAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z?", re.ASCII)
 
 
+@lru_cache(maxsize=256)
 def stamp_text(text: str) -> str | None:
     """Return an ISO 8601 timestamp, in UTC or without a zone, with six fractional digits; None for any other text."""
     parts = _STAMP.fullmatch(text)
-    return None if parts is None else f"{parts[1]} {parts[2]}.{parts[3] or '':0<6}"
+    if parts is None:
+        return None
+    try:
+        datetime.fromisoformat(f"{parts[1]} {parts[2]}")
+    except ValueError:  # the calendar does not have it
+        return None
+    return f"{parts[1]} {parts[2]}.{parts[3] or '':0<6}"
 
 
 class Dialect(ABC):
@@ -453,7 +461,7 @@ class Dialect(ABC):
     def times(self, scanned: ScannedBatch) -> pa.StringArray | pa.Int64Array:
         """Return `op_ts` of scanned operations: texts, or microseconds since 1970 (int64)."""
         found = [
-            scale_numbers(scanned.values(name), part.micros) if part.micros else scanned.values(name)
+            _times(scanned.values(name), part)
             for name, part in roles.columns_of(self.record, roles.TIME)
             if name in scanned.places
         ]
@@ -461,21 +469,12 @@ class Dialect(ABC):
 
     def positions(self, scanned: ScannedBatch) -> pa.StringArray:
         """Return `position` of scanned operations."""
-        found = self._texts(scanned, [name for name, _ in roles.columns_of(self.record, roles.POSITION)])
+        found = _first_texts(_joined(scanned, parts) for parts in roles.positions_of(self.record))
         return pa.nulls(len(scanned), pa.string()) if found is None else found
 
     def transactions(self, scanned: ScannedBatch) -> pa.StringArray | None:
         """Return the ids of the transactions of scanned operations; None if there is no member with such ids."""
-        return self._texts(scanned, self.transaction_members)
-
-    @staticmethod
-    def _texts(scanned: ScannedBatch, members: Sequence[str]) -> pa.StringArray | None:
-        """Return the text of the first of some members that is not empty; None if they are not slots."""
-        every = [scanned.values(name) for name in members if name in scanned.places]
-        texts = [without_empty(values) for values in every if values.null_count < len(values)]
-        if len(texts) > 1 and texts[0].null_count:
-            return pc.coalesce(*texts)
-        return texts[0] if texts else every[0] if every else None
+        return _first_texts(scanned.values(name) for name in self.transaction_members if name in scanned.places)
 
     @cached_property
     def decoder(self) -> Any:
@@ -522,6 +521,35 @@ class Dialect(ABC):
     def spans(chunk: Chunk) -> Sequence[tuple[int, int]]:
         """Return start and end of each record in the data of a chunk, in bytes."""
         return json_files.record_spans(chunk)
+
+
+def _times(values: pa.StringArray, part: roles.Part) -> pa.StringArray | pa.Int64Array:
+    if not part.micros:
+        return values
+    micros = scale_numbers(values, part.micros)
+    return micros if part.zero else pc.if_else(pc.equal(micros, 0), pa.scalar(None, pa.int64()), micros)
+
+
+def _joined(scanned: ScannedBatch, parts: Sequence[tuple[str, roles.Part]]) -> pa.StringArray | None:
+    """Return the texts of the slots that are parts of one position, with colons between them; None without slots."""
+    texts = {name: scanned.values(name) for name, _ in parts if name in scanned.places}
+    first = [texts[name] for name, part in parts if name in texts and not part.follows]
+    if len(texts) < 2 or all(values.null_count == len(values) for values in first):
+        return first[0] if first else None
+    exists = reduce(pc.or_, (without_empty(values).is_valid() for values in first))
+    joined = pc.binary_join_element_wise(*(values.fill_null("") for values in texts.values()), ":")
+    return pc.if_else(exists, pc.ascii_rtrim(joined, ":"), pa.scalar(None, pa.string()))
+
+
+def _first_texts(columns: Iterable[pa.StringArray | None]) -> pa.StringArray | None:
+    """Return for each row the first text that is not empty; None without columns."""
+    texts: list[pa.StringArray] = []
+    for values in columns:
+        if values is not None and (not texts or values.null_count < len(values)):
+            texts.append(without_empty(values))
+            if not texts[-1].null_count:
+                break
+    return pc.coalesce(*texts) if len(texts) > 1 else texts[0] if texts else None
 
 
 def _is_struct(kind: Any) -> bool:

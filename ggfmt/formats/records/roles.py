@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from enum import Enum
 from functools import lru_cache
+from itertools import groupby
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
@@ -112,14 +113,18 @@ def type_of(op: str | OpToken) -> str:
 class Part(NamedTuple):
     """What a member is to the operations of its record.
 
-    kind  `NAME`, `TIME`, `POSITION` or `TRANSACTION`
-    rank  of several times, positions or ids, the first one that is not empty counts, lower ranks first
-    unit  of a time
+    kind     `NAME`, `TIME`, `POSITION` or `TRANSACTION`
+    rank     of several times, positions or ids, the first one that is not empty counts, lower ranks first
+    unit     of a time
+    zero     whether 0 is a time
+    follows  the part of a position comes after the others of its rank, and is none without one of them
     """
 
     kind: str
     rank: int = 0
     unit: str = TEXT
+    zero: bool = True
+    follows: bool = False
 
     @property
     def micros(self) -> int:
@@ -186,15 +191,24 @@ def slot(takes: int | None = None, required: bool = False, when: str | None = No
     return Role(SLOT, when, required, takes)
 
 
-def time(unit: str, takes: int | None = None, required: bool = False, when: str | None = None, rank: int = 0) -> Role:
+def time(
+    unit: str,
+    takes: int | None = None,
+    required: bool = False,
+    when: str | None = None,
+    rank: int = 0,
+    zero: bool = True,
+) -> Role:
     """Make a column of the values, which are times: numbers of `s`, `ms` or `us` since 1970, `STAMP_TEXT` or `TEXT`."""
-    part = Part(TIME, rank, unit)
+    part = Part(TIME, rank, unit, zero)
     return Role(SLOT, when, required, _TIMES.get(unit, INTEGER | NULL) if takes is None else takes, part=part)
 
 
-def position(rank: int = 0, takes: int | None = None, when: str | None = None) -> Role:
-    """Make a column of the values, which are positions."""
-    return Role(SLOT, when, takes=takes, part=Part(POSITION, rank))
+def position(rank: int = 0, takes: int | None = None, when: str | None = None, follows: bool = False) -> Role:
+    """Make a column of the values, which are positions, or parts of one with colons between them if they have the same
+    rank. A part that `follows` is no position alone; the last parts may be empty.
+    """
+    return Role(SLOT, when, takes=takes, part=Part(POSITION, rank, follows=follows))
 
 
 def transaction(takes: int | None = None, rank: int = 0) -> Role:
@@ -347,6 +361,13 @@ def columns_of(record: type[msgspec.Struct], kind: str) -> tuple[tuple[str, Part
     return tuple(sorted(dict(found).items(), key=lambda pair: pair[1].rank))
 
 
+@lru_cache(maxsize=256)
+def positions_of(record: type[msgspec.Struct]) -> tuple[tuple[tuple[str, Part], ...], ...]:
+    """List the slots of each position that records may have, with lower ranks first."""
+    ranks = groupby(columns_of(record, POSITION), key=lambda column: column[1].rank)
+    return tuple(tuple(parts) for _, parts in ranks)
+
+
 def _columns_of(record: type[msgspec.Struct], kind: str) -> Iterator[tuple[str, Part]]:
     for field in _all_fields(record):
         for role in field.roles:
@@ -475,6 +496,7 @@ def _field(attribute: str, name: str, kind: Any) -> _Field:
     return _Field(attribute, name, takes, next(structs, None), own_roles, own_tokens)
 
 
-def token_names(record: type[msgspec.Struct]) -> tuple[str, ...]:
+def token_names(record: type[msgspec.Struct], *conditions: str) -> tuple[str, ...]:
     """List the names of the tokens that a class declares."""
-    return tuple(m.token.name or m.names[-1] for m in declared(record) if m.token is not None)
+    members = declared(record, frozenset(conditions))
+    return tuple(m.token.name or m.names[-1] for m in members if m.token is not None)

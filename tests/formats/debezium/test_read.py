@@ -173,7 +173,7 @@ def test_times_are_those_of_the_database() -> None:
     assert at(ts_ms=-1) == "1969-12-31 23:59:59.999000"
     assert at() is None
     assert at(ts_ms=1520085154000000) == "GG308 the time of the operation is out of range"
-    assert at(ts_ms="soon") == "GG308 the time in `source` is not a number"
+    assert at(ts_ms="soon") == "GG308 `ts_ms` is not a number"
     twice = lines(event("c", None, ROW)).replace(
         b'"ts_us": 1600161894123456', b'"ts_us": 5, "ts_us": 1600161894123456000'
     )

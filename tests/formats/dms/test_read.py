@@ -149,6 +149,7 @@ def test_another_definition_holds_from_its_place_on() -> None:
         (row("insert", [1]), "GG308 an image is an array and not an object"),
         (row("update", ["BI_"]), "GG308 `data` is not an object"),
         (row("insert", ROW, commit_timestamp="soon"), "GG308 `commit-timestamp` is not a time such as"),
+        (row("insert", ROW, commit_timestamp="2017-02-30T00:00:00Z"), "GG308 `commit-timestamp` is not a time such as"),
         (
             control("create-table", {"columns": {"a": {}}}),
             "GG308 `control` does not describe a table in the format of DMS",

@@ -37,6 +37,9 @@ class Property(msgspec.Struct, gc=False):
 class Origin(msgspec.Struct, gc=False):
     micros: Annotated[int | None, roles.time("us", rank=1)] = None
     gtid: Annotated[str | None, roles.position(), roles.transaction(rank=1), roles.Token(1)] = None
+    file: Annotated[str | None, roles.position(2)] = None
+    place: Annotated[int | str | None, roles.position(2, follows=True)] = None
+    seconds: Annotated[int | str | None, roles.time("s", rank=2, zero=False)] = None
     properties: Annotated[list[Property] | None, roles.token_list("lsn", 3)] = None
 
 
@@ -107,6 +110,12 @@ def both(*records: dict[str, Any]) -> tuple[list[Any], list[str]]:
         ({"seq": 5, "origin": {"gtid": "g"}}, ("I", None, "g", "g", [("gtid", "g")])),
         ({"seq": 5, "origin": {"gtid": ""}}, ("I", None, "5", None, [("gtid", "")])),
         ({"seq": "", "origin": {"gtid": ""}}, ("I", None, None, None, [("gtid", "")])),
+        ({"origin": {"file": "f", "place": 5}}, ("I", None, "f:5", None, [])),
+        ({"origin": {"file": "f", "place": ""}}, ("I", None, "f", None, [])),
+        ({"origin": {"file": "", "place": 5}}, ("I", None, None, None, [])),
+        ({"seq": 5, "origin": {"file": "f"}}, ("I", None, "5", None, [])),
+        ({"origin": {"seconds": 7}}, ("I", "1970-01-01 00:00:07.000000", None, None, [])),
+        ({"origin": {"seconds": 0}}, ("I", None, None, None, [])),
         ({"xid": 9, "origin": {"gtid": "g"}}, ("I", None, "g", "9", [("gtid", "g"), ("id", "9")])),
         ({"first": False}, ("I", None, None, None, [])),
         (
@@ -146,7 +155,10 @@ def rows(draw: st.DrawFn) -> dict[str, Any]:
     texts = st.sampled_from([None, "", "a", "7"])
     numbers = st.sampled_from([None, 0, 7, -1])
     properties = st.lists(st.fixed_dictionaries({"name": st.sampled_from(["a", "b"]), "value": texts}), max_size=2)
-    origin = st.fixed_dictionaries({}, optional={"micros": numbers, "gtid": texts, "properties": properties})
+    places = {"file": texts, "place": texts | numbers}
+    origin = st.fixed_dictionaries(
+        {}, optional={"micros": numbers, "seconds": numbers, "gtid": texts, "properties": properties, **places}
+    )
     optional = {
         "xid": numbers, "millis": numbers, "seq": texts | numbers, "first": st.booleans(), "origin": origin,
         "old": st.just({"ID": "2"}),

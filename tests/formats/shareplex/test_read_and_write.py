@@ -109,7 +109,10 @@ def test_statements_are_counted_and_the_table_may_be_told_by_an_option() -> None
         (message("ins", None), "GG305 the record has no `data`"),
         (message("ins", "x"), "GG308 an image is a string and not an object"),
         (message("upd", "x", ROW), "GG308 `data` or `key` is not an object"),
-        (message("ins", ROW, time="noon"), "GG308 `time` is not a time such as `2017-06-16T14:24:34`"),
+        *(
+            (message("ins", ROW, time=text), "GG308 `time` is not a time such as `2017-06-16T14:24:34`")
+            for text in ("noon", "2017-13-01T00:00:00", "2017-02-30T00:00:00", "2017-06-16T24:01:00")
+        ),
         (
             message("ins", ROW, scn=[1]),
             "GG308 the record has a member of the wrong type: expected `int | str | null`, got `array` at `$.meta.scn`",
