@@ -12,7 +12,7 @@ import base64
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -566,7 +566,7 @@ class DtsReader(DtsScanning, DialectReader):
         asked, key_update = self.projection, None
         if asked.row_only and asked.key_updates:
             keys = tuple(scanned.before[place] for place in table.definition.key_indices)
-            key_update = scanner.key_updates(replace(scanned, before=keys), table.definition)
+            key_update = scanner.key_updates(keys, scanned.after, table.definition)
         op_ts, position = (column.values for column in scanned.slots)
         return scanned.batch(table.definition, op_ts, position, asked.row_only, key_update)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, non_null_values
-from ggfmt.columnar.columns import MISSING, int64s, texts, token_maps
+from ggfmt.columnar.columns import int64s, texts, token_maps
 from ggfmt.columnar.images import (
     complete_before_images,
     fill_missing,
@@ -57,12 +57,10 @@ from ggfmt.formats.records.rows import (
     avro_unions,
     converted,
     json_values,
-    key_updates,
     keys_alone,
     may_have_objects,
 )
-from ggfmt.formats.records.scanner import JsonScanner, OddRecord, ScannedBatch, Scanning, absent_columns
-from ggfmt.formats.records.scanner import key_updates as scanned_key_updates
+from ggfmt.formats.records.scanner import JsonScanner, OddRecord, ScannedBatch, Scanning, absent_columns, key_updates
 from ggfmt.java.text import visible
 from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
@@ -318,7 +316,8 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
             has_before = nonempty_before_images(scanned.op, has_before, scanned.before)
         asked = self.projection
         if asked.row_only and asked.key_updates:
-            key_update = scanned_key_updates(self._with_absent_keys(scanned), table.definition)
+            both = pc.and_(has_before, scanned.has_after)
+            key_update = self._key_updates(table, scanned.before, scanned.after, both)
         tokens = scanned.tokens
         if tokens is not None:
             tokens = with_common(tokens, self._dialect.common_tokens(table.definition))
@@ -326,12 +325,15 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         heads = Heads(scanned.op, op_ts, position, has_before, scanned.has_after, scanned.ordinal, tokens, transaction)
         return self._batch(table, heads, None if asked.row_only else scanned.before, scanned.after, key_update)
 
-    def _with_absent_keys(self, scanned: ScannedBatch) -> ScannedBatch:
-        """Return operations with NULL for the missing columns of whole rows, if absent columns are NULL."""
-        if not self._dialect.absent_is_null:
-            return scanned
-        before = scanned.before if self._partial else fill_missing(scanned.before)
-        return replace(scanned, before=before, after=fill_missing(scanned.after))
+    def _key_updates(
+        self, table: DialectTable, keys: tuple[ImageColumn, ...], after: tuple[ImageColumn, ...], both: pa.BooleanArray
+    ) -> pa.BooleanArray | None:
+        """Return the result of `key_updates`. If absent columns are NULL, they are in the rows with both images too."""
+        if self._dialect.absent_is_null and not self._partial:
+            keys = fill_missing(keys, both)
+        if self._dialect.absent_is_null or self.dialect.shows_rows:
+            after = fill_missing(after, both)
+        return key_updates(keys, after, table.definition)
 
     def _places(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
         """Return times and positions of scanned operations, and problems of times by row."""
@@ -467,9 +469,9 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
             return self._batch(table, heads, before_columns, after_columns, None)
         key_update = None
         if asked.key_updates:
-            absent = None if self._dialect.absent_is_null else MISSING
-            new_absent = None if self.dialect.shows_rows else absent
-            key_update = key_updates(rows, old, new, MISSING if self._partial else absent, new_absent)
+            before, after = rows.columns(old), rows.columns(new)
+            keys = tuple(before[place] for place in table.definition.key_indices)
+            key_update = self._key_updates(table, keys, after, pc.and_(has_before, has_after))
         images = [b if o == "D" else a for o, b, a in zip(ops, befores, afters, strict=True)]
         chosen = [b if o == "D" else a for o, b, a in zip(ops, old, new, strict=True)]
         columns = self._decoded(rows, images, chosen)

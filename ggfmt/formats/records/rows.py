@@ -7,10 +7,9 @@ tuple of texts. Both have the columns in table order.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
@@ -21,7 +20,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.columns import MISSING, MISSING_RAW, JsonColumn, raw_column, text_column
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.json.values import AVRO_TYPES, json_kind, json_text, plain_name, raw_members
+from ggfmt.formats.json.values import AVRO_TYPES, json_kind, plain_name, raw_members
 from ggfmt.formats.records.batching import Wrong
 from ggfmt.formats.records.dialect import Convert
 from ggfmt.formats.records.problems import unknown_column
@@ -37,12 +36,7 @@ _AVRO_UNION = (
 
 
 class Rows(ABC):
-    """A decoder of the images of one definition.
-
-    `keys` returns the value of the key column of a row, or a tuple if the key has several columns.
-    """
-
-    keys: Callable[[Any], Any]
+    """A decoder of the images of one definition."""
 
     def __init__(self, definition: TableDef, given: bool = True) -> None:
         """Create a decoder. `given`: the definition comes from the user, not from the data."""
@@ -86,8 +80,6 @@ class JsonRows(Rows):
 
     def __init__(self, definition: TableDef, given: bool = True) -> None:
         super().__init__(definition, given)
-        if definition.key_indices:
-            self.keys = attrgetter(*(f"c{index}" for index in definition.key_indices))
         self._raw: set[str] = set()
         self._decoder: msgspec.json.Decoder[Any] | None = None
 
@@ -163,11 +155,6 @@ class JsonRows(Rows):
 class TextRows(Rows):
     """A decoder for dicts of texts."""
 
-    def __init__(self, definition: TableDef, given: bool = True) -> None:
-        super().__init__(definition, given)
-        if definition.key_indices:
-            self.keys = itemgetter(*definition.key_indices)
-
     def decode(self, images: Sequence[Any]) -> tuple[list[Any], Wrong]:
         names = self.definition.column_names
         known = frozenset(names)
@@ -191,46 +178,6 @@ def _with_plain_names(image: bytes) -> bytes:
     if b"\\" not in image:
         return image
     return msgspec.json.encode({plain_name(name): value for name, value in raw_members(image).items()})
-
-
-def key_updates(
-    rows: Rows,
-    befores: Sequence[Any],
-    afters: Sequence[Any],
-    before_absent: str | None = MISSING,
-    after_absent: str | None = MISSING,
-) -> pa.BooleanArray | None:
-    """Return which operations change a key column that both their images have; None if no row changes a key value.
-
-    before_absent, after_absent  the value of a key column that the image lacks; `MISSING`: do not compare the column
-    """
-    if not rows.definition.key_indices:
-        return None
-    keys = rows.keys
-    differing = [
-        row
-        for row, (old, new) in enumerate(zip(befores, afters, strict=True))
-        if old is not None and new is not None and keys(old) != keys(new)
-    ]
-    changed = [False] * len(befores)
-    for row in differing:
-        pairs = zip(_texts(keys(befores[row]), before_absent), _texts(keys(afters[row]), after_absent), strict=True)
-        changed[row] = any(old != new for old, new in pairs if MISSING not in (old, new))
-    return pa.array(changed, pa.bool_()) if differing else None
-
-
-def _texts(keys: Any, absent: str | None) -> list[str | None]:
-    found = (_text(value) for value in (keys if isinstance(keys, tuple) else (keys,)))
-    return [absent if text == MISSING else text for text in found]
-
-
-def _text(value: str | Raw | None) -> str | None:
-    """Return a decoded value as a text, None for NULL. A JSON string and another JSON value may have the same text."""
-    if not isinstance(value, Raw):
-        return value
-    if value == MISSING_RAW:
-        return MISSING
-    return None if bytes(value) == b"null" else json_text(value)
 
 
 def keys_alone(

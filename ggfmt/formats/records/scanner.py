@@ -468,17 +468,21 @@ def absent_columns(
     return found
 
 
-def key_updates(scanned: ScannedBatch, definition: TableDef) -> pa.BooleanArray | None:
-    """Return which updates have a key column in both images with different values; None if there is no such update."""
-    changed = pa.repeat(pa.scalar(False), len(scanned))
-    for old, place in zip(scanned.before, definition.key_indices, strict=True):
-        new = scanned.after[place]
+def key_updates(
+    keys: Sequence[ImageColumn], after: Sequence[ImageColumn], definition: TableDef
+) -> pa.BooleanArray | None:
+    """Return which operations have a key column in both images with different values; None if there is none.
+
+    `keys`: the key columns of the before images. All columns are missing where there is no image.
+    """
+    changed: pa.BooleanArray | None = None
+    for old, place in zip(keys, definition.key_indices, strict=True):
+        new = after[place]
         same = pc.equal(old.values, new.values).fill_null(False)
         both_null = pc.and_(old.values.is_null(), new.values.is_null())
         differs = pc.invert(pc.or_(same, both_null))
         for column in (old, new):
             if column.present is not None:
                 differs = pc.and_(differs, column.present)
-        changed = pc.or_(changed, differs)
-    changed = pc.and_(changed, pc.and_(scanned.has_before, scanned.has_after))
-    return changed if changed.true_count else None
+        changed = differs if changed is None else pc.or_(changed, differs)
+    return None if changed is None or not changed.true_count else changed
