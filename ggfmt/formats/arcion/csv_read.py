@@ -25,7 +25,7 @@ from msgspec import Raw
 from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Source, Spans
+from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport, Source, Spans
 from ggfmt.formats.arcion import BACKSLASH, FILE, LAST_FIELDS, REALTIME, SNAPSHOT, VALUE_SUFFIXES, ArcionCsvOptions
 from ggfmt.formats.arcion.changes import (
     COUNTS_IN_TEXT,
@@ -42,7 +42,7 @@ from ggfmt.formats.arcion.changes import (
 from ggfmt.formats.json.cut import BOM
 from ggfmt.formats.json.values import invalid_utf8
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Examination, Meaning, classify_records
+from ggfmt.formats.records.dialect import ABSENT, Change, Meaning
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import DialectReader
@@ -275,7 +275,6 @@ class ArcionCsv(ArcionDialect):
         return {"snapshot": "true"} if self.options.mode == SNAPSHOT else {}
 
     def as_json(self, chunk: Chunk) -> Chunk:
-        """Make a chunk of JSON records; a row that only the exact reader can take becomes invalid JSON."""
         layout, places = chunk.layout, places_of(self.spans(chunk))
         assert isinstance(layout, CsvLayout)
         spans = Spans()
@@ -345,21 +344,7 @@ class ArcionCsv(ArcionDialect):
 
 
 class ArcionCsvReader(DialectReader):
-    """Has one kernel make JSON of rows, and another take that."""
-
     dialect = ArcionCsv
-    _dialect: ArcionCsv
-
-    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        self._taken = chunk, self.ordinal
-        scanned = self.scanner is not None and not self._pause
-        yield from super().decode_chunk(self._dialect.as_json(chunk) if scanned else chunk)
-
-    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
-        chunk, first = self._taken
-        span = self.spans(chunk)[self.ordinal - first]
-        (record,) = self._dialect.decoded(replace(chunk, spans=[span]))
-        return record, next(classify_records(self._dialect, [record]))
 
 
 class ArcionCsvDiscovery(DialectDiscovery):

@@ -14,7 +14,7 @@ import base64
 import io
 import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Spans
+from ggfmt.formats.api.reading import Chunk, Layout, ReadSupport, Spans
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.containers import CorruptContainerError, Truncated
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError
@@ -37,7 +37,7 @@ from ggfmt.formats.qlik import envelope as envelopes
 from ggfmt.formats.qlik.envelope import MAX_BYTES, AvroEnvelope, read_envelope, read_head
 from ggfmt.formats.qlik.messages import AVRO, QlikAvroChange, QlikBody, QlikHeaders, QlikRecord
 from ggfmt.formats.qlik.read import Qlik, QlikDiscovery
-from ggfmt.formats.records.dialect import Examination, Meaning, classify_records
+from ggfmt.formats.records.dialect import Meaning
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import DialectReader
 from ggfmt.formats.records.roles import Grammar
@@ -87,33 +87,47 @@ def value_of(schema: Schema, names: Mapping[str, Schema]) -> Schema:
     return schema
 
 
-def columns_of(schema: Schema, member: str) -> dict[str, Maker | None]:
-    """The columns of a member of a change that is a row, with what makes texts of their values, None where they are
-    texts; ValueError if the schema has no such member."""
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """How values become texts: what the exact reader calls, None for texts; and what the kernel takes and shows."""
+
+    make: Maker | None
+    kinds: frozenset[int]
+    show: int = programs.PLAIN
+    size: int | None = None
+
+
+Rows = Mapping[str, Mapping[str, Texts]]  # by the member, and by the column
+
+
+def columns_of(schema: Schema, member: str) -> dict[str, Texts]:
+    """The columns of a member of a change that is a row; ValueError if the schema has no such member."""
     names = named_types(schema)
     fields = {field["name"]: field["type"] for field in schema["fields"]} if isinstance(schema, dict) else {}
     row = value_of(fields.get(member), names)
     if not isinstance(row, dict) or "fields" not in row:
         raise ValueError
-    return {field["name"]: _maker(value_of(field["type"], names)) for field in row["fields"]}
+    return {field["name"]: _column_texts(value_of(field["type"], names)) for field in row["fields"]}
 
 
-def _maker(schema: Schema) -> Maker | None:
+def _column_texts(schema: Schema) -> Texts:
     if schema in ("string", {"type": "string"}):
-        return None
-    if not isinstance(schema, dict):
-        return single_text if schema == "float" else to_text
-    kind, logical = schema.get("type"), schema.get("logicalType")
+        return Texts(None, frozenset({programs.STRING}))
+    plain = schema if isinstance(schema, dict) else {"type": schema}
+    kind, logical, scale = plain.get("type"), plain.get("logicalType"), plain.get("scale", 0)
     if logical == "date" and kind == "int":
-        return date_text
+        return Texts(date_text, _LONG, programs.DATE)
     prefix, _, unit = str(logical).rpartition("-")
-    if prefix == "time" and kind in ("int", "long") and _MICROS.get(unit):
-        return partial(time_text, _MICROS[unit])
-    if prefix in ("timestamp", "local-timestamp") and kind == "long" and _MICROS.get(unit):
-        return partial(stamp_text, _MICROS[unit])
-    if logical == "decimal" and kind in ("bytes", "fixed") and isinstance(schema.get("scale", 0), int):
-        return partial(unscaled_text, schema.get("scale", 0))
-    return single_text if kind == "float" else to_text
+    micros = _MICROS.get(unit)
+    if prefix == "time" and kind in ("int", "long") and micros:
+        return Texts(partial(time_text, micros), _LONG, programs.TIME, micros)
+    if prefix in ("timestamp", "local-timestamp") and kind == "long" and micros:
+        return Texts(partial(stamp_text, micros), _LONG, programs.STAMP, micros)
+    if logical == "decimal" and kind in ("bytes", "fixed") and isinstance(scale, int):
+        return Texts(partial(unscaled_text, scale), frozenset({programs.BYTES}), programs.DECIMAL, scale)
+    if kind == "float":
+        return Texts(single_text, frozenset({programs.FLOAT}), programs.AS_TEXT)
+    return Texts(to_text, _AS_THEY_ARE)
 
 
 def to_text(value: Any) -> str:
@@ -159,12 +173,13 @@ def unscaled_text(scale: int, value: bytes) -> str:
     return decimal_text(int.from_bytes(value, "big", signed=True), scale)
 
 
-Rows = Mapping[str, Mapping[str, Maker | None]]  # by the member, and by the column
-
+_LONG = frozenset({programs.LONG})
 _WORDS = frozenset({programs.NULL, programs.STRING, programs.ENUM})
 _HEADER = _WORDS | {programs.LONG, programs.BOOLEAN}
 _MASK = _WORDS | {programs.BYTES, programs.FIXED}
 _AS_THEY_ARE = _HEADER | _MASK | {programs.DOUBLE}
+_WORD = Texts(None, _WORDS)
+_HEADERS = {name: Texts(None, _MASK if name in _MASKS else _HEADER) for name in QlikHeaders.__struct_fields__}
 _ODD = b"?"  # no JSON: in the place of a record that is for the exact reader
 _TAIL = b"}"
 _MAX_MARKS = 1024  # that are remembered
@@ -173,8 +188,7 @@ _FEW = 16  # records that are made JSON at once, after some that were no records
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How messages of one schema are decoded, the schema as fastavro's `parse_schema` has it; of changes also, for each
-    row, what makes texts of values."""
+    """The schema of messages as fastavro's `parse_schema` has it; of changes also the columns of each row."""
 
     decode: Any
     rows: Rows
@@ -283,17 +297,12 @@ def _writer(plan: Plan) -> Any:
 
 
 def _program(message: Program, rows: Rows) -> Program:
-    made = _with_fields(message, {name: partial(_row, columns) for name, columns in rows.items()})
-    members: dict[str, Callable[[Program], Program]] = {
-        "headers": _headers,
-        "schema": partial(_only, _WORDS),
-        "table": partial(_only, _WORDS),
-    }
-    return _with_fields(made, members)
+    makers = {name: partial(_row, columns) for name, columns in rows.items()}
+    words = dict.fromkeys(("schema", "table"), partial(_column, _WORD))
+    return _with_fields(message, {**makers, "headers": partial(_with_columns, _HEADERS), **words})
 
 
 def _with_fields(record: Program, makers: Mapping[str, Callable[[Program], Program]]) -> Program:
-    """The program of a record with some of its fields replaced."""
     if record[0] != programs.RECORD:
         raise UnsupportedSchemaError("a record that is none")
     *head, names, fields = record
@@ -316,65 +325,32 @@ def _branches(node: Program, make: Callable[[Program], Program]) -> Program:
     return node if node[0] == programs.NULL else make(node)
 
 
-def _only(kinds: Iterable[int], node: Program) -> Program:
-    """The program; UnsupportedSchemaError if values of other types are among those that it reads."""
-
-    def checked(branch: Program) -> Program:
-        if branch[0] not in kinds:
-            raise UnsupportedSchemaError("a value of a type that JSON does not distinguish from another")
-        return branch
-
-    return _branches(node, checked)
-
-
-def _headers(node: Program) -> Program:
-    known = {name: partial(_only, _MASK if name in _MASKS else _HEADER) for name in QlikHeaders.__struct_fields__}
-    return _branches(node, lambda branch: _with_fields(branch, known))
-
-
-def _row(columns: Mapping[str, Maker | None], node: Program) -> Program:
-    makers = {name: partial(_column, maker) for name, maker in columns.items()}
-
+def _row(columns: Mapping[str, Texts], node: Program) -> Program:
     def made(row: Program) -> Program:
-        if row[0] != programs.RECORD or list(map(_name, row[3])) != list(makers):
+        if row[0] != programs.RECORD or list(map(_name, row[3])) != list(columns):
             raise UnsupportedSchemaError("a row of other columns")
-        return _with_fields(row, makers)
+        return _with_columns(columns, row)
 
     return _branches(node, made)
 
 
-def _column(maker: Maker | None, node: Program) -> Program:
-    """The program of the texts that are made of a column's values."""
-    kinds, show, size = _shown(maker)
+def _with_columns(columns: Mapping[str, Texts], node: Program) -> Program:
+    makers = {name: partial(_column, texts) for name, texts in columns.items()}
+    return _branches(node, lambda record: _with_fields(record, makers))
+
+
+def _column(texts: Texts, node: Program) -> Program:
+    """The program of texts; UnsupportedSchemaError for values of other types, which could be taken for the same."""
 
     def made(branch: Program) -> Program:
-        kind, _, own_size, names, children = branch
-        if kind not in kinds:
+        kind, _, size, names, children = branch
+        if kind not in texts.kinds:
             raise UnsupportedSchemaError("a value of a type that no column has")
-        if show == programs.PLAIN:
-            return (kind, programs.AS_TEXT if kind == programs.DOUBLE else show, own_size, names, children)
-        return (kind, show, size, names, children)
+        if texts.show != programs.PLAIN:
+            return (kind, texts.show, texts.size, names, children)
+        return (kind, programs.AS_TEXT if kind == programs.DOUBLE else programs.PLAIN, size, names, children)
 
     return _branches(node, made)
-
-
-def _shown(maker: Maker | None) -> tuple[frozenset[int], int, int | None]:
-    """Values of which types a maker makes texts of, and how the kernel does that."""
-    if maker is None:
-        return frozenset({programs.STRING}), programs.PLAIN, None
-    if maker is to_text:
-        return _AS_THEY_ARE, programs.PLAIN, None
-    if maker is single_text:
-        return frozenset({programs.FLOAT}), programs.AS_TEXT, None
-    if maker is date_text:
-        return frozenset({programs.LONG}), programs.DATE, None
-    assert isinstance(maker, partial)
-    show = {time_text: programs.TIME, stamp_text: programs.STAMP}.get(maker.func)
-    if show is not None:
-        return frozenset({programs.LONG}), show, maker.args[0]
-    if maker.func is unscaled_text:
-        return frozenset({programs.BYTES}), programs.DECIMAL, maker.args[0]
-    raise UnsupportedSchemaError("a value that the kernel makes no text of")
 
 
 class QlikAvro(Qlik):
@@ -387,7 +363,7 @@ class QlikAvro(Qlik):
         super().__init__(source, with_tokens)
         self._plans: dict[tuple[str, bool], Plan | None] = {}
         self._latest: QlikRecord | None = None  # the change that was asked about last
-        self.json = JsonOfChanges(self._plan_of)
+        self._json = JsonOfChanges(self._plan_of)
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> Layout:
@@ -424,6 +400,9 @@ class QlikAvro(Qlik):
         return super().changes(QlikRecord(type=record.type))
 
     # What the scanner takes
+
+    def as_json(self, chunk: Chunk) -> Chunk:
+        return self._json.of(chunk)
 
     def grammar(self, record: AvroEnvelope) -> Grammar | None:
         change = self._latest
@@ -491,8 +470,8 @@ class QlikAvro(Qlik):
         message = self._decode(envelope, schema, rows=True)
         rows = self._plan(schema, True).rows
         body = record.message = QlikBody()
-        for name, makers in rows.items():
-            setattr(body, name, _texts(message.get(name), makers))
+        for name, columns in rows.items():
+            setattr(body, name, _texts(message.get(name), columns))
         headers = message.get("headers")
         if not isinstance(headers, dict):
             raise RecordError("GG313", "the schema of a change has no `headers`")
@@ -564,15 +543,14 @@ def _converted(value: dict[str, Any], kind: type[Any]) -> Any:
         raise RecordError("GG308", reason) from None
 
 
-def _texts(row: Any, makers: Mapping[str, Maker | None]) -> dict[str, str | None] | None:
-    """Make an image of texts; None without a row."""
+def _texts(row: Any, columns: Mapping[str, Texts]) -> dict[str, str | None] | None:
     if row is None:
         return None
     image: dict[str, str | None] = {}
-    for name, maker in makers.items():
+    for name, texts in columns.items():
         value = row[name]
         try:
-            image[name] = value if value is None or maker is None else maker(value)
+            image[name] = value if value is None or texts.make is None else texts.make(value)
         except (ValueError, TypeError, OverflowError):
             reason = "a value is out of the range of its type, or has a type that columns cannot have"
             raise RecordError("GG314", reason, field=name) from None
@@ -585,22 +563,7 @@ def _texts_of(column: ImageColumn) -> ImageColumn:
 
 
 class QlikAvroReader(DialectReader):
-    """Has one kernel make JSON of changes, and another take that."""
-
     dialect = QlikAvro
-    _dialect: QlikAvro
-
-    def decode_chunk(self, chunk: Chunk) -> Iterator[Event]:
-        self._taken = chunk, self.ordinal
-        scanned = self.scanner is not None and (self.catalog.provisional or not self._pause)
-        yield from super().decode_chunk(self._dialect.json.of(chunk) if scanned else chunk)
-
-    def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
-        chunk, first = self._taken
-        assert chunk.spans is not None
-        span = chunk.spans[self.ordinal - first]
-        (record,) = self._dialect.decoded(replace(chunk, spans=[span]))
-        return record, next(classify_records(self._dialect, [record]))
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:

@@ -503,6 +503,10 @@ class Dialect(ABC):
         """Return the chunk in the form that the dialect decodes."""
         return chunk
 
+    def as_json(self, chunk: Chunk) -> Chunk:
+        """Return a chunk with JSON of its records for the scanner; a record that only `decoded` reads is no JSON."""
+        return chunk
+
     def converts(self, table: TableDef) -> tuple[Convert | None, ...]:
         """Return one conversion per column for tables that records do not describe; None for plain texts."""
         return tuple(self.by_kind.get(column.type.kind) for column in table.columns)

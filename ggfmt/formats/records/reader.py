@@ -154,6 +154,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         self._grammar = self._dialect.first_grammar()
         self._grammars_left = _MAX_GRAMMARS
         self._placed: tuple[ScannedBatch | None, Any] = None, None
+        self._made_of: tuple[Chunk, int] | None = None  # what JSON was made of, and the ordinal of its first record
         if self.dialect.scanned:
             self.scanner = self._make_scanner(self._grammar or NO_RECORDS)
 
@@ -190,7 +191,9 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         if self.pauses() and not (self.dialect.scanned and self.catalog.provisional):
             yield from self._take_in_exactly(chunk)
         else:
-            for odd in self.odd_records(chunk):
+            made = chunk if self.scanner is None else self._dialect.as_json(chunk)
+            self._made_of = None if made is chunk else (chunk, self.ordinal)
+            for odd in self.odd_records(made):
                 yield from self.take_in_one(odd.meaning)
                 if isinstance(odd.meaning, list) and odd.meaning and isinstance(odd.meaning[0], Change):
                     self.learn(odd)
@@ -266,7 +269,13 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         return self._bind_table(identity, definition, None)
 
     def examined_at(self, chunk: Chunk, start: int, end: int) -> tuple[Any, Examination]:
-        return examined_one(self._dialect, chunk, start, end, self._key(self.ordinal))
+        if self._made_of is None:
+            return examined_one(self._dialect, chunk, start, end, self._key(self.ordinal))
+        chunk, first = self._made_of
+        records = self._dialect.decoded(replace(chunk, spans=[self.spans(chunk)[self.ordinal - first]]))
+        assert records is not None, "only other records than JSON become JSON"
+        record = next(records)
+        return record, next(classify_records(self._dialect, [record]))
 
     def _key(self, ordinal: int) -> bytes | None:
         """Return the key of the message with a record; None if the dialect takes no columns from it."""
