@@ -357,7 +357,6 @@ class QlikAvro(Qlik):
     """Images are dicts of texts."""
 
     record = QlikAvroChange
-    scanned = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)

@@ -25,13 +25,9 @@ MAGIC = "atMSG"
 ENVELOPED, FLATTENED, AVRO, DESCRIBED = "enveloped", "flattened", "avro", "described"
 PREFIX = "headers_"
 
-OPS = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": "I", "READ": "I"}
-SNAPSHOTS = ("REFRESH", "READ")
-_FORMS: roles.Ops = {
-    form: roles.OpToken(op, "snapshot", "true", rank=5) if name in SNAPSHOTS else op
-    for name, op in OPS.items()
-    for form in (name, name.lower())
-}
+_OF_SNAPSHOT = roles.OpToken("I", "snapshot", "true", rank=5)
+OPS: roles.Ops = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "REFRESH": _OF_SNAPSHOT, "READ": _OF_SNAPSHOT}
+_FORMS = {form: op for name, op in OPS.items() for form in (name, name.lower())}
 _TEXT = roles.STRING | roles.NULL
 
 
@@ -65,8 +61,12 @@ class QlikHeaders(msgspec.Struct, gc=False):
 
     operation: Annotated[str | None, roles.op(_FORMS)] = None
     timestamp: Annotated[str | None, roles.time(roles.STAMP_TEXT)] = None
-    changeSequence: Annotated[str | int | None, roles.slot(), roles.Token(4, unless="", when=CHANGE_SEQUENCE)] = None
-    streamPosition: Annotated[str | int | None, roles.slot(), roles.Token(4, unless="", when=STREAM_POSITION)] = None
+    changeSequence: Annotated[
+        str | int | None, roles.position(when=STREAM_POSITION), roles.Token(4, unless="", when=CHANGE_SEQUENCE)
+    ] = None
+    streamPosition: Annotated[
+        str | int | None, roles.position(when=CHANGE_SEQUENCE), roles.Token(4, unless="", when=STREAM_POSITION)
+    ] = None
     transactionId: Annotated[
         str | int | None, roles.transaction(_TEXT), roles.skip(_TEXT), roles.Token(0, unless="")
     ] = None

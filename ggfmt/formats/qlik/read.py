@@ -7,11 +7,9 @@ input is known: until a discovery has read the whole input, changes are refused 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, ClassVar
 
 import msgspec
-import pyarrow as pa
 
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, WriterSettings
 from ggfmt.formats.api.reading import Chunk, ReadSupport
@@ -25,30 +23,29 @@ from ggfmt.formats.qlik.messages import (
     MAGIC,
     OPS,
     PREFIX,
-    SNAPSHOTS,
     QlikBody,
     QlikHeaders,
     QlikRecord,
 )
 from ggfmt.formats.qlik.types import CONVERTS, sql_type
 from ggfmt.formats.records import roles
+from ggfmt.formats.records.declared import DeclaredDialect, Members, members_of
 from ggfmt.formats.records.dialect import (
     Change,
-    Dialect,
     Meaning,
     RecordSchema,
     classify_records,
     decode_records,
     non_null,
-    stamp_text,
 )
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError, UndiscoveredTableError, missing_member_error, no_op
 from ggfmt.formats.records.reader import DialectReader
-from ggfmt.formats.records.scanner import LEFT_OUT, ScannedBatch
+from ggfmt.formats.records.scanner import LEFT_OUT
 from ggfmt.model.table import Catalog, Column, TableDef, join_name, split_name
 
 _MAX_COLUMNS = 1 << 16
+_LAST_EVENT = "transactionLastEvent"
 _SEARCHED = "searched"  # a fact: a discovery has seen all metadata messages
 _TABLE_HELP = (
     "also read the file with the metadata message, or set `tableName` with `--input-option` and define the table with "
@@ -75,20 +72,18 @@ class KnownDefinition:
     tokens: dict[str, str]
 
 
-class Qlik(Dialect):
+class Qlik(DeclaredDialect):
     """The parts that both encodings share; their images differ."""
 
     scalars_only = True
 
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
-        self.position, self.other = STREAM_POSITION, CHANGE_SEQUENCE  # the header that is the position, and the token
-        if self.options.position == CHANGE_SEQUENCE:
-            self.position, self.other = self.other, self.position
+        # The header that is a token; the other one is the position.
+        self.other = STREAM_POSITION if self.options.position == CHANGE_SEQUENCE else CHANGE_SEQUENCE
         self.searched = _SEARCHED in self.learned  # all metadata messages are known
         self.only_definitions = False
         self._ordinals: dict[str, Ordinals] = {}
-        self._time: tuple[str, str] = ("", "")
         self._by_id: dict[str, list[KnownDefinition]] = {}
         self._by_name: dict[str, list[KnownDefinition]] = {}
         self._told: dict[str, dict[str, str]] = {}  # tokens of the metadata, by table
@@ -119,9 +114,14 @@ class Qlik(Dialect):
     def common_tokens(self, table: TableDef) -> dict[str, str]:
         return self._told.get(table.full_name, {})
 
-    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
-        prefix = "" if self.position in scanned.places else PREFIX
-        return scanned.values(f"{prefix}{self.position}")
+    def conditions(self, record: QlikRecord) -> tuple[str, ...]:
+        wanted: tuple[str, ...] = (self.other, roles.TRANSACTIONS) if self.with_transactions else (self.other,)
+        if (record.message or record).headers is None:
+            wanted = (FLATTENED, *(PREFIX + condition for condition in wanted))
+        return wanted if record.message is None else (ENVELOPED, *wanted)
+
+    def declared_members(self, record: QlikRecord) -> Members:
+        return members_of(QlikRecord, self.conditions(record), self.with_transactions, record.message is None)
 
     # What an image is
 
@@ -227,31 +227,26 @@ class Qlik(Dialect):
     def _change(self, record: QlikRecord, body: QlikBody) -> Change:
         headers = body.headers if body.headers is not None else body.flattened()
         operation = (headers.operation or body.operation or "").upper()
-        op = OPS.get(operation)
-        if op is None:
+        if operation not in OPS:
             if not operation:
                 raise missing_member_error("operation", "every change must have an operation in `headers`")
             raise no_op("operation", in_message(operation), OPS)
         table, known = self.known(record, body)
         data, old = self._masked(headers, body, table, known)
         before, after = old, data
-        if op == "D":
+        if operation == "DELETE":
             before, after = (data if old is None else old), None
-        tokens: dict[str, str] = {}
-        if self.with_tokens:
-            tokens = _tokens(headers)
-            text = _text(getattr(headers, self.other))
-            if text is not None:
-                tokens[self.other] = text
-            if operation in SNAPSHOTS:
-                tokens["snapshot"] = "true"
-            if known is not None:
-                tokens.update(known.tokens)
-        position = _text(getattr(headers, self.position))
         record_schema = None if known is None else known.record_schema
-        transaction = _text(headers.transactionId) if self.with_transactions else None
-        op_ts = self._op_ts(headers.timestamp)
-        return Change(table, op, op_ts, position, before, after, tokens, record_schema, transaction)
+        change = self.change(record, OPS[operation], table, (before, after), record_schema)
+        if known is not None and self.with_tokens:
+            change.tokens.update(known.tokens)
+        return change
+
+    def tokens(self, record: QlikRecord, op: str | roles.OpToken) -> dict[str, str]:
+        tokens = super().tokens(record, op)
+        if _LAST_EVENT in tokens:
+            tokens[_LAST_EVENT] = tokens[_LAST_EVENT].lower()
+        return tokens
 
     def _masked(
         self, headers: QlikHeaders, body: QlikBody, table: str, known: KnownDefinition | None
@@ -304,32 +299,6 @@ class Qlik(Dialect):
             self._ordinals[table] = Ordinals((name, place) for place, name in enumerate(definition.column_names, 1))
         return self._ordinals[table]
 
-    def _op_ts(self, text: str | None) -> str | None:
-        if not text:
-            return None
-        if text != self._time[0]:
-            stamp = stamp_text(text)
-            try:
-                datetime.fromisoformat(stamp or "")
-            except ValueError:
-                raise RecordError("GG308", f"`timestamp` is not a time: `{in_message(text)}`") from None
-            self._time = text, stamp or ""
-        return self._time[1]
-
-
-def _tokens(headers: QlikHeaders) -> dict[str, str]:
-    """The headers that are tokens by their own names."""
-    tokens: dict[str, str] = {}
-    if headers.transactionId:
-        tokens["transactionId"] = str(headers.transactionId)
-    if headers.transactionEventCounter not in (None, ""):
-        tokens["transactionEventCounter"] = str(headers.transactionEventCounter)
-    if headers.transactionLastEvent not in (None, ""):
-        tokens["transactionLastEvent"] = str(headers.transactionLastEvent).lower()
-    if headers.externalSchemaId:
-        tokens["externalSchemaId"] = str(headers.externalSchemaId)
-    return tokens
-
 
 def in_message(text: str | None) -> str:
     """A text of a message as it is quoted in one."""
@@ -347,28 +316,20 @@ def _full_name(schema: str | None, table: str) -> str:
     return name
 
 
-def _text(value: str | int | None) -> str | None:
-    """Return a header as a text; None if it is empty."""
-    return None if value is None or value == "" else str(value)
-
-
 class QlikJson(Qlik):
     """Images are JSON objects."""
 
     record = QlikRecord
-    scanned = True
     by_kind = CONVERTS
 
     def grammar(self, record: QlikRecord) -> roles.Grammar | None:
         enveloped = record.message is not None
         body = record.message or record
-        flattened = body.headers is None
         table, known = self.known(record, body)
         described = self.only_definitions and known is not None
-        wanted = [self.other, *([roles.TRANSACTIONS] if self.with_transactions else []), *([DESCRIBED] * described)]
-        conditions = (FLATTENED, *(PREFIX + condition for condition in wanted)) if flattened else tuple(wanted)
-        if enveloped:
-            conditions = (ENVELOPED, *conditions)
+        conditions = self.conditions(record)
+        if described:
+            conditions = (*conditions, PREFIX + DESCRIBED if body.headers is None else DESCRIBED)
         notes = self.notes(roles.places(QlikRecord, conditions, inherited=not enveloped))
         if notes is None or not (described or self.takes_mask(body, table, known)):
             return None

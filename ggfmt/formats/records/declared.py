@@ -87,8 +87,10 @@ class _Member(NamedTuple):
 class Members:
     """The members of records under some conditions, by their meaning; those of a lower rank come first."""
 
-    def __init__(self, record: type[msgspec.Struct], conditions: frozenset[str] = frozenset()) -> None:
-        declared = [_Member.of(member) for member in roles.declared(record, conditions)]
+    def __init__(
+        self, record: type[msgspec.Struct], conditions: frozenset[str] = frozenset(), inherited: bool = True
+    ) -> None:
+        declared = [_Member.of(member) for member in roles.declared(record, conditions, inherited)]
         self.by_action: dict[int, Any] = {member.role.action: member for member in declared if member.role is not None}
         self.ops: roles.Ops = self.by_action[roles.OP].role.ops if roles.OP in self.by_action else {}
         self.parts: dict[str, list[tuple[roles.Part, _Member]]] = {
@@ -139,8 +141,11 @@ class Members:
 
 
 @lru_cache(maxsize=256)
-def _members(record: type[msgspec.Struct], conditions: tuple[str, ...], transactions: bool) -> Members:
-    return Members(record, frozenset((*conditions, roles.TRANSACTIONS) if transactions else conditions))
+def members_of(
+    record: type[msgspec.Struct], conditions: tuple[str, ...], transactions: bool, inherited: bool = True
+) -> Members:
+    """Return the members of records from a cache; `transactions`: the caller requested the ids of transactions."""
+    return Members(record, frozenset((*conditions, roles.TRANSACTIONS) if transactions else conditions), inherited)
 
 
 class DeclaredDialect(Dialect):
@@ -252,10 +257,13 @@ class DeclaredDialect(Dialect):
     def grammar(self, record: Any) -> roles.Grammar | None:
         return self.declared_grammar(*self.conditions(record))
 
+    def declared_members(self, record: Any) -> Members:
+        """Return the members of records like this one, with which the exact reader reads it."""
+        return members_of(self.record, self.conditions(record), self.with_transactions)
+
     def _declared(self, record: Any) -> Members:
         if record is not self._record:
-            self._members = _members(self.record, self.conditions(record), self.with_transactions)
-            self._record = record
+            self._record, self._members = record, self.declared_members(record)
         return self._members
 
 

@@ -366,10 +366,9 @@ def test_a_type_that_qlik_has_comes_back(kind: Kind) -> None:
         (metadata({"A": column(0)}), "GG308 the ordinals of columns are not unique, or out of range"),
         (metadata({"A": column(10**9)}), "GG308 the ordinals of columns are not unique, or out of range"),
         (metadata(table=""), "GG305 `lineage` does not name the table"),
-        (change("INSERT", ROW, timestamp="soon"), "GG308 `timestamp` is not a time: `soon`"),
-        (
-            change("INSERT", ROW, timestamp="2023-02-30T00:00:00"),
-            "GG308 `timestamp` is not a time: `2023-02-30T00:00:00`",
+        *(
+            (change("INSERT", ROW, timestamp=text), "GG308 `timestamp` is not a time such as `2017-06-16T14:24:34`")
+            for text in ("soon", "2023-02-30T00:00:00")
         ),
         (change("INSERT", None), "GG307 an insert has no after image"),
         (change("INSERT", ROW, ROW), "GG307 an insert has a before image"),
