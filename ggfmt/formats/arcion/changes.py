@@ -66,6 +66,16 @@ class ScannedCursor(msgspec.Struct, gc=False):
     position: Annotated[Raw, roles.slot(roles.ANY & ~roles.NULL, required=True)] = ABSENT
 
 
+class ArcionChange(msgspec.Struct, gc=False):
+    opType: Annotated[str | None, roles.op(OPS)] = None
+    cursor: Annotated[
+        Raw, roles.enter(ScannedCursor, required=False, others=roles.Token(0), in_text=CURSOR_IN_TEXT)
+    ] = ABSENT
+    operationcount: Annotated[Raw, roles.enter(required=False, others=roles.Token(1), in_text=COUNTS_IN_TEXT)] = ABSENT
+    before: Annotated[Raw, roles.before()] = ABSENT
+    after: Annotated[Raw, roles.after()] = ABSENT
+
+
 class ArcionDialect(Dialect):
     """Changes from images in which a state says of each column where it has a value."""
 

@@ -19,9 +19,6 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
-import msgspec
-from msgspec import Raw
-
 from ggfmt import kernels
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
@@ -32,9 +29,8 @@ from ggfmt.formats.arcion.changes import (
     CURSOR_IN_TEXT,
     NEW,
     OLD,
-    OPS,
+    ArcionChange,
     ArcionDialect,
-    ScannedCursor,
     check_op,
     check_states,
     images_of,
@@ -42,7 +38,7 @@ from ggfmt.formats.arcion.changes import (
 from ggfmt.formats.json.cut import BOM
 from ggfmt.formats.json.values import invalid_utf8
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Meaning
+from ggfmt.formats.records.dialect import Change, Meaning
 from ggfmt.formats.records.discovery import DialectDiscovery
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.reader import DialectReader
@@ -176,22 +172,15 @@ class Row(NamedTuple):
     text: str
 
 
-class ScannedRow(msgspec.Struct, gc=False):
+class ScannedRow(ArcionChange, gc=False):
     """The members of the JSON that the kernel makes of a row.
 
     form    the number of the table, its columns and their order
     states  the states of all columns; absent in a snapshot
     """
 
-    form: Annotated[str, roles.identity()]
+    form: Annotated[str, roles.identity()] = ""
     states: Annotated[str | None, roles.identity()] = None
-    opType: Annotated[str | None, roles.op(OPS)] = None
-    cursor: Annotated[
-        Raw, roles.enter(ScannedCursor, required=False, others=roles.Token(0), in_text=CURSOR_IN_TEXT)
-    ] = ABSENT
-    operationcount: Annotated[Raw, roles.enter(required=False, others=roles.Token(1), in_text=COUNTS_IN_TEXT)] = ABSENT
-    before: Annotated[Raw, roles.before()] = ABSENT
-    after: Annotated[Raw, roles.after()] = ABSENT
 
 
 _ODD = b"?"  # what the kernel writes for a row that the exact reader has to take

@@ -23,9 +23,8 @@ from ggfmt.formats.arcion.changes import (
     CURSOR_IN_TEXT,
     NEW,
     OLD,
-    OPS,
+    ArcionChange,
     ArcionDialect,
-    ScannedCursor,
     Texts,
     check_op,
     check_states,
@@ -58,7 +57,7 @@ class TableName(msgspec.Struct, gc=False):
     hash: Annotated[Raw, roles.skip()] = ABSENT
 
 
-class ArcionRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
+class ArcionRecord(ArcionChange, gc=False, rename={"raw": "\x7fraw"}):
     """The known members of a message.
 
     payload  shows that the message is one of Debezium
@@ -66,14 +65,7 @@ class ArcionRecord(msgspec.Struct, gc=False, rename={"raw": "\x7fraw"}):
     """
 
     tableName: Annotated[TableName | None, roles.enter()] = None
-    opType: Annotated[str | None, roles.op(OPS)] = None
-    cursor: Annotated[
-        Raw, roles.enter(ScannedCursor, required=False, others=roles.Token(0), in_text=CURSOR_IN_TEXT)
-    ] = ABSENT
-    before: Annotated[Raw, roles.before()] = ABSENT
-    after: Annotated[Raw, roles.after()] = ABSENT
     exists: Annotated[dict[str, str | int | None] | None, roles.identity()] = None
-    operationcount: Annotated[Raw, roles.enter(required=False, others=roles.Token(1), in_text=COUNTS_IN_TEXT)] = ABSENT
     payload: Annotated[Raw, roles.skip()] = ABSENT
     raw: Raw = ABSENT
 

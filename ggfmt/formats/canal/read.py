@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Raw
 
 from ggfmt.columnar.strings import booleans, by_value
-from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.canal import DELETE_IN_OLD
 from ggfmt.formats.json.values import raw_members
 from ggfmt.formats.mysql.types import sql_type
@@ -28,7 +28,6 @@ _OPS: roles.Ops = {
     "DELETE": "D",
     "INIT": roles.OpToken("I", "snapshot", "true", rank=2),
 }
-_types = msgspec.json.Decoder(dict[str, str]).decode
 
 
 def _base64(text: str) -> str:
@@ -49,8 +48,6 @@ class Tidb(msgspec.Struct, gc=False):
 
 
 class CanalRecord(msgspec.Struct, gc=False):
-    """The known members of a message."""
-
     data: Annotated[list[Raw] | None, roles.row(listed=True)] = None
     database: Annotated[str | None, roles.name()] = None
     es: Annotated[int | str | None, roles.time("ms")] = None
@@ -76,10 +73,6 @@ class Canal(DeclaredDialect):
     overlay = True
     ordered = False
     by_kind = _BY_KIND
-
-    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
-        super().__init__(source, with_tokens)
-        self._latest: dict[str, tuple[Raw, tuple[str, ...], RecordSchema]] = {}
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -138,14 +131,17 @@ class Canal(DeclaredDialect):
             if keys:
                 self.add_key(table, keys, len(record.data or record.old or (None,)))
             return None
-        latest = self._latest.get(table)
-        if latest is not None and latest[0] == types_text and latest[1] == keys:
-            return latest[2]
-        types = decoded(_types, types_text, "`mysqlType` does not have a string for each column", table)
-        parts = frozenset(types.items()), frozenset(keys)
-        record_schema = self.described_in_any_order(table, parts, lambda: _definition(table, types, record, keys), keys)
-        self._latest[table] = Raw(bytes(types_text)), keys, record_schema
-        return record_schema
+        reason = "`mysqlType` does not have a string for each column"
+        types, pairs = decoded(_types, bytes(types_text), reason, table)
+        parts = pairs, frozenset(keys)
+        return self.described_in_any_order(table, parts, lambda: _definition(table, types, record, keys), keys)
+
+
+@lru_cache(maxsize=1024)
+def _types(text: bytes) -> tuple[Mapping[str, str], frozenset[tuple[str, str]]]:
+    """The types of columns by name, and the same in no order."""
+    types = msgspec.json.decode(text, type=dict[str, str])
+    return types, frozenset(types.items())
 
 
 def _definition(table: str, types: Mapping[str, str], record: CanalRecord, keys: Sequence[str]) -> TableDef:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.cdl.types import PayloadField, column_of
 from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.declared import DeclaredDialect, text_of
@@ -88,14 +88,13 @@ class _Schema:
     keys: tuple[str, ...]
 
 
+_NO_SCHEMA = _Schema((), (), ())
+
+
 class Cdl(DeclaredDialect):
     record = CdlRecord
     scalars_only = True
     transaction_tokens = ("txId",)
-
-    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
-        super().__init__(source, with_tokens)
-        self._schemas: dict[bytes, _Schema] = {}
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -157,29 +156,21 @@ class Cdl(DeclaredDialect):
         assert record.payload is not None
         unique = non_null(record.payload.unique)
         data = b"" if non_null(record.schema) is None else bytes(record.schema)
-        schema = self._schema(data, record.payload.message_version) if data else None
-        keys = schema.keys if schema is not None else ()
+        schema = _parsed(data, record.payload.message_version) if data else _NO_SCHEMA
+        columns, keys = schema.columns, schema.keys
         if not keys and unique is not None:
-            keys = _names(unique, table)
-            if schema is not None:  # the order of members means nothing
-                places = {column.name: place for place, column in enumerate(schema.columns)}
-                keys = tuple(sorted(keys, key=lambda name: places.get(name, len(places))))
-        if schema is None or not schema.columns:
-            if keys:
-                self.add_key(table, keys)
-            return None
-        columns = schema.columns
-        return self.described(
-            (table, data, keys), lambda: TableDef(table, columns).with_keys(keys), schema.converts, keys
-        )
-
-    def _schema(self, data: bytes, version: str | None) -> _Schema:
-        schema = self._schemas.get(data)
-        if schema is None:
-            schema = self._schemas[data] = _parsed(data, version)
-        return schema
+            names = problems.decoded(_members, unique, "`unique` is not an object", table)
+            places = {column.name: place for place, column in enumerate(columns)}
+            keys = tuple(sorted(names, key=lambda name: places.get(name, len(places))))  # members have no order
+        if columns:
+            identity = table, data, keys
+            return self.described(identity, lambda: TableDef(table, columns).with_keys(keys), schema.converts, keys)
+        if keys:
+            self.add_key(table, keys)
+        return None
 
 
+@lru_cache(maxsize=1024)
 def _parsed(data: bytes, version: str | None) -> _Schema:
     members = problems.decoded(_field, data, "`schema` is not a Kafka Connect schema").fields or ()
     images = {member.field: member.fields or () for member in members}
@@ -192,10 +183,6 @@ def _parsed(data: bytes, version: str | None) -> _Schema:
     columns = tuple(Column(name, type, bool(fields[name].optional)) for name, (type, _) in types.items())
     keys = tuple(dict.fromkeys(field.field for field in images.get("unique", ()) if field.field))
     return _Schema(columns, tuple(convert for _, convert in types.values()), keys)
-
-
-def _names(unique: Raw, table: str) -> tuple[str, ...]:
-    return tuple(problems.decoded(_members, unique, "`unique` is not an object", table))
 
 
 READ_SIDES = {"cdl_json": dialect_input(Cdl)}

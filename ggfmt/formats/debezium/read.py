@@ -94,13 +94,6 @@ class DebeziumRecord(Envelope, gc=False, rename={"raw": "\x7fraw"}):
         return self.payload is not ABSENT and self.schema is not ABSENT and self.op is ABSENT
 
 
-class RecordDecoder(KeepingDecoder):
-    """Decoder of records, or of the `payload` in them."""
-
-    def __init__(self) -> None:
-        super().__init__(DebeziumRecord, lambda record: bool(record.is_envelope or record.is_payload))
-
-
 _TYPES = {"a number": "int64", "a boolean": "boolean"}  # of the columns in keys without a schema
 
 _TRANSACTION = {b'"BEGIN"': "transaction begin", b'"END"': "transaction end"}
@@ -210,7 +203,10 @@ class Debezium(Dialect):
         super().__init__(source, with_tokens)
         self.options = cast(DebeziumOptions, source.options or DebeziumOptions())
         self.keys_only = self.options.before_image == KEYS
-        self.decoder, self._payloads = RecordDecoder(), RecordDecoder()
+        self.decoder, self._payloads = (
+            KeepingDecoder(DebeziumRecord, lambda record: bool(record.is_envelope or record.is_payload))
+            for _ in range(2)
+        )
         self._payload: DebeziumRecord | None = None
         self._types = Types(self.options)
         self._schemas: dict[bytes, Schema] = {}
@@ -346,33 +342,22 @@ class Debezium(Dialect):
         if source.primary_keys:
             self.add_key(table, source.primary_keys)
         tokens: dict[str, str] = {}
+        transaction = non_null(record.transaction)
         if self.with_tokens:
             if block is not None:
                 tokens = sources.tokens_of(block, sources.database_in_name(source, self.options))
-            transaction = non_null(record.transaction)
             if transaction is not None:
                 tokens |= sources.transaction_tokens(transaction)
             if code == _READ:
                 tokens.setdefault("snapshot", "true")
         transaction_id = None
         if self.with_transactions:
-            inner = non_null(record.transaction)
             members = {} if block is None else raw_members(block)
-            own = ABSENT if inner is None else sources.id_in(inner)
+            own = ABSENT if transaction is None else sources.id_in(transaction)
             transaction_id = sources.transaction_id(members, own, self.transaction_members)
-        return [
-            Change(
-                table,
-                op,
-                sources.op_micros(source),
-                sources.position(source),
-                before,
-                after,
-                tokens,
-                self._describe(table, schema, rules),
-                transaction_id,
-            )
-        ]
+        record_schema = self._describe(table, schema, rules)
+        op_ts, position = sources.op_micros(source), sources.position(source)
+        return [Change(table, op, op_ts, position, before, after, tokens, record_schema, transaction_id)]
 
     # Other records
 

@@ -20,7 +20,6 @@ from ggfmt.formats.json.values import json_texts, raw_members, raw_text
 from ggfmt.formats.records import problems, roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
 from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, non_null
-from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.scanner import is_plain
 from ggfmt.formats.records.statements import renamed
@@ -49,8 +48,6 @@ _KINDS = {
 
 
 class DmsColumn(msgspec.Struct, gc=False):
-    """A column of a `table-def`."""
-
     type: str
     nullable: bool = True
     length: int | None = None
@@ -70,8 +67,6 @@ class DmsControl(msgspec.Struct, gc=False):
 
 
 class DmsMetadata(msgspec.Struct):
-    """The known members of `metadata`."""
-
     kind: Annotated[str | None, roles.same(b'"data"', required=True)] = msgspec.field(default=None, name="record-type")
     operation: Annotated[str | None, roles.op(_OPS)] = None
     schema: Annotated[str | None, roles.name()] = msgspec.field(default=None, name="schema-name")
@@ -117,7 +112,6 @@ class Dms(DeclaredDialect):
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self.options = cast(DmsOptions, source.options or DmsOptions())
-        self.absent_is_null = self.options.absent_means == ABSENT_NULL
         self._prefix = self.options.before_prefix
         self._known = frozenset({"metadata", "data", "control", self.options.before_image})
 
@@ -193,7 +187,8 @@ class Dms(DeclaredDialect):
                 after[name] = value
             elif op == "U":
                 before[own] = value
-        return _encoded(after), _encoded(before) if before or old is not None else None
+        rest = Raw(msgspec.json.encode(before)) if before or old is not None else None
+        return Raw(msgspec.json.encode(after)), rest
 
     def _control(self, record: DmsRecord, operation: str | None) -> Meaning:
         if operation is None:
@@ -227,10 +222,6 @@ def _texts(metadata: Raw) -> dict[str, str | None]:
     members = raw_members(metadata)
     own = {name: raw_text(value, name) for name, value in members.items() if name in _STRUCTURE}
     return {**json_texts(metadata), **own}
-
-
-def _encoded(members: Mapping[str, Raw]) -> Raw:
-    return Raw(msgspec.json.encode(members))
 
 
 def _type(column: DmsColumn) -> SqlType:

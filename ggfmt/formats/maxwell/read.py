@@ -11,13 +11,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Raw
 
-from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.maxwell import SNAPSHOT
 from ggfmt.formats.mysql.types import sql_type
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect
 from ggfmt.formats.records.dialect import ABSENT, Meaning, Statement, non_null
-from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.problems import RecordError, decoded
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.statements import EVERY, What, effects_of, in_database, renamed, statement
@@ -34,8 +32,6 @@ _STATEMENTS = ("table-", "database-")
 
 
 class MaxwellRecord(msgspec.Struct, gc=False):
-    """The known members of a message."""
-
     database: Annotated[str | None, roles.name()] = None
     table: Annotated[str | None, roles.name()] = None
     type: Annotated[str | None, roles.op(_OPS)] = None
@@ -60,8 +56,6 @@ class MaxwellRecord(msgspec.Struct, gc=False):
 
 
 class MaxwellColumn(msgspec.Struct, gc=False):
-    """A column in a statement's `def`."""
-
     name: str
     type: str
     length: int | None = msgspec.field(default=None, name="column-length")
@@ -69,8 +63,6 @@ class MaxwellColumn(msgspec.Struct, gc=False):
 
 
 class MaxwellTable(msgspec.Struct, gc=False):
-    """The `def` of a statement."""
-
     columns: tuple[MaxwellColumn, ...]
     database: str | None = None
     table: str | None = None
@@ -88,10 +80,6 @@ class Maxwell(DeclaredDialect):
     keeps_json = frozenset({Kind.STRING})
     json_columns = True
     more_ops = ", and types of DDL statements"
-
-    def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
-        super().__init__(source, with_tokens)
-        self.absent_is_null = getattr(self.options, "absent_means", None) == ABSENT_NULL
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -119,7 +107,7 @@ class Maxwell(DeclaredDialect):
         definition = non_null(record.definition)
         if definition is None:
             return [self._statement(record, word, f"ddl {word[:40]}")]
-        described = self.described(bytes(definition), lambda: _described_table(definition, record))
+        described = self.described(bytes(definition), lambda: _described_table(record))
         return [described, self._statement(record, word, None, described.table.full_name)]
 
     def _statement(self, record: MaxwellRecord, kind: str, word: str | None, new: str = "") -> Statement:
@@ -135,27 +123,22 @@ class Maxwell(DeclaredDialect):
         if kind == "table-create":
             created = not effects if sql is None else any(effect.what is What.CREATE for effect in effects)
             return Statement(word, (head,) if created else ())
-        old = _name_before(record)
+        old = _defined(record, "old")[1] if non_null(record.old) is not None else ""
         if new and old and old != new:
             return Statement(word, (), (renamed(old, f"`{new}`"),))
         return statement(word, effects, in_database(record.database), head)
 
 
-def _name_before(record: MaxwellRecord) -> str:
-    """The name of the table of a statement before it, by `old`; empty if the record does not have it."""
-    old = non_null(record.old)
-    if old is None:
-        return ""
-    reason = "`old` does not have a name and a type for each column"
-    table = decoded(_table, old, reason, join_name(record.database, record.table))
-    return join_name(table.database or record.database, table.table or record.table)
+def _defined(record: MaxwellRecord, member: str) -> tuple[MaxwellTable, str]:
+    """The table of a statement by `def`, or before the statement by `old`, and its full name."""
+    reason = f"`{member}` does not have a name and a type for each column"
+    data = record.old if member == "old" else record.definition
+    table = decoded(_table, data, reason, join_name(record.database, record.table))
+    return table, join_name(table.database or record.database, table.table or record.table)
 
 
-def _described_table(definition: Raw, record: MaxwellRecord) -> TableDef:
-    """The table of a statement's `def`."""
-    reason = "`def` does not have a name and a type for each column"
-    table = decoded(_table, definition, reason, join_name(record.database, record.table))
-    name = join_name(table.database or record.database, table.table or record.table)
+def _described_table(record: MaxwellRecord) -> TableDef:
+    table, name = _defined(record, "def")
     names = [column.name for column in table.columns]
     if len(set(names)) < len(names):
         raise RecordError("GG308", "`def` has two columns with the same name", None, name)

@@ -41,6 +41,7 @@ from ggfmt.formats.json.files import head_objects
 from ggfmt.formats.json.values import parse, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.members import MemberDecoder
+from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.problems import RecordError
 from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import ImageColumn, without_empty
@@ -259,7 +260,6 @@ class Dialect(ABC):
     transaction_tokens: ClassVar[tuple[str, ...]] = ()
     empty_old_is_none: ClassVar[bool] = False
     shows_rows: ClassVar[bool] = False
-    absent_is_null: bool = False
     by_kind: ClassVar[Mapping[Kind, Convert]] = {}
     with_transactions = False
 
@@ -267,6 +267,7 @@ class Dialect(ABC):
         self.source = source
         self.options = source.options
         self.with_tokens = with_tokens
+        self.absent_is_null = getattr(self.options, "absent_means", None) == ABSENT_NULL
         self.keys: dict[str, tuple[str, ...]] = {}
         self.key_counts: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.learned: dict[Any, Any] = dict(source.facts)

@@ -22,7 +22,6 @@ from ggfmt.formats.json.values import json_text, raw_members
 from ggfmt.formats.records import roles
 from ggfmt.formats.records.declared import DeclaredDialect, Images
 from ggfmt.formats.records.dialect import ABSENT, Meaning, non_null, without_empty_images
-from ggfmt.formats.records.options import ABSENT_NULL
 from ggfmt.formats.records.problems import RecordError, decoded, missing_member_error
 from ggfmt.formats.records.reader import DialectReader, dialect_input
 from ggfmt.model.change import OP_TYPES
@@ -71,7 +70,6 @@ class Streams(DeclaredDialect):
         options = self.options if isinstance(self.options, StreamsOptions) else StreamsOptions()
         self.record = _record_class(options.before_image_name, options.after_image_name)
         self._decode = msgspec.json.Decoder(self.record).decode
-        self.absent_is_null = options.absent_means == ABSENT_NULL
         self._upsert = options.upsert
         keys = zip(op_keys(options), ("I", "U", "D", "T"), strict=True)
         self._ops = {name: name for name in OP_TYPES} | records.OP_WORDS | dict(keys)
