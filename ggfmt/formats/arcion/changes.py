@@ -85,7 +85,6 @@ class ArcionDialect(Dialect):
     keeps_nested = False
 
     def describe(self, table: str, names: tuple[str, ...]) -> RecordSchema:
-        """The definition of a table with these columns."""
         return self.described_in_any_order(table, frozenset(names), lambda: TableDef(table, tuple(map(Column, names))))
 
     def change(

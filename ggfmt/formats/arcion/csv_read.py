@@ -119,7 +119,6 @@ def _column(triple: tuple[str, ...]) -> str:
 
 
 def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
-    """The records of a file, about `CHUNK_BYTES` at a time."""
     assert isinstance(layout, CsvLayout)
     source = Source(stream, file, layout, CHUNK_BYTES)
     source.offset = len(stream.read(layout.skipped))
@@ -158,7 +157,6 @@ def fields_of(record: str, layout: CsvLayout, null: str | None) -> list[str | No
 
 
 def _plain(body: str, layout: CsvLayout) -> str:
-    """The text between quotes, without its escapes."""
     if layout.backslash:
         return re.sub(rf"\\([\\{re.escape(layout.quote)}])", r"\1", body)
     return body.replace(layout.quote * 2, layout.quote)
@@ -309,7 +307,6 @@ class ArcionCsv(ArcionDialect):
         return table, keys_of(table, self.options.columns) or layout.names
 
     def _values(self, record: Row, table: str) -> list[str | None]:
-        """The texts of the fields, None for NULL."""
         fields = fields_of(record.text, record.layout, self.options.null_literal)
         if fields is None:
             help = "correct the file, or `quote` and `escape` with `--input-option`"

@@ -25,8 +25,6 @@ from ggfmt.model.table import TableDef
 
 
 class _Fields:
-    """Makes fields of texts, by the options."""
-
     def __init__(self, options: ArcionCsvOptions) -> None:
         self._null = options.null_literal
         self._quote = options.quote

@@ -70,7 +70,6 @@ def _mended(name: str) -> str:
 
 
 def cursor_texts(micros: pa.Int64Array, positions: pa.StringArray, tokens: StringMapArray | None) -> pa.StringArray:
-    """The cursors of n changes."""
     millis = floor_millis(micros).cast(pa.string()).fill_null("null")
     parts = pc.extract_regex(positions, _LOG_AND_POSITION)
     log, position = (as_strings(parts.field(name)) for name in ("log", "position"))

@@ -161,14 +161,12 @@ class Arcion(ArcionDialect):
 
 
 def _column_with_nulls(column: ImageColumn, null: str) -> ImageColumn:
-    """The column; a value that is the text `null` is NULL."""
     equal = pc.equal(column.values, null)
     values = pc.if_else(equal, _NULL, column.values) if equal.true_count else column.values
     return replace(column, values=values)
 
 
 def _chosen(states: dict[str, str | int | None], old: Texts, new: Texts, table: str) -> tuple[Texts, Texts]:
-    """Of both images the columns that have a value there."""
     codes = {name: None if state is None else str(state) for name, state in states.items()}
     check_states(set(codes.values()), table)
     for image in (old, new):

@@ -78,7 +78,6 @@ class ArcionFormatter(DialectFormatter):
 
 
 def _table_name(catalog: str | None, schema: str | None, name: str) -> str:
-    """Return the member `tableName` as JSON."""
     of_namespace = objects_hash(*(string_hash(part or "") for part in (catalog, schema)))
     namespace = {"catalog": catalog, "schema": schema, "hash": of_namespace}
     return compact_json({"namespace": namespace, "name": name, "hash": objects_hash(of_namespace, string_hash(name))})

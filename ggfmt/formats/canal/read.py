@@ -106,7 +106,6 @@ class Canal(DeclaredDialect):
         return [(non_null(before), after) for before, after in zip(old, data, strict=True)]
 
     def others(self, record: CanalRecord, word: str | None) -> Meaning:
-        """A record that is not of rows: a truncate, or a statement or mark that is counted by its kind."""
         if word is None:
             return super().others(record, word)
         of_tables = record.isDdl or word in ("DDL", "INIT_DDL", "QUERY")

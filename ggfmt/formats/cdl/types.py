@@ -20,8 +20,6 @@ _TEXT_KINDS = {"decimal": Kind.DECIMAL, "timestamp": Kind.TIMESTAMP, "date": Kin
 
 
 class PayloadField(msgspec.Struct, gc=False):
-    """A field of a schema."""
-
     type: str | None = None
     name: str | None = None
     field: str | None = None
@@ -59,7 +57,6 @@ def field_of(column: Column, as_text: bool) -> dict[str, Any]:
 
 
 def values_of(type: SqlType, as_text: bool) -> Values:
-    """What makes JSON of the values of a column."""
     if type.kind is Kind.INTEGER:
         return within(whole, type.bits)
     return millis if type.kind is Kind.TIMESTAMP and not as_text else _VALUES.get(type.kind, quoted)

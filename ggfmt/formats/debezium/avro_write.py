@@ -100,7 +100,6 @@ def _of_json(
 
 
 def _unquoted(json: pa.StringArray) -> pa.StringArray:
-    """Remove the quotes from JSON strings without escapes."""
     return pc.utf8_slice_codeunits(json, 1, -1)
 
 
@@ -132,7 +131,6 @@ def _decoded(text: str) -> bytes:
 
 
 def _variable(text: str) -> bytes:
-    """Encode a VariableScaleDecimal."""
     value: dict[str, Any] = msgspec.json.decode(text)
     return zigzag_varint(value["scale"]) + _decoded(value["value"])
 
@@ -154,7 +152,6 @@ class DebeziumAvroFormatter(DebeziumFormatter):
 
     @property
     def schema(self) -> Any:
-        """Return the schema of the events as parsed JSON."""
         return avro_schema(json.loads(self.envelope.schema_text))
 
     def format(self, batch: ChangeBatch) -> pa.BinaryArray:

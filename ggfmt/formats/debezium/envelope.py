@@ -104,8 +104,6 @@ class EventColumns:
 
 
 class EventEnvelope:
-    """Writer of the parts around the images of one table."""
-
     def __init__(self, table: TableDef, options: DebeziumOptions, row: Sequence[Mapping[str, Any]], all_tokens: bool):
         self._options = options
         self._all_tokens = all_tokens
@@ -154,7 +152,6 @@ class EventEnvelope:
 
     @property
     def schema_text(self) -> str:
-        """Return the schema of an event without tokens from its source block."""
         return self._schema_head + self._schema_tail
 
     def _names(

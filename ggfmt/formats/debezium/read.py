@@ -52,8 +52,6 @@ _READ, _MESSAGE, _TRUE = b'"r"', b'"m"', (b'"true"', b"true")
 
 
 class Envelope(msgspec.Struct, gc=False):
-    """The known members of an envelope."""
-
     before: Annotated[Raw, roles.before()] = ABSENT
     after: Annotated[Raw, roles.after()] = ABSENT
     source: Annotated[Raw, roles.enter(sources.ScannedSource, others=roles.Token())] = ABSENT
@@ -479,7 +477,6 @@ class Debezium(Dialect):
     def _describe(
         self, table: str, schema: Schema, rules: Connector, added: tuple[str, ...] = ()
     ) -> RecordSchema | None:
-        """Describe a table by a schema, without the fields that start as the `added` ones do."""
         if schema.row is None:
             return None
         added_keys = self._keys_beside(schema.row)

@@ -135,7 +135,6 @@ def table_name(source: SourceBlock, options: DebeziumOptions) -> str:
 
 
 def database_in_name(source: SourceBlock, options: DebeziumOptions) -> bool:
-    """Return whether the name of the table includes the database."""
     return options.table_name == IN_CATALOG or not _schema(source)
 
 
@@ -224,7 +223,6 @@ def transaction_id(source: Mapping[str, Raw], own: Raw, names: Sequence[str]) ->
 
 
 def id_in(transaction: Raw) -> Raw:
-    """Return the `id` in a member `transaction`; `ABSENT` if there is none."""
     return decoded(raw_members, transaction, "`transaction` is not an object").get(_IN_TRANSACTION, ABSENT)
 
 

@@ -72,8 +72,6 @@ _PLAIN_KINDS = {
 
 
 class Types:
-    """The mapping of types, by the options of a reader."""
-
     def __init__(self, options: DebeziumOptions) -> None:
         self.options = options
         self.placeholders: pa.StringArray = values.placeholder_forms(options.unavailable_value_placeholder)
@@ -246,7 +244,6 @@ class TableColumn(msgspec.Struct, gc=False):
 
 
 def of_table_column(column: TableColumn) -> SqlType:
-    """Return the type of a column in a schema change."""
     return _table_type(column.jdbcType, column.typeExpression or column.typeName or "", column.length, column.scale)
 
 

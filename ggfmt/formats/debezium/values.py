@@ -151,7 +151,6 @@ def or_texts(kernel: Kernel, kind: Kind) -> Kernel:
 
 
 def dates(values: pa.StringArray) -> Converted:
-    """Read days since 1970."""
     return _epoch(values, _FIRST_DAY, _LAST_DAY + 1, pa.date32(), day_text)
 
 

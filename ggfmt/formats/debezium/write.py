@@ -72,7 +72,6 @@ class DebeziumFormatter(DialectFormatter):
         return diagnostic if help is None else Diagnostic(diagnostic.code, message, diagnostic.span, help)
 
     def _image(self, image: Image, rows: int) -> list[Piece]:
-        """Make JSON objects of the images; `null` for a missing image."""
         return self.object_pieces(self.shown(image), rows, "null")
 
     def shown(self, image: Image) -> Image:

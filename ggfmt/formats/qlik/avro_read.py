@@ -245,7 +245,6 @@ class JsonOfChanges:
         return replace(chunk, data=b"".join(made), spans=spans)
 
     def _form(self, data: bytes, start: int, end: int) -> tuple[bytes, _Form | None]:
-        """The bytes before the message of a record, and the form of records that start with them."""
         mark = data[start : start + self._size]
         if not mark or mark not in self._forms:
             try:
@@ -275,8 +274,6 @@ class JsonOfChanges:
 
 @dataclass(frozen=True)
 class _Form:
-    """What makes JSON of changes that start alike; `head` is what precedes each."""
-
     writer: Any
     head: bytes
 
@@ -613,7 +610,6 @@ class QlikAvroDiscovery(QlikDiscovery):
             spans.clear()
 
     def _head(self, record: bytes) -> bytes:
-        """The bytes before the message of a record; nothing if it is no envelope."""
         try:
             *_, self._size = read_head(record, 0)
         except CorruptContainerError:

@@ -30,7 +30,6 @@ class AvroEnvelope:
 
 
 def read_envelope(data: bytes, start: int) -> tuple[AvroEnvelope, int]:
-    """The envelope at a place, and the place behind it."""
     kind, schema_id, schema, place = read_head(data, start)
     message, place = _bytes(data, place)
     return AvroEnvelope(kind, schema_id, schema, message), place

@@ -80,7 +80,6 @@ class QlikHeaders(msgspec.Struct, gc=False):
 
 
 def _flattened_field(field: msgspec.structs.FieldInfo) -> tuple[str, Any, Any]:
-    """Declare a header as a member of the message itself."""
     kind, *meanings = get_args(field.type)
     made = []
     for meaning in meanings:

@@ -135,7 +135,6 @@ def _metadata_schema(table: TableDef) -> dict[str, Any]:
 
 
 def _record(values: dict[str, Any], fields: dict[str, str]) -> bytes:
-    """A record of texts, numbers and booleans in Avro."""
     encoded = []
     for name, kind in fields.items():
         value = values[name]

@@ -64,8 +64,6 @@ class QlikDefinition:
 
 @dataclass(eq=False)
 class KnownDefinition:
-    """Metadata for reading changes, and the tokens that the changes get from it."""
-
     metadata: QlikDefinition
     record_schema: RecordSchema
     ordinals: Ordinals
@@ -126,11 +124,9 @@ class Qlik(DeclaredDialect):
     # What an image is
 
     def image(self, value: Any) -> Any:
-        """The image that a member of a message is, None for none."""
         raise NotImplementedError
 
     def width(self, image: Any) -> int:
-        """How many columns an image has."""
         raise NotImplementedError
 
     def without(self, image: Any, names: frozenset[str], null: bool) -> Any:
@@ -301,7 +297,6 @@ class Qlik(DeclaredDialect):
 
 
 def in_message(text: str | None) -> str:
-    """A text of a message as it is quoted in one."""
     return (text or "") if len(text or "") <= 40 else f"{(text or '')[:37]}..."
 
 

@@ -99,5 +99,4 @@ def type_word(type: SqlType) -> tuple[str, int, int, int]:
 
 
 def avro_type(type: SqlType) -> str:
-    """The Avro type of the values of a column."""
     return _AVRO.get(type.kind, "string")

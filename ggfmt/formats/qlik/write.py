@@ -148,7 +148,6 @@ HEADERS = (
 
 
 def _filled(columns: Sequence[ImageColumn], exists: pa.BooleanArray | None = None) -> Image:
-    """The image with NULL for what is missing."""
     return Image(tuple(ImageColumn(with_nulls(column)) for column in columns), exists)
 
 

@@ -212,7 +212,6 @@ class BatchingReader(Reader, Generic[Table]):
         return self._chunks[bisect_right(self._chunks, ordinal, key=lambda held: held.first) - 1]
 
     def message(self, ordinal: int) -> KafkaMessage | None:
-        """Return the Kafka message that contained a record, or None if the record was not in a message."""
         held = self._held(ordinal)
         return None if held.chunk.wrapped is None else held.chunk.wrapped.messages[ordinal - held.first]
 
@@ -345,7 +344,6 @@ class BatchingReader(Reader, Generic[Table]):
 
 
 def _held(table: HeldTable) -> int:
-    """Count the operations that a table buffers itself."""
     return len(table.operations) + sum(map(len, table.done)) + len(table.refused)
 
 

@@ -210,7 +210,6 @@ class DeclaredDialect(Dialect):
         return self.others(record, word) if op is None else self.operations(record, op)
 
     def operations(self, record: Any, op: str | roles.OpToken) -> list[Change]:
-        """Return the operations of a record, whose type is known."""
         table = self.named_table(record)
         images = self.images(record, roles.type_of(op), table)
         record_schema = self.describe(record, table)
@@ -229,7 +228,6 @@ class DeclaredDialect(Dialect):
         images: Images = (None, None),
         record_schema: RecordSchema | None = None,
     ) -> Change:
-        """Return an operation of a record."""
         members = self._declared(record)
         op_ts, position = members.time(record, table), members.position(record)
         tokens = self.tokens(record, op) if self.with_tokens else {}
@@ -237,7 +235,6 @@ class DeclaredDialect(Dialect):
         return Change(table, roles.type_of(op), op_ts, position, *images, tokens, record_schema, transaction)
 
     def tokens(self, record: Any, op: str | roles.OpToken) -> dict[str, str]:
-        """Return the tokens of the operations of a record."""
         members = self._declared(record)
         found = []
         for (rank, member, token), value in zip(members.tokens, members.token_values(record), strict=True):

@@ -469,7 +469,6 @@ class Dialect(ABC):
         return pc.coalesce(*found) if found else pa.nulls(len(scanned), pa.string())
 
     def positions(self, scanned: ScannedBatch) -> pa.StringArray:
-        """Return `position` of scanned operations."""
         found = _first_texts(_joined(scanned, parts) for parts in roles.positions_of(self.record))
         return pa.nulls(len(scanned), pa.string()) if found is None else found
 

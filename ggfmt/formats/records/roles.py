@@ -225,12 +225,10 @@ def op(ops: Ops | None = None, when: str | None = None) -> Role:
 
 
 def before(when: str | None = None) -> Role:
-    """Take the before image, an object or null."""
     return Role(BEFORE, when)
 
 
 def after(when: str | None = None) -> Role:
-    """Take the after image, an object or null."""
     return Role(AFTER, when)
 
 

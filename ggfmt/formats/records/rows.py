@@ -85,7 +85,6 @@ class JsonRows(Rows):
 
     @property
     def decoder(self) -> msgspec.json.Decoder[Any]:
-        """The decoder of one image into a row, and of null into None."""
         if self._decoder is None:
             names = self.definition.column_names
             row = _row_class(tuple(names), tuple(name in self._raw for name in names))
@@ -113,7 +112,6 @@ class JsonRows(Rows):
         return rows, wrong
 
     def _decode_image(self, image: bytes) -> Any:
-        """Return the row of an image, whose columns `_learn` knows."""
         try:
             return self.decoder.decode(_with_plain_names(image))
         except msgspec.ValidationError:  # the image has a name twice, and `_learn` saw only the last value

@@ -82,11 +82,9 @@ class ScannedBatch:
         return len(self.op)
 
     def values(self, slot: str) -> pa.StringArray:
-        """Return the texts of a slot, null for NULL and missing values."""
         return self.slots[self.places[slot]].values
 
     def without(self, rows: Collection[int]) -> ScannedBatch:
-        """Return all operations except some rows."""
         kept = pa.array([row for row in range(len(self)) if row not in rows], pa.int64())
         return ScannedBatch(
             self.op.take(kept),
@@ -116,7 +114,6 @@ class ScannedBatch:
         return ChangeBatch(definition, self.op, op_ts, position, before, after, ordinal, tokens, key_update)
 
     def note(self, place: int) -> int:
-        """Count the operations that have the member of a note; `place` is the index of the note in `slots`."""
         column = self.slots[place]
         return len(self) if column.present is None else int(column.present.true_count)
 
@@ -172,12 +169,10 @@ class Scanner:
         return table in self._numbers
 
     def binds(self, table: str) -> bool:
-        """Return whether records of a table are bound."""
         return table in self._numbers
 
     @property
     def tables(self) -> Sequence[str]:
-        """The tables with bound records."""
         return [*self._numbers]
 
     def forget(self, table: str) -> None:
@@ -187,7 +182,6 @@ class Scanner:
             self.native.unbind(number)
 
     def rows(self, table: str) -> int:
-        """Count the operations that the scanner holds of a table."""
         number = self._numbers.get(table)
         return 0 if number is None else int(self.native.rows(number))
 
@@ -329,7 +323,6 @@ class Scanning(ABC):
         """Return start and end of each record in the data of a chunk, in bytes."""
 
     def settled(self, chunk: Chunk) -> Chunk:
-        """Return a chunk, cut into records."""
         return chunk.settled()
 
     def know(self, identity: bytes) -> bool:
@@ -408,7 +401,6 @@ def _slots(members: Sequence[Member]) -> Iterator[tuple[str, str | None]]:
 
 
 def _without_tokens(members: Sequence[Member]) -> tuple[Member, ...]:
-    """Return the members, with tokens skipped."""
     done: list[Member] = []
     for name, action, required, argument, _ in members:
         if action == ENTER:

@@ -31,8 +31,6 @@ EVERY = "*"  # the last part of a name that stands for all tables
 
 
 class What(Enum):
-    """What a statement does to tables."""
-
     TRUNCATE = "truncates"
     DROP = "drops"
     DROP_DATABASE = "drops the database"
@@ -70,7 +68,6 @@ def effects_of(sql: str) -> list[Effect]:
 
 
 def unquoted(part: str) -> str:
-    """Return a part of a name without its quotes."""
     if part[0] not in '`"[':
         return part
     return part[1:-1].replace(part[0] * 2, part[0])
@@ -130,12 +127,10 @@ class _Words:
 
     @property
     def rest(self) -> list[str]:
-        """The tokens from the next one on, in upper case."""
         return self._upper[self._place :]
 
     @property
     def next(self) -> str:
-        """The next token in upper case; empty at the end."""
         return self.after(0)
 
     def after(self, count: int) -> str:
@@ -146,17 +141,14 @@ class _Words:
         self._place += 1
 
     def take(self, *words: str) -> bool:
-        """Pass over some words if they are next."""
         there = tuple(map(self.after, range(len(words)))) == words
         self._place += len(words) if there else 0
         return there
 
     def take_any(self, *words: str) -> bool:
-        """Pass over one of some words if it is next."""
         return any(self.take(word) for word in words)
 
     def name(self) -> Name | None:
-        """Pass over a name and return it; None if no name is next."""
         parts = []
         while _is_name(self.next):
             parts.append(self._tokens[self._place])
