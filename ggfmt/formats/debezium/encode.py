@@ -173,7 +173,8 @@ def _time_encoding(type: SqlType, options: DebeziumOptions, text: dict[str, Any]
     of_connect = mode == CONNECT
     family = connect.LOGICAL if of_connect else "io.debezium.time."
     if kind is Kind.DATE:
-        return Encoding(_days, {"type": "int32", "name": f"{family}Date", "version": 1}, help=help)
+        days = partial(_cast, type=pa.date32(), other=lambda text: None)
+        return Encoding(days, {"type": "int32", "name": f"{family}Date", "version": 1}, help=help)
     unit: TimeUnit
     if of_connect:
         unit = "ms"
@@ -197,10 +198,6 @@ def _iso(values: pa.StringArray, kind: Kind) -> json_text.JsonValues:
     wrong = pc.invert(fits.fill_null(True))
     bad = non_null_values(pc.indices_nonzero(wrong)) if wrong.true_count else []
     return json_text.json_strings(pc.replace_substring_regex(values, pattern, form)), bad
-
-
-def _days(values: pa.StringArray) -> json_text.JsonValues:
-    return _cast(values, pa.date32(), lambda text: None)
 
 
 def _moments(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:

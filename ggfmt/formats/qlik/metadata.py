@@ -38,7 +38,7 @@ _LINEAGE = {
     "tableVersion": "long",
     "timestamp": "string",
 }
-_HEADERS: dict[str, Any] = {
+HEADERS: dict[str, Any] = {
     "operation": {"type": "enum", "name": "operation", "symbols": list(OPERATIONS)},
     "changeSequence": "string",
     "timestamp": "string",
@@ -121,7 +121,7 @@ def _schema(name: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 def _data_schema(table: TableDef) -> dict[str, Any]:
     row = _schema("Data", {column.name: ["null", avro_type(column.type)] for column in table.columns})
-    return _schema("DataRecord", {"data": row, "beforeData": ["null", "Data"], "headers": _schema("Headers", _HEADERS)})
+    return _schema("DataRecord", {"data": row, "beforeData": ["null", "Data"], "headers": _schema("Headers", HEADERS)})
 
 
 def _metadata_schema(table: TableDef) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from ggfmt.formats.api.losses import BEFORE_MISSING_AS_NULL, BEFORE_NULL_AS_MISS
 from ggfmt.formats.qlik import STREAM_POSITION, QlikOptions
 from ggfmt.formats.qlik.masks import HEX_DIGITS, mask_pieces
 from ggfmt.formats.qlik.messages import MAGIC
-from ggfmt.formats.qlik.metadata import OPERATIONS, table_messages
+from ggfmt.formats.qlik.metadata import HEADERS, OPERATIONS, table_messages
 from ggfmt.formats.qlik.types import VALUES
 from ggfmt.formats.records.formatter import DialectFormatter, json_object, quoted, text_output
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn, OpType
@@ -139,12 +139,6 @@ class QlikFormatter(DialectFormatter):
                 lost = pc.and_(pc.and_not(exists, new.present), old.values.is_null())
                 lost = lost if old.present is None else pc.and_(lost, old.present)
                 self.count(BEFORE_NULL_AS_MISSING, column.name, lost.true_count)
-
-
-HEADERS = (
-    "operation", "changeSequence", "timestamp", "streamPosition", "transactionId", "changeMask", "columnMask",
-    "transactionEventCounter", "transactionLastEvent", "externalSchemaId",
-)  # fmt: skip
 
 
 def _filled(columns: Sequence[ImageColumn], exists: pa.BooleanArray | None = None) -> Image:

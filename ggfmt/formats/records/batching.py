@@ -202,10 +202,7 @@ class BatchingReader(Reader, Generic[Table]):
         return held.starts
 
     def starts_of_lines(self, chunk: Chunk, count: int) -> pa.Int64Array | None:
-        """Return the starts of the records of a chunk if its lines are `count` records.
-
-        Return None if they are not, or if it is not faster than to cut the chunk into records.
-        """
+        """Return the starts of the records of a chunk if its lines are `count` records, and that is the faster way."""
         return None
 
     def _held(self, ordinal: int) -> _BufferedChunk:
@@ -274,18 +271,12 @@ class BatchingReader(Reader, Generic[Table]):
             yield self._with_messages(batch) if self.wrapped else batch
 
     def set_aside(self) -> None:
-        """Convert all buffered operations to columns before the reader changes how it decodes operations.
-
-        The operations stay in the buffer, so that batches do not depend on how operations were decoded.
-        """
+        """Convert all buffered operations to columns, which stay in the buffer, before the reader decodes otherwise."""
         for table in self.tables.values():
             table.done = list(self.collect(table))
 
     def collect(self, table: Table) -> Iterator[ChangeBatch]:
-        """Yield the buffered operations of a table as batches, and remove them from the buffer.
-
-        Operations with problems become rejects in `table.refused` instead.
-        """
+        """Remove the buffered operations of a table and yield them as batches, or put rejects into `table.refused`."""
         yield from self._collect_scanned(table)
         yield from table.done
         table.done = []
@@ -354,10 +345,7 @@ def _place(message: KafkaMessage) -> str | None:
 
 
 def _tokens(message: KafkaMessage | None, own: dict[str, str]) -> dict[str, str]:
-    """Return the tokens of an operation with its message's topic, partition and offset.
-
-    A token that the operation already has keeps its value.
-    """
+    """Return the tokens of an operation, and its message's topic, partition and offset unless it has such tokens."""
     if message is not None:
         for name, place in (("topic", message.topic), ("partition", message.partition), ("offset", message.offset)):
             if place is not None:

@@ -114,10 +114,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class MessageKey:
-    """The key of a fact about a table.
-
-    The fact lists the member names in the keys of the messages that contain changes of the table.
-    """
+    """The key of the fact which members the keys of the messages with changes of a table have."""
 
     table: str
 
@@ -289,11 +286,7 @@ class Dialect(ABC):
             cls.transaction_members = tuple(name for name, _ in roles.columns_of(cls.record, roles.TRANSACTION))
 
     def keyed(self, table: TableDef) -> TableDef:
-        """Return a definition with a primary key.
-
-        If the definition has no key, the key comes from the option `primaryKeys`, or else from the message keys. If
-        neither has a key, return the definition unchanged.
-        """
+        """Return a definition with the key of `keys_elsewhere` if it has none itself."""
         keys = self.keys_elsewhere(table.full_name)
         if not keys or table.primary_keys:
             return table
@@ -306,10 +299,7 @@ class Dialect(ABC):
         return given or names
 
     def learn_key(self, table: str, chunk: Chunk, place: int) -> None:
-        """Learn the key columns of a table from the key of the message at index `place` of a chunk.
-
-        The first message with a usable key counts; later calls for the table do nothing.
-        """
+        """Learn the key of a table from the message at index `place` of a chunk; the first usable key counts."""
         fact = MessageKey(table)
         if fact in self.learned:
             return
@@ -323,10 +313,7 @@ class Dialect(ABC):
         return {name: value for name, value in dumps.key_values(self.message_key).items() if not name.startswith("__")}
 
     def add_key(self, table: str, keys: tuple[str, ...], operations: int = 1) -> None:
-        """Store the key from a record that has a key but no definition. The first key of a table counts.
-
-        Also count the operations by table and key.
-        """
+        """Store and count the key of operations whose record has no definition. The first key of a table counts."""
         self.keys.setdefault(table, keys)
         self.key_counts[table, keys] += operations
 
@@ -337,10 +324,7 @@ class Dialect(ABC):
         converts: tuple[Convert | None, ...] | None = None,
         keys: tuple[str, ...] = (),
     ) -> RecordSchema:
-        """Return the record schema for an identity; call `make` only once for each identity.
-
-        If `converts` is None, use the conversions from the method `converts`.
-        """
+        """Return the record schema for an identity; call `make` once. Default of `converts`: the method."""
         record_schema = self._record_schemas.get(identity)
         if record_schema is None:
             table = self.keyed(make())
@@ -400,10 +384,7 @@ class Dialect(ABC):
         return self.declared_grammar() if self.scanned else None
 
     def declared_grammar(self, *conditions: str) -> roles.Grammar | None:
-        """Return the grammar that `record` declares under some conditions.
-
-        Return None if records had more unknown members than the scanner has room for.
-        """
+        """Return the grammar of `record`; None if records had more unknown members than the scanner has room for."""
         notes = self.notes(roles.places(self.record, conditions))
         return None if notes is None else self.make_grammar(self.record, conditions, notes)
 
@@ -414,10 +395,7 @@ class Dialect(ABC):
         notes: roles.Notes,
         inherited: bool = True,
     ) -> roles.Grammar:
-        """Return the result of `roles.make_grammar` from a cache.
-
-        If the caller requested the ids of transactions, this is a condition too.
-        """
+        """Return `roles.make_grammar` from a cache. That ids of transactions are requested is a condition too."""
         if self.with_transactions:
             conditions = (*conditions, roles.TRANSACTIONS)
         key = record, conditions, notes, inherited
@@ -428,10 +406,7 @@ class Dialect(ABC):
         return grammar
 
     def notes(self, places: Iterable[roles.Place]) -> roles.Notes | None:
-        """Return notes for the unknown members that the decoder met in some objects so far; None if there are too many.
-
-        The limit is `roles.MAX_NOTES`.
-        """
+        """Return notes for the unknown members that the decoder met in some objects; None if more than `MAX_NOTES`."""
         learned = [(place, self.decoder.learned(*place)) for place in places]
         if sum(roles.MAX_NOTES + 1 if names is None else len(names) for _, names in learned) > roles.MAX_NOTES:
             return None
@@ -478,10 +453,7 @@ class Dialect(ABC):
 
     @cached_property
     def decoder(self) -> Any:
-        """The decoder of one JSON record (`decode`) and of all records of a chunk (`decode_lines`).
-
-        It decodes a tombstone into None.
-        """
+        """The decoder of one JSON record (`decode`) and of all of a chunk (`decode_lines`). None: a tombstone."""
         return MemberDecoder(self.record) if _is_struct(self.record) else msgspec.json.Decoder(self.record | None)
 
     def passed_over(self, record: Any) -> Sequence[str]:
@@ -567,10 +539,7 @@ Examined = Iterator[Examination]
 
 
 def decode_records(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Iterable[Any]]:
-    """Decode the records of a chunk.
-
-    Return the chunk, cut into records if that was necessary, and the records in the form that `classify_records` takes.
-    """
+    """Return a chunk, cut into records if that was necessary, and its records as `classify_records` takes them."""
     chunk = dialect.opened(chunk)
     own = dialect.decoded(chunk)
     if own is not None:
@@ -585,10 +554,7 @@ def decode_records(dialect: Dialect, chunk: Chunk) -> tuple[Chunk, Iterable[Any]
 def examined_one(
     dialect: Dialect, chunk: Chunk, start: int, end: int, key: bytes | None = None
 ) -> tuple[Any, Examination]:
-    """Decode and classify one record of a JSON chunk; return the decoded record and its classification.
-
-    `key`: that of its message.
-    """
+    """Return a record of a JSON chunk, decoded, and its classification; `key`: that of its message."""
     record = _decoded(dialect, chunk, start, end)
     return record, next(classify_records(dialect, [record], [key]))
 
@@ -660,10 +626,7 @@ def _completed(image: Any, key: Mapping[str, Raw]) -> Any:
 
 
 def _all_at_once(dialect: Dialect, chunk: Chunk) -> Sequence[Any] | None:
-    """Decode all records of a chunk at once.
-
-    Return None if one of them does not fit the dialect, or if the chunk is already cut into records.
-    """
+    """Decode all records of a chunk at once; None if one does not fit the dialect, or if the chunk is already cut."""
     if chunk.spans is not None:
         return None
     try:
@@ -700,10 +663,7 @@ def _malformed(record: bytes, last: bool, reason: str) -> Diagnostic | None:
 
 
 def sniff(dialect: type[Dialect], head: bytes) -> str | None:
-    """Return why the start of a file looks like the dialect, or None if it does not.
-
-    The first record that looks like the dialect decides.
-    """
+    """Return why the start of a file looks like the dialect, by the first record that does; None if none does."""
     for record in head_objects(head):
         reason = dialect.sniff(record)
         if reason is not None:

@@ -7,15 +7,15 @@ makes a new class that declares this member too. So it is just as fast if each r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from ggfmt.formats.json.values import plain_name, raw_members
+from ggfmt.formats.records import roles
 
 MAX_LEARNED = 200  # names; if there are more, the decoder looks at the members of each record
 
@@ -33,12 +33,12 @@ class MemberDecoder:
     `counts` returns whether the decoder counts the unknown members of a record.
     """
 
-    def __init__(self, record: type[Any], counts: Callable[[Any], bool] = lambda record: True) -> None:
+    def __init__(self, record: type[msgspec.Struct], counts: Callable[[Any], bool] = lambda record: True) -> None:
         self._record = record
         self._counts = counts
         self._learned: dict[_Place, list[str]] = {}
         self._found: list[_Getter] = []  # for the latest class of records
-        self._found_by_class: dict[type[Any], list[_Getter]] = {}
+        self._found_by_class: dict[type[msgspec.Struct], list[_Getter]] = {}
         self._singly = self._met = False
         self._lenient, *self._without_learned = _first_decoders(record)
         self._strict = self._make()
@@ -138,7 +138,7 @@ class KeepingDecoder(MemberDecoder):
     too.
     """
 
-    def __init__(self, record: type[Any], known: Callable[[Any], bool]) -> None:
+    def __init__(self, record: type[msgspec.Struct], known: Callable[[Any], bool]) -> None:
         super().__init__(record, known)
         self._known = known
 
@@ -165,7 +165,7 @@ def _member(attributes: _Place, last: str, record: Any) -> Any:
     return getattr(record, last)
 
 
-def _unknown(record: type[Any], members: dict[str, Raw], place: _Place) -> Iterator[tuple[_Place, str]]:
+def _unknown(record: type[msgspec.Struct], members: dict[str, Raw], place: _Place) -> Iterator[tuple[_Place, str]]:
     """Yield place and name of each member that a class does not declare, in an object and in the objects inside it."""
     fields = _fields(record)
     for name, value in members.items():
@@ -177,30 +177,24 @@ def _unknown(record: type[Any], members: dict[str, Raw], place: _Place) -> Itera
             yield from _unknown(nested, raw_members(value), (*place, name))
 
 
-_first: dict[type[Any], tuple[Any, type[Any], Any]] = {}
-
-
-def _first_decoders(record: type[Any]) -> tuple[Any, type[Any], Any]:
+@lru_cache(maxsize=256)
+def _first_decoders(record: type[msgspec.Struct]) -> tuple[Any, type[msgspec.Struct], Any]:
     """Return what needs no learned names: the lenient decoder, the strict class, and the strict decoder.
 
     Each file and each task has decoders, and a class takes milliseconds to make: it is made once for each record class.
     """
-    decoders = _first.get(record)
-    if decoders is None:
-        lenient = msgspec.defstruct(record.__name__, [], bases=(record,), dict=True, gc=True)
-        strict = _strict_class(record, {}, [])
-        decoders = msgspec.json.Decoder(lenient | None), strict, msgspec.json.Decoder(strict | None)
-        _first[record] = decoders
-    return decoders
+    lenient = msgspec.defstruct(record.__name__, [], bases=(record,), dict=True, gc=True)
+    strict = _strict_class(record, {}, [])
+    return msgspec.json.Decoder(lenient | None), strict, msgspec.json.Decoder(strict | None)
 
 
 def _strict_class(
-    record: type[Any],
+    record: type[msgspec.Struct],
     learned: Mapping[_Place, Sequence[str]],
     found: list[_Getter],
     place: _Place = (),
     attributes: _Place = (),
-) -> type[Any]:
+) -> type[msgspec.Struct]:
     """Return a strict class that also declares the learned members, and add their getters to `found`."""
     fields: list[Any] = []
     renamed = {}
@@ -219,21 +213,7 @@ def _strict_class(
     )
 
 
-_by_class: dict[type[Any], dict[str, tuple[str, type[Any] | None]]] = {}
-
-
-def _fields(record: type[Any]) -> dict[str, tuple[str, type[Any] | None]]:
+@lru_cache(maxsize=256)
+def _fields(record: type[msgspec.Struct]) -> dict[str, tuple[str, type[msgspec.Struct] | None]]:
     """Return the attribute of each member of a class by the member's name, and the struct class in it or None."""
-    fields = _by_class.get(record)
-    if fields is None:
-        own = msgspec.structs.fields(record)
-        fields = _by_class[record] = {field.encode_name: (field.name, _struct_in(field.type)) for field in own}
-    return fields
-
-
-def _struct_in(kind: Any) -> type[Any] | None:
-    """Return the struct class in a type such as `Meta | None`, which may have annotations; None if it has none."""
-    if get_origin(kind) is Annotated:
-        kind = get_args(kind)[0]
-    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return next((one for one in kinds if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
+    return {field.name: (field.attribute, field.struct) for field in roles.fields_of(record)}

@@ -367,7 +367,7 @@ def positions_of(record: type[msgspec.Struct]) -> tuple[tuple[tuple[str, Part], 
 
 
 def _columns_of(record: type[msgspec.Struct], kind: str) -> Iterator[tuple[str, Part]]:
-    for field in _all_fields(record):
+    for field in fields_of(record):
         for role in field.roles:
             if role.part is not None and role.part.kind == kind:
                 yield role.argument if role.action == LIST else field.name, role.part
@@ -470,12 +470,12 @@ _SKIPPED = skip()
 
 
 @lru_cache(maxsize=256)
-def _all_fields(record: type[msgspec.Struct]) -> tuple[_Field, ...]:
+def fields_of(record: type[msgspec.Struct]) -> tuple[_Field, ...]:
     return tuple(_field(field.name, field.encode_name, field.type) for field in msgspec.structs.fields(record))
 
 
 def _fields(record: type[msgspec.Struct], inherited: bool = True) -> tuple[_Field, ...]:
-    fields = _all_fields(record)
+    fields = fields_of(record)
     return fields if inherited else tuple(field for field in fields if field.attribute in record.__annotations__)
 
 

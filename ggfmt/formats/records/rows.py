@@ -73,10 +73,7 @@ def _row_class(names: tuple[str, ...], raw: tuple[bool, ...]) -> type[Any]:
 
 
 class JsonRows(Rows):
-    """A decoder for JSON objects.
-
-    It learns from the data which columns to keep as JSON text, because some of their values are not JSON strings.
-    """
+    """A decoder for JSON objects. It learns which columns have other values than strings, and keeps their JSON text."""
 
     def __init__(self, definition: TableDef, given: bool = True) -> None:
         super().__init__(definition, given)
