@@ -32,7 +32,6 @@ _STATES = pa.array(["0", "1", "2", "3"], pa.string())
 
 
 def values_of(image: Image) -> list[pa.StringArray]:
-    """For each column n values, NULL where the column or the image is not there."""
     columns = []
     for column in image.columns:
         values = with_nulls(column)

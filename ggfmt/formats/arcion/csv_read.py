@@ -80,7 +80,6 @@ def _field(delimiter: str, quote: str, backslash: bool) -> re.Pattern[str]:
 
 
 def find_layout(head: bytes, whole: bool, options: ArcionCsvOptions) -> CsvLayout:
-    """The layout of a file that starts with `head`; `whole`: there is no more of the file."""
     mark = len(BOM) if head.startswith(BOM) else 0
     plain = CsvLayout(False, options.delimiter.encode(), quote=options.quote, backslash=options.escape == BACKSLASH)
     if not options.include_header or len(head) == mark:
@@ -163,8 +162,6 @@ def _plain(body: str, layout: CsvLayout) -> str:
 
 
 class Row(NamedTuple):
-    """A record of a file, not yet taken apart."""
-
     file: str
     layout: CsvLayout
     text: str

@@ -140,7 +140,6 @@ def _listed(objects: list[Piece], there: pa.BooleanArray, groups: list[int] | No
 
 
 def _latin_1(text: str) -> str:
-    """Base64 as the text whose characters have the numbers of the bytes."""
     return base64.b64decode(text, validate=True).decode("latin-1")
 
 

@@ -90,7 +90,6 @@ class CdlFormatter(DialectFormatter):
         return join([*json_object({"schema": schema, "payload": json_object(payload)}), "\n"])
 
     def _object(self, image: Image, rows: int) -> pa.StringArray:
-        """The image with NULL for what is missing, or `null`."""
         columns = tuple(ImageColumn(with_nulls(column)) for column in image.columns)
         return self.objects(Image(columns, image.exists), rows, "null")
 

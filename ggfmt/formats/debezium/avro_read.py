@@ -66,7 +66,6 @@ class _Plan:
         return _Run(self, borders, text)
 
     def single(self, stream: io.BytesIO) -> _Run:
-        """Decode the datum at the position of a stream."""
         datum: Any = fastavro.schemaless_reader(stream, self.decode, None)
         text = self.head + msgspec.json.encode(datum if self.to_json is None else self.to_json(datum)) + _TAIL
         return _Run(self, array("q", (stream.tell(), len(text))), text)
@@ -74,10 +73,7 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Run:
-    """Consecutive records as JSON.
-
-    `borders` contains the end of each record in the data and in the text, alternately.
-    """
+    """Consecutive records as JSON, with the end of each in the data and in the text, alternately."""
 
     plan: _Plan
     borders: array[int]
@@ -87,7 +83,6 @@ class _Run:
         return len(self.borders) // 2
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """Yield the places of the records in the text."""
         ends = self.borders[1::2]
         return zip(chain((0,), ends), ends, strict=False)
 

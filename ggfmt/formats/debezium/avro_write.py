@@ -217,14 +217,12 @@ class DebeziumAvroFormatter(DebeziumFormatter):
 
 
 def _strings(texts: pa.StringArray | str | None) -> list[Piece]:
-    """Encode n unions of null and string, from n texts or from one text for all."""
     if texts is None or isinstance(texts, str):
         return [avro.NULL] if texts is None else [avro.VALUE + text(texts)]
     return avro.optional_strings(texts)[0]
 
 
 def _longs(numbers: pa.Int64Array) -> list[Piece]:
-    """Encode n unions of null and long."""
     return avro.optional(numbers, avro.longs(numbers))[0]
 
 

@@ -30,7 +30,6 @@ _NO_ATTRIBUTES = "configure the converter with `extension.attributes.enable=true
 
 
 def is_event(members: Mapping[str, Any]) -> bool:
-    """Return whether a record with these decoded members is an event of Debezium."""
     kind = members.get("type")
     return VERSION in members and isinstance(kind, str) and kind.startswith(_TYPE)
 

@@ -128,7 +128,6 @@ def _is_object(value: Raw) -> bool:
 
 
 def _value_in(data: Raw, column: str, table: str) -> Raw | None:
-    """Return the value of a cell, None if the cell is not set."""
     try:
         cell = _cell(data)
     except (ValueError, RecursionError):

@@ -103,7 +103,6 @@ def _parameters(type: SqlType) -> dict[str, str]:
 
 
 def _longs(values: pa.StringArray) -> json_text.JsonValues:
-    """Make whole numbers of 64 bits."""
     if all_match(values, TextPattern.SHORT_INTEGER):
         return Text(values, null="null"), []
     numbered, bad = json_text.json_numbers(values)
@@ -234,10 +233,7 @@ def _clocks(values: pa.StringArray, unit: TimeUnit) -> json_text.JsonValues:
 
 
 def _clock(text: str, unit: str) -> int | None:
-    """Return a time of day, which may be negative or over 24 hours.
-
-    None if it is not a time, or too precise for the unit.
-    """
+    """Return a time of day, maybe negative or over 24 hours; None if it is none, or too precise for the unit."""
     parts = _CLOCK.fullmatch(text)
     if parts is None:
         return None

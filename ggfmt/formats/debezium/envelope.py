@@ -54,10 +54,7 @@ class TokenColumns:
         return self._columns[name]
 
     def place(self, name: str, where: Callable[[pa.StringArray], pa.BooleanArray]) -> pa.StringArray:
-        """Give a token its place in the rows where it exists and the mask is true.
-
-        Return its texts there; elsewhere NULL.
-        """
+        """Return the texts of a token where the mask is true, its place, and NULL elsewhere."""
         if name not in self.names:
             return self._none
         column = self.column(name)
@@ -99,7 +96,6 @@ class EventColumns:
 
     @property
     def in_transaction(self) -> pa.BooleanArray:
-        """Whether an operation has a transaction."""
         return reduce(pc.or_, (values.is_valid() for values in self.transaction.values()))
 
 
@@ -113,8 +109,6 @@ class EventEnvelope:
         self._schema_head, self._schema_tail = _schema_parts(named, row, all_tokens)
 
     def columns(self, tokens: TokenColumns) -> EventColumns:
-        """Return the tokens of n operations that have a place of their own."""
-
         def of_other(column: pa.StringArray) -> pa.BooleanArray:
             return pc.and_(pc.not_equal(tokens.column("connector"), OWN), pc.not_equal(column, OWN))
 
@@ -157,7 +151,7 @@ class EventEnvelope:
     def _names(
         self, tokens: TokenColumns, connector: pa.StringArray
     ) -> tuple[pa.StringArray | str, pa.StringArray | str | None]:
-        """Return the database and the schema. In MySQL, the first part of a name of two parts is the database."""
+        """Return database and schema. In MySQL, the first part of a name of two parts is the database."""
         if self._schema is None or self._catalog is not None:
             return self._catalog or "", self._schema
         if not tokens.names & {"connector", "db"}:
@@ -169,7 +163,6 @@ class EventEnvelope:
 
     @staticmethod
     def _members(tokens: TokenColumns, connector: pa.StringArray) -> tuple[list[Piece], list[Piece]]:
-        """Return the other members of the source block, and their fields in the schema."""
         members: list[Piece] = []
         fields: list[Piece] = []
         for name in sorted((*SOURCE_NUMBERS, *SOURCE_TEXTS)):
@@ -219,10 +212,7 @@ def _field(name: str, type: str, optional: bool) -> str:
 
 
 def _schema_parts(name: str, row: Sequence[Mapping[str, Any]], all_tokens: bool) -> tuple[str, str]:
-    """Return the schema of an envelope in two parts.
-
-    The fields of the source block that depend on operations come between them.
-    """
+    """Return the schema of an envelope before and after the fields that depend on operations."""
     images = [
         connect_json({"type": "struct", "fields": row, "optional": True, "name": f"{name}.Value", "field": image})
         for image in ("before", "after")

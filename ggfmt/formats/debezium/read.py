@@ -153,10 +153,7 @@ class SchemaChangeRecord(msgspec.Struct, gc=False):
 
 
 def described_tables(change: SchemaChangeRecord, options: DebeziumOptions) -> Iterator[TableDef]:
-    """Yield the definitions of tables that a schema change creates or alters.
-
-    Raises: RecordError for an invalid `id`.
-    """
+    """Yield the tables that a schema change creates or alters. Raises: RecordError for an invalid `id`."""
     for item in change.tableChanges or ():
         if item.type != "DROP" and item.table is not None and item.table.columns:
             columns = sorted(item.table.columns, key=lambda column: column.position or 0)
@@ -453,7 +450,6 @@ class Debezium(Dialect):
         return replace(found, emptied=(*emptied, *found.emptied))
 
     def _resolve(self, change: SchemaChangeRecord, effect: Effect, name: Name) -> str:
-        """Return the full name of a table in the text of a schema change."""
         *before, table = map(unquoted, name)
         if change.schemaName is None:
             return qualified_name(before[-1] if before else change.databaseName, None, table, self.options)
@@ -463,7 +459,6 @@ class Debezium(Dialect):
     # Types
 
     def _schema(self, data: Raw) -> Schema:
-        """Parse a schema, once for equal texts; RecordError if it is no schema."""
         latest, schema = self._latest
         if data == latest:
             return schema

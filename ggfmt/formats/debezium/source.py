@@ -158,9 +158,10 @@ def op_micros(source: SourceBlock) -> str | int | None:
     """Return the time of the change in microseconds since 1970. Raises: RecordError if it is not a number."""
     micros = _MEMBERS.time(source, "")
     if micros is None and source.ts_ns is not None and connector_of(source.connector, source.origin).nanos_alone:
-        if not re.fullmatch("-?[0-9]{1,20}", str(source.ts_ns)):
+        nanos = text_of(source.ts_ns, "ts_ns") or ""
+        if not re.fullmatch("-?[0-9]{1,20}", nanos):
             raise RecordError("GG308", "`ts_ns` is not a number")
-        return int(source.ts_ns) // 1000
+        return int(nanos) // 1000
     return micros
 
 

@@ -78,7 +78,6 @@ class Types:
         self._text = ValueDecoding(self.placeholders, None, None)
 
     def of_field(self, field: SchemaField) -> tuple[Column, ValueDecoding | None]:
-        """Return the column for a field of a row, and how to read its values."""
         type, reading = self._of_schema(field)
         return Column(field.field or "", type, nullable=field.optional), reading
 
@@ -268,5 +267,4 @@ def _table_type(jdbc: int, text: str, length: int | None, scale: int | None) -> 
 
 
 def _is_zoned(name: str) -> bool:
-    """Return whether a type of a database has times with a zone, by its name in capital letters."""
     return "WITH TIME ZONE" in name or "WITH LOCAL TIME ZONE" in name or name.startswith(("TIMESTAMPTZ", "TIMETZ"))

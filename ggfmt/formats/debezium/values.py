@@ -66,7 +66,6 @@ variable_decimals = by_value(_variable_decimal)
 
 
 def numbers(values: pa.StringArray) -> Converted:
-    """Check numbers, and keep them as they are."""
     fits = pc.match_substring_regex(values, _NUMBER)
     return values, rows_where(pc.invert(fits.fill_null(True)))
 
@@ -284,7 +283,6 @@ _FIXED_POINT = _fixed_point()
 
 
 def _unavailable(column: ImageColumn, placeholders: pa.StringArray) -> pa.BooleanArray:
-    """Return where a column has an unavailable value."""
     found = pc.is_in(column.values, placeholders)
     if isinstance(column, JsonColumn) and pc.match_substring(column.values, '{"').true_count:
         return pc.or_(found, pc.fill_null(pc.match_substring_regex(column.values, _FIXED_POINT), False))

@@ -91,7 +91,6 @@ class DebeziumFormatter(DialectFormatter):
 
 
 def _with_placeholder(column: ImageColumn, placeholder: str) -> ImageColumn:
-    """Return the column with the placeholder in place of missing values."""
     if column.present is None:
         return column
     return replace(column, values=pc.if_else(column.present, column.values, placeholder), present=None)

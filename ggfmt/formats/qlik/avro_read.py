@@ -59,7 +59,6 @@ _DAY = 86_400_000_000
 
 
 def named_types(schema: Schema, names: dict[str, Schema] | None = None) -> dict[str, Schema]:
-    """The records, enumerations and fixed types of a schema by their names, without namespaces."""
     names = {} if names is None else names
     if isinstance(schema, list):
         for branch in schema:
@@ -554,7 +553,6 @@ def _texts(row: Any, columns: Mapping[str, Texts]) -> dict[str, str | None] | No
 
 
 def _texts_of(column: ImageColumn) -> ImageColumn:
-    """A column whose values are no JSON, whatever the scanner took them from."""
     return ImageColumn(column.values, column.present)
 
 

@@ -63,7 +63,6 @@ class TableMessages:
 
     @property
     def text(self) -> str:
-        """The metadata message in JSON, with a line end."""
         envelope = {
             "magic": MAGIC,
             "type": "MD",
@@ -76,7 +75,6 @@ class TableMessages:
 
     @property
     def data(self) -> bytes:
-        """The metadata message in Avro."""
         assert self.schema is not None
         message = b"".join(
             [

@@ -197,7 +197,6 @@ class Qlik(DeclaredDialect):
             named.append(known)
 
     def known(self, record: QlikRecord, body: QlikBody) -> tuple[str, KnownDefinition | None]:
-        """The table of a change, and the metadata that describes it; None where nothing does."""
         own = _full_name(body.schema, body.table) if body.table else self.options.table_name or None
         schema_id = record.messageSchemaId
         candidates = self._by_id.get(schema_id, []) if schema_id else self._by_name.get(own or "", [])
@@ -285,7 +284,6 @@ class Qlik(DeclaredDialect):
         return None if ordinals is None else ordinals.unset(mask, "columnMask", table)
 
     def _ordinals_of(self, table: str, known: KnownDefinition | None) -> Ordinals | None:
-        """The ordinals of a table by its metadata, or by the definition that the user gave."""
         if known is not None:
             return known.ordinals
         if table not in self._ordinals:

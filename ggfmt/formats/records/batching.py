@@ -220,10 +220,7 @@ class BatchingReader(Reader, Generic[Table]):
         return Reject(ordinal, chunk.data[start:end], diagnostic.at(file=chunk.file, offset=chunk.offset + start))
 
     def columns(self, table: Table) -> ChangeBatch | Wrong:
-        """Convert the buffered operations of a table to a batch; there is at least one operation.
-
-        If some operations have problems, return the problems by row instead. Only for readers that buffer operations.
-        """
+        """Convert the buffered operations of a table, at least one, to a batch, or return problems by row."""
         raise NotImplementedError
 
     def scanned_columns(self, table: Table, scanned: ScannedBatch) -> ChangeBatch | Wrong:
@@ -237,7 +234,6 @@ class BatchingReader(Reader, Generic[Table]):
         return position
 
     def scanned_position(self, scanned: ScannedBatch, row: int) -> str | None:
-        """Return the position of a scanned operation that becomes a reject; None if it has no position."""
         return None
 
     def took(self, table: Table, scanned: ScannedBatch) -> ScannedBatch:
@@ -309,10 +305,7 @@ class BatchingReader(Reader, Generic[Table]):
             scanned = scanned.without(batch)
 
     def _with_messages(self, batch: ChangeBatch) -> ChangeBatch:
-        """Return a batch with the topic, partition and offset of the Kafka messages of its operations.
-
-        They become tokens, if the caller requested tokens. They also become the position of operations without one.
-        """
+        """Return a batch with the places of its Kafka messages as tokens, and as positions where there is none."""
         messages = [self.message(ordinal) for ordinal in non_null_values(batch.ordinal)]
         places = texts([None if message is None else _place(message) for message in messages])
         batch = replace(batch, position=pc.coalesce(batch.position, places))

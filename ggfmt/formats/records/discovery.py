@@ -169,7 +169,6 @@ class DialectDiscovery(Scanning, Discovery):
                 self.scanner.bind(identity, definition, [_takes(shape) for shape in known.types.values()])
 
     def _forget(self, name: str) -> None:
-        """Forget how images of a table are checked, since something new is known of it."""
         self._decoders.pop(name, None)
         if self.scanner is not None:
             self._take_pairs(name)
@@ -194,11 +193,7 @@ class DialectDiscovery(Scanning, Discovery):
         undescribed: dict[str, list[Any]],
         start: int | None = None,
     ) -> None:
-        """Process one item of the record at `index` of a chunk.
-
-        Collect the images of tables that records do not describe in `undescribed`, by full name. `start` is the place
-        of the record in the data; None: find it by the index if necessary.
-        """
+        """Process an item of the record at `index` of a chunk; collect images of undescribed tables by name."""
         if isinstance(item, Statement):
             return
         if self._has_keys and isinstance(item, Change):
@@ -233,7 +228,6 @@ class DialectDiscovery(Scanning, Discovery):
         return [*self._findings, DialectFindings(self._dialect.learned, self._dialect.lacking, self._all_images)]
 
     def _tell_pairs(self, name: str) -> None:
-        """Add a finding for the order of columns in the images of a table."""
         self._take_pairs(name)
         known = self._known.get(name)
         if known is not None and known.pairs:
@@ -271,7 +265,6 @@ class DialectDiscovery(Scanning, Discovery):
         return replace(discovered, complete=discovered.complete and not lacking, facts=facts)
 
     def _look_at_all(self, undescribed: dict[str, list[Any]]) -> None:
-        """Infer shapes from the collected images of each table, and clear the collection."""
         for name, images in undescribed.items():
             self._look_at(name, images)
         undescribed.clear()

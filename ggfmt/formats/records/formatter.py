@@ -66,7 +66,6 @@ def json_object(members: Mapping[str, Piece | list[Piece]]) -> list[Piece]:
 
 
 def json_words(words: Sequence[str]) -> OpKeys:
-    """Return the words for operation types as JSON strings."""
     return OpKeys([escape_json_text(word) for word in words])
 
 
@@ -109,10 +108,7 @@ class DialectFormatter(Formatter):
         self._objects = ImageObjects(table.column_names, values, COMPACT, keeps, escapes=escapes)
 
     def objects(self, image: Image, rows: int, otherwise: str = "") -> pa.StringArray:
-        """Return n JSON objects, and the text `otherwise` for a row without an image.
-
-        Raises: RowErrors if a value is not of the type of its column.
-        """
+        """Return n JSON objects, `otherwise` in a row without an image. Raises: RowErrors for a wrong value."""
         return join(self.object_pieces(image, rows, otherwise), rows)
 
     def object_pieces(self, image: Image, rows: int, otherwise: str = "") -> list[Piece]:
@@ -137,10 +133,7 @@ class DialectFormatter(Formatter):
         return Diagnostic(diagnostic.code, diagnostic.message, diagnostic.span, help)
 
     def micros(self, batch: ChangeBatch) -> pa.Int64Array:
-        """Return the times of operations in microseconds since 1970; NULL for an operation without a time.
-
-        Raises: RowErrors (GG408) if a time is not a GoldenGate timestamp.
-        """
+        """Return the times in microseconds since 1970, NULL for none. Raises: RowErrors (GG408) for other texts."""
         numbers, bad = text_micros(batch.op_ts)
         if bad:
             reason = "the time of the operation is not a GoldenGate time stamp"
@@ -149,10 +142,7 @@ class DialectFormatter(Formatter):
         return numbers
 
     def refuse(self, batch: ChangeBatch, ops: Sequence[OpType], system: str) -> None:
-        """Reject the operation types `ops`, which the system cannot represent.
-
-        Raises: RowErrors (GG408) if the batch has such operations.
-        """
+        """Raise RowErrors (GG408) if the batch has operations of the types `ops`, which the system cannot represent."""
         rows = non_null_values(pc.indices_nonzero(pc.is_in(batch.op, pa.array([op.value for op in ops], pa.string()))))
         if rows:
             raise RowErrors([(row, self._no_form(batch, row, system)) for row in rows])
@@ -166,10 +156,7 @@ class DialectFormatter(Formatter):
         return Diagnostic("GG408", f"{system} cannot represent {'an' if name[0] in 'iu' else 'a'} {name}", place, help)
 
     def without_nulls(self, image: Image, rows: int, absent_is_null: bool) -> Image:
-        """Return the image of n operations without the columns that are NULL.
-
-        Count them as a loss, except if readers take absent columns as NULL (`absent_is_null`).
-        """
+        """Return the image without columns that are NULL: a loss, except if `absent_is_null` for readers."""
         columns = []
         for column, values in zip(self.table.columns, image.columns, strict=True):
             valid = values.values.is_valid()
@@ -200,7 +187,6 @@ def text_output(
     formatter: Callable[[TableDef, Any, Context, Clock], Formatter],
     preamble: Callable[[TableDef, Any], bytes] | None = None,
 ) -> WriteSupport:
-    """Return the write support of a format with messages in UTF-8; its formatter also gets tokens."""
     return WriteSupport(
         formatter=formatter,
         framing=lambda table, options, context: TextFraming("UTF-8"),

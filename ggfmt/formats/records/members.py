@@ -51,20 +51,14 @@ class MemberDecoder:
         return None if self._singly else self._learned.get(place, ())
 
     def decode(self, data: Any) -> Any:
-        """Return one decoded record, or None for null.
-
-        Raises: ValueError or RecursionError if the data is not a record of the class.
-        """
+        """Return one decoded record, or None for null. Raises: ValueError or RecursionError."""
         try:
             return self._strict.decode(data)
         except msgspec.ValidationError:
             return self._passing_over([self._lenient.decode(data)], partial(_objects.decode_lines, data))[0]
 
     def decode_lines(self, data: bytes) -> list[Any]:
-        """Return the decoded records of data with one record after the other; null becomes None.
-
-        Raises: ValueError or RecursionError if the data contains anything else.
-        """
+        """Return the decoded records of lines; null becomes None. Raises: ValueError or RecursionError."""
         records: list[Any]
         try:
             records = self._strict.decode_lines(data)
@@ -83,7 +77,6 @@ class MemberDecoder:
         return self._passing_over(self._lenient.decode_lines(data), partial(_objects.decode_lines, data))
 
     def passed_over(self, record: Any) -> Sequence[str]:
-        """Return the full names of the unknown members of a decoded record."""
         if not self._met:
             return ()
         own = getattr(record, "__dict__", None)

@@ -69,10 +69,7 @@ def legal_values(words: Iterable[str]) -> str:
 
 
 def decoded(decode: Callable[[Any], Decoded], data: Any, otherwise: str, table: str | None = None) -> Decoded:
-    """Return the decoded data.
-
-    Raises: RecordError (GG308) if the decoder fails: with the message of a `NestedValueError`, else with `otherwise`.
-    """
+    """Return the decoded data. Raises: RecordError (GG308) with `otherwise`, or the message of a `NestedValueError`."""
     try:
         return decode(data)
     except NestedValueError as error:
@@ -113,10 +110,7 @@ def name_problem(name: str) -> Diagnostic | None:
 
 
 def unknown_column(what: str, table: str, column: str, position: str | None = None, given: bool = True) -> Diagnostic:
-    """Return GG204 for a column that the definition of a table lacks.
-
-    `given`: the definition comes from the user, not from the data.
-    """
+    """Return GG204 for a column that a definition lacks; `given`: by the user, not by the data."""
     help = (
         "correct the definition, or leave it out of `--definitions` so that ggfmt infers it; for a metadata column, "
         "pass the writer's handler file with `--input-config`"

@@ -283,10 +283,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         return message and message.key
 
     def _bind(self, identity: bytes, items: Sequence[Item], record: Any) -> None:
-        """Bind an identity to a table if the scanner can take such records.
-
-        `record` has this identity, and became these items.
-        """
+        """Bind the identity of a record that became these items if the scanner can take such records."""
         assert self.scanner is not None
         first = items[0]
         assert isinstance(first, Change)
@@ -345,7 +342,6 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         return key_updates(keys, after, table.definition)
 
     def _places(self, scanned: ScannedBatch) -> tuple[pa.StringArray, pa.StringArray, Wrong]:
-        """Return times and positions of scanned operations, and problems of times by row."""
         if self._placed[0] is not scanned:
             op_ts, position = self._dialect.times(scanned), self._dialect.positions(scanned)
             op_ts, wrong = stamps_of(op_ts) if isinstance(op_ts, pa.Int64Array) else (op_ts, {})
@@ -403,10 +399,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
             self._remark_told(name)
 
     def _prepare(self, item: Change | RecordSchema, ordinal: int) -> Generator[Event, None, bool]:
-        """Prepare the buffer of a table for an operation or a definition.
-
-        If the table has no usable definition, yield a reject and return True.
-        """
+        """Prepare the buffer of a table for an item; if it has no usable definition, yield a reject and return True."""
         record_schema = item if isinstance(item, RecordSchema) else item.record_schema
         name = item.table if isinstance(item, Change) else item.table.full_name
         problem = name_problem(name)
@@ -489,10 +482,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
         return self._batch(table, heads, None, columns, key_update)
 
     def _rows(self, table: DialectTable, images: Iterable[Any]) -> Rows:
-        """Return the decoder of the images of a table.
-
-        All images have the same form: JSON, or dicts.
-        """
+        """Return the decoder of the images of a table, which are all JSON, or all dicts."""
         first = next((image for image in images if image is not None), None)
         if table.rows is None:
             kind = TextRows if first is None or isinstance(first, dict) else JsonRows
@@ -567,10 +557,7 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
             self._remark_key(table.definition, table.record_schema.keys, operations)
 
     def _remark_told(self, table: str) -> None:
-        """Report unknown key columns of a table (GG211) for the keys in records so far.
-
-        Call this before the definition changes, and at the end of the input.
-        """
+        """Report unknown key columns (GG211). Call this before the definition changes, and at the end of the input."""
         definition = self.catalog.get(table)
         for name, keys in [key for key in self._dialect.key_counts if key[0] == table]:
             operations = self._dialect.key_counts.pop((name, keys))
@@ -631,7 +618,6 @@ class DialectReader(BatchingReader[DialectTable], Scanning):
 
 
 def dialect_input(dialect: type[Dialect]) -> ReadSupport:
-    """Return the reader and the discovery of a dialect."""
     reader = type(f"{dialect.__name__}Reader", (DialectReader,), {"dialect": dialect})
     discovery = type(f"{dialect.__name__}Discovery", (DialectDiscovery,), {"dialect": dialect})
     return ReadSupport(reader, discovery)

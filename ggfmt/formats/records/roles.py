@@ -354,7 +354,7 @@ def _declared(record: type[msgspec.Struct], conditions: frozenset[str], inherite
 
 @lru_cache(maxsize=256)
 def columns_of(record: type[msgspec.Struct], kind: str) -> tuple[tuple[str, Part], ...]:
-    """List the slots of a kind of part that records may have under any conditions, with lower ranks first."""
+    """List the slots of a kind of part under any conditions, with lower ranks first."""
     found = _columns_of(record, kind)
     return tuple(sorted(dict(found).items(), key=lambda pair: pair[1].rank))
 
@@ -495,6 +495,5 @@ def _field(attribute: str, name: str, kind: Any) -> _Field:
 
 
 def token_names(record: type[msgspec.Struct], *conditions: str) -> tuple[str, ...]:
-    """List the names of the tokens that a class declares."""
     members = declared(record, frozenset(conditions))
     return tuple(m.token.name or m.names[-1] for m in members if m.token is not None)

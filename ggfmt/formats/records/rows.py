@@ -116,10 +116,7 @@ class JsonRows(Rows):
             return self.decoder.decode(msgspec.json.encode({plain_name(name): value for name, value in members}))
 
     def _learn(self, image: bytes) -> Diagnostic | None:
-        """Learn the columns whose values are neither JSON strings nor null.
-
-        Return a Diagnostic, and learn nothing, if the image does not fit the definition.
-        """
+        """Learn the columns with other values than strings and null; or return what is wrong with the image."""
         try:
             members = raw_members(image)
         except (ValueError, RecursionError):
@@ -198,10 +195,7 @@ def keys_alone(
 
 
 def json_values(column: ImageColumn, scalars: bool, nested: bool) -> pa.BooleanArray | None:
-    """Return the rows in which a column has a JSON number or boolean (`scalars`), or an object or array (`nested`).
-
-    Return None if there are no such rows.
-    """
+    """Return the rows with a JSON number or boolean (`scalars`), or an object or array (`nested`), if any."""
     if not isinstance(column, JsonColumn) or not (scalars or nested):
         return None
     values = column.values
@@ -230,7 +224,7 @@ def avro_unions(column: ImageColumn, rows: pa.BooleanArray) -> pa.BooleanArray:
 def converted(
     table: TableDef, converts: Sequence[Convert | None], columns: tuple[ImageColumn, ...]
 ) -> tuple[tuple[ImageColumn, ...], Wrong]:
-    """Return the columns in the encoding of the model, and problems (GG314) by row for values that do not convert."""
+    """Return the columns in the encoding of the model, and problems (GG314) by row."""
     if not any(converts):
         return columns, {}
     done, wrong = [], {}

@@ -176,7 +176,6 @@ class Scanner:
         return [*self._numbers]
 
     def forget(self, table: str) -> None:
-        """Leave the records of a table to the exact reader, until the table is bound again."""
         number = self._numbers.pop(table, None)
         if number is not None:
             self.native.unbind(number)
@@ -251,10 +250,7 @@ class JsonScanner(Scanner):
         return self.bind_table(definition.full_name, identity, names, keys, kinds, states)
 
     def bind_alias(self, identity: bytes, table: str, states: bytes | None = None) -> bool:
-        """Take records of one more identity, with its own `states`, as operations of a table.
-
-        Return False if the scanner takes no records of the table.
-        """
+        """Take records of one more identity as operations of a table; return False if that is not bound."""
         if table not in self._numbers or len(identity) > self._room:
             return False
         self._room -= len(identity)
@@ -441,10 +437,7 @@ def image_rules() -> dict[bytes, tuple[int, ...]]:
 def absent_columns(
     scanned: ScannedBatch, names: Sequence[str], row_only: bool, partial_before: bool
 ) -> dict[int, set[str]]:
-    """Return the columns that an image lacks, by row.
-
-    `partial_before`: before images of updates may lack columns.
-    """
+    """Return the columns that an image lacks, by row. `partial_before`: before images of updates may lack columns."""
     has_before = scanned.has_before
     if partial_before:
         has_before = pc.and_(has_before, pc.not_equal(scanned.op, "U"))

@@ -52,10 +52,7 @@ class Effect(NamedTuple):
 
 
 def effects_of(sql: str) -> list[Effect]:
-    """Return what some statements do to tables; nothing for other statements.
-
-    The effect is UNCLEAR if a statement may remove rows in a way that ggfmt does not understand.
-    """
+    """Return what some statements do to tables; UNCLEAR for a way to remove rows that ggfmt does not understand."""
     found = []
     for words in _statements(sql):
         has_body = words.next in ("ALTER", "CREATE") and not _WITH_BODY.isdisjoint(takewhile("(".__ne__, words.rest))
