@@ -24,7 +24,7 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.columnar.columns import JsonColumn, raw_column, texts
 from ggfmt.columnar.pieces import text_buffer
-from ggfmt.columnar.strings import Converted, Kernel, by_value, bytes_of, rows_where
+from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, bytes_of, rows_where
 from ggfmt.formats.connect.values import decoded
 from ggfmt.formats.debezium import placeholder_bytes
 from ggfmt.model.change import ImageColumn
@@ -66,6 +66,8 @@ variable_decimals = by_value(_variable_decimal)
 
 
 def numbers(values: pa.StringArray) -> Converted:
+    if all_match(values, TextPattern.JSON_NUMBER):
+        return values, []
     fits = pc.match_substring_regex(values, _NUMBER)
     return values, rows_where(pc.invert(fits.fill_null(True)))
 
@@ -280,13 +282,14 @@ def _fixed_point() -> str:
 
 
 _FIXED_POINT = _fixed_point()
+_FIXED_POINT_BYTES = 28  # at least, of the WKB in Base64
 
 
-def _unavailable(column: ImageColumn, placeholders: pa.StringArray) -> pa.BooleanArray:
+def _unavailable(column: ImageColumn, placeholders: pa.StringArray) -> pa.BooleanArray | None:
     found = pc.is_in(column.values, placeholders)
     if isinstance(column, JsonColumn) and pc.match_substring(column.values, '{"').true_count:
-        return pc.or_(found, pc.fill_null(pc.match_substring_regex(column.values, _FIXED_POINT), False))
-    return found
+        found = pc.or_(found, pc.fill_null(pc.match_substring_regex(column.values, _FIXED_POINT), False))
+    return found if found.true_count else None
 
 
 class ValueDecoding:
@@ -301,18 +304,21 @@ class ValueDecoding:
     ) -> None:
         self.help = help
         self._placeholders = placeholders
+        self._shortest = min(_FIXED_POINT_BYTES, pc.min(pc.binary_length(placeholders)).as_py() or 0)
         self._quoted = quoted
         self._plain = plain
 
     def __call__(self, column: ImageColumn) -> tuple[ImageColumn, Sequence[int]]:
         values, present = column.values, column.present
-        unavailable = _unavailable(column, self._placeholders)
-        if unavailable.true_count:
+        unavailable = None
+        if (pc.max(pc.binary_length(values)).as_py() or 0) >= self._shortest:  # most columns have only shorter values
+            unavailable = _unavailable(column, self._placeholders)
+        if unavailable is not None:
             values = pc.if_else(unavailable, pa.scalar(None, _STRING), values)
             there = pc.invert(unavailable)
             present = there if present is None else pc.and_(present, there)
         texts, bad = self._texts(values, column)
-        return ImageColumn(texts, present, unavailable=unavailable if unavailable.true_count else None), bad
+        return ImageColumn(texts, present, unavailable=unavailable), bad
 
     def _texts(self, values: pa.StringArray, column: ImageColumn) -> Converted:
         if self._quoted is self._plain:

@@ -443,6 +443,12 @@ def test_another_placeholder(option: str) -> None:
     assert read(NAME, data, source).plain[0].after == {"b": PLACEHOLDER}
 
 
+def test_unavailable_points_may_be_shorter_than_the_placeholder() -> None:
+    source = told(NAME, unavailableValuePlaceholder="TOASTED" * 100)
+    data = lines(event("c", None, {"a": "TOASTED", "b": {"wkb": point("<"), "srid": 4326}, "c": "TOASTED" * 100}))
+    assert read(NAME, data, source).plain[0].after == {"a": "TOASTED"}
+
+
 # Without a schema
 
 KINDS = {
