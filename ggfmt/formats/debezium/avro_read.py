@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import Any, BinaryIO, cast
 
 import fastavro
@@ -21,7 +20,7 @@ from msgspec import Raw
 
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import WriterSettings
-from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport
+from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Spans
 from ggfmt.formats.avro import confluent, containers
 from ggfmt.formats.avro.programs import program
 from ggfmt.formats.avro.schemas import DECODE_ERRORS, without_logical_types
@@ -82,9 +81,10 @@ class _Run:
     def __len__(self) -> int:
         return len(self.borders) // 2
 
-    def spans(self) -> Iterator[tuple[int, int]]:
-        ends = self.borders[1::2]
-        return zip(chain((0,), ends), ends, strict=False)
+    def spans(self) -> Spans:
+        spans = Spans()
+        spans.follow(0, self.borders[1::2])
+        return spans
 
     def records(self) -> Iterator[DebeziumRecord]:
         first, behind = len(self.plan.head), len(_TAIL)
@@ -294,7 +294,7 @@ class DebeziumAvroReader(DialectReader):
                 for meaning in classify_records(self._dialect, run.records()):
                     yield from self.take_in_one(meaning)
             else:
-                yield from super().decode_chunk(replace(cut, data=run.text, spans=list(run.spans())))
+                yield from super().decode_chunk(replace(cut, data=run.text, spans=run.spans()))
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
