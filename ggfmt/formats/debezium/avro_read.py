@@ -60,9 +60,7 @@ class _Plan:
         if self.writer is None:
             return _Run(self, array("q"), b"")
         _, _, text, sizes = self.writer.write(data, place, most, mark, self.head, _TAIL)
-        borders = array("q")
-        borders.frombytes(sizes)
-        return _Run(self, borders, text)
+        return _Run(self, array("q", bytes(sizes)), text)
 
     def single(self, stream: io.BytesIO) -> _Run:
         datum: Any = fastavro.schemaless_reader(stream, self.decode, None)

@@ -68,8 +68,7 @@ variable_decimals = by_value(_variable_decimal)
 def numbers(values: pa.StringArray) -> Converted:
     if all_match(values, TextPattern.JSON_NUMBER):
         return values, []
-    fits = pc.match_substring_regex(values, _NUMBER)
-    return values, rows_where(pc.invert(fits.fill_null(True)))
+    return values, rows_where(pc.invert(pc.match_substring_regex(values, _NUMBER).fill_null(True)))
 
 
 def unsigned_longs(values: pa.StringArray) -> Converted:
@@ -107,8 +106,7 @@ def _epoch(values: pa.StringArray, first: int, end: int, type: pa.DataType, othe
     fits = pc.and_(pc.greater_equal(numbers, first), pc.less(numbers, end))
     odd = rows_where(pc.invert(fits.fill_null(True)))
     inside = pc.if_else(fits, numbers, pa.scalar(None, pa.int64())) if odd else numbers
-    narrow = inside.cast(pa.int32()) if type.bit_width == 32 else inside
-    printed = pc.cast(narrow.cast(type), _STRING)
+    printed = pc.cast((inside.cast(pa.int32()) if type.bit_width == 32 else inside).cast(type), _STRING)
     if odd:
         mask = pc.invert(fits.fill_null(True))
         printed = pc.replace_with_mask(printed, mask, texts([other(numbers[row].as_py()) for row in odd]))
@@ -282,7 +280,6 @@ def _fixed_point() -> str:
 
 
 _FIXED_POINT = _fixed_point()
-_FIXED_POINT_BYTES = 28  # at least, of the WKB in Base64
 
 
 def _unavailable(column: ImageColumn, placeholders: pa.StringArray) -> pa.BooleanArray | None:
@@ -304,15 +301,14 @@ class ValueDecoding:
     ) -> None:
         self.help = help
         self._placeholders = placeholders
-        self._shortest = min(_FIXED_POINT_BYTES, pc.min(pc.binary_length(placeholders)).as_py() or 0)
+        self._shortest = min(28, pc.min(pc.binary_length(placeholders)).as_py() or 0)  # 28: the WKB of a point, Base64
         self._quoted = quoted
         self._plain = plain
 
     def __call__(self, column: ImageColumn) -> tuple[ImageColumn, Sequence[int]]:
         values, present = column.values, column.present
-        unavailable = None
-        if (pc.max(pc.binary_length(values)).as_py() or 0) >= self._shortest:  # most columns have only shorter values
-            unavailable = _unavailable(column, self._placeholders)
+        longest = pc.max(pc.binary_length(values)).as_py() or 0  # most columns have only values shorter than any form
+        unavailable = _unavailable(column, self._placeholders) if longest >= self._shortest else None
         if unavailable is not None:
             values = pc.if_else(unavailable, pa.scalar(None, _STRING), values)
             there = pc.invert(unavailable)
