@@ -17,11 +17,11 @@ from fastavro.types import Schema as FastSchema
 
 from ggfmt.arrow.arrays import StringMapArray
 from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_maps
-from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.avro.schemas import is_decimal, is_string_map, is_strings, is_timestamp, without_logical_types
 from ggfmt.formats.connect.values import decimal_text
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, KEYWORDS, OP_TYPE, MetaColumn, Roles
+from ggfmt.formats.goldengate.reading import row_images, times
 from ggfmt.formats.goldengate.schemas import (
     AVRO_KINDS,
     FIXED_NAMES,
@@ -203,34 +203,19 @@ class Plan:
     def batch(self, messages: Sequence[dict[str, Any]], ordinals: array[int], tokens: bool) -> ChangeBatch:
         """Return the operations of decoded messages, with tokens if requested."""
         kinds = [self.kind(message) or "" for message in messages]
+        op, key_update = texts(kinds), None
         if self.by_image:
             before, after = (self._image([message[name] for message in messages]) for name in ("before", "after"))
         else:
             rows = [None if kind == "T" else message for message, kind in zip(messages, kinds, strict=True)]
-            columns = self._image(rows).columns
-            before = Image(columns, pa.array([kind == "D" for kind in kinds]))
-            after = Image(columns, pa.array([kind in ("I", "U") for kind in kinds]))
-        return ChangeBatch(
-            self.table,
-            texts(kinds),
-            self._times(messages),
-            self._at(messages, self.roles.position),
-            before,
-            after,
-            int64s(ordinals),
-            self._tokens(messages) if tokens else None,
-            None if self.by_image else pa.repeat(pa.scalar(False), len(messages)),
-        )
+            before, after, key_update = row_images(self._image(rows).columns, op)
 
-    def _at(self, messages: Sequence[dict[str, Any]], place: int | None) -> pa.StringArray:
-        if place is None:
-            return pa.nulls(len(messages), pa.string())
-        return texts([message[self.names[place]] for message in messages])
+        def at(place: int | None) -> pa.StringArray:
+            return texts([None if place is None else message[self.names[place]] for message in messages])
 
-    def _times(self, messages: Sequence[dict[str, Any]]) -> pa.StringArray:
-        if self.roles.op_ts is None and self.roles.micros is not None:
-            return times_of_micros(self._at(messages, self.roles.micros))
-        return self._at(messages, self.roles.op_ts)
+        time, position = times(self.roles, at), at(self.roles.position)
+        own = self._tokens(messages) if tokens else None
+        return ChangeBatch(self.table, op, time, position, before, after, int64s(ordinals), own, key_update)
 
     def _tokens(self, messages: Sequence[dict[str, Any]]) -> StringMapArray | None:
         """Return the tokens: those of the field with all tokens, else those with a field of their own."""

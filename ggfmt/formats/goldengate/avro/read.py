@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, ClassVar
 import fastavro
 from fastavro.types import Schema as FastSchema
 
-from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import reading
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Projection, WriterSettings
 from ggfmt.formats.api.names import name_problem
@@ -32,6 +32,7 @@ from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, wrapper
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
 from ggfmt.formats.goldengate.options import op_keys, op_kinds
+from ggfmt.formats.goldengate.reading import check_operation_type, defined_table
 from ggfmt.formats.records.batching import BATCH_ROWS, BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
 from ggfmt.formats.records.scanner import ScannedBatch
@@ -312,12 +313,7 @@ class AvroStreamReader(AvroReader):
 
     @staticmethod
     def layout(head: bytes, whole: bool, source: WriterSettings) -> reading.Layout:
-        if Roles.of(source.options.metadata(source.context)).op is None:
-            message = "Avro messages without operation types cannot be read"
-            help = (
-                "write them with `${optype}` in `metaColumnsTemplate`, and pass the same settings with `--input-config`"
-            )
-            raise UsageError(Diagnostic("GG103", message, help=help))
+        check_operation_type(source.options.metadata(source.context), "Avro messages")
         return reading.Layout(splittable=False)
 
     @staticmethod
@@ -404,7 +400,7 @@ class AvroStreamReader(AvroReader):
 
     def _plan(self, name: str | None) -> Plan | Diagnostic:
         if name not in self._plans:
-            table = self._definition(name)
+            table = defined_table(self.catalog, name, "messages", "schema", "messages do")
             if isinstance(table, Diagnostic):
                 return table
             options, context = self.source.options, self.source.context
@@ -414,22 +410,6 @@ class AvroStreamReader(AvroReader):
             schema = avro_schema(table, options, context, self.by_image).document
             self._plans[name] = Plan(schema, table, self._kinds, self._metadata)
         return self._plans[name]
-
-    def _definition(self, name: str | None) -> TableDef | Diagnostic:
-        tables = self.catalog.tables()
-        if name is None:
-            if len(tables) == 1:
-                return tables[0]
-            help = "pass only the schema of their table to `--definitions`"
-            return Diagnostic(
-                "GG205", f"messages do not name their table, and {len(tables)} tables are defined", help=help
-            )
-        table = self.catalog.get(name)
-        if table is not None:
-            return table
-        word = name if name.isprintable() and len(name) <= 80 else "..."
-        help = "add its schema to `--definitions`; messages do not contain it"
-        return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
 
 class AvroRowReader(AvroStreamReader):

@@ -6,19 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import fastavro
-import pyarrow as pa
 
-from ggfmt.arrow import compute as pc
-from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.formats.avro import programs
 from ggfmt.formats.avro.programs import Program, UnsupportedSchemaError, Use
 from ggfmt.formats.avro.schemas import is_decimal, is_timestamp
 from ggfmt.formats.goldengate.avro.plan import Plan
 from ggfmt.formats.goldengate.avro.schema import metadata_schema
 from ggfmt.formats.goldengate.metacolumns import MetaColumn, Roles
+from ggfmt.formats.goldengate.reading import row_images, times
 from ggfmt.formats.records.scanner import ScannedBatch, Scanner
 from ggfmt.kernels import REFUSALS, kernel
-from ggfmt.model.change import ChangeBatch, Image, OpType
+from ggfmt.model.change import ChangeBatch, Image
 
 _TIME, _POSITION, _SLOTS = 0, 1, 2
 
@@ -75,24 +73,10 @@ def scanned_batch(plan: Plan, taken: ScannedBatch, tokens: bool) -> ChangeBatch:
     if plan.by_image:
         before, after = Image(taken.before, taken.has_before), Image(taken.after, taken.has_after)
     else:
-        op = taken.op
-        before = Image(taken.after, pc.equal(op, OpType.DELETE.value))
-        after = Image(taken.after, pc.or_(pc.equal(op, OpType.INSERT.value), pc.equal(op, OpType.UPDATE.value)))
-        key_update = pa.repeat(pa.scalar(False), len(taken))
-    times = taken.slots[_TIME].values
-    if roles.op_ts is None and roles.micros is not None:
-        times = times_of_micros(times)
-    return ChangeBatch(
-        plan.table,
-        taken.op,
-        times,
-        taken.slots[_POSITION].values,
-        before,
-        after,
-        taken.ordinal,
-        taken.tokens if tokens and (roles.tokens is not None or roles.single) else None,
-        key_update,
-    )
+        before, after, key_update = row_images(taken.after, taken.op)
+    time, position = times(roles, lambda place: taken.slots[_TIME].values), taken.slots[_POSITION].values
+    own = taken.tokens if tokens and (roles.tokens is not None or roles.single) else None
+    return ChangeBatch(plan.table, taken.op, time, position, before, after, taken.ordinal, own, key_update)
 
 
 def stream_scanner(

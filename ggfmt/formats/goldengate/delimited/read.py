@@ -21,13 +21,13 @@ import pyarrow as pa
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import StringMapArray, as_strings, string_maps
 from ggfmt.columnar.columns import int64s, texts, token_maps
-from ggfmt.columnar.timestamps import times_of_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 from ggfmt.formats.api.format import DEFAULT_SETTINGS, Context, Projection, WriterSettings
 from ggfmt.formats.api.reading import Chunk, Event, Layout, ReadSupport, Source
 from ggfmt.formats.goldengate.delimited import Cell, DelimitedOptions, Part
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, Roles
 from ggfmt.formats.goldengate.options import op_keys, op_kinds
+from ggfmt.formats.goldengate.reading import check_operation_type, defined_table, row_images, times, with_after
 from ggfmt.formats.records.batching import BatchingReader, HeldTable, Spans
 from ggfmt.formats.records.problems import legal_values
 from ggfmt.formats.records.scanner import ScannedBatch, Scanner
@@ -169,9 +169,6 @@ def _at_once(source: Source, start: int, length: int | None) -> Iterator[Chunk]:
 _MAX_SCANNED_BYTES = 1 << 30  # bytes: a column has less than twice as many
 _ENCODING_HELP = "set `encoding` in `--input-config`"
 _WITH_BEFORE = pa.array([OpType.UPDATE.value, OpType.DELETE.value], pa.string())
-_WITH_AFTER = pa.array([OpType.INSERT.value, OpType.UPDATE.value], pa.string())
-
-
 _PARTS = (Part.NAME, Part.BEFORE, Part.AFTER, Part.VALUE)  # by the number that the kernel has for each
 _MAX_METADATA = 256
 _MAX_COLUMNS = 1 << 17  # of all tables together: each takes some memory
@@ -306,13 +303,8 @@ class DelimitedTextReader(BatchingReader[_Table]):
             raise UsageError(
                 Diagnostic("GG303", f"ggfmt writes the encoding `{name}`, but does not read it", help=help)
             )
-        if Roles.of(source.options.metadata(source.context)).op is None:
-            message = "delimited text without operation types cannot be read"
-            help = (
-                "write it with `includeOpType=true`, or with `${optype}` in `metaColumnsTemplate`, and pass the same "
-                "settings with `--input-config`"
-            )
-            raise UsageError(Diagnostic("GG103", message, help=help))
+        columns = source.options.metadata(source.context)
+        check_operation_type(columns, "delimited text", "write it with `includeOpType=true`, or with")
         try:
             delimiter = source.options.line_delimiter.encode(codec)
         except UnicodeEncodeError:
@@ -461,7 +453,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
     def _images(self, op: pa.StringArray, values: Mapping[Cell, pa.StringArray]) -> dict[Part, tuple[ImageColumn, ...]]:
         exists = {
             Part.BEFORE: pc.is_in(op, _WITH_BEFORE),
-            Part.AFTER: pc.is_in(op, _WITH_AFTER),
+            Part.AFTER: with_after(op),
             Part.VALUE: pc.not_equal(op, OpType.TRUNCATE.value),
         }
         options = self.source.options
@@ -482,29 +474,19 @@ class DelimitedTextReader(BatchingReader[_Table]):
         images: Mapping[Part, tuple[ImageColumn, ...]],
         ordinals: pa.Int64Array,
     ) -> ChangeBatch:
-        has_before, has_after = pc.is_in(op, _WITH_BEFORE), pc.is_in(op, _WITH_AFTER)
+        key_update = None
         if Part.VALUE in images:
-            columns = images[Part.VALUE]
-            before, after = Image(columns, pc.equal(op, OpType.DELETE.value)), Image(columns, has_after)
+            before, after, key_update = row_images(images[Part.VALUE], op)
         else:
-            before = Image(images.get(Part.BEFORE, ()), has_before)
-            after = Image(images.get(Part.AFTER, ()), has_after)
-        return ChangeBatch(
-            table,
-            op,
-            self._times(metadata, len(op)),
-            _at(metadata, self._roles.position, len(op)),
-            before,
-            after,
-            ordinals,
-            self._tokens(metadata) if self.reads_tokens else None,
-            pa.repeat(pa.scalar(False), len(op)) if before.columns is after.columns else None,
-        )
+            before = Image(images.get(Part.BEFORE, ()), pc.is_in(op, _WITH_BEFORE))
+            after = Image(images.get(Part.AFTER, ()), with_after(op))
 
-    def _times(self, metadata: Mapping[int, pa.StringArray], rows: int) -> pa.StringArray:
-        if self._roles.op_ts is None and self._roles.micros is not None:
-            return times_of_micros(metadata[self._roles.micros])
-        return _at(metadata, self._roles.op_ts, rows)
+        def at(place: int | None) -> pa.StringArray:
+            return pa.nulls(len(op), _STRING) if place is None else metadata[place]
+
+        time, position = times(self._roles, at), at(self._roles.position)
+        tokens = self._tokens(metadata) if self.reads_tokens else None
+        return ChangeBatch(table, op, time, position, before, after, ordinals, tokens, key_update)
 
     def _tokens(self, metadata: Mapping[int, pa.StringArray]) -> StringMapArray | None:
         """Return the tokens: those of the column with all tokens, else those with a column of their own."""
@@ -524,20 +506,7 @@ class DelimitedTextReader(BatchingReader[_Table]):
         return None if isinstance(definition, Diagnostic) else self._hold_table(definition).definition
 
     def _definition(self, name: str | None) -> TableDef | Diagnostic:
-        if name is None:
-            tables = self.catalog.tables()
-            if len(tables) == 1:
-                return tables[0]
-            help = "pass only the definition of their table to `--definitions`"
-            return Diagnostic(
-                "GG205", f"lines do not name their table, and {len(tables)} tables are defined", help=help
-            )
-        table = self.catalog.get(name)
-        if table is not None:
-            return table
-        word = name if len(name) <= 80 and name.isprintable() else "..."
-        help = "add its definition to `--definitions`; delimited text does not contain it"
-        return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
+        return defined_table(self.catalog, name, "lines", "definition", "delimited text does")
 
     def _wrong_count(self, count: int, table: TableDef | None, wanted: int | None = None) -> Diagnostic:
         wanted_text = f"{wanted}" if wanted is not None else f"at least {self._head}"
@@ -553,10 +522,6 @@ class DelimitedTextReader(BatchingReader[_Table]):
         word = key if len(key) <= 40 and key.isprintable() else "..."
         message = f"the operation type cannot be `{word}`"
         return Diagnostic("GG304", message, Span(table=table.full_name), legal_values(op_keys(self.source.options)))
-
-
-def _at(metadata: Mapping[int, pa.StringArray], place: int | None, rows: int) -> pa.StringArray:
-    return pa.nulls(rows, pa.string()) if place is None else metadata[place]
 
 
 def _codec(source: WriterSettings) -> str:

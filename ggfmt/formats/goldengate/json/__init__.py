@@ -103,6 +103,12 @@ class JsonOptions(JsonRecordOptions):
     before_object_name: str = option(MemberName(), "before", "The name of the before image.", since="12.3")
     after_object_name: str = option(MemberName(), "after", "The name of the after image.", since="12.3")
 
+    @property
+    def image_names(self) -> tuple[str, str]:
+        """The names of the images, or, in flattened messages, the prefixes of their columns."""
+        end = self.flatten_delimiter if self.flatten else ""
+        return self.before_object_name + end, self.after_object_name + end
+
 
 @dataclass(frozen=True)
 class JsonRowOptions(JsonRecordOptions):

@@ -6,36 +6,32 @@ metadata are the first fields, in the order of the handler, and the rest are col
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 from msgspec import Raw
 
 from ggfmt.formats.api.format import Context, WriterSettings
 from ggfmt.formats.connect.schemas import SchemaField, decode_schema
 from ggfmt.formats.connect.values import read_as
 from ggfmt.formats.goldengate.kafkaconnect import INSERT, REFUSE, KafkaConnectOptions
-from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS, MetaColumn, Roles
+from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
-from ggfmt.formats.goldengate.scanned_metadata import metadata_column, metadata_members
+from ggfmt.formats.goldengate.reading import Metadata, MetadataDialect
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
-from ggfmt.formats.json.values import json_texts, raw_members, raw_text
+from ggfmt.formats.json.values import json_texts, raw_members
 from ggfmt.formats.records import roles
-from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Dialect, Meaning, RecordSchema, converting, non_null
+from ggfmt.formats.records.dialect import ABSENT, Change, Convert, Meaning, RecordSchema, converting, non_null
 from ggfmt.formats.records.problems import MAX_SHOWN, NAME_TABLE, RecordError, decoded, missing_member_error, no_op
 from ggfmt.formats.records.reader import dialect_input
 from ggfmt.formats.records.roles import Grammar
-from ggfmt.formats.records.scanner import ScannedBatch
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import Column, TableDef, name_of_fields
 
 _IMAGES = ("before", "after")
-_names = msgspec.json.Decoder(list[str]).decode
 
 
 @dataclass(frozen=True)
@@ -50,18 +46,13 @@ class _Schema:
     flags: frozenset[str]
 
 
-class KafkaConnect(Dialect):
-    record = dict[str, Raw]
-    scalars_only = True
-    transaction_tokens = TRANSACTION_TOKENS
-    scanned = True
-
+class KafkaConnect(MetadataDialect):
     def __init__(self, source: WriterSettings, with_tokens: bool = True) -> None:
         super().__init__(source, with_tokens)
         self.options: KafkaConnectOptions = source.options or KafkaConnectOptions()
         self._ops = dict(zip(op_keys(self.options), OP_TYPES, strict=True))
         self._schemas: dict[bytes, _Schema] = {}
-        self._scanned: tuple[MetaColumn, ...] = ()  # the metadata in the latest grammar
+        self.scanned_metadata = Metadata(())
 
     @staticmethod
     def sniff(members: dict[str, Any]) -> str | None:
@@ -82,12 +73,14 @@ class KafkaConnect(Dialect):
         elif not record:
             raise RecordError("GG305", "the record is empty")
         columns = self._metadata(record) if schema is None else schema.metadata
-        metadata = _Metadata(columns, record)
-        table = metadata.table() or ("" if schema is None else schema.name) or self.options.table
+        metadata = _metadata(columns)
+        places = metadata.roles
+        table = name_of_fields([metadata.text(record, place) for place in places.name])
+        table = table or ("" if schema is None else schema.name) or self.options.table
         if not table:
             help = f"{NAME_TABLE}: set `table` with `--input-option`"
             raise missing_member_error("table", help)
-        op = self._op(metadata, table)
+        op = self._op(metadata.text(record, places.op), table)
         row = {name: value for name, value in record.items() if name not in metadata.names}
         if _is_by_image(row) if schema is None else schema.by_image:
             before, after = (non_null(record.get(name, ABSENT)) for name in _IMAGES)
@@ -98,10 +91,10 @@ class KafkaConnect(Dialect):
             before, after = {"D": (image, None), "T": (None, None)}.get(op, (None, image))
         flags = None if schema is None else schema.flags
         before, after = (None if image is None else _without_missing(image, flags) for image in (before, after))
-        keys = metadata.keys(table)
-        tokens = metadata.tokens(table) if self.with_tokens else {}
-        described = self._describe(table, schema, keys)
-        return (Change(table, op, metadata.op_ts(), metadata.position(), before, after, tokens, described),)
+        position = metadata.text(record, places.position)
+        tokens = _tokens(metadata, record, table) if self.with_tokens else {}
+        described = self._describe(table, schema, metadata.keys(record, table))
+        return (Change(table, op, metadata.time(record, table), position, before, after, tokens, described),)
 
     # The scanner
 
@@ -111,30 +104,31 @@ class KafkaConnect(Dialect):
             schema = None if non_null(record["schema"]) is None else self._schema(record["schema"])
             record = raw_members(record["payload"])
         columns = self._metadata(record) if schema is None else schema.metadata
-        places = _roles(columns)
-        row = tuple(name for name in record if name not in {column.name for column in columns})
+        metadata = _metadata(columns)
+        places = metadata.roles
+        row = tuple(name for name in record if name not in metadata.names)
         by_image = row == _IMAGES if schema is None else schema.by_image
         if (schema is None and not places.name) or (schema is not None and schema.flags):
             return None
-        with_key = places.key_columns is not None and columns[places.key_columns].name in record
+        with_key = places.key_columns is not None and metadata.names[places.key_columns] in record
         key = wrapped, schema is None, by_image, with_key, columns
         if key not in self._grammars:
-            grammar = self._make_grammar(wrapped, schema is not None, by_image, columns, with_key)
+            grammar = self._make_grammar(wrapped, schema is not None, by_image, metadata, with_key)
             if grammar is None:
                 return None
             self._grammars[key] = grammar
-        self._scanned = columns
+        self.scanned_metadata = metadata
         return self._grammars[key]
 
     def _make_grammar(
-        self, wrapped: bool, described: bool, by_image: bool, columns: tuple[MetaColumn, ...], with_key: bool
+        self, wrapped: bool, described: bool, by_image: bool, metadata: Metadata, with_key: bool
     ) -> Grammar | None:
-        metadata = metadata_members([column.name for column in columns], _roles(columns), with_key, both_tokens=True)
-        if metadata is None:
+        own = metadata.members(with_key, both_tokens=True)
+        if own is None:
             return None
         images = [replace(role, required=True) for role in (roles.before(), roles.after())]
         named = [role.named(name) for role, name in zip(images, _IMAGES, strict=True)]
-        members = (*metadata, *(named if by_image else ()))
+        members = (*own, *(named if by_image else ()))
         if len({member.name for member in members}) < len(members):
             return None
         of_columns = () if by_image else ((b"", roles.ROW),)
@@ -146,15 +140,6 @@ class KafkaConnect(Dialect):
     def scannable(self, table: TableDef) -> bool:
         names = table.column_names
         return not any(name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in names for name in names)
-
-    def times(self, scanned: ScannedBatch) -> pa.StringArray:
-        return self._column(scanned, _roles(self._scanned).op_ts)
-
-    def positions(self, scanned: ScannedBatch) -> pa.StringArray:
-        return self._column(scanned, _roles(self._scanned).position)
-
-    def _column(self, scanned: ScannedBatch, place: int | None) -> pa.StringArray:
-        return metadata_column(scanned, [column.name for column in self._scanned], place)
 
     def _metadata(self, names: Mapping[str, Any]) -> tuple[MetaColumn, ...]:
         """Return the metadata fields of a message: those of the template in the options, or else the fixed ones
@@ -173,9 +158,7 @@ class KafkaConnect(Dialect):
             left = left[place + 1 :]
         return tuple(found)
 
-    def _op(self, metadata: _Metadata, table: str) -> str | None:
-        """Return the operation; None if the message has no field for it."""
-        word = metadata.text(metadata.roles.op)
+    def _op(self, word: str | None, table: str) -> str | None:
         if word is None:
             return None
         op = self._ops.get(word)
@@ -229,54 +212,15 @@ class KafkaConnect(Dialect):
         return _Schema(schema.name or "", metadata, by_image, tuple(columns), tuple(converts), flags)
 
 
-class _Metadata:
-    """The metadata of one message."""
-
-    def __init__(self, columns: tuple[MetaColumn, ...], record: Mapping[str, Raw]) -> None:
-        self.roles = _roles(columns)
-        self.names = frozenset(column.name for column in columns)
-        self._columns = columns
-        self._record = record
-
-    def text(self, place: int | None) -> str | None:
-        if place is None:
-            return None
-        name = self._columns[place].name
-        value = self._record.get(name, ABSENT)
-        if non_null(value) is None:
-            return None
-        return decoded(partial(raw_text, name=name), value, f"`{name}` is not a valid string")
-
-    def table(self) -> str:
-        return name_of_fields([self.text(place) for place in self.roles.name])
-
-    def op_ts(self) -> str | int | None:
-        if self.roles.op_ts is not None or self.roles.micros is None:
-            return self.text(self.roles.op_ts)
-        micros = self.text(self.roles.micros) or ""
-        if micros and not re.fullmatch("-?[0-9]{1,18}", micros):
-            raise RecordError("GG308", "the time of the operation is not a number")
-        return int(micros) if micros else None
-
-    def position(self) -> str | None:
-        return self.text(self.roles.position)
-
-    def keys(self, table: str) -> tuple[str, ...]:
-        value = self._container(self.roles.key_columns)
-        return () if value is None else tuple(decoded(_names, value, "the key is not a list of names", table))
-
-    def tokens(self, table: str) -> dict[str, str]:
-        value = self._container(self.roles.tokens)
-        texts = {} if value is None else decoded(json_texts, value, "the tokens are not an object", table)
-        texts = {**{name: self.text(place) or None for place, name in self.roles.single}, **texts}
-        return {name: text for name, text in texts.items() if text is not None}
-
-    def _container(self, place: int | None) -> Raw | None:
-        return None if place is None else non_null(self._record.get(self._columns[place].name, ABSENT))
-
-
-_roles = lru_cache(maxsize=64)(Roles.of)
+_metadata = lru_cache(maxsize=64)(Metadata)
 _FIXED = KafkaConnectOptions(include_primary_keys=True).metadata(Context(include_tokens=True))
+
+
+def _tokens(metadata: Metadata, record: Mapping[str, Raw], table: str) -> dict[str, str]:
+    value = metadata.raw(record, metadata.roles.tokens)
+    texts = {} if value is None else decoded(json_texts, value, "the tokens are not an object", table)
+    texts = {**metadata.single_tokens(record), **texts}
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 def _is_by_image(row: Mapping[str, Raw]) -> bool:
