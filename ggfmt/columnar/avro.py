@@ -81,10 +81,7 @@ NOT_FINITE = "^[+-]?(?:NaN|Infinity)$"
 
 def doubles(values: pa.StringArray) -> Encoded:
     """Encode n doubles, from texts that Java's BigDecimal reads, or `NaN`, `Infinity` and `-Infinity`; no bytes for
-    null.
-
-    A number that is too large for the type is not a value of the type. Java would write infinity.
-    """
+    null. A number that is too large for the type is not a value of the type. Java would write infinity."""
     return _floating(values, pa.float64(), 8)
 
 
@@ -121,10 +118,8 @@ def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
 
 
 def optional_longs(values: pa.StringArray) -> Encoded:
-    """Encode n unions of null and long, from texts that Java reads as a long (`BigDecimal.longValueExact`).
-
-    `3.00` and `3E0` are 3; `3.5` is not a long.
-    """
+    """Encode n unions of null and long, from texts that Java reads as a long (`BigDecimal.longValueExact`). `3.00` and
+    `3E0` are 3; `3.5` is not a long."""
     if all_match(values, TextPattern.SHORT_INTEGER):
         return [Text(values, Encoding.LONG, NULL, VALUE)], []
     numbers, bad = exact_longs(values)
@@ -186,10 +181,8 @@ def string_maps(maps: StringMapArray) -> pa.BinaryArray:
 
 
 class Columns:
-    """Encoder of the columns of images, one after the other. A missing value is null.
-
-    `flagged` adds a boolean after each column, which is true if the column is missing.
-    """
+    """Encoder of the columns of images, one after the other. A missing value is null. `flagged` adds a boolean after
+    each column, which is true if the column is missing."""
 
     def __init__(self, types: Sequence[str | AvroEncoder], flagged: bool) -> None:
         """`types` has the name of each type, or an encoder."""

@@ -142,11 +142,9 @@ def without_nulls(image: Image, before: Image | None, update: pa.BooleanArray) -
 
 
 def key_updates(batch: ChangeBatch) -> pa.BooleanArray | None:
-    """Return which updates change the primary key, or None if no update does.
-
-    An update changes the key if both images have a key column and its values differ. GoldenGate reads the type of the
-    operation in the trail instead; files of changes have no such type.
-    """
+    """Return which updates change the primary key, or None if no update does. An update changes the key if both images
+    have a key column and its values differ. GoldenGate reads the type of the operation in the trail instead; files of
+    changes have no such type."""
     changed = batch.key_update
     if changed is None and batch.before.columns is not batch.after.columns:
         for index in batch.table.key_indices:

@@ -51,11 +51,9 @@ class Style:
 
 
 class ImageObjects:
-    """Makes the JSON objects of the images of a table. What depends on the columns alone is computed once.
-
-    `keeps`: columns in which JSON values of the source that are not strings stay as they are. `depth`: the depth of the
-    members. `escapes`: those of their names.
-    """
+    """Makes the JSON objects of the images of a table. What depends on the columns alone is computed once. `keeps`:
+    columns in which JSON values of the source that are not strings stay as they are. `depth`: the depth of the members.
+    `escapes`: those of their names."""
 
     def __init__(
         self,

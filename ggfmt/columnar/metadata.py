@@ -92,11 +92,8 @@ _STAMP_BYTES = 26
 
 class Clock:
     """The source of the current time stamp of messages, in local time. A `fixed` (naive) time gives the same stamp
-    every time.
-
-    GoldenGate's `current_ts` has millisecond precision. The last three of its six fraction digits count the operations
-    within a millisecond, so that the stamps of a process are distinct and increasing.
-    """
+    every time. GoldenGate's `current_ts` has millisecond precision. The last three of its six fraction digits count the
+    operations within a millisecond, so that the stamps of a process are distinct and increasing."""
 
     def __init__(self, fixed: datetime | None = None) -> None:
         self.fixed = fixed

@@ -29,10 +29,8 @@ _CHUNK = bytes(((len(_PROLEPTIC_GREGORIAN) << 1) | 1, 0, 0)) + _PROLEPTIC_GREGOR
 
 
 def with_calendar(tail: bytes) -> bytes:
-    """Return the last bytes of an ORC file with the calendar in its footer.
-
-    `tail`: the last `TAIL_BYTES` of the file, or all of a shorter one. Raises: ValueError for another postscript.
-    """
+    """Return the last bytes of an ORC file with the calendar in its footer. `tail`: the last `TAIL_BYTES` of the file,
+    or all of a shorter one. Raises: ValueError for another postscript."""
     length = tail[-1]
     before, postscript = tail[: -1 - length], tail[-1 - length : -1]
     if not postscript or postscript[0] != _FOOTER_LENGTH:

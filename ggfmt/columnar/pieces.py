@@ -25,13 +25,10 @@ Piece: TypeAlias = Any
 
 
 class Encoding(IntEnum):
-    """How a value is written to a message; the numbers are those in `escape.h`.
-
-    Encodings up to `DOUBLED` take texts. Encodings up to `NANOS` take int64 values: the digits of a number, or
-    microseconds as milliseconds or nanoseconds. Encodings from `SIZED` on are Avro's: strings, longs, and the values of
-    texts that are known to be short integers, booleans, or numbers that become a float or a double without rounding
-    twice.
-    """
+    """How a value is written to a message; the numbers are those in `escape.h`. Encodings up to `DOUBLED` take texts.
+    Encodings up to `NANOS` take int64 values: the digits of a number, or microseconds as milliseconds or nanoseconds.
+    Encodings from `SIZED` on are Avro's: strings, longs, and the values of texts that are known to be short integers,
+    booleans, or numbers that become a float or a double without rounding twice."""
 
     AS_IS = 0
     JSON = 1
@@ -91,11 +88,9 @@ COMMA = Comma()
 
 
 class Repeated(NamedTuple):
-    """The items of n lists or maps, separated by `between`.
-
-    The pieces cover the items of all lists, from the first item of the underlying arrays. `counted` writes the number
-    of items before them, as a long of Avro, unless there are none.
-    """
+    """The items of n lists or maps, separated by `between`. The pieces cover the items of all lists, from the first
+    item of the underlying arrays. `counted` writes the number of items before them, as a long of Avro, unless there are
+    none."""
 
     lists: pa.ListArray[Any] | StringMapArray
     pieces: Sequence[Piece]

@@ -74,11 +74,9 @@ def text_micros(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
 
 
 def cast_times(texts: pa.StringArray, type: pa.DataType) -> tuple[pa.Int64Array, list[int]]:
-    """Return texts as Arrow's numbers for timestamps of a type, and the rows that Arrow refuses.
-
-    One bad text makes Arrow's cast refuse the whole column. So the texts that match a known form are cast at once. Of
-    the others, each distinct text that starts with a date is cast separately.
-    """
+    """Return texts as Arrow's numbers for timestamps of a type, and the rows that Arrow refuses. One bad text makes
+    Arrow's cast refuse the whole column. So the texts that match a known form are cast at once. Of the others, each
+    distinct text that starts with a date is cast separately."""
     known = pc.match_substring_regex(texts, _TIME_WITH_ZONE if getattr(type, "tz", None) else _TIME)
     nothing = pa.scalar(None, _STRING)
     try:

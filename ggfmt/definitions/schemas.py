@@ -19,11 +19,9 @@ from typing import Any
 from ggfmt.definitions.source import DefinitionFile
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.goldengate.json import JsonOptions
-from ggfmt.formats.goldengate.metacolumns import OP_TYPE, MetaColumn, Template
+from ggfmt.formats.goldengate.metacolumns import ALWAYS_FIXED, FIXED_NAMES, OP_TYPE, MetaColumn, Template
 from ggfmt.formats.goldengate.schemas import (
-    ALWAYS_FIXED,
     AVRO_KINDS,
-    FIXED_NAMES,
     JSON_TYPES,
     METADATA_PROPERTY,
     declared_metadata,

@@ -239,11 +239,9 @@ def envelopes(data: bytes, place: int, most: int) -> bytes:
 def csv_rows(
     data: bytes, place: int, more: bool, most: int, delimiter: str, quote: str, backslash: bool
 ) -> tuple[bytes, int]:
-    """Return starts and ends of rows in turns, and where the next row starts.
-
-    If `more` bytes follow, a row that may go on in them ends the search; a row of more than `most` bytes always does.
-    A field whose closing quote never comes ends with its line.
-    """
+    """Return starts and ends of rows in turns, and where the next row starts. If `more` bytes follow, a row that may go
+    on in them ends the search; a row of more than `most` bytes always does. A field whose closing quote never comes
+    ends with its line."""
     match_row, spans = _csv_row(delimiter, quote, backslash).match, array("q")
     while place < len(data):
         stop = min(len(data), place + most + 1)  # the line end of the longest row is its next byte

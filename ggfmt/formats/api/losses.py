@@ -73,7 +73,6 @@ class Setting:
 class Loss:
     """One way in which messages show less than operations contain.
 
-    id         name of the loss in the manifest
     aspects    what the loss concerns
     sentence   description of the loss; `{detail}`, `{names}`, `{system}` and `{unit}` are filled in by the format
     part       the loss concerns only a part of the aspects
@@ -88,9 +87,9 @@ class Loss:
                none of these keywords, whatever the settings are
     system     the system whose types the format has
     detail     addition of the format to the sentence
+    id         name of the loss in the manifest: that of its declaration, in lower case
     """
 
-    id: str
     aspects: tuple[Aspect, ...]
     sentence: str
     part: bool = False
@@ -105,6 +104,7 @@ class Loss:
     lacking: tuple[str, ...] = ()
     system: str = ""
     detail: str = ""
+    id: str = ""
 
     def when(self, *settings: str) -> Loss:
         return replace(self, only=_settings(settings))
@@ -204,69 +204,55 @@ def _lower(text: str) -> str:
 # Images
 
 MISSING_AS_NULL = Loss(
-    "missing_as_null",
     (Aspect.MISSING,),
     "A missing column{detail} looks like NULL.",
     note="missing from the image, which will be read back as NULL",
 )
 NULL_AS_MISSING = Loss(
-    "null_as_missing",
-    (Aspect.NULL,),
-    "NULL{detail} looks like a missing column.",
-    note="NULL, which will be read back as missing",
+    (Aspect.NULL,), "NULL{detail} looks like a missing column.", note="NULL, which will be read back as missing"
 )
 BEFORE_NOT_SHOWN = Loss(
-    "before_not_shown",
     (Aspect.BEFORE,),
     "The before image of an update is not shown.",
     note="with a before image, which the messages do not show",
 )
 BEFORE_OVERLAID = Loss(
-    "before_overlaid",
     (Aspect.MISSING, Aspect.BEFORE),
     "A column that is only in the after image of an update is read as unchanged.",
     part=True,
     note="missing from the before image, which will be read back as unchanged",
 )
 UNCHANGED_BEFORE_AS_NONE = Loss(
-    "unchanged_before_as_none",
     (Aspect.BEFORE,),
     "If no column of a before image differs from the after image, the update is read without a before image.",
     part=True,
     note="in a before image without a change, which will be read back as no before image",
 )
 NO_BEFORE_AS_EMPTY = Loss(
-    "no_before_as_empty",
     (Aspect.BEFORE,),
     "An update without a before image is read as an update whose before image has no columns.",
     part=True,
 )
-EMPTY_BEFORE_AS_NONE = Loss(
-    "empty_before_as_none", (Aspect.BEFORE,), "A before image without columns is read as no before image.", part=True
-)
+EMPTY_BEFORE_AS_NONE = Loss((Aspect.BEFORE,), "A before image without columns is read as no before image.", part=True)
 AFTER_MISSING_AS_NULL = Loss(
-    "after_missing_as_null",
     (Aspect.MISSING,),
     "A column that is missing only from the after image of an update is read as NULL.",
     part=True,
     note="missing from the after image, which will be read back as NULL",
 )
 BEFORE_MISSING_AS_NULL = Loss(
-    "before_missing_as_null",
     (Aspect.MISSING, Aspect.BEFORE),
     "A column that is missing only from the before image of an update is read as NULL.",
     part=True,
     note="missing from the before image, which will be read back as NULL",
 )
 BEFORE_NULL_AS_MISSING = Loss(
-    "before_null_as_missing",
     (Aspect.NULL, Aspect.BEFORE),
     "A NULL in the before image of an update is read as missing if the after image lacks the column.",
     part=True,
     note="NULL in the before image, which will be read back as missing",
 )
 AFTER_CHANGES_ONLY = Loss(
-    "after_changes_only",
     (Aspect.MISSING,),
     "If an update has a before image, the after image contains only the changed columns. `completeAfter` restores the "
     "others, and reads a column that is only in the before image as unchanged.",
@@ -277,51 +263,39 @@ AFTER_CHANGES_ONLY = Loss(
 # Values
 
 DIGITS_OF_DOUBLE = Loss(
-    "digits_of_double",
     (Aspect.DIGITS,),
     "A number{detail} becomes a double. Digits beyond its precision and trailing zeros are lost.",
     note="with more digits than a floating-point number keeps",
 )
-NUMBER_SPELLING = Loss(
-    "number_spelling", (Aspect.TEXTS,), "A number{detail} is read back in the notation of JSON.", part=True
-)
-SCALE_OF_COLUMN = Loss(
-    "scale_of_column", (Aspect.DIGITS,), "A decimal is read back with the scale of its column.", part=True
-)
+NUMBER_SPELLING = Loss((Aspect.TEXTS,), "A number{detail} is read back in the notation of JSON.", part=True)
+SCALE_OF_COLUMN = Loss((Aspect.DIGITS,), "A decimal is read back with the scale of its column.", part=True)
 TIME_CUT = Loss(
-    "time_cut",
     (Aspect.TIMES,),
     "A time in a column is cut off after the {unit}.",
     part=True,
     note="with a finer time than {than}, which was cut off",
 )
 ZONE_CUT = Loss(
-    "zone_cut",
     (Aspect.TIMES,),
     "A time stamp with a zone is read back in UTC, without its zone.",
     part=True,
     note="with a zone, which will be read back in UTC without it",
 )
-TIME_FILLED = Loss("time_filled", (Aspect.TIMES,), "A time in a column is read back in {unit}{detail}.", part=True)
-TIME_SPELLING = Loss(
-    "time_spelling", (Aspect.TIMES,), "A time is read back in the format of ISO 8601, with `T` and `Z`.", part=True
-)
+TIME_FILLED = Loss((Aspect.TIMES,), "A time in a column is read back in {unit}{detail}.", part=True)
+TIME_SPELLING = Loss((Aspect.TIMES,), "A time is read back in the format of ISO 8601, with `T` and `Z`.", part=True)
 TEXT_AS_STATE = Loss(
-    "text_as_state",
     (Aspect.TEXTS,),
     "A value that equals the text for {detail} is read as {detail}.",
     part=True,
     note="equal to the text for {state}, which will be read back as {state}",
 )
 PLACEHOLDER_AS_MISSING = Loss(
-    "placeholder_as_missing",
     (Aspect.TEXTS,),
     "A text that equals the placeholder is read as a missing column.",
     part=True,
     note="the placeholder of unavailable values, which will be read back as missing",
 )
 DELIMITER_INSIDE = Loss(
-    "delimiter_inside",
     (Aspect.TEXTS,),
     "A value that contains a delimiter is read as several fields or lines.",
     part=True,
@@ -329,14 +303,12 @@ DELIMITER_INSIDE = Loss(
     code="GG403",
 )
 NESTED_AS_TEXT = Loss(
-    "nested_as_text",
     (Aspect.TEXTS,),
     "A JSON object or array becomes a string.",
     part=True,
     note="an object or array of JSON, which will be read back as a string",
 )
 CHARACTER_REPLACED = Loss(
-    "character_replaced",
     (Aspect.TEXTS,),
     "A character that the encoding does not support is written as `?`.",
     part=True,
@@ -347,32 +319,27 @@ CHARACTER_REPLACED = Loss(
 # Metadata of operations
 
 TIME_DIGITS = Loss(
-    "time_digits",
     (Aspect.MICROSECONDS,),
     "The time of the operation is written in {unit}.",
     note="at a finer time than the messages show, which was cut off",
 )
 TIME_NOT_SHOWN = Loss(
-    "time_not_shown",
     (Aspect.MICROSECONDS,),
     "The time of the operation is not shown.",
     note="with a time, which the messages do not show",
 )
 POSITION_NOT_SHOWN = Loss(
-    "position_not_shown",
     (Aspect.POSITION, Aspect.ORDER),
     "The position is not shown{detail}.",
     note="with a position, which the messages do not show",
 )
 POSITION_WHOLE_NUMBER = Loss(
-    "position_whole_number",
     (Aspect.POSITION, Aspect.ORDER),
     "A position is shown only if it is a whole number, and without leading zeros.",
     part=True,
     note="with a position that is not a whole number, or has leading zeros; it is lost, or read back without them",
 )
 POSITION_BY_GTID = Loss(
-    "position_by_gtid",
     (Aspect.POSITION, Aspect.ORDER),
     "The position is shown as `gtid`, unless the operation has a token `gtid`. Without a `gtid`, the token `id` is "
     "read as the position.",
@@ -380,43 +347,33 @@ POSITION_BY_GTID = Loss(
     note="with a token that will be read back as the position",
 )
 NOTHING_FOR_ZERO = Loss(
-    "nothing_for_zero",
     (Aspect.ABSENCE,),
     "The time 0, the start of 1970, is read as no time.",
     part=True,
     note="at the time 0, which will be read back as no time",
 )
 _TOKENS_LOST = "with tokens that the messages do not show"
-TOKENS_NOT_SHOWN = Loss("tokens_not_shown", (Aspect.TOKENS,), "Tokens{detail} are not shown.", note=_TOKENS_LOST)
+TOKENS_NOT_SHOWN = Loss((Aspect.TOKENS,), "Tokens{detail} are not shown.", note=_TOKENS_LOST)
 TOKENS_BY_NAME = Loss(
-    "tokens_by_name", (Aspect.TOKENS,), "Tokens other than {names} are not shown{detail}.", part=True, note=_TOKENS_LOST
+    (Aspect.TOKENS,), "Tokens other than {names} are not shown{detail}.", part=True, note=_TOKENS_LOST
 )
 TOKENS_WHOLE_NUMBERS = Loss(
-    "tokens_whole_numbers",
     (Aspect.TOKENS,),
     "Tokens other than {names} are shown only if they are whole numbers.",
     part=True,
     note=_TOKENS_LOST,
 )
-TOKENS_RESERVED = Loss(
-    "tokens_reserved", (Aspect.TOKENS,), "Tokens named {names} are not shown{detail}.", part=True, note=_TOKENS_LOST
-)
+TOKENS_RESERVED = Loss((Aspect.TOKENS,), "Tokens named {names} are not shown{detail}.", part=True, note=_TOKENS_LOST)
 TOKENS_ADDED = Loss(
-    "tokens_added",
-    (Aspect.ABSENCE,),
-    "A reader adds {detail}.",
-    part=True,
-    note="that will be read back with a token from the options",
+    (Aspect.ABSENCE,), "A reader adds {detail}.", part=True, note="that will be read back with a token from the options"
 )
 TOKEN_FROM_POSITION = Loss(
-    "token_from_position",
     (Aspect.ABSENCE,),
     "A position that is shown as `gtid` is also read as the token `gtid`.",
     part=True,
     note="with a position that will also be read back as the token `gtid`",
 )
 TOKEN_DELIMITERS = Loss(
-    "token_delimiters",
     (Aspect.TOKENS,),
     "A token that contains a delimiter of tokens is read as several tokens.",
     part=True,
@@ -425,27 +382,18 @@ TOKEN_DELIMITERS = Loss(
 
 # Tables
 
-KEYS_NOT_SHOWN = Loss("keys_not_shown", (Aspect.KEYS,), "The primary key is not shown{detail}.")
-KEY_IN_TABLE_ORDER = Loss(
-    "key_in_table_order", (Aspect.KEYS,), "The columns of a key are in the order of the table.", part=True
-)
-TYPES_NOT_SHOWN = Loss("types_not_shown", (Aspect.TYPES,), "The types of columns are not shown{detail}.")
+KEYS_NOT_SHOWN = Loss((Aspect.KEYS,), "The primary key is not shown{detail}.")
+KEY_IN_TABLE_ORDER = Loss((Aspect.KEYS,), "The columns of a key are in the order of the table.", part=True)
+TYPES_NOT_SHOWN = Loss((Aspect.TYPES,), "The types of columns are not shown{detail}.")
 TYPES_BY_VALUE = Loss(
-    "types_by_value",
-    (Aspect.TYPES,),
-    "The types of columns are not shown. A reader sees only numbers, booleans and texts.",
-    part=True,
+    (Aspect.TYPES,), "The types of columns are not shown. A reader sees only numbers, booleans and texts.", part=True
 )
-TYPES_BY_ENCODING = Loss("types_by_encoding", (Aspect.TYPES,), "{detail}", part=True)
+TYPES_BY_ENCODING = Loss((Aspect.TYPES,), "{detail}", part=True)
 TYPES_NEAREST = Loss(
-    "types_nearest",
-    (Aspect.TYPES,),
-    "A type that {system} does not have is read as the nearest type of {system}{detail}.",
-    part=True,
+    (Aspect.TYPES,), "A type that {system} does not have is read as the nearest type of {system}{detail}.", part=True
 )
-SIZES_NOT_SHOWN = Loss("sizes_not_shown", (Aspect.TYPES,), "Sizes of types are not shown{detail}.", part=True)
+SIZES_NOT_SHOWN = Loss((Aspect.TYPES,), "Sizes of types are not shown{detail}.", part=True)
 CATALOG_NOT_SHOWN = Loss(
-    "catalog_not_shown",
     (Aspect.NAMES,),
     "The catalog of a table name is not shown{detail}.",
     part=True,
@@ -455,18 +403,17 @@ CATALOG_NOT_SHOWN = Loss(
 # Kinds of operations
 
 TRUNCATE_REFUSED = Loss(
-    "truncate_refused",
     (Aspect.TRUNCATE, Aspect.KINDS),
     "The format cannot show a truncate{detail}. ggfmt rejects it; `--on-reject quarantine` sets it aside.",
 )
 INSERTS_ONLY = Loss(
-    "inserts_only",
     (Aspect.TRUNCATE, Aspect.KINDS),
     "Only inserts can be shown. ggfmt rejects other operations; `--on-reject quarantine` sets them aside.",
 )
-KEY_UPDATE_REFUSED = Loss("key_update_refused", (Aspect.KINDS,), "An update of the primary key is rejected.", part=True)
-KEY_UPDATE_SPLIT = Loss(
-    "key_update_split", (Aspect.KINDS,), "An update of the primary key becomes a delete and an insert.", part=True
-)
+KEY_UPDATE_REFUSED = Loss((Aspect.KINDS,), "An update of the primary key is rejected.", part=True)
+KEY_UPDATE_SPLIT = Loss((Aspect.KINDS,), "An update of the primary key becomes a delete and an insert.", part=True)
 
-LOSSES = {loss.id: loss for loss in tuple(globals().values()) if isinstance(loss, Loss)}
+LOSSES: dict[str, Loss] = {}
+for _name, _loss in tuple(globals().items()):
+    if isinstance(_loss, Loss):
+        LOSSES[_name.lower()] = globals()[_name] = replace(_loss, id=_name.lower())

@@ -113,10 +113,8 @@ class SplitBoundaryError(Exception):
 
 
 class UnknownTable(Diagnostic):
-    """A record cannot be read before a discovery pass has looked for its table; users see GG205.
-
-    If a discovery pass would not help, the reader refuses the record with a plain `Diagnostic`.
-    """
+    """A record cannot be read before a discovery pass has looked for its table; users see GG205. If a discovery pass
+    would not help, the reader refuses the record with a plain `Diagnostic`."""
 
     @classmethod
     def named(cls, name: str, span: Span | None = None) -> UnknownTable:
@@ -150,11 +148,8 @@ class Remark:
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """A schema change (metadata change event): from here on, `table` holds.
-
-    `offset` is that of its record in input number `input`. `line` is the offset of the line in which the record starts:
-    ranges of a file start with lines.
-    """
+    """A schema change (metadata change event): from here on, `table` holds. `offset` is that of its record in input
+    number `input`. `line` is the offset of the line in which the record starts: ranges of a file start with lines."""
 
     table: TableDef
     input: int

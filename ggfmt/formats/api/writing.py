@@ -52,12 +52,10 @@ class LossNote:
 
 
 class Formatter(ABC):
-    """Makes the messages of one table definition.
-
-    `__init__` computes everything that depends on the definition and the options: after a schema change, ggfmt builds a
-    new formatter. `fields` has the names of a message's fields for the summary; `notes` counts losses. `floats` has the
-    type of each column that messages have as binary floating-point numbers, by its place.
-    """
+    """Makes the messages of one table definition. `__init__` computes everything that depends on the definition and the
+    options: after a schema change, ggfmt builds a new formatter. `fields` has the names of a message's fields for the
+    summary; `notes` counts losses. `floats` has the type of each column that messages have as binary floating-point
+    numbers, by its place."""
 
     fields: tuple[str, ...] = ()
     floats: Mapping[int, pa.DataType] = {}
@@ -138,12 +136,10 @@ class WriteSupport:
 
 
 class TextFraming(Framing):
-    """Concatenates text messages in a charset; delimiters are part of the messages.
-
-    A character that the charset lacks becomes the charset's replacement, as in Java, and is counted. A file starts with
-    one byte order mark, followed by `head`. In charsets with a state (ISO 2022, mixed EBCDIC), each message starts and
-    ends in the initial state, so that files can be cut and joined.
-    """
+    """Concatenates text messages in a charset; delimiters are part of the messages. A character that the charset lacks
+    becomes the charset's replacement, as in Java, and is counted. A file starts with one byte order mark, followed by
+    `head`. In charsets with a state (ISO 2022, mixed EBCDIC), each message starts and ends in the initial state, so
+    that files can be cut and joined."""
 
     def __init__(self, charset: str, head: str = "") -> None:
         self._unchanged = codec_of(charset) == "utf-8"
@@ -195,12 +191,9 @@ class ShownMessage:
 
 
 class Show(ABC):
-    """Presents the messages of a table definition.
-
-    A message is lines of pieces. Each piece has a text as in the message and a role; rendering styles the roles and
-    makes invisible characters visible. `about` has facts about the files, one per line. `framed`: messages are as in a
-    file, not as they were before ggfmt made blocks of them.
-    """
+    """Presents the messages of a table definition. A message is lines of pieces. Each piece has a text as in the
+    message and a role; rendering styles the roles and makes invisible characters visible. `about` has facts about the
+    files, one per line. `framed`: messages are as in a file, not as they were before ggfmt made blocks of them."""
 
     about: tuple[str, ...] = ()
     framed: bool = True

@@ -127,10 +127,8 @@ def unzigzag(value: int) -> int:
 
 
 def read_header(data: bytes) -> Header:
-    """Return the header at the start of `data`.
-
-    Raises: CorruptContainerError if there is none, or if its codec is unknown; Truncated if `data` ends within it.
-    """
+    """Return the header at the start of `data`. Raises: CorruptContainerError if there is none, or if its codec is
+    unknown; Truncated if `data` ends within it."""
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
     if codec not in UNPACK:
@@ -204,10 +202,8 @@ def read_head(stream: BinaryIO, limit: int) -> bytes:
 
 
 class Block(NamedTuple):
-    """A block of a container file with its marker, at `offset` of the file; or invalid bytes up to the next marker.
-
-    If a block is too long, `data` has only its first bytes and `size` its full size.
-    """
+    """A block of a container file with its marker, at `offset` of the file; or invalid bytes up to the next marker. If
+    a block is too long, `data` has only its first bytes and `size` its full size."""
 
     offset: int
     data: bytes
@@ -287,11 +283,9 @@ class Blocks:
 def split_blocks(
     data: bytes, header: Header, limit: int
 ) -> Iterator[tuple[int, int, int, bytes | CorruptContainerError]]:
-    """Yield start and end of each block in `data`, the number of its records, and their decompressed bytes.
-
-    If a block is corrupt, or decompresses to more than `limit` bytes, the last item is the error, and the block ends
-    with the next marker.
-    """
+    """Yield start and end of each block in `data`, the number of its records, and their decompressed bytes. If a block
+    is corrupt, or decompresses to more than `limit` bytes, the last item is the error, and the block ends with the next
+    marker."""
     place = len(header.data)
     unpacked: bytes | CorruptContainerError
     while place < len(data):

@@ -114,9 +114,8 @@ def _numbers(values: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
 
 def _times(scale: int, first: int, last: int | None, most: int = _FARTHEST) -> Kernel:
     """Return a kernel from numbers that count `scale` microseconds each to some characters of the text of a time stamp.
-
-    `most`: how many microseconds there can be; with any other number than the default, the number cannot be negative.
-    """
+    `most`: how many microseconds there can be; with any other number than the default, the number cannot be
+    negative."""
     high = most // scale
     low = -high if most == _FARTHEST else 0
 

@@ -33,8 +33,7 @@ _INTEGER_BYTES = 8
 @dataclass(frozen=True)
 class EncodedColumn:
     """The encoding of n values: the bytes, the rows whose text is not a value of the type, and the number of fractions
-    of a second that lost digits.
-    """
+    of a second that lost digits."""
 
     pieces: list[Piece]
     bad: list[int]

@@ -191,11 +191,8 @@ def _time(parts: Sequence[int | None], digits: int) -> str:
 
 @dataclass(frozen=True)
 class _Table:
-    """The definition of a table, and the kinds of its columns. `digits`: those of a fraction of a second.
-
-    `learns`: the columns whose values determine their kind, by place, with the possible kinds, and the kinds of values
-    so far.
-    """
+    """The definition of a table, and the kinds of its columns. `digits`: those of a fraction of a second. `learns`: the
+    columns whose values determine their kind, by place, with the possible kinds, and the kinds of values so far."""
 
     record_schema: RecordSchema
     names: tuple[str, ...]
@@ -215,10 +212,8 @@ class _Table:
 
 
 class Dts(Dialect):
-    """Dialect of DTS's records, with images as dicts of texts.
-
-    Discovery collects the kinds of columns that values show: the keys are a table, a column and a kind.
-    """
+    """Dialect of DTS's records, with images as dicts of texts. Discovery collects the kinds of columns that values
+    show: the keys are a table, a column and a kind."""
 
     transaction_tokens = (TRANSACTION,)
 

@@ -222,19 +222,22 @@ def needs_tokens(options: Any) -> bool:
     return any(column.keyword in _OF_TOKENS for column in options.meta_columns_template or ())
 
 
-def first_columns(iso8601: bool) -> tuple[MetaColumn, ...]:
-    """Return the fixed columns at the start of JSON and Avro messages, in releases with fixed metadata."""
-    return (
-        MetaColumn(OBJECT_NAME, "table"),
-        MetaColumn(OP_TYPE, "op_type"),
-        MetaColumn(TIMESTAMP, "op_ts"),
-        MetaColumn(current_timestamp_keyword(iso8601), "current_ts"),
-        MetaColumn(POSITION, "pos"),
-    )
+# Names and keywords of the metadata fields in releases with fixed metadata. JSON and Avro always have the first five.
+FIXED_NAMES = {
+    "table": OBJECT_NAME,
+    "op_type": OP_TYPE,
+    "op_ts": TIMESTAMP,
+    "current_ts": NOW,
+    "pos": POSITION,
+    "primary_keys": KEY_COLUMNS,
+    "tokens": ALL_TOKENS,
+}
+ALWAYS_FIXED = tuple(FIXED_NAMES)[:5]
 
 
-def current_timestamp_keyword(iso8601: bool) -> str:
-    return NOW_ISO8601 if iso8601 else NOW
+def fixed_columns(iso8601: bool, *names: str) -> tuple[MetaColumn, ...]:
+    keywords = FIXED_NAMES | {"current_ts": NOW_ISO8601 if iso8601 else NOW}
+    return tuple(MetaColumn(keywords[name], name) for name in names)
 
 
 def variables_of(

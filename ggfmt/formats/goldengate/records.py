@@ -24,10 +24,8 @@ STREAM_METADATA, OBJECT_METADATA, DDL, UPSERT = "STREAM_METADATA", "OBJECT_METAD
 
 def origin(head: bytes) -> tuple[bool, str] | None:
     """Return whether a file that starts with `head` is from Data Streams, and the evidence; None if it is not
-    GoldenGate JSON.
-
-    The first operation with columns decides. If there is none, a truncate or a record that describes the stream does.
-    """
+    GoldenGate JSON. The first operation with columns decides. If there is none, a truncate or a record that describes
+    the stream does."""
     described: tuple[bool, str] | None = None
     for record in head_objects(head):
         if "specversion" in record and isinstance(record.get("data"), dict):

@@ -32,18 +32,6 @@ JSON_TYPES = {
     "boolean": SqlType(Kind.BOOLEAN),
 }
 
-# Names and keywords of the fixed metadata fields; the first five are always present.
-FIXED_NAMES = {
-    "table": metacolumns.OBJECT_NAME,
-    "op_type": metacolumns.OP_TYPE,
-    "op_ts": metacolumns.TIMESTAMP,
-    "current_ts": metacolumns.NOW,
-    "pos": metacolumns.POSITION,
-    "primary_keys": metacolumns.KEY_COLUMNS,
-    "tokens": metacolumns.ALL_TOKENS,
-}
-ALWAYS_FIXED = tuple(FIXED_NAMES)[:5]
-
 # The end of a field name in Avro and Kafka Connect. The field is true if its column is missing.
 MISSING_SUFFIX = "_isMissing"
 
@@ -62,10 +50,10 @@ def metadata_property(options: Any, context: Context) -> dict[str, str]:
 
 def _are_fixed(metadata: Sequence[metacolumns.MetaColumn]) -> bool:
     names = tuple(column.name for column in metadata)
-    if names[:5] != ALWAYS_FIXED or not FIXED_NAMES.keys() >= set(names):
+    if names[:5] != metacolumns.ALWAYS_FIXED or not metacolumns.FIXED_NAMES.keys() >= set(names):
         return False
-    keywords = (metacolumns.NOW if column.keyword == metacolumns.NOW_ISO8601 else column.keyword for column in metadata)
-    return all(FIXED_NAMES[name] == keyword for name, keyword in zip(names, keywords, strict=True))
+    fixed = (metacolumns.fixed_columns(iso8601, *names) for iso8601 in (False, True))
+    return tuple(metadata) in fixed
 
 
 def declared_metadata(schema: Mapping[str, Any]) -> tuple[metacolumns.MetaColumn, ...] | None:

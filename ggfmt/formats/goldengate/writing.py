@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -106,15 +105,13 @@ _OF_BATCH: dict[str, Callable[[ChangeBatch], pa.StringArray]] = {
 }
 
 
-def row_projection(options: Any) -> Projection:
-    """Return what a row format needs from the reader, by its `pk_update_handling`."""
-    handling = options.pk_update_handling
-    return Projection(row_only=handling != DELETE_INSERT, key_updates=handling != UPDATE)
-
-
 def template_projection(options: Any, by_image: bool) -> Projection:
     """Return what a format with a template needs, which shows both images or one."""
-    return replace(Projection() if by_image else row_projection(options), tokens=metacolumns.needs_tokens(options))
+    tokens = metacolumns.needs_tokens(options)
+    if by_image:
+        return Projection(tokens=tokens)
+    handling = options.pk_update_handling
+    return Projection(row_only=handling != DELETE_INSERT, key_updates=handling != UPDATE, tokens=tokens)
 
 
 def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, Sequence[int]]:

@@ -50,12 +50,9 @@ def is_value(data: bytes, start: int, end: int) -> bool:
 
 
 class RecordBoundaries:
-    """The records of data that start at the start of a record; `more`: other bytes follow.
-
-    `spans`: starts and ends of all records whose end is certain. `stop`: the start of the first other record; without
-    one, the end of the data. `long`: the record at `stop` exceeds the layout's limit. `open`: this record has no error
-    so far.
-    """
+    """The records of data that start at the start of a record; `more`: other bytes follow. `spans`: starts and ends of
+    all records whose end is certain. `stop`: the start of the first other record; without one, the end of the data.
+    `long`: the record at `stop` exceeds the layout's limit. `open`: this record has no error so far."""
 
     def __init__(self, data: bytes, layout: Layout, more: bool) -> None:
         self.spans = Spans()
@@ -131,11 +128,8 @@ class RecordBoundaries:
         return self._damaged(place, stop if mistake is None else mistake)
 
     def _value(self, view: memoryview, place: int, stop: int) -> tuple[int | None, int | None]:
-        """Return the end of the value at a place; or None and the place of the error.
-
-        The place is None if the data end too early. An error at the place itself may mean that the value is nested too
-        deeply.
-        """
+        """Return the end of the value at a place; or None and the place of the error. The place is None if the data end
+        too early. An error at the place itself may mean that the value is nested too deeply."""
         try:
             _decode(view[place:stop])
         except RecursionError:
@@ -152,9 +146,8 @@ class RecordBoundaries:
         return place + len(bytes(view[place:stop]).rstrip(WHITE)), None
 
     def _deep(self, place: int, stop: int) -> tuple[int | None, int | None]:
-        """Find the end as `_value`, for a value that is nested too deeply for decoders: count its brackets, in
-        its line.
-        """
+        """Find the end as `_value`, for a value that is nested too deeply for decoders: count its brackets, in its
+        line."""
         line = self._data.find(b"\n", place, stop)
         last = stop if line < 0 else line
         closes = any(self._data.find(bracket, place, last) >= 0 for bracket in (b"]", b"}"))

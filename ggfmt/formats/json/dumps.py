@@ -191,9 +191,8 @@ def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: 
 
 def key_names(key: bytes | None) -> tuple[str, ...]:
     """Return the member names of a message's key, without a Connect schema around it; none if it is not an object.
-
-    Maxwell's keys (`kafka_key_format: hash`) contain the database and the table, and columns as `pk.` and their name.
-    """
+    Maxwell's keys (`kafka_key_format: hash`) contain the database and the table, and columns as `pk.` and their
+    name."""
     return tuple(key_values(key))
 
 

@@ -170,12 +170,10 @@ def _end_of_record(text: str, start: int) -> int | None:
 
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-    """Yield the records that start in the `length` bytes from `start`, about `CHUNK_BYTES` at a time.
-
-    A range starts with the first line that starts in it. As long as no record crosses the end of a range, the ranges
-    give the same records as the whole file.
-    Raises: SplitBoundaryError if the last record crosses the end of the range, where the next range starts.
-    """
+    """Yield the records that start in the `length` bytes from `start`, about `CHUNK_BYTES` at a time. A range starts
+    with the first line that starts in it. As long as no record crosses the end of a range, the ranges give the same
+    records as the whole file. Raises: SplitBoundaryError if the last record crosses the end of the range, where the
+    next range starts."""
     source = (_Lines if layout.splittable else _Values)(stream, file, layout, CHUNK_BYTES)
     return source.chunks(start, length)
 
@@ -207,10 +205,8 @@ def starts_of_lines(chunk: Chunk, count: int) -> pa.Int64Array | None:
 
 
 class _Lines(Source):
-    """Source of a file in which most lines are records.
-
-    It returns the file line by line, and cuts records only if that fails.
-    """
+    """Source of a file in which most lines are records. It returns the file line by line, and cuts records only if that
+    fails."""
 
     def chunks(self, start: int, length: int | None) -> Iterator[Chunk]:
         self._end = None if length is None else start + length

@@ -68,10 +68,8 @@ Finding = Shape | Pairs | SchemaChange
 
 
 class Encoding(NamedTuple):
-    """The key of a fact: how descriptions say that the values of a column are encoded.
-
-    It is stored for tables with some changes that lack a description.
-    """
+    """The key of a fact: how descriptions say that the values of a column are encoded. It is stored for tables with
+    some changes that lack a description."""
 
     table: str
     column: str
@@ -85,10 +83,8 @@ class Undescribed(NamedTuple):
 
 @dataclass(frozen=True)
 class Unexplained:
-    """The key of a fact: the sorted names of the members that all objects in a column have.
-
-    No record describes the table, so the objects may stand for a value in a way that only their source knows.
-    """
+    """The key of a fact: the sorted names of the members that all objects in a column have. No record describes the
+    table, so the objects may stand for a value in a way that only their source knows."""
 
     table: str
     column: str
@@ -172,11 +168,9 @@ def new_shapes(
 
 
 def follow(table: TableDef, previous: TableDef | None, ordered: bool = True) -> TableDef:
-    """Return a definition from the stream, with the keys of the previous definition if it has none.
-
-    Unless `ordered`, another order alone is not a change: common columns keep the order of the previous definition, and
-    so do those of the key.
-    """
+    """Return a definition from the stream, with the keys of the previous definition if it has none. Unless `ordered`,
+    another order alone is not a change: common columns keep the order of the previous definition, and so do those of
+    the key."""
     if previous is None:
         return table
     if not ordered:
@@ -208,11 +202,9 @@ def settle(
     keys_stay: bool = False,
     ordered: bool = True,
 ) -> DiscoveryResult:
-    """Return the definitions of the whole input from the findings of its splits, in input order.
-
-    `all_images`: the splits have looked at the columns of all images. `keys_stay`: a definition without keys takes over
-    those of the one before it. `ordered` is as for `follow`.
-    """
+    """Return the definitions of the whole input from the findings of its splits, in input order. `all_images`: the
+    splits have looked at the columns of all images. `keys_stay`: a definition without keys takes over those of the one
+    before it. `ordered` is as for `follow`."""
     merged: dict[str, Merge] = {}
     changes: list[SchemaChange] = []
     described: set[str] = set()
@@ -306,11 +298,9 @@ class Merge:
 
 
 class ColumnOrder:
-    """The order of columns by which of them came next to each other. What contradicts earlier pairs is ignored.
-
-    Columns have places in which each precedes those that follow it, so that most pairs need no search (Pearce and
-    Kelly, A dynamic topological sort algorithm for directed acyclic graphs, 2007).
-    """
+    """The order of columns by which of them came next to each other. What contradicts earlier pairs is ignored. Columns
+    have places in which each precedes those that follow it, so that most pairs need no search (Pearce and Kelly, A
+    dynamic topological sort algorithm for directed acyclic graphs, 2007)."""
 
     def __init__(self) -> None:
         self._after: dict[str, set[str]] = {}

@@ -23,11 +23,11 @@ from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
 from ggfmt.formats.avro.schemas import is_name
 from ggfmt.formats.goldengate.metacolumns import (
-    ALL_TOKENS,
+    FIXED_NAMES,
     KEY_COLUMNS,
     MetaColumn,
     columns_of,
-    first_columns,
+    fixed_columns,
     metadata_names,
     template_option,
 )
@@ -103,16 +103,8 @@ class AvroOptions(OpKeyOptions):
         since="19.1",
     )
 
-    @property
-    def fixed(self) -> tuple[MetaColumn, ...]:
-        return (
-            *first_columns(self.iso8601_format),
-            MetaColumn(KEY_COLUMNS, "primary_keys"),
-            MetaColumn(ALL_TOKENS, "tokens"),
-        )
-
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        return columns_of(self, context, self.fixed)
+        return columns_of(self, context, fixed_columns(self.iso8601_format, *FIXED_NAMES))
 
 
 @dataclass(frozen=True)

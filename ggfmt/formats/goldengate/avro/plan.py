@@ -20,11 +20,18 @@ from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_ma
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.avro.schemas import is_decimal, is_string_map, is_strings, is_timestamp, without_logical_types
 from ggfmt.formats.connect.values import decimal_text
-from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, KEYWORDS, OP_TYPE, MetaColumn, Roles
+from ggfmt.formats.goldengate.metacolumns import (
+    ALL_TOKENS,
+    FIXED_NAMES,
+    KEY_COLUMNS,
+    KEYWORDS,
+    OP_TYPE,
+    MetaColumn,
+    Roles,
+)
 from ggfmt.formats.goldengate.reading import row_images, times
 from ggfmt.formats.goldengate.schemas import (
     AVRO_KINDS,
-    FIXED_NAMES,
     METADATA_PROPERTY,
     MISSING_SUFFIX,
     declared_metadata,
@@ -170,10 +177,8 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 class Plan:
-    """How messages of a schema become operations of a definition.
-
-    `kinds` has the operation types by their words. `metadata` includes the operation type.
-    """
+    """How messages of a schema become operations of a definition. `kinds` has the operation types by their words.
+    `metadata` includes the operation type."""
 
     def __init__(
         self, schema: Schema, table: TableDef, kinds: Mapping[str, str], metadata: Sequence[MetaColumn]

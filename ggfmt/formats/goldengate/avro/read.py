@@ -46,10 +46,8 @@ class _Table(HeldTable):
 
 
 class AvroReader(BatchingReader[_Table]):
-    """Base of both readers: decoded messages become batches. No batch spans two chunks.
-
-    Only the decoder knows the places of messages. `max_rows` limits a batch; 0 for no limit.
-    """
+    """Base of both readers: decoded messages become batches. No batch spans two chunks. Only the decoder knows the
+    places of messages. `max_rows` limits a batch; 0 for no limit."""
 
     max_rows: ClassVar[int] = 0
     scanner: MessageScanner | None = None
@@ -139,10 +137,8 @@ def _template(source: WriterSettings) -> Template:
 
 
 class AvroContainerReader(AvroReader):
-    """Reads object container files. A chunk is the header and some blocks, each of which is a batch.
-
-    A file whose schema differs from that of the previous file is a schema change of its table.
-    """
+    """Reads object container files. A chunk is the header and some blocks, each of which is a batch. A file whose
+    schema differs from that of the previous file is a schema change of its table."""
 
     by_image: bool
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
 
 from ggfmt.options.spec import Options, option
-from ggfmt.options.value_types import Bool, Choice, Int, Number
+from ggfmt.options.value_types import Bool, Choice, Int, Number, ValueType
+
+T = TypeVar("T")
 
 LZO = "LZO"
 _MAX_INT = (1 << 31) - 1  # of an int in Java
@@ -28,9 +31,13 @@ WITHOUT_EFFECT = {
 }
 
 
+def _option(kind: ValueType[T], default: T | None, doc: str) -> T:
+    return option(kind, default, doc, since="12.3.2")
+
+
 @dataclass(frozen=True)
 class ParquetOptions(Options):
-    compression_codec: str = option(
+    compression_codec: str = _option(
         Choice(
             {
                 "UNCOMPRESSED": "do not compress",
@@ -41,27 +48,18 @@ class ParquetOptions(Options):
         ),
         "UNCOMPRESSED",
         "The compression of pages in Parquet files.",
-        since="12.3.2",
     )
-    dictionary_encoding: bool = option(
-        Bool(), True, "Write repeated values of a column as a dictionary.", since="12.3.2"
-    )
-    validation: bool = option(Bool(), False, "Check records against their schema.", since="12.3.2")
-    dictionary_page_size: int = option(
-        Int(1, _MAX_INT), 1 << 20, "The maximum size of a dictionary in bytes.", since="12.3.2"
-    )
-    page_size: int = option(Int(1, _MAX_INT), 1 << 20, "The size of a page in bytes.", since="12.3.2")
-    row_group_size: int = option(
-        Int(1, _MAX_INT), 128 << 20, "The size of a row group in bytes, in memory.", since="12.3.2"
-    )
-    max_padding_size: int = option(
-        Int(0, _MAX_INT), 0, "The maximum number of bytes between two row groups.", since="12.3.2"
-    )
+    dictionary_encoding: bool = _option(Bool(), True, "Write repeated values of a column as a dictionary.")
+    validation: bool = _option(Bool(), False, "Check records against their schema.")
+    dictionary_page_size: int = _option(Int(1, _MAX_INT), 1 << 20, "The maximum size of a dictionary in bytes.")
+    page_size: int = _option(Int(1, _MAX_INT), 1 << 20, "The size of a page in bytes.")
+    row_group_size: int = _option(Int(1, _MAX_INT), 128 << 20, "The size of a row group in bytes, in memory.")
+    max_padding_size: int = _option(Int(0, _MAX_INT), 0, "The maximum number of bytes between two row groups.")
 
 
 @dataclass(frozen=True)
 class OrcOptions(Options):
-    compression_codec: str = option(
+    compression_codec: str = _option(
         Choice(
             {
                 "NONE": "do not compress",
@@ -73,21 +71,17 @@ class OrcOptions(Options):
         ),
         "NONE",
         "The compression of ORC files.",
-        since="12.3.2",
     )
-    block_padding: bool = option(Bool(), True, "Keep stripes within the blocks of HDFS.", since="12.3.2")
-    block_size: int | None = option(Int(1), None, "The size of a block of HDFS in bytes.", since="12.3.2")
-    buffer_size: int | None = option(Int(1, _MAX_INT), None, "The size of a buffer in bytes.", since="12.3.2")
-    encoding_strategy: str | None = option(
-        Choice({"COMPRESSION": "for small files", "SPEED": "for speed"}),
-        None,
-        "How to choose encodings.",
-        since="12.3.2",
+    block_padding: bool = _option(Bool(), True, "Keep stripes within the blocks of HDFS.")
+    block_size: int | None = _option(Int(1), None, "The size of a block of HDFS in bytes.")
+    buffer_size: int | None = _option(Int(1, _MAX_INT), None, "The size of a buffer in bytes.")
+    encoding_strategy: str | None = _option(
+        Choice({"COMPRESSION": "for small files", "SPEED": "for speed"}), None, "How to choose encodings."
     )
     padding_tolerance: Decimal | None = option(
         Number(), None, "The maximum share of a stripe for padding.", since="12.3.2", example="0.05"
     )
-    row_index_stride: int | None = option(
-        Int(1, _MAX_INT), None, "The number of rows between two entries of the index.", since="12.3.2"
+    row_index_stride: int | None = _option(
+        Int(1, _MAX_INT), None, "The number of rows between two entries of the index."
     )
-    stripe_size: int | None = option(Int(1, _MAX_INT), None, "The size of a stripe in bytes.", since="12.3.2")
+    stripe_size: int | None = _option(Int(1, _MAX_INT), None, "The size of a stripe in bytes.")

@@ -40,10 +40,8 @@ _COLLECTIONS: dict[FieldType, pa.DataType] = {
 
 
 class RecordColumns:
-    """Decodes records of one schema into record batches.
-
-    `typed`: decimals and times are such; else decimals are the bytes of their unscaled numbers, and times are longs.
-    """
+    """Decodes records of one schema into record batches. `typed`: decimals and times are such; else decimals are the
+    bytes of their unscaled numbers, and times are longs."""
 
     def __init__(self, schema: Schema, record: Record, typed: bool) -> None:
         self._schema = schema

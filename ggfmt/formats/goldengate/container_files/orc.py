@@ -47,11 +47,9 @@ _CODECS: dict[str, Literal["UNCOMPRESSED", "ZLIB", "SNAPPY", "LZ4"]] = {
 
 
 def write_orc(source: BinaryIO, target: BinaryIO, options: OrcOptions) -> int:
-    """Write a container file, from its first byte to its last, as an ORC file. Return the number of its records.
-
-    After an error, `target` has no end, so that it is not read as an ORC file. A stripe is in memory at a time. Raises:
-    Abend with GG313 for a damaged container file, and with GG217 for LZO, or a schema or value that ORC cannot have.
-    """
+    """Write a container file, from its first byte to its last, as an ORC file. Return the number of its records. After
+    an error, `target` has no end, so that it is not read as an ORC file. A stripe is in memory at a time. Raises: Abend
+    with GG313 for a damaged container file, and with GG217 for LZO, or a schema or value that ORC cannot have."""
     if options.compression_codec == LZO:
         raise conversion_error(
             "ggfmt cannot compress ORC files with LZO", help="set `compressionCodec` to LZ4, NONE, SNAPPY or ZLIB"

@@ -85,10 +85,9 @@ _CODECS: dict[str, Literal["none", "gzip", "snappy"]] = {"UNCOMPRESSED": "none",
 
 def write_parquet(source: BinaryIO, target: BinaryIO, options: ParquetOptions) -> int:
     """Write a container file, from its first byte to its last, as a Parquet file. Return the number of its records.
-
     After an error, `target` has no end, so that it is not read as a Parquet file. A row group is in memory at a time.
-    Raises: Abend with GG313 for a damaged container file, and with GG217 for LZO or another schema than those of ggfmt.
-    """
+    Raises: Abend with GG313 for a damaged container file, and with GG217 for LZO or another schema than those of
+    ggfmt."""
     if options.compression_codec == LZO:
         raise conversion_error(
             "ggfmt cannot compress Parquet files with LZO",

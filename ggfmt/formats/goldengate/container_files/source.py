@@ -27,10 +27,8 @@ _HELP = "write the container file again; the files converted from it are incompl
 
 
 class ContainerSource:
-    """A container file: its schema, and its records in batches.
-
-    Raises: Abend with GG313 if the stream is not a whole container file, with GG217 if ggfmt does not write its schema.
-    """
+    """A container file: its schema, and its records in batches. Raises: Abend with GG313 if the stream is not a whole
+    container file, with GG217 if ggfmt does not write its schema."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

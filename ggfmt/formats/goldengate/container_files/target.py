@@ -7,11 +7,9 @@ from typing import Any, BinaryIO
 
 
 class HeldTarget(io.RawIOBase):
-    """Gets the bytes of a writer, and passes them on, holds them back or throws them away.
-
-    A writer of Arrow ends its file whenever it is closed, also after an error, and when it is collected: a file that is
-    not whole would look whole. The owner of the target closes it.
-    """
+    """Gets the bytes of a writer, and passes them on, holds them back or throws them away. A writer of Arrow ends its
+    file whenever it is closed, also after an error, and when it is collected: a file that is not whole would look
+    whole. The owner of the target closes it."""
 
     def __init__(self, target: BinaryIO) -> None:
         super().__init__()

@@ -91,24 +91,17 @@ class DelimitedOptions(OpKeyOptions):
         since="19.1",
     )
 
-    @property
-    def fixed(self) -> tuple[metacolumns.MetaColumn, ...]:
-        """The metadata columns of releases with fixed metadata, without the tokens."""
-        columns = (
-            (self.include_op_type, metacolumns.MetaColumn(metacolumns.OP_TYPE, "op_type")),
-            (self.include_table_name, metacolumns.MetaColumn(metacolumns.OBJECT_NAME, "table")),
-            (self.include_op_timestamp, metacolumns.MetaColumn(metacolumns.TIMESTAMP, "op_ts")),
-            (
-                self.include_current_timestamp,
-                metacolumns.MetaColumn(metacolumns.current_timestamp_keyword(self.iso8601_format), "current_ts"),
-            ),
-            (self.include_position, metacolumns.MetaColumn(metacolumns.POSITION, "pos")),
-        )
-        return tuple(column for included, column in columns if included)
-
     def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
-        tokens = (metacolumns.MetaColumn(metacolumns.ALL_TOKENS, "tokens"),) if context.include_tokens else ()
-        return metacolumns.columns_of(self, context, (*self.fixed, *tokens))
+        included = {
+            "op_type": self.include_op_type,
+            "table": self.include_table_name,
+            "op_ts": self.include_op_timestamp,
+            "current_ts": self.include_current_timestamp,
+            "pos": self.include_position,
+            "tokens": context.include_tokens,
+        }
+        names = (name for name, shown in included.items() if shown)
+        return metacolumns.columns_of(self, context, metacolumns.fixed_columns(self.iso8601_format, *names))
 
     def cells(self, columns: int) -> tuple[Cell, ...]:
         """Return the fields after the metadata, in a table of so many columns."""

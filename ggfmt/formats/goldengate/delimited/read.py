@@ -224,10 +224,8 @@ def line_scanner(
 
 
 class LineScanner(Scanner):
-    """The scanner of lines; it leaves irregular ones to the reader, which knows what is wrong with them.
-
-    `cells` returns the cells of a table with so many columns. Formats with a single image have it in `after`.
-    """
+    """The scanner of lines; it leaves irregular ones to the reader, which knows what is wrong with them. `cells`
+    returns the cells of a table with so many columns. Formats with a single image have it in `after`."""
 
     def __init__(
         self, scanner: Any, cells: Callable[[int], tuple[Cell, ...]], define: Callable[[str], TableDef | None]

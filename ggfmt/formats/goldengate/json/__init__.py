@@ -17,11 +17,10 @@ from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
 from ggfmt.formats.goldengate.metacolumns import (
-    ALL_TOKENS,
-    KEY_COLUMNS,
+    ALWAYS_FIXED,
     MetaColumn,
     columns_of,
-    first_columns,
+    fixed_columns,
     metadata_names,
     template_option,
 )
@@ -78,15 +77,9 @@ class JsonRecordOptions(OpKeyOptions):
         since="21",
     )
 
-    @property
-    def fixed(self) -> tuple[MetaColumn, ...]:
-        """The metadata of releases with fixed metadata, without the tokens."""
-        keys = (MetaColumn(KEY_COLUMNS, "primary_keys"),) if self.include_primary_keys else ()
-        return (*first_columns(self.iso8601_format), *keys)
-
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        """Return the metadata members of messages."""
-        return columns_of(self, context, (*self.fixed, *[MetaColumn(ALL_TOKENS, "tokens")] * context.include_tokens))
+        more = ["primary_keys"] * self.include_primary_keys + ["tokens"] * context.include_tokens
+        return columns_of(self, context, fixed_columns(self.iso8601_format, *ALWAYS_FIXED, *more))
 
 
 @dataclass(frozen=True)

@@ -58,9 +58,7 @@ _decode_tokens = msgspec.json.Decoder(dict[str, str] | None).decode
 
 class OperationRecord(msgspec.Struct, gc=False):
     """The members of an operation. A record that this class does not accept is another record, or an error.
-
-    `qual_table` may have any type, because it is ignored beside `table`.
-    """
+    `qual_table` may have any type, because it is ignored beside `table`."""
 
     op_type: Annotated[
         Literal["I", "U", "D", "T", "INSERT", "UPDATE", "DELETE", "TRUNCATE"],
@@ -217,11 +215,8 @@ class OperationJson(Dialect):
         return names
 
     def _contradicts(self, name: str, record: OperationRecord, catalog: Catalog) -> bool:
-        """Return whether discovery may find something in a record that the known definitions lack.
-
-        The record must also have the columns in the same order. Then the result does not depend on which records
-        discovery inspects.
-        """
+        """Return whether discovery may find something in a record that the known definitions lack. The record must also
+        have the columns in the same order. Then the result does not depend on which records discovery inspects."""
         definition = catalog.get(name)
         if definition is None:
             return name_problem(name) is None

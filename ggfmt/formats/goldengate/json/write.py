@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +30,7 @@ from ggfmt.formats.api.writing import (
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions, JsonRowOptions
 from ggfmt.formats.goldengate.metacolumns import (
     ALL_TOKENS,
+    ALWAYS_FIXED,
     KEY_COLUMNS,
     KEYWORDS,
     NOW,
@@ -38,11 +40,11 @@ from ggfmt.formats.goldengate.metacolumns import (
     POSITION,
     TIMESTAMP,
     MetaColumn,
-    needs_tokens,
+    fixed_columns,
 )
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import PREFIXES_PROPERTY, MessageType, metadata_property, target_type
-from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, row_projection
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, template_projection
 from ggfmt.java.charsets import byte_order_mark, codec_of
 from ggfmt.model.change import ChangeBatch, Image, OpType
 from ggfmt.model.table import Column, Kind, TableDef
@@ -122,12 +124,9 @@ def json_type(column: Column, options: JsonRecordOptions, release: str) -> str:
 
 
 def json_schema(table: TableDef, options: JsonRecordOptions, context: Context) -> tuple[SchemaFile, ...]:
-    """Return `<table>.schema.json` as the manual prints it (6.3.3).
-
-    With fixed metadata, the schema always contains `tokens`. From 12.3 on, and in the row model, it also contains
-    `primary_keys`, even if messages do not. With a template, the schema contains the metadata of the messages, and a
-    property lists them.
-    """
+    """Return `<table>.schema.json` as the manual prints it (6.3.3). With fixed metadata, the schema always contains
+    `tokens`. From 12.3 on, and in the row model, it also contains `primary_keys`, even if messages do not. With a
+    template, the schema contains the metadata of the messages, and a property lists them."""
     if not options.generate_schema:
         return ()
     text = pretty(_schema(table, options, context))
@@ -179,8 +178,7 @@ def _metadata(options: JsonRecordOptions, context: Context) -> tuple[MetaColumn,
         return shown
     keys = options.include_primary_keys or not isinstance(options, JsonOptions)
     keys = keys or is_later(context.release, FIRST_RELEASE)
-    scalar = (column for column in options.fixed if column.keyword != KEY_COLUMNS)
-    return (*scalar, *[MetaColumn(KEY_COLUMNS, "primary_keys")] * keys, MetaColumn(ALL_TOKENS, "tokens"))
+    return fixed_columns(options.iso8601_format, *ALWAYS_FIXED, *["primary_keys"] * keys, "tokens")
 
 
 def _property(column: MetaColumn) -> Json:
@@ -358,32 +356,22 @@ class JsonRowFormatter(JsonRecordFormatter):
 
 
 def _row_projection(options: JsonRowOptions) -> Projection:
-    own = row_projection(options)
+    own = template_projection(options, by_image=False)
     both = options.omit_null_values and options.omit_null_values_special_update_handling
-    return replace(own, row_only=own.row_only and not both, tokens=needs_tokens(options))
+    return replace(own, row_only=own.row_only and not both)
 
 
-def _framing(table: TableDef | None, options: Any, context: Context) -> TextFraming:
-    return TextFraming(options.encoding)
-
-
-def _show(formatter: Formatter, options: Any, context: Context) -> JsonShow:
-    return JsonShow(options.encoding)
+def _writer(formatter: type[JsonRecordFormatter], projection: Callable[[Any], Projection]) -> WriteSupport:
+    return WriteSupport(
+        formatter=formatter,
+        framing=lambda table, options, context: TextFraming(options.encoding),
+        projection=projection,
+        schema=json_schema,
+        show=lambda formatter, options, context: JsonShow(options.encoding),
+    )
 
 
 WRITE_SIDES = {
-    "json": WriteSupport(
-        formatter=JsonFormatter,
-        framing=_framing,
-        projection=lambda options: Projection(tokens=needs_tokens(options)),
-        schema=json_schema,
-        show=_show,
-    ),
-    "json_row": WriteSupport(
-        formatter=JsonRowFormatter,
-        framing=_framing,
-        projection=_row_projection,
-        schema=json_schema,
-        show=_show,
-    ),
+    "json": _writer(JsonFormatter, partial(template_projection, by_image=True)),
+    "json_row": _writer(JsonRowFormatter, _row_projection),
 }

@@ -117,20 +117,17 @@ class KafkaConnectOptions(OpKeyOptions):
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
     def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        """Return the metadata fields of messages."""
-        fixed = (
-            (self.include_table_name, MetaColumn(metacolumns.OBJECT_NAME, "table")),
-            (self.include_op_type, MetaColumn(metacolumns.OP_TYPE, "op_type")),
-            (self.include_op_timestamp, MetaColumn(metacolumns.TIMESTAMP, "op_ts")),
-            (
-                self.include_current_timestamp,
-                MetaColumn(metacolumns.current_timestamp_keyword(self.iso8601_format), "current_ts"),
-            ),
-            (self.include_position, MetaColumn(metacolumns.POSITION, "pos")),
-            (self.include_primary_keys, MetaColumn(metacolumns.KEY_COLUMNS, "primary_keys")),
-            (context.include_tokens, MetaColumn(metacolumns.ALL_TOKENS, "tokens")),
-        )
-        return metacolumns.columns_of(self, context, [column for included, column in fixed if included])
+        included = {
+            "table": self.include_table_name,
+            "op_type": self.include_op_type,
+            "op_ts": self.include_op_timestamp,
+            "current_ts": self.include_current_timestamp,
+            "pos": self.include_position,
+            "primary_keys": self.include_primary_keys,
+            "tokens": context.include_tokens,
+        }
+        names = (name for name, shown in included.items() if shown)
+        return metacolumns.columns_of(self, context, metacolumns.fixed_columns(self.iso8601_format, *names))
 
 
 def _names(options: KafkaConnectOptions, context: Context, table: TableDef) -> Records:

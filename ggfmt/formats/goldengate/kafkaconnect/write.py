@@ -12,14 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar import json_text
 from ggfmt.columnar.images import and_present, with_nulls
 from ggfmt.columnar.metadata import Clock, token_texts
 from ggfmt.columnar.pieces import CONNECT_ESCAPES, Encoding, Piece, escape_json_text, join
-from ggfmt.columnar.strings import by_value
+from ggfmt.columnar.strings import by_value, rows_where
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
-from ggfmt.formats.api.format import Context, Projection
+from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
 from ggfmt.formats.api.writing import (
     NOT_FINITE,
@@ -34,10 +33,10 @@ from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.text import connect_json, connect_strings, quote, quoted
 from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
 from ggfmt.formats.goldengate.kafkaconnect import OP, KafkaConnectOptions
-from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn, needs_tokens
+from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
-from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, row_projection
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, template_projection
 from ggfmt.formats.records.formatter import COMPACT, missing_from
 from ggfmt.java.numbers import double_text, float_text, single
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
@@ -59,10 +58,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", r
 @dataclass(frozen=True)
 class ColumnType:
     """The writing of a column: its Connect schema without `optional` and the name of the field, and the function that
-    makes JSON values from texts.
-
-    `wanted`: the allowed values, in words, for errors. `cut`: times may lose digits.
-    """
+    makes JSON values from texts. `wanted`: the allowed values, in words, for errors. `cut`: times may lose digits."""
 
     schema: dict[str, Any]
     values: json_text.Values
@@ -210,7 +206,7 @@ class KafkaConnectFormatter(Formatter):
             image = batch.row_image()
             self._count_missing(image)
             exists = image.exists_mask(rows)
-            there = Image(tuple(_where(exists, column) for column in image.columns))
+            there = Image(tuple(ImageColumn(column.values, and_present(exists, column)) for column in image.columns))
             columns = pc.utf8_slice_codeunits(self._object(batch, there), 1)
             if members and self.table.columns:
                 columns = join([",", columns])
@@ -241,10 +237,8 @@ class KafkaConnectFormatter(Formatter):
         return {"type": "struct", "fields": fields, "optional": False, "name": name}
 
     def _object(self, batch: ChangeBatch, image: Image) -> pa.StringArray:
-        """Return n objects with all columns; `null` for a missing image.
-
-        Raises: RowErrors for values that cannot be written.
-        """
+        """Return n objects with all columns; `null` for a missing image. Raises: RowErrors for values that cannot be
+        written."""
         rows = len(batch)
         exists = image.exists_mask(rows)
         columns = []
@@ -275,7 +269,9 @@ class KafkaConnectFormatter(Formatter):
         if self._required[index] and null.true_count:
             reason = "the column is defined as NOT NULL, and the operation has no value for it"
             help = "set `enableNonnullable=false`"
-            found = [(row, Diagnostic("GG409", reason, self._place(batch, row, index), help)) for row in _rows(null)]
+            found = [
+                (row, Diagnostic("GG409", reason, self._place(batch, row, index), help)) for row in rows_where(null)
+            ]
             raise RowErrors(found)
 
     def _misfit(self, batch: ChangeBatch, row: int, index: int) -> Diagnostic:
@@ -289,25 +285,10 @@ class KafkaConnectFormatter(Formatter):
         return Span(table=self.table.full_name, field=name, position=batch.position[row].as_py())
 
 
-def _rows(mask: pa.BooleanArray) -> list[int]:
-    rows: list[int] = non_null_values(pc.indices_nonzero(mask))
-    return rows
-
-
-def _where(exists: pa.BooleanArray, column: ImageColumn) -> ImageColumn:
-    """Return the column, as missing in rows without an image."""
-    return ImageColumn(column.values, and_present(exists, column))
-
-
-def _projection(options: KafkaConnectOptions) -> Projection:
-    own = Projection() if options.message_formatting == OP else row_projection(options)
-    return replace(own, tokens=needs_tokens(options))
-
-
 WRITE_SIDES = {
     "kafkaconnect_json": WriteSupport(
         formatter=KafkaConnectFormatter,
         framing=lambda table, options, context: TextFraming("UTF-8"),
-        projection=_projection,
+        projection=lambda options: template_projection(options, options.message_formatting == OP),
     )
 }

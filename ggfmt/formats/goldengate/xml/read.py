@@ -46,11 +46,9 @@ _SURPLUS = {"I": ("before",), "U": (), "D": ("after",), "T": ("before", "after")
 
 @dataclass(slots=True)
 class XmlOperation:
-    """An operation as written: its table, its columns in order, and their values before and after.
-
-    `before` and `after` are in the order of `columns`; None is NULL, `MISSING` a missing value. `type` is the word in
-    the message, `kind` its meaning if known. `unknown` has the names that the format does not define.
-    """
+    """An operation as written: its table, its columns in order, and their values before and after. `before` and `after`
+    are in the order of `columns`; None is NULL, `MISSING` a missing value. `type` is the word in the message, `kind`
+    its meaning if known. `unknown` has the names that the format does not define."""
 
     table: str
     type: str | None
