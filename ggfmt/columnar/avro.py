@@ -67,13 +67,6 @@ def optional_strings(values: pa.StringArray) -> Encoded:
     return [Text(values, Encoding.SIZED, NULL, VALUE)], []
 
 
-def optional_booleans(values: pa.StringArray) -> Encoded:
-    """Encode n unions of null and boolean, from the texts `true` and `false`."""
-    if all_match(values, TextPattern.JSON_BOOLEAN):
-        return [Text(values, Encoding.BOOLEAN, NULL, VALUE)], []
-    return [NULL], _unlike(values, "^(?:true|false)$")
-
-
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?"
 FLOATING = f"^(?:{NUMBER}|[+-]?(?:NaN|Infinity))$"
 NOT_FINITE = "^[+-]?(?:NaN|Infinity)$"
@@ -83,24 +76,6 @@ def doubles(values: pa.StringArray) -> Encoded:
     """Encode n doubles, from texts that Java's BigDecimal reads, or `NaN`, `Infinity` and `-Infinity`; no bytes for
     null. A number that is too large for the type is not a value of the type. Java would write infinity."""
     return _floating(values, pa.float64(), 8)
-
-
-def optional_doubles(values: pa.StringArray) -> Encoded:
-    """Encode n unions of null and double, as `doubles` does."""
-    if all_match(values, TextPattern.SHORT_DOUBLE):
-        return [Text(values, Encoding.DOUBLE, NULL, VALUE)], []
-    return _unions(values, *doubles(values))
-
-
-def optional_floats(values: pa.StringArray) -> Encoded:
-    """Encode n unions of null and float, as `optional_doubles` does."""
-    if all_match(values, TextPattern.SHORT_FLOAT):
-        return [Text(values, Encoding.FLOAT, NULL, VALUE)], []
-    return _unions(values, *_floating(values, pa.float32(), 4))
-
-
-def _unions(values: pa.StringArray, pieces: list[Piece], bad: list[int]) -> Encoded:
-    return ([NULL], bad) if bad else optional(values, pieces)
 
 
 def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
@@ -117,17 +92,9 @@ def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
     return [pc.fill_null(wide.cast(_BINARY), _NOTHING)], []
 
 
-def optional_longs(values: pa.StringArray) -> Encoded:
-    """Encode n unions of null and long, from texts that Java reads as a long (`BigDecimal.longValueExact`). `3.00` and
-    `3E0` are 3; `3.5` is not a long."""
-    if all_match(values, TextPattern.SHORT_INTEGER):
-        return [Text(values, Encoding.LONG, NULL, VALUE)], []
-    numbers, bad = exact_longs(values)
-    return ([NULL], bad) if bad else optional(values, longs(numbers))
-
-
 def exact_longs(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
-    """Return texts as `exact_long` does, NULL as NULL, and the rows whose text is not a long."""
+    """Return texts that Java reads as a long (`BigDecimal.longValueExact`), NULL as NULL, and the rows with other
+    texts. `3.00` and `3E0` are 3; `3.5` is not a long."""
     try:
         data = text_buffer(texts).to_pybytes()
         if b"x" in data or b"X" in data:  # Arrow reads hexadecimal digits
@@ -165,6 +132,34 @@ def optional(values: pa.Array[Any], pieces: list[Piece]) -> Encoded:
     """Return the pieces of n values as those of unions: null has only the number of its branch."""
     return [Conditional(values.is_valid(), [VALUE, *pieces], [NULL])] if values.null_count else [VALUE, *pieces], []
 
+
+def _unions(values: pa.StringArray, pieces: list[Piece], bad: list[int]) -> Encoded:
+    return ([NULL], bad) if bad else optional(values, pieces)
+
+
+def _optional(pattern: TextPattern, encoding: Encoding, exact: AvroEncoder) -> AvroEncoder:
+    """Return the encoder of n unions of null and a type: all at once if the texts match a pattern, else by the `exact`
+    encoder of the type."""
+
+    def encode(values: pa.StringArray) -> Encoded:
+        if all_match(values, pattern):
+            return [Text(values, encoding, NULL, VALUE)], []
+        return _unions(values, *exact(values))
+
+    return encode
+
+
+def _longs(values: pa.StringArray) -> Encoded:
+    numbers, bad = exact_longs(values)
+    return longs(numbers), bad
+
+
+optional_booleans = _optional(
+    TextPattern.JSON_BOOLEAN, Encoding.BOOLEAN, lambda values: ([], _unlike(values, "^(?:true|false)$"))
+)
+optional_longs = _optional(TextPattern.SHORT_INTEGER, Encoding.LONG, _longs)
+optional_floats = _optional(TextPattern.SHORT_FLOAT, Encoding.FLOAT, lambda values: _floating(values, pa.float32(), 4))
+optional_doubles = _optional(TextPattern.SHORT_DOUBLE, Encoding.DOUBLE, doubles)
 
 ENCODERS: dict[str, AvroEncoder] = {
     "string": optional_strings,
@@ -336,4 +331,4 @@ def _micros(values: pa.StringArray, mask: DateMask) -> Encoded:
     if unlike.true_count:
         return [NULL], non_null_values(pc.indices_nonzero(unlike))
     numbers, bad = text_micros(pc.replace_substring_regex(values, mask.pattern, mask.rewrite))
-    return ([NULL], bad) if bad else optional(values, longs(numbers))
+    return _unions(values, longs(numbers), bad)

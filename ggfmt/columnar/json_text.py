@@ -38,8 +38,7 @@ Pieces = tuple[list[Piece], list[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Style:
-    """White space of a JSON text. `member(n)` precedes a member at depth n, `close(n)` the brace that closes an object
-    with such members."""
+    """White space of a JSON text: before a member at depth n, and before the brace after such members."""
 
     pretty: bool
 

@@ -21,8 +21,7 @@ _OP_TYPES = pa.array(OP_TYPES, _STRING)
 
 
 class OpKeys:
-    """The words, or their bytes, that a format writes for insert, update, delete and, if the format has it,
-    truncate."""
+    """The words, or their bytes, that a format writes for insert, update, delete and perhaps truncate."""
 
     def __init__(self, words: Sequence[str | bytes], type: pa.DataType = _STRING) -> None:
         self._words = tuple(words)

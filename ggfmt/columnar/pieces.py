@@ -74,8 +74,7 @@ class Conditional(NamedTuple):
 
 
 class CommaJoined(NamedTuple):
-    """Pieces in which each `COMMA` becomes a comma, except one at the start. The pieces of each member start with a
-    `COMMA`."""
+    """Pieces in which each `COMMA`, the start of a member, becomes a comma, except one at the start."""
 
     pieces: Sequence[Piece]
 

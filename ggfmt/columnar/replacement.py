@@ -90,8 +90,7 @@ def column_replacements(table: TableDef, replacements: Replacements) -> Mapping[
 
 
 def _fits(transform: Transform, part: str, name: str, table: TableDef) -> bool:
-    """Return whether the pattern of a transform for a part of names matches a whole name. If the table lacks the part,
-    `name` is empty."""
+    """Return whether the pattern of a transform for a part matches a whole name, empty if the table lacks the part."""
     regex = transform.pattern(part)
     if regex is None:
         return True
@@ -168,8 +167,7 @@ def _limited(regex: JavaRegex, key: str, what: str, place: Span) -> Iterator[Non
 
 
 def replace_content(batch: ChangeBatch, columns: Mapping[int, Sequence[Replacement]]) -> ChangeBatch:
-    """Return the batch with values replaced. `columns` has the replacements by column index. Unchanged columns are
-    shared."""
+    """Return the batch with values replaced, by column index. Unchanged columns are shared."""
     before = _replace_image(batch.before, batch.table, columns)
     if batch.after.columns is batch.before.columns:  # both images share the columns
         after = batch.after if before is batch.before else Image(before.columns, batch.after.exists)

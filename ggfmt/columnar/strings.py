@@ -60,8 +60,7 @@ def rows_where(mask: pa.BooleanArray) -> list[int]:
 
 
 def by_value(make: Callable[[str], str | None]) -> Kernel:
-    """Return a kernel that calls a function once for each distinct value. The function returns None, or raises
-    ValueError, for a wrong value."""
+    """Return a kernel that calls a function per distinct value: None or a ValueError stands for a wrong value."""
 
     def kernel(values: pa.StringArray) -> Converted:
         encoded = values.dictionary_encode()

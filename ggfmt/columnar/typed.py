@@ -117,8 +117,7 @@ Typed: TypeAlias = "tuple[pa.Array[Any], list[int]]"  # values, and the rows who
 
 
 def typed_values(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """Return n texts as values of a type, and NULL as NULL. Raises: KeyError if ggfmt does not convert texts to this
-    type."""
+    """Return n texts as values of a type, and NULL as NULL. Raises: KeyError for a type without conversion."""
     if type == _STRING:
         return texts, []
     if texts.null_count == len(texts):

@@ -45,8 +45,7 @@ def column_names(table: TableDef, flag: str = "", prefix: str = "", property: st
 
 
 def name_problem(records: Records, table: str, legal: Callable[[str], object] | None = None) -> NameProblem | None:
-    """Return the first problem of the names in messages of a table; None if there is none. `legal` returns whether a
-    name is legal in Avro; None for other encodings."""
+    """Return the first problem of the names in messages of a table. `legal`: whether a name is legal in Avro."""
     for record in records:
         seen: dict[str, Name] = {}
         for name in record:

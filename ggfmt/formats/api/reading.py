@@ -55,8 +55,8 @@ class KafkaMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class KafkaEnvelopes:
-    """The origin of a chunk of values: the chunk with its spans, the messages, and the reason for each message that is
-    invalid, by its place."""
+    """The origin of a chunk of values: its chunk, the messages, and the reason for each invalid message, by its
+    place."""
 
     chunk: Chunk
     messages: Sequence[KafkaMessage]
@@ -343,8 +343,7 @@ class Source:
         self.drop(found)
 
     def pass_record(self, mark: bytes) -> Chunk:
-        """Drop a record that is too long, and return its chunk. The record ends at the first mark after the maximum
-        size."""
+        """Drop a record that is too long, up to the first mark after the maximum size, and return its chunk."""
         start, head = self.offset, self.head()
         self.pass_until(mark, self.limit)
         return self.long(start, head)

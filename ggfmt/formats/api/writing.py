@@ -67,13 +67,11 @@ class Formatter(ABC):
         self.notes: Counter[LossNote] = Counter()
 
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
-        """Return the operations to write for a batch, and the row that each comes from; RowErrors if some must not be
-        written."""
+        """Return the operations to write, and the row that each comes from. Raises: RowErrors if some are refused."""
         return batch, range(len(batch))
 
     def count(self, loss: Loss, field: str, values: int, **words: str) -> None:
-        """Count a loss that happened to values of a column, or, if `field` is empty, to operations. `words` fill in the
-        note of the loss."""
+        """Count a loss of values of a column, or, if `field` is empty, of operations; `words` fill in its note."""
         if values:
             self.notes[LossNote(loss.code, self.table.full_name, field, loss.note.format(**words), loss.id)] += values
 

@@ -173,13 +173,8 @@ def _header_entries(data: bytes) -> tuple[dict[str, bytes], int, int]:
 
 
 def read_head(stream: BinaryIO, limit: int) -> bytes:
-    """Return the first bytes of a file; if a container file starts there, they include the whole header.
-
-    Errors of the header are left to `read_header`.
-
-    Raises:
-        LongHeader: the header is longer than both `limit` and `MIN_HEADER_LIMIT`.
-    """
+    """Return the first bytes of a file, with the whole header of a container; `read_header` finds its errors. Raises:
+    LongHeader if the header exceeds both `limit` and `MIN_HEADER_LIMIT`."""
     limit = max(limit, MIN_HEADER_LIMIT)
     head = stream.read(_READ_BYTES)
     while head.startswith(MAGIC):
@@ -393,8 +388,7 @@ _MAX_RECORDS = 1 << 27  # per block
 
 
 def read_file_head(stream: BinaryIO, file: str, layout: Layout) -> bytes | Chunk:
-    """Return the first bytes of a file, with the whole header of a container; a chunk with the problem if the header is
-    too long."""
+    """Return the first bytes of a file, with the whole header; a chunk with the problem if the header is too long."""
     try:
         return read_head(stream, layout.max_record)
     except LongHeader as error:

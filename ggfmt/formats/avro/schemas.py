@@ -45,8 +45,7 @@ def is_string_map(kind: Schema) -> bool:
 
 
 def without_logical_types(schema: Schema) -> Schema:
-    """Return the schema without logical types. Values decode as their base type, so that no digit and no date is
-    lost."""
+    """Return the schema without logical types: values decode as their base type, without loss."""
     if isinstance(schema, list):
         return [without_logical_types(item) for item in schema]
     if isinstance(schema, dict):

@@ -32,8 +32,7 @@ _INTEGER_BYTES = 8
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """The encoding of n values: the bytes, the rows whose text is not a value of the type, and the number of fractions
-    of a second that lost digits."""
+    """The bytes of n values, the rows of wrong texts, and the number of fractions of a second that lost digits."""
 
     pieces: list[Piece]
     bad: list[int]
@@ -197,8 +196,7 @@ _ABSENT = pa.scalar(NULL, _BINARY)
 
 
 def _dates(digits: int, midnight: bool) -> CellEncoder:
-    """Encode dates with or without a time of day and a zone. `midnight`: add 00:00:00 to a date without a time of
-    day."""
+    """Encode dates with or without a time of day; `midnight`: add 00:00:00 to a date without one."""
 
     def encode(values: pa.StringArray) -> EncodedColumn:
         parts = pc.extract_regex(values, _TIMESTAMP)

@@ -49,8 +49,7 @@ _LATIN_1 = "".join(
 
 @cache
 def decoder(charset: str) -> Callable[[bytes], str] | None:
-    """Return a decoder for bytes in the charset; it raises ValueError for undecodable bytes. None for an unknown
-    charset."""
+    """Return a decoder that raises ValueError for undecodable bytes; None for an unknown charset."""
     name = charset.lower()
     if name == "latin1":
         return lambda data: codecs.charmap_decode(data, "strict", _LATIN_1)[0]

@@ -20,8 +20,7 @@ def is_truncate(statement: str) -> bool:
 
 
 def truncated(statement: str, object_name: str | None, source_type: str) -> list[str]:
-    """Return the full names of the tables that a TRUNCATE empties. Raises: NoTable if the statement does not name
-    them."""
+    """Return the full names of the tables that a TRUNCATE empties. Raises: NoTable if it does not name them."""
     effect = next(effect for effect in effects_of(statement) if effect.what is What.TRUNCATE)
     if "." in (object_name or "") and len(effect.names) < 2:
         return [str(object_name)]

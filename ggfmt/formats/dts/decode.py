@@ -51,8 +51,7 @@ class DtsRecord(NamedTuple):
 
 
 def datum(data: bytes) -> DtsRecord:
-    """Decode a record of either version from all of the bytes. Raises: MalformedRecordError if they are not a
-    record."""
+    """Decode a record of either version. Raises: MalformedRecordError if the bytes are not one record."""
     record, place = record_at(data, 0, None)
     if place != len(data):
         raise MalformedRecordError("extra bytes follow the record")

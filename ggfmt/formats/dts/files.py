@@ -45,8 +45,7 @@ def is_base64(head: bytes) -> bool:
 
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:
-    """Yield the records of a file, about `CHUNK_BYTES` at a time; from a container file, one block at a time. A chunk
-    of a container file is the header and one block, and has no `spans`."""
+    """Yield the records of a file, about `CHUNK_BYTES` at a time; of a container file, the header and one block."""
     if layout.splittable:
         yield from json_files.chunks(stream, file, start, length, layout)
         return
@@ -74,8 +73,7 @@ def line_datum(line: bytes) -> bytes:
 
 
 def line_datums(data: bytes, spans: Sequence[tuple[int, int]]) -> tuple[bytes, list[tuple[int, int]]]:
-    """Decode the records in lines: the concatenated records, and their places. A line that is not Base64 has no
-    bytes."""
+    """Decode the records in lines: the joined records, and their places. A line that is not Base64 has no bytes."""
     datums = []
     places = []
     place = 0

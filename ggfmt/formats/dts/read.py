@@ -9,7 +9,6 @@ negative parts is a negative time. Seconds since 1970 become UTC. A time with a 
 from __future__ import annotations
 
 import base64
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from ggfmt.formats.records.problems import NAME_TABLE, RecordError, decoded, mis
 from ggfmt.formats.records.reader import DialectReader, DialectTable
 from ggfmt.formats.records.scanner import OddRecord, ScannedBatch, Scanner, Scanning, places_of
 from ggfmt.formats.records.statements import effects_of, statement
+from ggfmt.java.numbers import NOT_FINITE_TEXTS
 from ggfmt.kernels import kernel
 from ggfmt.model.change import ChangeBatch
 from ggfmt.model.table import Catalog, Column, Kind, SqlType, TableDef
@@ -101,8 +101,7 @@ def kind_of(cell: Record) -> Kind | None:
 
 
 def text_of(cell: Record, kind: Kind, digits: int) -> str:
-    """Return the text of a value in a column of a kind; `digits` is the number of digits of a fraction of a second.
-    Raises: UnreadableValueError if there is none."""
+    """Return the text of a value in a column of a kind. Raises: UnreadableValueError if there is none."""
     name, *values = cell
     if kind is Kind.BINARY:
         if name not in _AS_BYTES:
@@ -143,9 +142,7 @@ def _boolean(text: str) -> str:
 
 
 def _float(number: float) -> str:
-    if math.isfinite(number):
-        return repr(number)
-    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    return NOT_FINITE_TEXTS.get(repr(number), repr(number))
 
 
 def _fraction(value: int | None, digits: int) -> str:
@@ -212,8 +209,7 @@ class _Table:
 
 
 class Dts(Dialect):
-    """Dialect of DTS's records, with images as dicts of texts. Discovery collects the kinds of columns that values
-    show: the keys are a table, a column and a kind."""
+    """Dialect of DTS's records. Discovery collects the kinds that values show, by table, column and kind."""
 
     transaction_tokens = (TRANSACTION,)
 
@@ -293,10 +289,9 @@ class Dts(Dialect):
                 raise CorruptContainerError("extra bytes follow the records of a block")
 
     def born(self, header: Header) -> bool:
-        """Return whether the records of a container file have a `bornTimestamp`. Raises: CorruptContainerError if they
-        are not records of DTS."""
+        """Return whether records have a `bornTimestamp`. Raises: CorruptContainerError for another schema."""
         if header.data not in self._schemas:
-            self._schemas[header.data] = born_in(header.schema)
+            self._schemas[header.data] = version_of(header.schema)
         born = self._schemas[header.data]
         if born is None:
             raise CorruptContainerError("the schema of the file is not the schema of DTS records")
@@ -439,16 +434,6 @@ _HELP = (
 )
 
 
-def born_in(schema: Any) -> bool | None:
-    """Return whether records of a schema have a `bornTimestamp`; None if it is not a schema of DTS's records."""
-    try:
-        return version_of(schema)
-    except MemoryError:
-        raise
-    except Exception:  # a schema can be wrong in more ways than there are exceptions for
-        return None
-
-
 class DtsScanner(Scanner):
     def __init__(self, native: Any, row_only: bool, tokens: bool) -> None:
         ops = b"".join(_LETTERS.get(operation, _COUNTED) for operation in OPERATIONS)
@@ -457,8 +442,7 @@ class DtsScanner(Scanner):
         super().__init__(native.DtsScanner(WORDS, sources, ops, *_charsets(), rules, row_only, tokens), tokens)
 
     def bind(self, identity: bytes, definition: TableDef, table: _Table, kinds: Sequence[Kind]) -> None:
-        """Take records of an identity as operations of a definition. Columns have the names and digits of `table`, and
-        these kinds."""
+        """Take records of an identity as operations of a definition, with the names of `table` and these kinds."""
         places = {name: place for place, name in enumerate(definition.column_names)}
         if not places.keys() >= set(table.names):
             self.forget(definition.full_name)
@@ -570,7 +554,7 @@ class DtsReader(DtsScanning, DialectReader):
         """Return why the first record, or the schema of a container file, shows this format; None if it does not."""
         if dts_files.is_container(head):
             try:
-                version = born_in(read_header(head).schema)
+                version = version_of(read_header(head).schema)
             except CorruptContainerError:
                 return None
             return None if version is None else "it starts like an Avro object container of DTS records"

@@ -45,8 +45,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def record_schema(born: bool = True) -> dict[str, Any]:
-    """Return the schema of a record; `born`: with `bornTimestamp`. The first use of each named type contains its
-    definition."""
+    """Return the schema of a record. The first use of each named type contains its definition."""
     values = [branch if branch == "null" else _value_type(branch) for branch in BRANCHES]
     images = ["null", "string", {"type": "array", "items": values}]
     again = ["null", "string", {"type": "array", "items": list(BRANCHES)}]
@@ -96,9 +95,14 @@ def _record(name: str, members: dict[str, Any]) -> dict[str, Any]:
 
 
 def version_of(schema: Any) -> bool | None:
-    """Return whether records of a parsed schema have a `bornTimestamp`; None if they are not records of DTS. Only types
-    count. Raises: an error of any kind if it is not a schema."""
-    shape = _shape(schema, {})
+    """Return whether records of a parsed schema have a `bornTimestamp`; None if it is not a schema of DTS's records.
+    Only types count."""
+    try:
+        shape = _shape(schema, {})
+    except MemoryError:
+        raise
+    except Exception:  # a schema can be wrong in more ways than there are exceptions for
+        return None
     return next((born for born in (True, False) if _SHAPES[born] == shape), None)
 
 

@@ -243,8 +243,7 @@ def fixed_columns(iso8601: bool, *names: str) -> tuple[MetaColumn, ...]:
 def variables_of(
     options: Options, given: Mapping[str, str], group: str | None, system: Mapping[str, str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the values of the variables in a template, by item, and the items without a value. `given` has variables
-    by name, `group` is the name of the Replicat group, `system` has the variables of the operating system."""
+    """Return the values of the variables in a template by item, and the items without a value; `group`: of Replicat."""
     found: dict[str, str] = {}
     lacking = []
     for column in getattr(options, "meta_columns_template", None) or ():

@@ -39,8 +39,7 @@ class OpKeyOptions(Options):
 
 
 def iso8601_option(until: str | None = "19.1") -> bool:
-    """Return the option for the form of the current time stamp, which ended with the fixed metadata. The manual
-    misprints its name."""
+    """Return the option for the form of the current time stamp. The manual misprints its name."""
     doc = "Write a `T` between the date and the time of the current time stamp. If false: a blank."
     return option(Bool(), True, doc, until=until, aliases=("iso8601Forma",))
 

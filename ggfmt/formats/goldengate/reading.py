@@ -36,26 +36,25 @@ def check_operation_type(columns: Sequence[MetaColumn], messages: str, how: str 
         raise UsageError(Diagnostic("GG103", f"{messages} without operation types cannot be read", help=help))
 
 
-def only_table(tables: Sequence[TableDef], messages: str, lacking: str) -> TableDef | Diagnostic:
-    """Return the table of messages that do not name their table; `lacking` describes its table."""
+def only_table(tables: Sequence[TableDef], messages: str, definition: str) -> TableDef | Diagnostic:
+    """Return the table of messages that do not name it."""
     if len(tables) == 1:
         return tables[0]
-    help = f"pass only the {lacking} of their table to `--definitions`"
+    help = f"pass only the {definition} of their table to `--definitions`"
     return Diagnostic("GG205", f"{messages} do not name their table, and {len(tables)} tables are defined", help=help)
 
 
 def defined_table(
-    catalog: Catalog, name: str | None, messages: str, lacking: str, without: str
+    catalog: Catalog, name: str | None, messages: str, definition: str, what_lacks: str
 ) -> TableDef | Diagnostic:
-    """Return the table of a message by the name in it, None if it has none. Messages, which are `without` it, lack its
-    `lacking`."""
+    """Return the table of a message by the name in it, None if it has none."""
     if name is None:
-        return only_table(catalog.tables(), messages, lacking)
+        return only_table(catalog.tables(), messages, definition)
     table = catalog.get(name)
     if table is not None:
         return table
     word = name if len(name) <= 80 and name.isprintable() else "..."
-    help = f"add its {lacking} to `--definitions`; {without} not contain it"
+    help = f"add its {definition} to `--definitions`; {what_lacks} not contain it"
     return Diagnostic("GG205", f"the table `{word}` has no definition", help=help)
 
 

@@ -57,8 +57,7 @@ def _are_fixed(metadata: Sequence[metacolumns.MetaColumn]) -> bool:
 
 
 def declared_metadata(schema: Mapping[str, Any]) -> tuple[metacolumns.MetaColumn, ...] | None:
-    """Return the metadata fields that the property of a schema lists; None without the property. Raises:
-    InvalidValueError if the property is not a template."""
+    """Return the metadata fields that a schema lists; None without them. Raises: InvalidValueError for wrong text."""
     text = schema.get(METADATA_PROPERTY)
     if text is None:
         return None
@@ -96,8 +95,7 @@ class MessageType(str, Enum):
 
 
 def target_type(source: SqlType, release: str) -> MessageType:
-    """Return the type of a column in messages. Booleans come only from other sources: no trail of these releases has
-    them."""
+    """Return the type of a column in messages. Booleans come from other sources than trails."""
     kind = source.kind
     if kind is Kind.BOOLEAN:
         return MessageType.BOOLEAN
@@ -117,14 +115,12 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def hive_table_name(table: TableDef) -> str:
-    """Return the name in the metastore: the parts of the full name, joined, in lower case, with `_` for other
-    characters."""
+    """Return the name in the metastore: the parts of the full name in lower case, with `_` for other characters."""
     return re.sub(r"[^a-z0-9_]", "_", "_".join(table.parts).lower())
 
 
 def hive_type(column: Column) -> str:
-    """Return the type that reads a column's text without loss. Decimals of unknown scale, and all other types, are
-    strings."""
+    """Return the type that reads a column's text without loss; decimals of unknown scale are strings."""
     if column.type.kind is Kind.DECIMAL and column.type.scale is not None and 0 <= column.type.scale <= 38:
         return f"DECIMAL(38,{column.type.scale})"
     return _HIVE_TYPES.get(column.type.kind, "STRING")

@@ -115,8 +115,7 @@ def template_projection(options: Any, by_image: bool) -> Projection:
 
 
 def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, Sequence[int]]:
-    """Return the batch as a row format shows it, and the row that each operation comes from. Raises: RowErrors if the
-    handling is `abend`, and the batch has key updates."""
+    """Return the batch as a row format shows it, and the row of each operation. Raises: RowErrors if it must abend."""
     updates = None if handling == UPDATE else key_updates(batch)
     if updates is None:
         return batch, range(len(batch))
@@ -134,8 +133,7 @@ def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, 
 def misfits(
     batch: ChangeBatch, bad: Iterable[tuple[int, int]], expected: Callable[[int], str]
 ) -> list[tuple[int, Diagnostic]]:
-    """Return a GG401 for the first wrong value of each row, given (row, column) of all of them. `expected` describes
-    legal values of a column by its place."""
+    """Return a GG401 for the first wrong value of each row, given (row, column); `expected` describes legal values."""
     by_row: dict[int, Diagnostic] = {}
     for row, index in sorted(bad):
         column = batch.table.columns[index]

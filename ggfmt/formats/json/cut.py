@@ -146,8 +146,7 @@ class RecordBoundaries:
         return place + len(bytes(view[place:stop]).rstrip(WHITE)), None
 
     def _deep(self, place: int, stop: int) -> tuple[int | None, int | None]:
-        """Find the end as `_value`, for a value that is nested too deeply for decoders: count its brackets, in its
-        line."""
+        """Find the end as `_value`, of a value that is nested too deeply: count its brackets, in its line."""
         line = self._data.find(b"\n", place, stop)
         last = stop if line < 0 else line
         closes = any(self._data.find(bracket, place, last) >= 0 for bracket in (b"]", b"}"))

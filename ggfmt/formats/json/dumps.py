@@ -159,8 +159,7 @@ _text = msgspec.json.Decoder(str).decode
 
 
 def find_layout(head: bytes, whole: bool) -> Layout:
-    """Detect the layout of a file of JSON records, with their envelope, from its `head`; `whole`: the file has no more
-    bytes."""
+    """Detect the layout of a file and its envelope from its `head`; `whole`: the file has no more bytes."""
     layout = files.find_layout(head, whole)
     envelope = _envelope(head, layout)
     if envelope == LINES:
@@ -169,8 +168,7 @@ def find_layout(head: bytes, whole: bool) -> Layout:
 
 
 def plain_head(head: bytes) -> tuple[bytes, str | None]:
-    """Return the records in the first bytes of a file without their envelope, one per line, and the name of the
-    envelope. Without an envelope, return the bytes themselves and None."""
+    """Return the records in the first bytes of a file, one per line, and the name of their envelope; None for none."""
     layout = find_layout(head, False)
     if layout.envelope is None:
         return head, None

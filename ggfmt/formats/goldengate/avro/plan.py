@@ -73,8 +73,7 @@ def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, 
 
 
 def starts_with_texts(schema: Schema) -> bool:
-    """Return whether the fields before the first nullable one have types of metadata: a text, or a list or map of
-    texts."""
+    """Return whether the fields before the first nullable one have types of metadata."""
     fields = _fields(schema)
     kinds = (fields[name] for name in _leading(fields))
     return all(_is_text(kind) or is_strings(kind) or is_string_map(kind) for kind in kinds)
@@ -177,8 +176,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 class Plan:
-    """How messages of a schema become operations of a definition. `kinds` has the operation types by their words.
-    `metadata` includes the operation type."""
+    """How messages of a schema become operations of a definition; `kinds`: the operation types by their words."""
 
     def __init__(
         self, schema: Schema, table: TableDef, kinds: Mapping[str, str], metadata: Sequence[MetaColumn]

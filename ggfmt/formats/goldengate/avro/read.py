@@ -46,8 +46,7 @@ class _Table(HeldTable):
 
 
 class AvroReader(BatchingReader[_Table]):
-    """Base of both readers: decoded messages become batches. No batch spans two chunks. Only the decoder knows the
-    places of messages. `max_rows` limits a batch; 0 for no limit."""
+    """Base of both readers. No batch spans two chunks. `max_rows` limits a batch; 0 for no limit."""
 
     max_rows: ClassVar[int] = 0
     scanner: MessageScanner | None = None
@@ -137,8 +136,7 @@ def _template(source: WriterSettings) -> Template:
 
 
 class AvroContainerReader(AvroReader):
-    """Reads object container files. A chunk is the header and some blocks, each of which is a batch. A file whose
-    schema differs from that of the previous file is a schema change of its table."""
+    """Reads object container files. Each block is a batch, and a file with another schema is a schema change."""
 
     by_image: bool
 
@@ -344,8 +342,7 @@ class AvroStreamReader(AvroReader):
                     self._limit(held)
 
     def _scanned(self, stream: io.BytesIO, data: bytes) -> Generator[reading.Event, None, bytes | None]:
-        """Advance the stream past the messages that the kernel takes. Return the name of the next message's table if
-        the kernel does not know it."""
+        """Pass over the messages that the kernel takes. Return the name of the next table if it does not know it."""
         if self.scanner is None:
             return None
         while True:

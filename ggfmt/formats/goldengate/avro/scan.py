@@ -22,8 +22,6 @@ _TIME, _POSITION, _SLOTS = 0, 1, 2
 
 
 class MessageScanner(Scanner):
-    """The scanner of the messages of a stream or a container file."""
-
     def __init__(
         self,
         native: Any,

@@ -61,8 +61,7 @@ def message_schema(
     flagged: bool,
     properties: Mapping[str, str],
 ) -> AvroSchema:
-    """Return the schema of messages with both images, or with the columns of one. `types` has the Avro type of each
-    column. `flagged` adds a flag after each column. `properties` are added to the record."""
+    """Return the schema of messages. `types`: Avro types of the columns; `flagged`: a flag follows each column."""
     fields = _columns(table, types, flagged)
     if by_image:
         image = {"type": "record", "name": IMAGE, "fields": fields}

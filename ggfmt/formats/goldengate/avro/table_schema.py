@@ -100,16 +100,14 @@ def _decimal(source: SqlType, options: AvroOptions) -> ColumnType:
 
 
 def _timestamp(mask: str) -> ColumnType:
-    """Return the type of times with a mask. Without a mask, which handlers must have, no value can be written; a reader
-    needs none."""
+    """Return the type of times with a mask. Only a reader can do without a mask."""
     encode = optional_micros(date_mask(mask)) if mask else ENCODERS["long"]
     schema = {"type": "long", "logicalType": "timestamp-micros"}
     return ColumnType(schema, encode, f"a time that matches the mask `{mask}`")
 
 
 def _may_not_fit(source: SqlType, target: MessageType) -> bool:
-    """Return whether a long or a double may lose digits: the column has more digits than the type always holds, or as
-    many as NUMBER if the definition does not say."""
+    """Return whether a long or a double may lose digits. A column of unknown size may have as many as NUMBER."""
     if source.kind in (Kind.FLOAT, Kind.DOUBLE):
         return False
     if target is MessageType.INTEGER:

@@ -41,40 +41,45 @@ from ggfmt.model.table import TableDef
 
 
 class AvroShow(writing.Show):
-    """Shows the bytes of a message and its decoded content. `container`: messages are records of container files,
-    without delimiters and wrappers."""
+    """Shows the bytes of a message and its decoded content; `container`: without delimiters and wrappers."""
 
     def __init__(
         self, formatter: writing.Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
     ) -> None:
         self.framed = not container
-        document = avro_schema(formatter.table, options, context, by_image).document
-        self._schema = fastavro.parse_schema(dict(document))
+        self._decoder = MessageDecoder(formatter.table, options, context, by_image)
         self._delimiter = options.line_delimiter.encode() if isinstance(options, AvroOpOptions) else b""
-        outer = wrapper(options, context)
-        self._wrapper: Any = None if outer is None else fastavro.parse_schema(dict(outer.document))
         if container:
             self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
 
     def message(self, data: bytes) -> writing.ShownMessage:
         lines = [*writing.hex_lines(data)] if self.framed else []
-        record = data
-        if self._wrapper is not None:
-            wrapped = decode_record(data, self._wrapper)
-            record = wrapped["payload"]
-            lines += writing.json_lines(
-                writing.pretty_json({**wrapped, "payload": f"{len(record)} bytes, with this content:"})
-            )[0]
-        lines += writing.json_lines(writing.pretty_json(decode_record(record, self._schema)))[0]
+        outer, record = self._decoder.decode(data)
+        if outer is not None:
+            outer["payload"] = f"{len(outer['payload'])} bytes, with this content:"
+            lines += writing.json_lines(writing.pretty_json(outer))[0]
+        lines += writing.json_lines(writing.pretty_json(record))[0]
         if self._delimiter:
             ending = writing.ShownPiece("delimiter", self._delimiter.decode())
             lines.append((writing.ShownPiece("remark", "line delimiter "), ending))
         return writing.ShownMessage(tuple(lines))
 
 
-def decode_record(data: bytes, schema: Any) -> Any:
-    """Return a record as a reader sees it, with decimals and times as texts."""
-    return _shown(fastavro.schemaless_reader(io.BytesIO(data), schema, None))
+class MessageDecoder:
+    """Decodes messages as a reader sees them, with decimals and times as texts."""
+
+    def __init__(self, table: TableDef, options: AvroOptions, context: Context, by_image: bool) -> None:
+        outer, schema = wrapper(options, context), avro_schema(table, options, context, by_image)
+        self._wrapper: Any = None if outer is None else fastavro.parse_schema(dict(outer.document))
+        self._schema = fastavro.parse_schema(dict(schema.document))
+
+    def decode(self, data: bytes) -> tuple[dict[str, Any] | None, Any]:
+        """Return the wrapper of a message, None if there is none, and the record in it."""
+        outer: Any = None
+        if self._wrapper is not None:
+            outer = fastavro.schemaless_reader(io.BytesIO(data), self._wrapper, None)
+            data = outer["payload"]
+        return outer, _shown(fastavro.schemaless_reader(io.BytesIO(data), self._schema, None))
 
 
 def _shown(value: Any) -> Any:
@@ -140,12 +145,9 @@ class AvroFormatter(writing.Formatter):
         return [text_bytes(value.as_py())] if isinstance(value, pa.Scalar) else strings(value)
 
     def traced(self, messages: pa.Array[Any]) -> Iterator[str]:
-        document = avro_schema(self.table, self.options, self._context, self.by_image).document
-        schema, outer = fastavro.parse_schema(dict(document)), wrapper(self.options, self._context)
+        decoder = MessageDecoder(self.table, self.options, self._context, self.by_image)
         for message in non_null_values(narrow(messages, pa.BinaryArray)):
-            if outer is not None:
-                message = decode_record(message, dict(outer.document))["payload"]
-            yield json.dumps(decode_record(message, schema), ensure_ascii=False)
+            yield json.dumps(decoder.decode(message)[1], ensure_ascii=False)
 
     @abstractmethod
     def _data(self, batch: ChangeBatch) -> tuple[list[Piece], list[tuple[int, int]]]:

@@ -54,8 +54,7 @@ class RecordColumns:
         return pa.schema([self._arrow_field(field) for field in self._record.fields])
 
     def decode(self, data: bytes, count: int) -> pa.RecordBatch:
-        """Return `count` records, which are all of `data`. Raises: CorruptContainerError if the data are not so many
-        records."""
+        """Decode `count` records, which are all of `data`. Raises: CorruptContainerError if they are not."""
         if count > len(data):  # a record has at least one byte
             raise CorruptContainerError("a block has fewer records than it declares")
         buffers = None if self.kernel is None else self.kernel.decode(data, count)

@@ -123,8 +123,7 @@ def write_parquet(source: BinaryIO, target: BinaryIO, options: ParquetOptions) -
 
 
 class _Leaf(NamedTuple):
-    """A column of a Parquet file: its path in the file and in Arrow's schema, and whether its bytes are in the order of
-    its values."""
+    """A column of a Parquet file: its path there and in Arrow, and whether its bytes are in the order of its values."""
 
     path: tuple[str, ...]
     arrow: tuple[str, ...]

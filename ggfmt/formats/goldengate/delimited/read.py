@@ -41,8 +41,7 @@ _STRING = pa.string()
 
 
 def image_column(fields: pa.StringArray, null: str, missing: str, exists: pa.BooleanArray) -> ImageColumn:
-    """Return a column of an image from its fields; missing where there is no image. A field equal to the texts of both
-    NULL and missing counts as missing."""
+    """Return a column of an image; missing where there is no image. A text for both NULL and missing is missing."""
     absent = pc.or_(pc.equal(fields, missing), pc.invert(exists))
     empty = pc.or_(absent, pc.equal(fields, null))
     values = pc.if_else(empty, pa.scalar(None, _STRING), fields) if empty.true_count else fields
@@ -60,8 +59,7 @@ def strip_quotes(column: ImageColumn) -> ImageColumn:
 
 
 def parse_tokens(fields: pa.StringArray, between: str, within: str) -> StringMapArray:
-    """Return tokens from texts such as `L=1,R=x`. An empty text has none; a token without `within` has an empty
-    value."""
+    """Return tokens from texts such as `L=1,R=x`; a token without `within` has an empty value."""
     some = pc.not_equal(fields, "")
     pairs = pc.split_pattern(fields.filter(some), between)
     none = pa.repeat(pa.scalar(0, pa.int32()), len(fields))
@@ -191,8 +189,7 @@ def metadata_places(roles: Roles, tokens: bool) -> list[int]:
 def line_scanner(
     options: DelimitedOptions, context: Context, tokens: bool, define: Callable[[str], TableDef | None]
 ) -> LineScanner | None:
-    """Return the scanner of lines by the writer's options; None if no kernel can read them. `define` returns the
-    definition of a table by its name in lines, or None."""
+    """Return the scanner of lines; None if no kernel can read them. `define` returns a definition by its name."""
     metadata = options.metadata(context)
     step = 1 + options.include_meta_column_names
     roles = Roles.of(metadata)
@@ -224,8 +221,7 @@ def line_scanner(
 
 
 class LineScanner(Scanner):
-    """The scanner of lines; it leaves irregular ones to the reader, which knows what is wrong with them. `cells`
-    returns the cells of a table with so many columns. Formats with a single image have it in `after`."""
+    """The scanner of regular lines. `cells` returns the cells of a table with so many columns."""
 
     def __init__(
         self, scanner: Any, cells: Callable[[int], tuple[Cell, ...]], define: Callable[[str], TableDef | None]
@@ -236,8 +232,7 @@ class LineScanner(Scanner):
         self._columns = 0
 
     def scan(self, data: bytes, place: int, first: int) -> tuple[int, Sequence[OddLine]]:
-        """Scan lines of UTF-8 from a place on. `first` is the ordinal of the first line. Return the ordinal after the
-        last line, and the lines that were not taken."""
+        """Scan lines of UTF-8 from a place on. Return the ordinal after the last line, and the lines not taken."""
         odd = array("q")
         ordinal = first
         while True:

@@ -34,8 +34,7 @@ _NAMES = {Part.NAME: "{}_name", Part.VALUE: "{}", Part.BEFORE: "{}_before", Part
 
 
 class DelimitedTextShow(writing.TextShow):
-    """Shows a line, and its fields as a reader finds them. `names` has the names of the fields, `value_places` the
-    places of those with values, counted from 0."""
+    """Shows a line, and its fields as a reader finds them. `value_places`: the fields with values, from 0."""
 
     def __init__(self, names: Sequence[str], value_places: Collection[int], options: DelimitedOptions) -> None:
         super().__init__(options.encoding)
@@ -82,8 +81,7 @@ class DelimitedTextShow(writing.TextShow):
 
 
 class DelimitedFormatter(writing.Formatter):
-    """Makes lines of the metadata and the cells of the options. `value_places` has the places of fields with values,
-    counted from 0."""
+    """Makes lines of the metadata and the cells of the options. `value_places`: the fields with values, from 0."""
 
     def __init__(self, table: TableDef, options: DelimitedOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)

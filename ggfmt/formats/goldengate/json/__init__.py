@@ -42,8 +42,6 @@ from ggfmt.options.value_types import Bool, Charset, Delimiter, MemberName, Sche
 
 @dataclass(frozen=True)
 class JsonRecordOptions(OpKeyOptions):
-    """The options of both formats."""
-
     pretty_print: bool = option(
         Bool(), False, "Write each message over several lines, indented.", aliases=("prettyPrintformat.prettyPrint",)
     )

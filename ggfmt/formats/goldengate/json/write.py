@@ -254,8 +254,6 @@ class JsonShow(TextShow):
 
 
 class JsonRecordFormatter(Formatter):
-    """Formatter of objects with the metadata and the members after them."""
-
     def __init__(self, table: TableDef, options: JsonRecordOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
         self._nulls_left_out = options.omit_null_values

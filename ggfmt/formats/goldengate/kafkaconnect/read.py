@@ -142,8 +142,7 @@ class KafkaConnect(MetadataDialect):
         return not any(name.endswith(MISSING_SUFFIX) and name.removesuffix(MISSING_SUFFIX) in names for name in names)
 
     def _metadata(self, names: Mapping[str, Any]) -> tuple[MetaColumn, ...]:
-        """Return the metadata fields of a message: those of the template in the options, or else the fixed ones at its
-        start, in their order."""
+        """Return the metadata fields of a message: those of the template, else the fixed ones at its start."""
         template = self.options.meta_columns_template
         if template is not None:
             return tuple(column for column in template if column.name in names)
@@ -238,8 +237,7 @@ def _op_of_images(before: Raw | None, after: Raw | None) -> str:
 
 
 def _without_missing(image: Raw, flags: frozenset[str] | None) -> Raw:
-    """Return the image without the flags and the columns that they mark as missing. `flags` None: there is no
-    schema."""
+    """Return the image without flags, and without the columns that they mark. `flags` None: there is no schema."""
     if flags is not None and not flags:
         return image
     if MISSING_SUFFIX.encode() not in bytes(image):

@@ -237,8 +237,7 @@ class KafkaConnectFormatter(Formatter):
         return {"type": "struct", "fields": fields, "optional": False, "name": name}
 
     def _object(self, batch: ChangeBatch, image: Image) -> pa.StringArray:
-        """Return n objects with all columns; `null` for a missing image. Raises: RowErrors for values that cannot be
-        written."""
+        """Return n objects with all columns; `null` for a missing image. Raises: RowErrors for illegal values."""
         rows = len(batch)
         exists = image.exists_mask(rows)
         columns = []

@@ -71,8 +71,7 @@ class XmlOperation:
 
 
 def examine(element: Any, with_tokens: bool) -> XmlOperation | Diagnostic:
-    """Return the operation of an element, or what is wrong with it regardless of its type and its table's definition. A
-    Diagnostic is returned as it is."""
+    """Return the operation of an element, or what is wrong with it by itself."""
     if isinstance(element, Diagnostic):
         return element
     if element.tag != "operation":
@@ -220,8 +219,7 @@ def odd_records(
 
 @dataclass
 class _Table(HeldTable):
-    """The buffered operations of a table, which all list the columns `listed`. `places` has the place of each column of
-    the definition in that list, or None."""
+    """The buffered operations of a table. `places` has the place of each column of the definition in `listed`."""
 
     listed: tuple[str, ...]
     places: tuple[int | None, ...]

@@ -231,8 +231,7 @@ def chunks(stream: BinaryIO, file: str, layout: Layout) -> Iterator[Chunk]:
 
 
 def _pass_over(data: bytes, stream: BinaryIO, markup: Markup, limit: int) -> tuple[int, bytes]:
-    """Return the size of a too long record, and the bytes that were read after it. The record ends with the first end
-    tag after the maximum size."""
+    """Return the size of a too long record, which ends with the next end tag, and the bytes that were read after it."""
     size, start = 0, limit - limit % markup.width
     while (end := markup.search(markup.end, data, start)) is None:
         passed = max(0, len(data) - _LONGEST_END_TAG * markup.width)
@@ -299,8 +298,7 @@ def _all_at_once(data: bytes, first: int, layout: XmlLayout, markup: Markup) -> 
 
 
 def _one_by_one(data: bytes, first: int, layout: XmlLayout, markup: Markup) -> Iterator[XmlRecord]:
-    """Yield each record from a place on. A damaged one ends before the next line that starts with an operation or a
-    prolog."""
+    """Yield each record. A damaged one ends before the next line that starts with an operation or a prolog."""
     position = first
     while True:
         start = markup.end_of_white(data, position)

@@ -47,8 +47,7 @@ def attribute(array: pa.StringArray) -> Text:
 
 
 def cdata(array: pa.StringArray) -> Text:
-    """Return the texts as between `<![CDATA[` and `]]>`; empty for NULL. A text that does not fit one section is
-    divided."""
+    """Return the texts as between `<![CDATA[` and `]]>`, some in several sections; empty for NULL."""
     return Text(array, Encoding.CDATA, "")
 
 
