@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import StringMapArray, non_null_values
+from ggfmt.arrow.arrays import StringMapArray
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join_binary, text_buffer, zigzag_varint
-from ggfmt.columnar.strings import TextPattern, all_match
+from ggfmt.columnar.strings import TextPattern, all_match, rows_where
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.kernels.plain import sized
 from ggfmt.model.change import Image, ImageColumn
@@ -39,12 +39,10 @@ END = b"\0"  # ends the blocks of an array or a map
 
 
 def text_bytes(text: str) -> bytes:
-    """Encode a string."""
     return sized(text)
 
 
 def array_bytes(texts: Sequence[str]) -> bytes:
-    """Encode an array of strings."""
     return (zigzag_varint(len(texts)) + b"".join(map(text_bytes, texts)) if texts else b"") + END
 
 
@@ -82,10 +80,10 @@ def _floating(values: pa.StringArray, kind: pa.DataType, width: int) -> Encoded:
     try:
         numbers = values.cast(kind)
     except pa.ArrowInvalid:
-        return [], _unlike(values, FLOATING)
+        return [], rows_unlike(values, FLOATING)
     if not pc.all(pc.is_finite(numbers), min_count=0).as_py():
         overflown = pc.and_(pc.invert(pc.is_finite(numbers)), pc.invert(pc.match_substring_regex(values, NOT_FINITE)))
-        bad = non_null_values(pc.indices_nonzero(overflown))
+        bad = rows_where(overflown)
         if bad:
             return [], bad
     wide = pa.Array.from_buffers(pa.binary(width), len(numbers), [None, numbers.buffers()[1]], offset=numbers.offset)
@@ -102,7 +100,7 @@ def exact_longs(texts: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
         return pc.cast(texts, pa.int64()), []
     except pa.ArrowInvalid:
         exact = pa.array([None if text is None else exact_long(text) for text in texts.to_pylist()], pa.int64())
-        return exact, non_null_values(pc.indices_nonzero(pc.and_(texts.is_valid(), exact.is_null())))
+        return exact, rows_where(pc.and_(texts.is_valid(), exact.is_null()))
 
 
 _LARGEST_EXPONENT = 18
@@ -122,10 +120,10 @@ def exact_long(text: str) -> int | None:
     return exact if -(1 << 63) <= exact < 1 << 63 else None
 
 
-def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
+def rows_unlike(values: pa.StringArray, pattern: str) -> list[int]:
     """Return the rows whose text does not match; null matches."""
     fits = pc.match_substring_regex(values, pattern)
-    return non_null_values(pc.indices_nonzero(pc.invert(fits)))
+    return rows_where(pc.invert(fits))
 
 
 def optional(values: pa.Array[Any], pieces: list[Piece]) -> Encoded:
@@ -155,7 +153,7 @@ def _longs(values: pa.StringArray) -> Encoded:
 
 
 optional_booleans = _optional(
-    TextPattern.JSON_BOOLEAN, Encoding.BOOLEAN, lambda values: ([], _unlike(values, "^(?:true|false)$"))
+    TextPattern.JSON_BOOLEAN, Encoding.BOOLEAN, lambda values: ([], rows_unlike(values, "^(?:true|false)$"))
 )
 optional_longs = _optional(TextPattern.SHORT_INTEGER, Encoding.LONG, _longs)
 optional_floats = _optional(TextPattern.SHORT_FLOAT, Encoding.FLOAT, lambda values: _floating(values, pa.float32(), 4))
@@ -245,7 +243,7 @@ def _decimals(values: pa.StringArray, precision: int, scale: int) -> Encoded:
     if precision <= _LONG_DIGITS:
         bad = pc.greater_equal(pc.abs(numbers), 10**precision)
         if pc.any(bad).as_py():
-            return [NULL], non_null_values(pc.indices_nonzero(bad))
+            return [NULL], rows_where(bad)
     return _long_bytes(numbers), []
 
 
@@ -329,6 +327,6 @@ def _micros(values: pa.StringArray, mask: DateMask) -> Encoded:
         return [NULL], []
     unlike = pc.fill_null(pc.invert(pc.match_substring_regex(values, mask.pattern)), False)
     if unlike.true_count:
-        return [NULL], non_null_values(pc.indices_nonzero(unlike))
+        return [NULL], rows_where(unlike)
     numbers, bad = text_micros(pc.replace_substring_regex(values, mask.pattern, mask.rewrite))
     return _unions(values, longs(numbers), bad)

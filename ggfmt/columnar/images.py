@@ -16,7 +16,6 @@ _NULL = pa.scalar(None, pa.string())
 
 
 def unless_all(mask: pa.BooleanArray) -> pa.BooleanArray | None:
-    """Return the mask, or None if it is true in all rows."""
     return None if mask.true_count == len(mask) else mask
 
 

@@ -50,5 +50,4 @@ def _decoded(lines: bytes, place: int) -> list[JsonRow]:
 
 
 def json_column(rows: Sequence[JsonRow], name: str) -> JsonColumn:
-    """Return a column of rows; NULL where a line lacks it."""
     return raw_column([row.get(name, _NULL) for row in rows])

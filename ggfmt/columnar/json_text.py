@@ -21,6 +21,7 @@ from ggfmt.columnar.pieces import (
     Encoding,
     Piece,
     Text,
+    choose,
     escape_json_text,
     join,
 )
@@ -72,12 +73,12 @@ class ImageObjects:
     def of(self, image: Image, rows: int, otherwise: str = "") -> Pieces:
         """Return the pieces of n objects, with `otherwise` where there is no image."""
         members, bad = self._members(image, rows)
-        return _where_there(image, rows, ["{", CommaJoined(members), self._close], otherwise), bad
+        return [*choose(image.exists, rows, ["{", CommaJoined(members), self._close], [otherwise])], bad
 
     def members_of(self, image: Image, rows: int) -> Pieces:
         """Return the members of the objects, none where there is no image. Each member starts with its comma."""
         members, bad = self._members(image, rows)
-        return _where_there(image, rows, members), bad
+        return [*choose(image.exists, rows, members, [""])], bad
 
     def _members(self, image: Image, rows: int) -> Pieces:
         pieces: list[Piece] = []
@@ -87,10 +88,7 @@ class ImageObjects:
             if self._keeps[index] and column.json is not None:
                 value = Conditional(column.json, [_on_one_line(column.values, column.json)], [value])
             bad += [(row, index) for row in wrong if self._shows(image, index, row)]
-            if column.present is None or column.present.true_count == rows:
-                pieces += [COMMA, label, value]
-            else:
-                pieces.append(Conditional(column.present, [COMMA, label, value]))
+            pieces += choose(column.present, rows, [COMMA, label, value], [])
         return pieces, bad
 
     def _shows(self, image: Image, index: int, row: int) -> bool:
@@ -99,14 +97,6 @@ class ImageObjects:
         if self._keeps[index] and column.json is not None and column.json[row].as_py():
             return False
         return all(mask is None or mask[row].as_py() for mask in (image.exists, column.present))
-
-
-def _where_there(image: Image, rows: int, pieces: list[Piece], otherwise: str = "") -> list[Piece]:
-    exists = image.exists
-    there = rows if exists is None else exists.true_count
-    if exists is None or there == rows:
-        return pieces
-    return [Conditional(exists, pieces, [otherwise])] if there else [otherwise]
 
 
 def _on_one_line(values: pa.StringArray, json: pa.BooleanArray) -> Piece:

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.columnar.pieces import zigzag_varint
+from ggfmt.columnar.pieces import varint
 
 TAIL_BYTES = 256  # the postscript and its length are never longer
 
@@ -38,7 +38,7 @@ def with_calendar(tail: bytes) -> bytes:
     size, end = _read_varint(postscript, 1)
     is_compressed = postscript[end] == _COMPRESSION and postscript[end + 1] != 0
     calendar = _CHUNK if is_compressed else _PROLEPTIC_GREGORIAN
-    postscript = bytes((_FOOTER_LENGTH,)) + _varint(size + len(calendar)) + postscript[end:]
+    postscript = bytes((_FOOTER_LENGTH,)) + varint(size + len(calendar)) + postscript[end:]
     return before + calendar + postscript + bytes((len(postscript),))
 
 
@@ -49,10 +49,6 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         number |= (data[at] & 0x7F) << shift
         at, shift = at + 1, shift + 7
     return number | data[at] << shift, at + 1
-
-
-def _varint(number: int) -> bytes:
-    return zigzag_varint((number >> 1) ^ -(number & 1))
 
 
 def unwritable_times(times: pa.Array[Any]) -> pa.BooleanArray:

@@ -19,6 +19,7 @@ from ggfmt.kernels.plain import ATTRIBUTE_ESCAPES as ATTRIBUTE_ESCAPES
 from ggfmt.kernels.plain import CONNECT_ESCAPES as CONNECT_ESCAPES
 from ggfmt.kernels.plain import JACKSON_ESCAPES as JACKSON_ESCAPES
 from ggfmt.kernels.plain import JSON_ESCAPES as JSON_ESCAPES
+from ggfmt.kernels.plain import varint as varint
 from ggfmt.kernels.plain import zigzag_varint as zigzag_varint
 
 Piece: TypeAlias = Any
@@ -100,6 +101,16 @@ class Repeated(NamedTuple):
 KINDS = (Text, Conditional, CommaJoined, Repeated, Comma, Equals)
 
 
+def choose(
+    mask: pa.BooleanArray | None, rows: int, pieces: Sequence[Piece], otherwise: Sequence[Piece]
+) -> Sequence[Piece]:
+    """Return the pieces of n rows where a mask is true, and other ones elsewhere. Without a mask, it is true."""
+    there = rows if mask is None else mask.true_count
+    if mask is None or there == rows:
+        return pieces
+    return [Conditional(mask, pieces, otherwise)] if there else otherwise
+
+
 def text_buffer(array: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Buffer:
     """Return the values of a text or binary array as one buffer, without copying them."""
     if isinstance(array, pa.ChunkedArray):
@@ -113,7 +124,6 @@ def text_buffer(array: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Buffer:
 
 
 def escape_json_text(text: str, escapes: dict[int, str] = JSON_ESCAPES) -> str:
-    """Return a text as a JSON string, quotes included."""
     return f'"{text.translate(escapes)}"'
 
 
@@ -130,18 +140,13 @@ def join_binary(pieces: Sequence[Piece], rows: int | None = None) -> pa.BinaryAr
 def _join(pieces: Sequence[Piece], rows: int | None, type: pa.DataType) -> pa.Array[Any]:
     if len(pieces) == 1 and isinstance(pieces[0], pa.Array) and pieces[0].type == type:
         return pieces[0]
+    if any(isinstance(piece, pa.ChunkedArray) for piece in pieces):  # Arrow splits a very large result into chunks
+        pieces = [piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else piece for piece in pieces]
     try:
-        count, offsets, data = primitives.join(_single_chunks(pieces), -1 if rows is None else rows, KINDS)
+        count, offsets, data = primitives.join(pieces, -1 if rows is None else rows, KINDS)
     except OverflowError as error:
         raise pa.ArrowCapacityError(str(error)) from None
     return pa.Array.from_buffers(type, count, [None, pa.py_buffer(offsets), pa.py_buffer(data)], 0)
-
-
-def _single_chunks(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """Return the pieces with arrays of a single chunk: Arrow splits a very large result into chunks."""
-    if not any(isinstance(piece, pa.ChunkedArray) for piece in pieces):
-        return pieces
-    return [piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else piece for piece in pieces]
 
 
 def repeat(text: str, count: int) -> pa.StringArray:

@@ -61,7 +61,6 @@ class Replacer:
         return replaced
 
     def batch(self, batch: ChangeBatch) -> ChangeBatch:
-        """Return the batch with names and values replaced, or raise UnusableName."""
         table = self.table(batch.table)
         columns = self._columns.get(batch.table)
         if columns is None:

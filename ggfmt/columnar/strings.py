@@ -55,7 +55,6 @@ Kernel = Callable[[pa.StringArray], Converted]
 
 
 def rows_where(mask: pa.BooleanArray) -> list[int]:
-    """Return the rows where a mask is true."""
     return non_null_values(pc.indices_nonzero(mask)) if mask.true_count else []
 
 
@@ -84,7 +83,6 @@ def plain_number(number: Decimal) -> str:
 
 
 def reject_all(values: pa.StringArray) -> Converted:
-    """Reject every value."""
     return values, rows_where(values.is_valid())
 
 

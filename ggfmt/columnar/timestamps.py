@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.strings import by_value, rows_where
 
 _STRING = pa.string()
@@ -34,7 +33,7 @@ def micros_text(values: Sequence[int | None] | pa.Int64Array) -> tuple[pa.String
     """Return microseconds as time stamps with six fraction digits, and the rows outside of the years 1 to 9999."""
     numbers = values if isinstance(values, pa.Array) else _int64s(values)
     fits = pc.and_(pc.greater_equal(numbers, FIRST_MICROS), pc.less_equal(numbers, LAST_MICROS))
-    bad = non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
+    bad = rows_where(pc.invert(fits.fill_null(True)))
     if bad:
         numbers = pc.if_else(fits, numbers, pa.scalar(None, pa.int64()))
     return pc.cast(pc.cast(numbers, pa.timestamp("us")), _STRING), bad

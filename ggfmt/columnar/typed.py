@@ -16,12 +16,12 @@ import msgspec
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import DecimalType, list_array, non_null_values, nulls
+from ggfmt.arrow.arrays import DecimalType, list_array, nulls
 from ggfmt.columnar.avro import FLOATING, NOT_FINITE, exact_longs, unscaled
 from ggfmt.columnar.columns import raw_column
 from ggfmt.columnar.json_text import json_strings
 from ggfmt.columnar.pieces import Conditional, Encoding, Piece, Repeated, Text, join, text_buffer
-from ggfmt.columnar.strings import bytes_of
+from ggfmt.columnar.strings import bytes_of, rows_where
 from ggfmt.columnar.timestamps import FIRST_MICROS, LAST_MICROS, has_zone, instant_micros, text_micros
 from ggfmt.java.numbers import NOT_FINITE_TEXTS
 
@@ -182,24 +182,16 @@ def _dates(texts: pa.StringArray, type: pa.DataType) -> Typed:
         return values, _lost(texts, values)
 
 
-def _local_times(texts: pa.StringArray, type: pa.DataType) -> Typed:
+def _times(texts: pa.StringArray, type: pa.DataType) -> Typed:
+    """Convert times: local ones, which have no zone, or, for a type with a zone, instants."""
     try:
         micros = pc.cast(texts.cast(type), pa.int64())
     except pa.ArrowInvalid:
-        micros, _ = text_micros(_with_six_digits(pc.if_else(has_zone(texts), _NO_TEXT, texts)))
-    return _moments(texts, micros, type)
-
-
-def _instants(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    try:
-        micros = pc.cast(texts.cast(type), pa.int64())
-    except pa.ArrowInvalid:
-        joined = pc.replace_substring_regex(texts, _SPACED_ZONE, r"\1")
-        micros, _ = instant_micros(_with_six_digits(joined))
-    return _moments(texts, micros, type)
-
-
-def _moments(texts: pa.StringArray, micros: pa.Int64Array, type: pa.DataType) -> Typed:
+        if getattr(type, "tz", None) is None:
+            micros, _ = text_micros(_with_six_digits(pc.if_else(has_zone(texts), _NO_TEXT, texts)))
+        else:
+            joined = pc.replace_substring_regex(texts, _SPACED_ZONE, r"\1")
+            micros, _ = instant_micros(_with_six_digits(joined))
     ends = pc.min_max(micros)
     if micros.null_count < len(micros) and (ends["min"].as_py() < FIRST_MICROS or ends["max"].as_py() > LAST_MICROS):
         fits = pc.and_(pc.greater_equal(micros, FIRST_MICROS), pc.less_equal(micros, LAST_MICROS))
@@ -237,7 +229,6 @@ def _lists(texts: pa.StringArray, type: pa.DataType) -> Typed:
 
 
 def _one_list_each(texts: pa.StringArray, type: pa.DataType) -> Typed:
-    """Convert JSON arrays of which one is wrong."""
     lists: list[list[msgspec.Raw] | None] = []
     for text in texts.to_pylist():
         try:
@@ -272,7 +263,7 @@ def _lost(texts: pa.StringArray, values: pa.Array[Any]) -> list[int]:
     """Return the rows that have a text, but no value."""
     if values.null_count == texts.null_count:
         return []
-    return non_null_values(pc.indices_nonzero(pc.and_(texts.is_valid(), values.is_null())))
+    return rows_where(pc.and_(texts.is_valid(), values.is_null()))
 
 
 _KERNELS: dict[pa.DataType, Callable[[pa.StringArray, pa.DataType], Typed]] = {
@@ -281,8 +272,8 @@ _KERNELS: dict[pa.DataType, Callable[[pa.StringArray, pa.DataType], Typed]] = {
     pa.float32(): _floats,
     pa.float64(): _floats,
     pa.date32(): _dates,
-    pa.timestamp("us"): _local_times,
-    pa.timestamp("us", tz="UTC"): _instants,
+    pa.timestamp("us"): _times,
+    pa.timestamp("us", tz="UTC"): _times,
     pa.time64("us"): _clocks,
     pa.binary(): _bytes,
 }

@@ -54,11 +54,7 @@ class Lack:
 
 
 class _Lacking(Exception):
-    """The extension module is not available."""
-
-    def __init__(self, reason: str, help: str) -> None:
-        super().__init__(reason)
-        self.lack = Lack(reason, help)
+    """The extension module is not available: the reason and the help."""
 
 
 def _load() -> tuple[ModuleType | None, str, Lack | None]:
@@ -69,11 +65,12 @@ def _load() -> tuple[ModuleType | None, str, Lack | None]:
         if getattr(module, "REVISION", None) != REVISION:
             raise _Lacking("were built from the sources of another ggfmt", _AGAIN)
     except _Lacking as error:
-        return None, f"none, they {error.lack.reason}", error.lack
+        lack = Lack(*error.args)
     except Exception as error:  # a damaged module, or one of another platform, may raise anything
         lack = Lack(f"cannot be loaded ({_text(error)})", _AGAIN)
-        return None, f"none, they {lack.reason}", lack
-    return module, "native", None
+    else:
+        return module, "native", None
+    return None, f"none, they {lack.reason}", lack
 
 
 def _text(error: Exception) -> str:

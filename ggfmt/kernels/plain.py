@@ -37,19 +37,21 @@ ATTRIBUTE_ESCAPES = str.maketrans(
 )
 
 
-def zigzag_varint(number: int) -> bytes:
-    """Encode an int or a long of Avro."""
-    rest = (number << 1) ^ (number >> 63)
+def varint(number: int) -> bytes:
     encoded = bytearray()
-    while rest > 0x7F:
-        encoded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    encoded.append(rest)
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
     return bytes(encoded)
 
 
+def zigzag_varint(number: int) -> bytes:
+    """Encode an int or a long of Avro."""
+    return varint((number << 1) ^ (number >> 63))
+
+
 def sized(value: str | bytes) -> bytes:
-    """Encode a string or bytes of Avro."""
     data = _bytes(value)
     return zigzag_varint(len(data)) + data
 
@@ -145,15 +147,15 @@ def _text(
 
 
 def _conditional(kinds: _Kinds, where: Any, then: Sequence[Any], otherwise: Sequence[Any]) -> _Column:
-    mask = where.to_pylist() if hasattr(where, "to_pylist") else _equals(*where)
+    if hasattr(where, "to_pylist"):
+        mask = where.to_pylist()
+    else:
+        values, text = where
+        mask = [value == text for value in values.to_pylist()]
     if None in mask:
         raise AssertionError("a join lost rows: a piece is null")
     branches = _joined(then, kinds), _joined(otherwise, kinds)
     return [one if holds else other for holds, one, other in _rows(mask, *branches)]
-
-
-def _equals(values: Any, text: str) -> list[bool]:
-    return [value == text for value in values.to_pylist()]
 
 
 def _comma_joined(kinds: _Kinds, pieces: Sequence[Any]) -> _Column:
@@ -161,10 +163,6 @@ def _comma_joined(kinds: _Kinds, pieces: Sequence[Any]) -> _Column:
     if isinstance(joined, bytes):
         return joined.removeprefix(b",")
     return [members and members.removeprefix(b",") for members in joined]
-
-
-def _comma(kinds: _Kinds) -> _Column:
-    return b","
 
 
 def _repeated(kinds: _Kinds, lists: Any, pieces: Sequence[Any], between: str, counted: bool) -> _Column:
@@ -181,7 +179,7 @@ def _repeated(kinds: _Kinds, lists: Any, pieces: Sequence[Any], between: str, co
     return texts
 
 
-_MAKERS: tuple[Callable[..., _Column], ...] = (_text, _conditional, _comma_joined, _repeated, _comma)
+_MAKERS: tuple[Callable[..., _Column], ...] = (_text, _conditional, _comma_joined, _repeated, lambda kinds: b",")
 
 
 # By `columnar.strings.TextPattern`.
@@ -224,7 +222,6 @@ def differ(texts: Any, others: Any, rows: Any = None, other_rows: Any = None) ->
 
 
 def occurrences(data: bytes, text: bytes) -> int:
-    """Return how often data contains a text."""
     return data.count(text)
 
 

@@ -53,23 +53,6 @@ INTEGER = "^(?:0|-?[1-9][0-9]{0,17})$"
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A property of a handler or a format with its value, as in a properties file."""
-
-    name: str
-    value: str
-
-    def __str__(self) -> str:
-        return f"{self.name}={self.value}"
-
-    def holds(self, options: Options, context: Context) -> bool:
-        if self.name == INCLUDE_TOKENS:
-            return context.include_tokens == (self.value == "true")
-        (spec,) = (spec for spec in options.specs() if spec.name == self.name)
-        return spec.text(getattr(options, spec.attr)) == self.value
-
-
-@dataclass(frozen=True)
 class Loss:
     """One way in which messages show less than operations contain.
 
@@ -78,7 +61,7 @@ class Loss:
     part       the loss concerns only a part of the aspects
     note       for a loss of values: the text after their number; `count` fills in the words
     code       code of that warning
-    only, unless  the loss happens under all settings of `only`, and under none of `unless`
+    only, unless  the loss happens under all settings of `only`, and under none of `unless`; as in a properties file
     names      tokens that survive, or that do not
     patterns   tokens that survive only if their texts match a regular expression
     digits     number of fraction digits of a second
@@ -95,8 +78,8 @@ class Loss:
     part: bool = False
     note: str = ""
     code: str = "GG406"
-    only: tuple[Setting, ...] = ()
-    unless: tuple[Setting, ...] = ()
+    only: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     patterns: tuple[tuple[str, str], ...] = ()
     digits: int = 0
@@ -107,10 +90,10 @@ class Loss:
     id: str = ""
 
     def when(self, *settings: str) -> Loss:
-        return replace(self, only=_settings(settings))
+        return replace(self, only=settings)
 
     def except_when(self, *settings: str) -> Loss:
-        return replace(self, unless=_settings(settings))
+        return replace(self, unless=settings)
 
     def by_template(self, *keywords: str) -> Loss:
         """Return the loss as one that, with a template, happens only without these keywords. With fixed metadata, its
@@ -149,8 +132,8 @@ class Loss:
                 return not any(column.keyword in self.lacking for column in template or ())
             if not self.only and not self.unless:
                 return False
-        held = all(setting.holds(options, context) for setting in self.only)
-        return held and not any(setting.holds(options, context) for setting in self.unless)
+        held = all(_holds(setting, options, context) for setting in self.only)
+        return held and not any(_holds(setting, options, context) for setting in self.unless)
 
     @property
     def unit(self) -> str:
@@ -184,11 +167,15 @@ def active_losses(losses: Iterable[Loss], options: Options, context: Context) ->
     return tuple(loss for loss in losses if loss.happens(options, context))
 
 
-def _settings(texts: Iterable[str]) -> tuple[Setting, ...]:
-    return tuple(Setting(name, value) for name, _, value in (text.partition("=") for text in texts))
+def _holds(setting: str, options: Options, context: Context) -> bool:
+    name, _, value = setting.partition("=")
+    if name == INCLUDE_TOKENS:
+        return context.include_tokens == (value == "true")
+    (spec,) = (spec for spec in options.specs() if spec.name == name)
+    return spec.text(getattr(options, spec.attr)) == value
 
 
-def _listed(settings: Iterable[Setting], word: str) -> str:
+def _listed(settings: Iterable[str], word: str) -> str:
     return f" {word} ".join(f"`{setting}`" for setting in settings)
 
 

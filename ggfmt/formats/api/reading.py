@@ -425,16 +425,26 @@ def starts_of(spans: Sequence[tuple[int, int]], count: int) -> array[int]:
     return array("q", (spans[index][0] for index in range(count)))
 
 
-def settle_changes(findings: Sequence[list[SchemaChange]], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
-    """Return the first definition of each table, and a schema change wherever a different one follows."""
-    first: dict[str, TableDef] = {}
-    current: dict[str, TableDef] = {}
-    events = []
-    for change in (change for split in findings for change in split):
-        table = catalog.settle(change.table)
-        if table.full_name not in first:
-            first[table.full_name] = table
-        elif current[table.full_name] != table:
-            events.append(replace(change, table=table))
-        current[table.full_name] = table
-    return DiscoveryResult(tuple(first.values()), tuple(events))
+class ChangeDiscovery(Discovery):
+    """A discovery whose findings are the definitions in files, in input order."""
+
+    def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        self.found: list[SchemaChange] = []
+
+    def findings(self) -> list[SchemaChange]:
+        return self.found
+
+    @staticmethod
+    def settle(findings: Sequence[list[SchemaChange]], catalog: Catalog, every_shape: bool) -> DiscoveryResult:
+        """Return the first definition of each table, and a schema change wherever a different one follows."""
+        first: dict[str, TableDef] = {}
+        current: dict[str, TableDef] = {}
+        events = []
+        for change in (change for split in findings for change in split):
+            table = catalog.settle(change.table)
+            if table.full_name not in first:
+                first[table.full_name] = table
+            elif current[table.full_name] != table:
+                events.append(replace(change, table=table))
+            current[table.full_name] = table
+        return DiscoveryResult(tuple(first.values()), tuple(events))

@@ -84,10 +84,7 @@ class Formatter(ABC):
         """Return n messages, text or binary, for a batch of n operations; RowErrors if some cannot be formatted."""
 
 
-_FLOATS = {
-    **dict.fromkeys(("float", "float32"), pa.float32()),
-    **dict.fromkeys(("double", "float64"), pa.float64()),
-}
+_FLOATS = {**dict.fromkeys(("float", "float32"), pa.float32()), **dict.fromkeys(("double", "float64"), pa.float64())}
 
 
 def floating(types: Iterable[Any]) -> dict[int, pa.DataType]:

@@ -23,7 +23,6 @@ _HELP = "ggfmt skips the rest of the file: only the schema shows where a message
 
 
 def head(number: int) -> bytes:
-    """Return the bytes before a datum of a schema."""
     return MARK + number.to_bytes(4, "big")
 
 
@@ -70,7 +69,6 @@ class Registry:
 
 
 def number_at(data: bytes, place: int) -> int | Diagnostic:
-    """Return the schema id of the message at a place."""
     if data[place : place + 1] != MARK:
         reason = f"no message with Confluent's framing starts here: the first byte is {data[place]:#04x}, not 0x00"
         return Diagnostic("GG319", reason, help=_HELP)

@@ -58,7 +58,6 @@ def program(schema: Schema, uses: Mapping[Path, Use] | None = None) -> Program:
 
 
 def record(fields: Sequence[Program]) -> Program:
-    """Return the program of a record of fields without names."""
     return (RECORD, PLAIN, None, (b"",) * len(fields), tuple(fields))
 
 

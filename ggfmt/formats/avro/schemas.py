@@ -13,11 +13,9 @@ DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, EOFError, struct.e
 def is_name(text: str) -> bool:
     """Return whether Avro for Java accepts a name: letters, digits and `_`, no digit first. Java checks UTF-16 units,
     so characters beyond the BMP are not letters."""
-    return (text[:1] == "_" or text[:1].isalpha()) and all(map(_is_legal, text))
-
-
-def _is_legal(char: str) -> bool:
-    return char <= "\uffff" and (char == "_" or char.isalpha() or unicodedata.category(char) == "Nd")
+    return (text[:1] == "_" or text[:1].isalpha()) and all(
+        char <= "\uffff" and (char == "_" or char.isalpha() or unicodedata.category(char) == "Nd") for char in text
+    )
 
 
 Schema = Any  # a schema in its JSON form

@@ -24,7 +24,6 @@ def quote(text: str) -> str:
 
 
 def connect_json(value: Any) -> str:
-    """Return a value, such as a schema, as JSON."""
     if isinstance(value, dict):
         return f"{{{','.join(f'{quote(name)}:{connect_json(item)}' for name, item in value.items())}}}"
     if isinstance(value, list):

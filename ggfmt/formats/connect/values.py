@@ -17,7 +17,7 @@ from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.json_text import JsonValues, Values, json_numbers
 from ggfmt.columnar.pieces import join
-from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, bytes_of, reject_all
+from ggfmt.columnar.strings import Converted, Kernel, TextPattern, all_match, by_value, bytes_of, reject_all, rows_where
 from ggfmt.columnar.timestamps import floor_millis, instant_micros, micros_text
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.model.table import STRING, Kind, SqlType
@@ -109,7 +109,7 @@ def _numbers(values: pa.StringArray) -> tuple[pa.Int64Array, list[int]]:
     """Parse whole numbers; also return the rows whose text is no whole number."""
     fits = pc.match_substring_regex(values, r"^-?[0-9]{1,18}$")
     numbers = pc.cast(pc.if_else(fits, values, pa.scalar(None, pa.string())), pa.int64())
-    return numbers, non_null_values(pc.indices_nonzero(pc.invert(fits.fill_null(True))))
+    return numbers, rows_where(pc.invert(fits.fill_null(True)))
 
 
 def _times(scale: int, first: int, last: int | None, most: int = _FARTHEST) -> Kernel:
@@ -122,7 +122,7 @@ def _times(scale: int, first: int, last: int | None, most: int = _FARTHEST) -> K
     def kernel(values: pa.StringArray) -> Converted:
         numbers, bad = _numbers(values)
         inside = pc.and_(pc.greater_equal(numbers, low), pc.less_equal(numbers, high))
-        bad += non_null_values(pc.indices_nonzero(pc.invert(inside.fill_null(True))))
+        bad += rows_where(pc.invert(inside.fill_null(True)))
         texts, far = micros_text(pc.multiply(pc.if_else(inside, numbers, pa.scalar(None, pa.int64())), scale))
         return pc.utf8_slice_codeunits(texts, first, last), [*bad, *far]
 
@@ -185,6 +185,6 @@ def within(values: Values, bits: int | None) -> Values:
             texts = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, pa.string()), texts)
         numbers = pc.cast(texts, pa.float64())  # which has all numbers of fewer bits
         beyond = pc.or_(pc.less(numbers, float(-end)), pc.greater_equal(numbers, float(end)))
-        return json, sorted({*bad, *non_null_values(pc.indices_nonzero(beyond))}) if beyond.true_count else bad
+        return json, sorted({*bad, *rows_where(beyond)}) if beyond.true_count else bad
 
     return checked

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
 from ggfmt.arrow.arrays import as_strings, non_null_values
-from ggfmt.columnar.avro import NULL, VALUE, doubles, longs, strings, text_bytes
+from ggfmt.columnar.avro import NULL, VALUE, doubles, longs, rows_unlike, strings, text_bytes
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
-from ggfmt.columnar.strings import bytes_of
+from ggfmt.columnar.strings import bytes_of, rows_where
 from ggfmt.formats.dts.schema import BRANCHES, EMPTY_OBJECTS
 from ggfmt.formats.dts.types import MYSQL, ORACLE, POSTGRESQL
 from ggfmt.model.change import ImageColumn
@@ -50,7 +50,6 @@ class Cells:
     filler: str
 
     def pieces(self, column: ImageColumn, rows: int) -> EncodedColumn:
-        """Encode n cells, including NULL and missing ones."""
         values, present = column.values, column.present
         valued = values.is_valid() if present is None else pc.and_(present, values.is_valid())
         if valued.true_count == rows:
@@ -95,18 +94,13 @@ def cells_of(type: SqlType, source_type: str) -> Cells:
 
 
 def _texts(branch: str, word: str) -> CellEncoder:
-    """Encode texts with their charset or their type."""
     head = _BRANCH[branch] + text_bytes(word)
     return lambda values: EncodedColumn([head, *strings(values)], [])
 
 
-def _unlike(values: pa.StringArray, pattern: str) -> list[int]:
-    return non_null_values(pc.indices_nonzero(pc.invert(pc.match_substring_regex(values, pattern))))
-
-
 def _integers(values: pa.StringArray) -> EncodedColumn:
     head = _BRANCH["Integer"] + zigzag_varint(_INTEGER_BYTES)
-    return EncodedColumn([head, *strings(values)], _unlike(values, "^[+-]?[0-9]+$"))
+    return EncodedColumn([head, *strings(values)], rows_unlike(values, "^[+-]?[0-9]+$"))
 
 
 _PLAIN_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$"
@@ -117,15 +111,15 @@ def _decimals(type: SqlType) -> CellEncoder:
     """Encode decimals with the precision and scale of the type; if the type has none, with those of each value."""
     if type.precision is not None:
         sizes = zigzag_varint(type.precision) + zigzag_varint(type.scale or 0)
-        return lambda values: EncodedColumn([_BRANCH["Decimal"], *strings(values), sizes], _unlike(values, _NUMBER))
+        return lambda values: EncodedColumn([_BRANCH["Decimal"], *strings(values), sizes], rows_unlike(values, _NUMBER))
     return _sized_decimals
 
 
 def _sized_decimals(values: pa.StringArray) -> EncodedColumn:
-    bad = _unlike(values, _NUMBER)
+    bad = rows_unlike(values, _NUMBER)
     precision = pc.cast(pc.utf8_length(pc.replace_substring_regex(values, "[^0-9]", "")), pa.int64())
     scale = pc.cast(pc.utf8_length(pc.replace_substring_regex(values, r"^[^.]*\.?", "")), pa.int64())
-    with_exponent = _unlike(values, _PLAIN_NUMBER)
+    with_exponent = rows_unlike(values, _PLAIN_NUMBER)
     if with_exponent:
         mask = pc.is_in(pa.array(range(len(values)), pa.int64()), pa.array(with_exponent, pa.int64()))
         sizes = [(0, 0) if row in bad else _sizes(values[row].as_py()) for row in with_exponent]
@@ -166,7 +160,7 @@ def _booleans(source_type: str) -> CellEncoder:
 
     def encode(values: pa.StringArray) -> EncodedColumn:
         places = pc.index_in(values, _BOOLEAN_TEXTS)
-        bad = non_null_values(pc.indices_nonzero(places.is_null()))
+        bad = rows_where(places.is_null())
         return EncodedColumn([pc.fill_null(encoded.take(places), _NOTHING)], bad)
 
     return encode
@@ -200,7 +194,7 @@ def _dates(digits: int, midnight: bool) -> CellEncoder:
 
     def encode(values: pa.StringArray) -> EncodedColumn:
         parts = pc.extract_regex(values, _TIMESTAMP)
-        bad = non_null_values(pc.indices_nonzero(parts.is_null()))
+        bad = rows_where(parts.is_null())
         if bad:
             return EncodedColumn([b""], bad)
         part = _parts(parts)
@@ -230,7 +224,7 @@ def _dates(digits: int, midnight: bool) -> CellEncoder:
 
 def _times(values: pa.StringArray) -> EncodedColumn:
     parts = pc.extract_regex(values, _TIME)
-    bad = non_null_values(pc.indices_nonzero(parts.is_null()))
+    bad = rows_where(parts.is_null())
     if bad:
         return EncodedColumn([b""], bad)
     part = _parts(parts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 
 from ggfmt.java.charsets import can_decode, canonical_name, codec_of
@@ -56,14 +57,8 @@ def decoder(charset: str) -> Callable[[bytes], str] | None:
     codec = MYSQL_CHARSETS.get(name)
     if codec is None and name not in _NOT_READ:
         java = canonical_name(charset)
-        codec = codec_of(java) if java is not None and _is_read(java) else None
+        with suppress(LookupError):
+            codec = codec_of(java) if java is not None and can_decode(java) else None
     if codec is None:
         return None
     return lambda data: str(data, codec)
-
-
-def _is_read(java: str) -> bool:
-    try:
-        return can_decode(java)
-    except LookupError:
-        return False

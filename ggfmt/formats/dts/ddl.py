@@ -51,7 +51,6 @@ def resolver(object_name: str | None, source_type: str) -> Resolve:
 
 
 def statement(parts: tuple[str, ...], source_type: str) -> str:
-    """Return a TRUNCATE statement for a table, from the parts of its name."""
     quote = "`" if source_type == MYSQL else '"'
     names = (part.replace(ESCAPED_DOT, ".").replace(quote, quote * 2) for part in parts[-2:])
     return f"TRUNCATE TABLE {'.'.join(quote + name + quote for name in names)}"

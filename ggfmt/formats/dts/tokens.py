@@ -107,7 +107,6 @@ class TokenMembers:
         return narrow(added, pa.BooleanArray)
 
     def snapshots(self) -> pa.BooleanArray:
-        """Return which inserts are rows of an initial load."""
         texts = token(self._tokens, SNAPSHOT, self._rows)
         insert = pc.equal(self._op, OpType.INSERT.value)
         return pc.and_(insert, pc.not_equal(texts, FALSE).fill_null(False))

@@ -110,5 +110,4 @@ def hint_of(source_type: str, number: int) -> TypeHint:
 
 
 def is_zoned(source_type: str, number: int) -> bool:
-    """Return whether a type has times with a zone, or in UTC."""
     return number in _ZONED.get(like(source_type), ())

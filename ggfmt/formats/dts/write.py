@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.avro import END, NULL, VALUE, longs, strings, text_bytes
 from ggfmt.columnar.images import and_present
 from ggfmt.columnar.metadata import Clock, OpKeys
 from ggfmt.columnar.pieces import Piece, join_binary, zigzag_varint
+from ggfmt.columnar.strings import rows_where
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import TIME_CUT, TOKENS_ADDED
@@ -59,7 +59,7 @@ class DtsFormatter(DialectFormatter):
         rows = len(batch)
         truncate = pc.equal(batch.op, OpType.TRUNCATE.value)
         if truncate.true_count and len(self.table.parts) < 2:
-            rows_of = non_null_values(pc.indices_nonzero(truncate))
+            rows_of = rows_where(truncate)
             raise RowErrors([(row, self._nameless(batch, row)) for row in rows_of])
         micros = self.micros(batch)
         rest = pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999_999, 0))
@@ -140,5 +140,5 @@ def _framing(table: TableDef | None, options: DtsOptions, context: Context) -> F
 WRITE_SIDES = {
     "dts_avro": WriteSupport(
         formatter=DtsFormatter, framing=_framing, projection=lambda options: Projection(tokens=True)
-    ),
+    )
 }

@@ -150,9 +150,7 @@ class MetaColumn:
 
 @dataclass(frozen=True)
 class Template(ValueType[tuple[MetaColumn, ...]]):
-    @property
-    def legal(self) -> str:
-        return "items `${keyword[field]}`, separated by commas"
+    legal = "items `${keyword[field]}`, separated by commas"
 
     def parse(self, text: str) -> tuple[MetaColumn, ...]:
         items = re.split(r",(?![^{]*\})", text)  # not at commas within braces

@@ -38,10 +38,17 @@ class OpKeyOptions(Options):
     truncate_op_key: str = op_key_option("truncate", "T")
 
 
-def iso8601_option(until: str | None = "19.1") -> bool:
+def metadata_option(what: str, default: bool = True) -> bool:
+    """Return the option to write a metadata field, in releases with fixed metadata."""
+    return option(Bool(), default, f"Write {what}.", until="19.1")
+
+
+def iso8601_option(
+    until: str | None = "19.1", default: bool = True, aliases: tuple[str, ...] = ("iso8601Forma",)
+) -> bool:
     """Return the option for the form of the current time stamp. The manual misprints its name."""
     doc = "Write a `T` between the date and the time of the current time stamp. If false: a blank."
-    return option(Bool(), True, doc, until=until, aliases=("iso8601Forma",))
+    return option(Bool(), default, doc, until=until, aliases=aliases)
 
 
 def pk_update_option() -> str:
@@ -71,7 +78,12 @@ CODECS = {
 # Losses of several formats.
 
 NO_TOKENS = losses.TOKENS_NOT_SHOWN.except_when("includeTokens=true").by_template("alltokens")
-NO_TIME, NO_POSITION = losses.TIME_NOT_SHOWN.by_template("timestamp"), losses.POSITION_NOT_SHOWN.by_template("position")
+_NO_TIME, _NO_POSITION = (
+    losses.TIME_NOT_SHOWN.by_template("timestamp"),
+    losses.POSITION_NOT_SHOWN.by_template("position"),
+)
+NO_METADATA = (_NO_TIME, _NO_POSITION, NO_TOKENS)
+NO_FIXED_METADATA = (_NO_TIME.when("includeOpTimestamp=false"), _NO_POSITION.when("includePosition=false"), NO_TOKENS)
 KEY_UPDATES = (
     losses.KEY_UPDATE_REFUSED.when("pkUpdateHandling=abend"),
     losses.KEY_UPDATE_SPLIT.when("pkUpdateHandling=delete-insert"),

@@ -37,7 +37,6 @@ def check_operation_type(columns: Sequence[MetaColumn], messages: str, how: str 
 
 
 def only_table(tables: Sequence[TableDef], messages: str, definition: str) -> TableDef | Diagnostic:
-    """Return the table of messages that do not name it."""
     if len(tables) == 1:
         return tables[0]
     help = f"pass only the {definition} of their table to `--definitions`"

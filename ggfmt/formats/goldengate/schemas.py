@@ -161,7 +161,7 @@ def text_table(
         )
     if line != "\n":
         return _hive_problem(table, "Hive ends lines with a line feed", "set `lineDelimiter` to `CDATA[\\n]`")
-    return _create_table(
+    return create_table(
         table,
         columns,
         f"ROW FORMAT DELIMITED FIELDS TERMINATED BY {hive_literal(field)}\nSTORED AS TEXTFILE",
@@ -170,11 +170,7 @@ def text_table(
     )
 
 
-def avro_table(table: TableDef, schema: str, location: str) -> str:
-    return _create_table(table, (), "STORED AS AVRO", location, {"avro.schema.literal": schema})
-
-
-def _create_table(
+def create_table(
     table: TableDef, columns: Sequence[tuple[str, str]], storage: str, location: str, properties: dict[str, str]
 ) -> str:
     listed = ",\n".join(f"  `{name.replace('`', '``')}` {kind}" for name, kind in columns)

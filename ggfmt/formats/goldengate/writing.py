@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import non_null_values
 from ggfmt.columnar.images import delete_insert, key_updates
 from ggfmt.columnar.metadata import Clock, OpKeys, or_empty, token
 from ggfmt.columnar.pieces import Piece, join
+from ggfmt.columnar.strings import rows_where
 from ggfmt.columnar.timestamps import text_micros
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
@@ -123,7 +123,7 @@ def handle_key_updates(batch: ChangeBatch, handling: str) -> tuple[ChangeBatch, 
         return delete_insert(batch, updates)
     keys = ", ".join(batch.table.primary_keys)
     rejects = []
-    for row in non_null_values(pc.indices_nonzero(updates)):
+    for row in rows_where(updates):
         place = Span(table=batch.table.full_name, field=keys, position=batch.position[row].as_py())
         help = f"set `pkUpdateHandling` to `{UPDATE}` or `{DELETE_INSERT}`"
         rejects.append((row, Diagnostic("GG402", "an update changes the primary key", place, help)))

@@ -117,7 +117,6 @@ def _objects_in(text: str) -> Iterator[Any]:
 
 
 def _holds_record(value: Any) -> bool:
-    """Return whether a value is a change record, or an array with one."""
     if isinstance(value, list):
         return any(map(_holds_record, value))
     if not isinstance(value, dict):
@@ -380,7 +379,6 @@ def _unquoted(value: bytes) -> bytes:
 
 
 def _lines(chunk: Chunk) -> tuple[Chunk, Sequence[KafkaMessage | Diagnostic]]:
-    """Return the chunk with the places of its lines, and its messages."""
     spans: list[tuple[int, int]] = []
     messages: list[KafkaMessage | Diagnostic] = []
     end = -1

@@ -145,8 +145,9 @@ def _layout(head: bytes, whole: bool) -> Layout:
     start = len(text) - len(text.lstrip(" \t\r\n"))
     if text.startswith("[", start):
         return Layout(splittable=False, delimiter=b",", array=True)
-    end = _end_of_record(text, start)
-    if end is None:
+    try:
+        _, end = _LENIENT.raw_decode(text, start)
+    except (ValueError, RecursionError):
         first_line, _, rest = head[start:].partition(b"\n")
         pretty = first_line.strip() == b"{" or (not rest and whole)
         return Layout(splittable=not pretty)
@@ -160,13 +161,6 @@ def _layout(head: bytes, whole: bool) -> Layout:
     if len(gap) > _MAX_DELIMITER or "\n" in gap:
         return Layout(splittable=one_line)
     return Layout(splittable=False, delimiter=gap.encode("latin-1"))
-
-
-def _end_of_record(text: str, start: int) -> int | None:
-    try:
-        return _LENIENT.raw_decode(text, start)[1]
-    except (ValueError, RecursionError):
-        return None
 
 
 def chunks(stream: BinaryIO, file: str, start: int, length: int | None, layout: Layout) -> Iterator[Chunk]:

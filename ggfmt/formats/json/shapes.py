@@ -196,11 +196,7 @@ def _in_order_of(table: TableDef, previous: TableDef) -> TableDef:
 
 
 def settle(
-    findings: Sequence[list[Finding]],
-    catalog: Catalog,
-    all_images: bool,
-    keys_stay: bool = False,
-    ordered: bool = True,
+    findings: Sequence[list[Finding]], catalog: Catalog, all_images: bool, keys_stay: bool = False, ordered: bool = True
 ) -> DiscoveryResult:
     """Return the definitions of the whole input from the findings of its splits, in input order. `all_images`: the
     splits have looked at the columns of all images. `keys_stay`: a definition without keys takes over those of the one

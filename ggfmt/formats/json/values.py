@@ -121,7 +121,6 @@ def raw_text(value: msgspec.Raw, name: str) -> str | None:
 
 
 def json_kind(value: bytes) -> str:
-    """Return the kind of a JSON value from its first character."""
     return _KINDS.get(value[:1], "a number")
 
 

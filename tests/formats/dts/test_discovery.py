@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +14,10 @@ from hypothesis import strategies as st
 from scanners import without_kernels
 from strategies import examples
 
+from ggfmt.formats.api.format import DEFAULT_SETTINGS
 from ggfmt.formats.dts import decode
+from ggfmt.formats.dts.read import DtsDiscovery, DtsReader
+from ggfmt.model.table import Catalog
 
 NUMBERS = st.sampled_from([253, 252, 8, 4000])  # a text, bytes, an integer, and an unknown one
 VALUES = st.sampled_from(
@@ -60,3 +65,13 @@ def test_few_records_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     discover("dts_avro", file(*items))
     assert 0 < len(decoded) < 10
     assert len(read("dts_avro", file(*items)).plain) == 100
+
+
+def test_a_file_beside_a_file_of_keys_has_definitions_too() -> None:
+    data = file(record("INSERT", None, [integer("1"), text(b"a")], {"x": 8, "y": 253}, "MySQL"))
+    layout = replace(DtsReader.layout(data, True, DEFAULT_SETTINGS), keys=("x",))
+    discovery = DtsDiscovery(Catalog(), True)
+    for chunk in DtsReader.chunks(io.BytesIO(data), "a.dts", 0, None, layout):
+        discovery.read(chunk)
+    found = DtsDiscovery.settle([discovery.findings()], Catalog(), True)
+    assert [event.table.column_names for event in found.events] == [("x", "y")]

@@ -22,20 +22,10 @@ from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
 from ggfmt.formats.avro.schemas import is_name
-from ggfmt.formats.goldengate.metacolumns import (
-    FIXED_NAMES,
-    KEY_COLUMNS,
-    MetaColumn,
-    columns_of,
-    fixed_columns,
-    metadata_names,
-    template_option,
-)
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.options import (
     KEY_UPDATES,
-    NO_POSITION,
-    NO_TIME,
-    NO_TOKENS,
+    NO_METADATA,
     SCHEMA_DIRECTORY,
     OpKeyOptions,
     iso8601_option,
@@ -66,7 +56,7 @@ class AvroOptions(OpKeyOptions):
     )
     version_schemas: bool = option(Bool(), False, "Also write each schema to a file with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
-    meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
+    meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
     enable_decimal_logical_type: bool = option(
         Bool(),
         False,
@@ -74,10 +64,7 @@ class AvroOptions(OpKeyOptions):
         since="19.1",
     )
     oracle_number_scale: int = option(
-        Int(0, 38),
-        38,
-        "With decimals: the scale of a NUMBER without precision and scale.",
-        since="19.1",
+        Int(0, 38), 38, "With decimals: the scale of a NUMBER without precision and scale.", since="19.1"
     )
     max_precision: int | None = option(
         Int(1),
@@ -103,8 +90,10 @@ class AvroOptions(OpKeyOptions):
         since="19.1",
     )
 
-    def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
-        return columns_of(self, context, fixed_columns(self.iso8601_format, *FIXED_NAMES))
+    def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
+        return metacolumns.columns_of(
+            self, context, metacolumns.fixed_columns(self.iso8601_format, *metacolumns.FIXED_NAMES)
+        )
 
 
 @dataclass(frozen=True)
@@ -129,21 +118,17 @@ class AvroOpOptions(AvroOptions):
     )
 
 
-def _is_missing_option() -> bool:
-    doc = "Write a boolean `<COLUMN>_isMissing` after each column, as `avro_op` always does."
-    return option(Bool(), False, doc, since="19.1")
-
-
-@dataclass(frozen=True)
-class AvroRowOptions(AvroOpOptions):
-    pk_update_handling: str = pk_update_option()
-    include_is_missing_fields: bool = _is_missing_option()
-
-
 @dataclass(frozen=True)
 class AvroRowOcfOptions(AvroOptions):
     pk_update_handling: str = pk_update_option()
-    include_is_missing_fields: bool = _is_missing_option()
+    include_is_missing_fields: bool = option(
+        Bool(), False, "Write a boolean `<COLUMN>_isMissing` after each column, as `avro_op` always does.", since="19.1"
+    )
+
+
+@dataclass(frozen=True)
+class AvroRowOptions(AvroRowOcfOptions, AvroOpOptions):
+    """The options of rows, after those of messages."""
 
 
 def avro_names(options: AvroOptions, context: Context, table: TableDef, by_image: bool) -> Records:
@@ -157,12 +142,12 @@ def avro_names(options: AvroOptions, context: Context, table: TableDef, by_image
     if by_image:
         yield [Name(IMAGE, "the record of images"), own]
         yield columns
-    yield [*(images if by_image else columns), *metadata_names(options, context)]
+    yield [*(images if by_image else columns), *metacolumns.metadata_names(options, context)]
 
 
 def is_flagged(options: AvroOptions, by_image: bool) -> bool:
     """Return whether a field after each column says whether the column is missing."""
-    return by_image or (isinstance(options, AvroRowOptions | AvroRowOcfOptions) and options.include_is_missing_fields)
+    return by_image or (isinstance(options, AvroRowOcfOptions) and options.include_is_missing_fields)
 
 
 _LOSSES = (
@@ -175,9 +160,7 @@ _LOSSES = (
     losses.TIME_FILLED.to(6)
     .when("enableTimestampLogicalType=true")
     .saying(". ggfmt rejects a time that does not match the mask"),
-    NO_TIME,
-    NO_POSITION,
-    NO_TOKENS,
+    *NO_METADATA,
 )
 _MISSING = losses.MISSING_AS_NULL.except_when("includeIsMissingFields=true")
 _ROW_LOSSES = (*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, _MISSING, *_LOSSES)
@@ -186,7 +169,7 @@ _STREAM_LOSSES = (
     losses.TYPES_NOT_SHOWN.saying(": a reader needs the schema"),
 )
 _CONTAINER_LOSSES = (
-    losses.KEYS_NOT_SHOWN.by_template(KEY_COLUMNS),
+    losses.KEYS_NOT_SHOWN.by_template(metacolumns.KEY_COLUMNS),
     losses.TYPES_NEAREST.has("Avro"),
     losses.SIZES_NOT_SHOWN,
     losses.TYPES_NOT_SHOWN.when("treatAllColumnsAsStrings=true"),

@@ -20,32 +20,18 @@ from ggfmt.columnar.columns import MISSING, int64s, text_column, texts, token_ma
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.avro.schemas import is_decimal, is_string_map, is_strings, is_timestamp, without_logical_types
 from ggfmt.formats.connect.values import decimal_text
-from ggfmt.formats.goldengate.metacolumns import (
-    ALL_TOKENS,
-    FIXED_NAMES,
-    KEY_COLUMNS,
-    KEYWORDS,
-    OP_TYPE,
-    MetaColumn,
-    Roles,
-)
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.reading import row_images, times
-from ggfmt.formats.goldengate.schemas import (
-    AVRO_KINDS,
-    METADATA_PROPERTY,
-    MISSING_SUFFIX,
-    declared_metadata,
-    is_flag,
-)
+from ggfmt.formats.goldengate.schemas import AVRO_KINDS, METADATA_PROPERTY, MISSING_SUFFIX, declared_metadata, is_flag
 from ggfmt.java.text import InvalidValueError
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
 from ggfmt.model.table import Column, Kind, SqlType, TableDef
 
 Schema = Any  # a parsed JSON document
-Template = Sequence[MetaColumn] | None  # metadata according to the settings; None: the schema decides
+Template = Sequence[metacolumns.MetaColumn] | None  # metadata according to the settings; None: the schema decides
 
 
-def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, ...] | Diagnostic:
+def metadata_of(schema: Schema, template: Template = None) -> tuple[metacolumns.MetaColumn, ...] | Diagnostic:
     """Return the metadata columns of a schema. They are those of the template, else those that the schema declares,
     else the fields before the first nullable one, by their names. A field with an unknown name counts as a token."""
     fields = _fields(schema)
@@ -66,7 +52,7 @@ def metadata_of(schema: Schema, template: Template = None) -> tuple[MetaColumn, 
     refused = next((column.name for column in found if not _is_typed(column, fields[column.name])), None)
     if refused is not None:
         return Diagnostic("GG313", f"the field `{refused}` does not have the type that GoldenGate writes")
-    if not any(column.keyword == OP_TYPE for column in found):
+    if not any(column.keyword == metacolumns.OP_TYPE for column in found):
         message = "the schema has no field for the operation type, so it is not a GoldenGate schema"
         return Diagnostic("GG313", message, help=_HELP)
     return found
@@ -88,7 +74,7 @@ def is_by_image(schema: Schema) -> bool:
     return isinstance(kind, dict) and kind.get("type") == "record"
 
 
-def image_fields(schema: Schema, metadata: Sequence[MetaColumn]) -> dict[str, Schema]:
+def image_fields(schema: Schema, metadata: Sequence[metacolumns.MetaColumn]) -> dict[str, Schema]:
     """Return the columns and their flags with their types, without the metadata."""
     fields = _fields(schema)
     if is_by_image(schema):
@@ -146,18 +132,22 @@ def _leading(fields: Mapping[str, Schema]) -> list[str]:
     return [*takewhile(lambda name: not isinstance(fields[name], list), fields)]
 
 
-def _meta_column(name: str, kind: Schema) -> MetaColumn:
+def _meta_column(name: str, kind: Schema) -> metacolumns.MetaColumn:
     word = name.lower()
-    keyword = FIXED_NAMES.get(word, word)  # other fields have the name of their keyword
-    if keyword not in KEYWORDS or keyword == "token" or (keyword in (KEY_COLUMNS, ALL_TOKENS) and kind == "string"):
-        return MetaColumn("token", name, name)
-    return MetaColumn(keyword, name)
+    keyword = metacolumns.FIXED_NAMES.get(word, word)  # other fields have the name of their keyword
+    if (
+        keyword not in metacolumns.KEYWORDS
+        or keyword == "token"
+        or (keyword in (metacolumns.KEY_COLUMNS, metacolumns.ALL_TOKENS) and kind == "string")
+    ):
+        return metacolumns.MetaColumn("token", name, name)
+    return metacolumns.MetaColumn(keyword, name)
 
 
-def _is_typed(column: MetaColumn, kind: Schema) -> bool:
-    if column.keyword == KEY_COLUMNS:
+def _is_typed(column: metacolumns.MetaColumn, kind: Schema) -> bool:
+    if column.keyword == metacolumns.KEY_COLUMNS:
         return is_strings(kind)
-    return is_string_map(kind) if column.keyword == ALL_TOKENS else _is_text(kind)
+    return is_string_map(kind) if column.keyword == metacolumns.ALL_TOKENS else _is_text(kind)
 
 
 def _is_text(kind: Schema) -> bool:
@@ -179,7 +169,7 @@ class Plan:
     """How messages of a schema become operations of a definition; `kinds`: the operation types by their words."""
 
     def __init__(
-        self, schema: Schema, table: TableDef, kinds: Mapping[str, str], metadata: Sequence[MetaColumn]
+        self, schema: Schema, table: TableDef, kinds: Mapping[str, str], metadata: Sequence[metacolumns.MetaColumn]
     ) -> None:
         self.table = table
         self.decode: FastSchema = fastavro.parse_schema(without_logical_types(schema))
@@ -191,7 +181,7 @@ class Plan:
         self.unknown = [name for name in types if name not in table.column_names]
         self.flags = {name.removesuffix(MISSING_SUFFIX): name for name in fields if is_flag(name, fields)}
         self.names = [column.name for column in metadata]
-        self.roles = roles = Roles.of(metadata)
+        self.roles = roles = metacolumns.Roles.of(metadata)
         assert roles.op is not None
         self.op_field = self.names[roles.op]
         self.kinds = kinds
@@ -204,7 +194,6 @@ class Plan:
         return None if position is None else message[self.names[position]]
 
     def batch(self, messages: Sequence[dict[str, Any]], ordinals: array[int], tokens: bool) -> ChangeBatch:
-        """Return the operations of decoded messages, with tokens if requested."""
         kinds = [self.kind(message) or "" for message in messages]
         op, key_update = texts(kinds), None
         if self.by_image:

@@ -2,9 +2,6 @@
 
 A container file contains its schema. A stream does not: the reader derives the schema of a message from the definition
 of its table, which the message names first, with the options of the handler that wrote it (`--input-config`).
-
-Numbers come back as Java prints them, not with the digits of the source (`17520.0`). Row formats do not distinguish
-missing columns from NULL, so their operations have no missing columns.
 """
 
 from __future__ import annotations
@@ -77,7 +74,6 @@ class AvroReader(BatchingReader[_Table]):
         return scanned_batch(table.plan, scanned, self.reads_tokens)
 
     def hold_table(self, plan: Plan) -> _Table:
-        """Return the buffer for operations of a plan, some of which the kernel may take."""
         table = self.tables.get(plan.table.full_name)
         if table is None or table.plan is not plan:
             table = self.tables[plan.table.full_name] = _Table(plan.table, plan)
@@ -226,11 +222,11 @@ class AvroOpContainerReader(AvroContainerReader):
     by_image = True
 
 
-class ContainerDiscovery(reading.Discovery):
+class ContainerDiscovery(reading.ChangeDiscovery):
     """Finds the tables of container files by their headers."""
 
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
-        self._found: list[reading.SchemaChange] = []
+        super().__init__(catalog, every_shape, source)
         self._template = _template(source)
 
     def read(self, chunk: reading.Chunk) -> None:
@@ -238,12 +234,7 @@ class ContainerDiscovery(reading.Discovery):
         if chunk.offset or isinstance(header, Diagnostic):
             return
         _, table = _described(header, chunk.data, self._template)
-        self._found.append(reading.SchemaChange.met(table, chunk, 0))
-
-    def findings(self) -> list[reading.SchemaChange]:
-        return self._found
-
-    settle = staticmethod(reading.settle_changes)
+        self.found.append(reading.SchemaChange.met(table, chunk, 0))
 
 
 def _described(header: containers.Header, data: bytes, template: Template) -> tuple[Sequence[MetaColumn], TableDef]:

@@ -59,13 +59,11 @@ class MessageScanner(Scanner):
         return self._tables[number]
 
     def limit(self, table: str, rows: int) -> None:
-        """Make a scan end when it has this many operations of a table."""
         if self.binds(table):
             self.native.limit(self._numbers[table], rows)
 
 
 def scanned_batch(plan: Plan, taken: ScannedBatch, tokens: bool) -> ChangeBatch:
-    """Convert scanned messages of a plan to a batch; `tokens`: the reader needs them."""
     roles = plan.roles
     key_update = None
     if plan.by_image:

@@ -23,16 +23,9 @@ from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import MISSING_AS_NULL
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
-from ggfmt.formats.goldengate import schemas
-from ggfmt.formats.goldengate.avro import (
-    AvroOpOptions,
-    AvroOptions,
-    AvroRowOcfOptions,
-    AvroRowOptions,
-    is_flagged,
-)
+from ggfmt.formats.goldengate import metacolumns, schemas
+from ggfmt.formats.goldengate.avro import AvroOpOptions, AvroOptions, AvroRowOcfOptions, is_flagged
 from ggfmt.formats.goldengate.avro.table_schema import avro_schema, avro_types, by_fingerprint, wrapper
-from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, OBJECT_NAME, OP_TYPE, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, template_projection
 from ggfmt.java.charsets import byte_order_mark, encoder
@@ -130,14 +123,14 @@ class AvroFormatter(writing.Formatter):
             return join_binary([*message, self._end], count)
         return join_binary([self._wrapper_head, *strings(join_binary(message, count)), self._end], count)
 
-    def _metadata_value(self, column: MetaColumn, batch: ChangeBatch) -> list[Piece]:
-        if column.keyword == OBJECT_NAME:
+    def _metadata_value(self, column: metacolumns.MetaColumn, batch: ChangeBatch) -> list[Piece]:
+        if column.keyword == metacolumns.OBJECT_NAME:
             return [self._table]
-        if column.keyword == OP_TYPE:
+        if column.keyword == metacolumns.OP_TYPE:
             return [self._op_keys.piece(batch.op)]
-        if column.keyword == KEY_COLUMNS:
+        if column.keyword == metacolumns.KEY_COLUMNS:
             return [self._primary_keys]
-        if column.keyword == ALL_TOKENS:
+        if column.keyword == metacolumns.ALL_TOKENS:
             return [string_maps(batch.tokens) if self._shows_tokens and batch.tokens is not None else END]
         value = self._values.of(column, batch)
         if isinstance(value, str):
@@ -156,7 +149,7 @@ class AvroFormatter(writing.Formatter):
 
 class AvroRowFormatter(AvroFormatter):
     by_image = False
-    options: AvroRowOptions | AvroRowOcfOptions
+    options: AvroRowOcfOptions
 
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
         return handle_key_updates(batch, self.options.pk_update_handling)
@@ -203,7 +196,8 @@ def _framing(
 
 def _hive_table(table: TableDef, options: AvroOptions, context: Context, location: str, by_image: bool) -> str:
     """Return a Hive table over the container files of a table, which takes its columns from their schema."""
-    return schemas.avro_table(table, avro_schema(table, options, context, by_image).compact, location)
+    literal = {"avro.schema.literal": avro_schema(table, options, context, by_image).compact}
+    return schemas.create_table(table, (), "STORED AS AVRO", location, literal)
 
 
 def _writer(by_image: bool, container: bool) -> writing.WriteSupport:

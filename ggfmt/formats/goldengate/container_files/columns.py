@@ -85,8 +85,6 @@ class RecordColumns:
             return pa.timestamp("us")
         return _PLAIN[field.type][0]
 
-    # From the buffers of the kernel
-
     def _array(self, field: Field, columns: Any, count: int) -> pa.Array[Any]:
         rows, validity, nulls, ends, data = next(columns)
         head = [pa.py_buffer(validity) if nulls and field.optional else None]
@@ -105,8 +103,6 @@ class RecordColumns:
         if ends is not None:
             head.append(pa.py_buffer(ends))
         return pa.Array.from_buffers(kind, rows, [*head, pa.py_buffer(data)], nulls)
-
-    # From the records of fastavro
 
     @cached_property
     def _parsed(self) -> Any:

@@ -14,27 +14,15 @@ of numbers. Arrow counts the size of a row group in memory; parquet-avro counts 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import IntEnum
 from typing import BinaryIO, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ggfmt.formats.goldengate.container_files import LZO, ParquetOptions
+from ggfmt.formats.goldengate.container_files import LZO, ParquetOptions, thrift
 from ggfmt.formats.goldengate.container_files.fields import Field, FieldType, Record, conversion_error
 from ggfmt.formats.goldengate.container_files.source import ContainerSource, row_groups
 from ggfmt.formats.goldengate.container_files.target import HeldTarget
-from ggfmt.formats.goldengate.container_files.thrift import (
-    Items,
-    Struct,
-    Type,
-    Value,
-    i32,
-    read_struct,
-    struct_bytes,
-    structs,
-    text,
-)
 
 MAGIC = b"PAR1"
 _LENGTH_BYTES = 4
@@ -47,38 +35,19 @@ _PATH_IN_SCHEMA = 3
 _TYPE, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION = 1, 3, 4, 5, 6, 7, 8
 
 
-class _Physical(IntEnum):
-    BOOLEAN = 0
-    INT64 = 2
-    FLOAT = 4
-    DOUBLE = 5
-    BYTE_ARRAY = 6
+_BOOLEAN, _INT64, _FLOAT, _DOUBLE, _BYTE_ARRAY = 0, 2, 4, 5, 6  # physical types
+_REQUIRED, _OPTIONAL, _REPEATED = range(3)
+_UTF8, _MAP, _MAP_KEY_VALUE, _LIST, _DECIMAL, _TIMESTAMP_MICROS = 0, 1, 2, 3, 5, 10  # converted types
 
-
-class _Repetition(IntEnum):
-    REQUIRED = 0
-    OPTIONAL = 1
-    REPEATED = 2
-
-
-class _Converted(IntEnum):
-    UTF8 = 0
-    MAP = 1
-    MAP_KEY_VALUE = 2
-    LIST = 3
-    DECIMAL = 5
-    TIMESTAMP_MICROS = 10
-
-
-_LEAVES: dict[FieldType, tuple[_Physical, _Converted | None]] = {
-    FieldType.STRING: (_Physical.BYTE_ARRAY, _Converted.UTF8),
-    FieldType.LONG: (_Physical.INT64, None),
-    FieldType.FLOAT: (_Physical.FLOAT, None),
-    FieldType.DOUBLE: (_Physical.DOUBLE, None),
-    FieldType.BOOLEAN: (_Physical.BOOLEAN, None),
-    FieldType.BYTES: (_Physical.BYTE_ARRAY, None),
-    FieldType.DECIMAL: (_Physical.BYTE_ARRAY, _Converted.DECIMAL),
-    FieldType.TIMESTAMP: (_Physical.INT64, _Converted.TIMESTAMP_MICROS),
+_LEAVES: dict[FieldType, tuple[int, int | None]] = {
+    FieldType.STRING: (_BYTE_ARRAY, _UTF8),
+    FieldType.LONG: (_INT64, None),
+    FieldType.FLOAT: (_FLOAT, None),
+    FieldType.DOUBLE: (_DOUBLE, None),
+    FieldType.BOOLEAN: (_BOOLEAN, None),
+    FieldType.BYTES: (_BYTE_ARRAY, None),
+    FieldType.DECIMAL: (_BYTE_ARRAY, _DECIMAL),
+    FieldType.TIMESTAMP: (_INT64, _TIMESTAMP_MICROS),
 }
 _CODECS: dict[str, Literal["none", "gzip", "snappy"]] = {"UNCOMPRESSED": "none", "GZIP": "gzip", "SNAPPY": "snappy"}
 
@@ -150,57 +119,56 @@ def _leaves_of(field: Field, parents: tuple[str, ...]) -> Iterator[_Leaf]:
 
 
 def _with_own_footer(end: bytes, record: Record, schema_text: str) -> bytes:
-    """Return the end of a file of Arrow with another schema in its footer."""
     size = int.from_bytes(end[-len(MAGIC) - _LENGTH_BYTES : -len(MAGIC)], "little")
     start = len(end) - len(MAGIC) - _LENGTH_BYTES - size
-    footer = read_struct(end[start:])
-    footer[_SCHEMA] = structs(schema_elements(record))
+    footer = thrift.read_struct(end[start:])
+    footer[_SCHEMA] = thrift.structs(schema_elements(record))
     texts = ([name.encode() for name in leaf.path] for leaf in _leaves(record))
-    paths = [Value(Type.LIST, Items(Type.BINARY, names)) for names in texts]
+    paths = [thrift.Value(thrift.Type.LIST, thrift.Items(thrift.Type.BINARY, names)) for names in texts]
     for group in footer[_ROW_GROUPS].content.contents:
         for column, path in zip(group[_COLUMNS].content.contents, paths, strict=True):
             column[_META_DATA].content[_PATH_IN_SCHEMA] = path
-    footer[_KEY_VALUES] = structs(
-        {1: text(key), 2: text(value)}
+    footer[_KEY_VALUES] = thrift.structs(
+        {1: thrift.text(key), 2: thrift.text(value)}
         for key, value in (("parquet.avro.schema", schema_text), ("writer.model.name", "avro"))
     )
-    footer[_CREATED_BY] = text(f"ggfmt, by {footer[_CREATED_BY].content.decode()}")
-    data = struct_bytes(footer)
+    footer[_CREATED_BY] = thrift.text(f"ggfmt, by {footer[_CREATED_BY].content.decode()}")
+    data = thrift.struct_bytes(footer)
     return end[:start] + data + len(data).to_bytes(_LENGTH_BYTES, "little") + MAGIC
 
 
-def schema_elements(record: Record) -> list[Struct]:
+def schema_elements(record: Record) -> list[thrift.Struct]:
     """Return the schema of a Parquet file: the root, and each element in front of its children."""
-    root: Struct = {_NAME: text(record.name), _CHILDREN: i32(len(record.fields))}
+    root: thrift.Struct = {_NAME: thrift.text(record.name), _CHILDREN: thrift.i32(len(record.fields))}
     return [root, *(element for field in record.fields for element in _elements(field))]
 
 
-def _elements(field: Field) -> list[Struct]:
-    repetition = _Repetition.OPTIONAL if field.optional else _Repetition.REQUIRED
+def _elements(field: Field) -> list[thrift.Struct]:
+    repetition = _OPTIONAL if field.optional else _REQUIRED
     if field.type is FieldType.RECORD:
         inner = [element for child in field.fields for element in _elements(child)]
         return [_group(field.name, repetition, len(field.fields)), *inner]
     if field.type is FieldType.STRINGS:
-        item = _leaf("array", _Repetition.REPEATED, FieldType.STRING)
-        return [_group(field.name, repetition, 1, _Converted.LIST), item]
+        item = _leaf("array", _REPEATED, FieldType.STRING)
+        return [_group(field.name, repetition, 1, _LIST), item]
     if field.type is FieldType.STRING_MAP:
         return [
-            _group(field.name, repetition, 1, _Converted.MAP),
-            _group("map", _Repetition.REPEATED, 2, _Converted.MAP_KEY_VALUE),
-            *(_leaf(name, _Repetition.REQUIRED, FieldType.STRING) for name in ("key", "value")),
+            _group(field.name, repetition, 1, _MAP),
+            _group("map", _REPEATED, 2, _MAP_KEY_VALUE),
+            *(_leaf(name, _REQUIRED, FieldType.STRING) for name in ("key", "value")),
         ]
     leaf = _leaf(field.name, repetition, field.type)
     if field.type is FieldType.DECIMAL:
-        leaf |= {_SCALE: i32(field.scale), _PRECISION: i32(field.precision)}
+        leaf |= {_SCALE: thrift.i32(field.scale), _PRECISION: thrift.i32(field.precision)}
     return [leaf]
 
 
-def _group(name: str, repetition: _Repetition, children: int, converted: _Converted | None = None) -> Struct:
-    element = {_REPETITION: i32(repetition), _NAME: text(name), _CHILDREN: i32(children)}
-    return element if converted is None else {**element, _CONVERTED: i32(converted)}
+def _group(name: str, repetition: int, children: int, converted: int | None = None) -> thrift.Struct:
+    element = {_REPETITION: thrift.i32(repetition), _NAME: thrift.text(name), _CHILDREN: thrift.i32(children)}
+    return element if converted is None else {**element, _CONVERTED: thrift.i32(converted)}
 
 
-def _leaf(name: str, repetition: _Repetition, kind: FieldType) -> Struct:
+def _leaf(name: str, repetition: int, kind: FieldType) -> thrift.Struct:
     physical, converted = _LEAVES[kind]
-    element = {_TYPE: i32(physical), _REPETITION: i32(repetition), _NAME: text(name)}
-    return element if converted is None else {**element, _CONVERTED: i32(converted)}
+    element = {_TYPE: thrift.i32(physical), _REPETITION: thrift.i32(repetition), _NAME: thrift.text(name)}
+    return element if converted is None else {**element, _CONVERTED: thrift.i32(converted)}

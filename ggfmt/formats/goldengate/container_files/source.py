@@ -9,14 +9,7 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
-from ggfmt.formats.avro.containers import (
-    Blocks,
-    CorruptContainerError,
-    LongHeader,
-    read_head,
-    read_header,
-    split_blocks,
-)
+from ggfmt.formats.avro import containers
 from ggfmt.formats.goldengate.container_files.columns import RecordColumns
 from ggfmt.formats.goldengate.container_files.fields import conversion_error, record_of
 
@@ -33,12 +26,12 @@ class ContainerSource:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         try:
-            self._head = read_head(stream, _MAX_BYTES)
-            self._header = read_header(self._head)
+            self._head = containers.read_head(stream, _MAX_BYTES)
+            self._header = containers.read_header(self._head)
             self.schema_text = self._header.schema_text
-        except LongHeader as error:
+        except containers.LongHeader as error:
             raise Abend(error.problem) from None
-        except CorruptContainerError as error:
+        except containers.CorruptContainerError as error:
             raise _corrupt(str(error), 0) from None
         except UnicodeDecodeError:
             raise conversion_error("the schema of the container file is not UTF-8") from None
@@ -65,11 +58,11 @@ class ContainerSource:
     def _blocks(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield the place of each block in the file, the number of its records, and their bytes."""
         bare = replace(self._header, data=b"")
-        for block in Blocks(self._head, self._stream, self._header, _MAX_BYTES):
+        for block in containers.Blocks(self._head, self._stream, self._header, _MAX_BYTES):
             if block.long:
                 raise _corrupt(f"a block has {block.size:,} bytes, or does not end with the sync marker", block.offset)
-            for _, _, count, data in split_blocks(block.data, bare, _MAX_BYTES):
-                if isinstance(data, CorruptContainerError):
+            for _, _, count, data in containers.split_blocks(block.data, bare, _MAX_BYTES):
+                if isinstance(data, containers.CorruptContainerError):
                     raise _corrupt(str(data), block.offset)
                 yield block.offset, count, data
 
@@ -77,7 +70,7 @@ class ContainerSource:
 def _decode(columns: RecordColumns, held: list[bytes], rows: int, start: int) -> pa.RecordBatch:
     try:
         return columns.decode(held[0] if len(held) == 1 else b"".join(held), rows)
-    except CorruptContainerError as error:
+    except containers.CorruptContainerError as error:
         raise _corrupt(str(error), start) from None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from ggfmt.columnar.pieces import zigzag_varint
+from ggfmt.columnar.pieces import varint, zigzag_varint
 from ggfmt.formats.avro.containers import read_varint, unzigzag
 
 
@@ -139,7 +139,7 @@ def _write(out: bytearray, kind: Type, content: Any) -> None:
     if kind in _WHOLE:
         out += zigzag_varint(content)
     elif kind is Type.BINARY:
-        out += _varint(len(content))
+        out += varint(len(content))
         out += content
     elif kind is Type.STRUCT:
         _write_struct(out, content)
@@ -147,7 +147,7 @@ def _write(out: bytearray, kind: Type, content: Any) -> None:
         count = len(content.contents)
         out.append(min(count, _MAX_SHORT + 1) << 4 | content.type)
         if count > _MAX_SHORT:
-            out += _varint(count)
+            out += varint(count)
         for item in content.contents:
             _write(out, content.type, item)
     elif kind is Type.DOUBLE:
@@ -156,7 +156,3 @@ def _write(out: bytearray, kind: Type, content: Any) -> None:
         out.append(Type.TRUE if content else Type.FALSE)
     else:
         out.append(content)
-
-
-def _varint(number: int) -> bytes:
-    return zigzag_varint(unzigzag(number))

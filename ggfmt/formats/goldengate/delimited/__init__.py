@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import NamedTuple
 
 from ggfmt.formats.api import losses
@@ -18,11 +19,10 @@ from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.options import (
     KEY_UPDATES,
-    NO_POSITION,
-    NO_TIME,
-    NO_TOKENS,
+    NO_FIXED_METADATA,
     OpKeyOptions,
     iso8601_option,
+    metadata_option,
     pk_update_option,
 )
 from ggfmt.options.spec import option
@@ -48,17 +48,11 @@ class Cell(NamedTuple):
 @dataclass(frozen=True)
 class DelimitedOptions(OpKeyOptions):
     include_column_names: bool = option(Bool(), False, "Write the name of each column as a field before its value.")
-    include_op_timestamp: bool = option(
-        Bool(), True, "Write the operation time stamp: when the source committed the operation.", until="19.1"
-    )
-    include_current_timestamp: bool = option(
-        Bool(), True, "Write the current time stamp: when the message was written.", until="19.1"
-    )
-    include_op_type: bool = option(Bool(), True, "Write the operation type.", until="19.1")
-    include_table_name: bool = option(Bool(), True, "Write the fully qualified table name.", until="19.1")
-    include_position: bool = option(
-        Bool(), True, "Write the position in the trail. Tokens follow the position.", until="19.1"
-    )
+    include_op_timestamp: bool = metadata_option("the operation time stamp: when the source committed the operation")
+    include_current_timestamp: bool = metadata_option("the current time stamp: when the message was written")
+    include_op_type: bool = metadata_option("the operation type")
+    include_table_name: bool = metadata_option("the fully qualified table name")
+    include_position: bool = metadata_option("the position in the trail. Tokens follow the position")
     encoding: str = option(
         Charset(), NATIVE, "The charset of the output. `native`: the charset of the machine that starts the run."
     )
@@ -138,34 +132,29 @@ _LOSSES = (
     losses.TEXT_AS_STATE.saying("NULL or a missing column"),
     losses.DELIMITER_INSIDE,
     losses.CHARACTER_REPLACED,
-    NO_TIME.when("includeOpTimestamp=false"),
-    NO_POSITION.when("includePosition=false"),
-    NO_TOKENS,
+    *NO_FIXED_METADATA,
     losses.TOKEN_DELIMITERS,
     losses.KEYS_NOT_SHOWN,
     losses.TYPES_NOT_SHOWN,
 )
 
 
+_format = partial(
+    Format, writes="ggfmt.formats.goldengate.delimited.write", reads="ggfmt.formats.goldengate.delimited.read"
+)
+
 FORMATS = (
-    Format(
+    _format(
         name="delimitedtext",
         doc="Delimited text: one line per operation, metadata fields and then the columns of one image.",
         options=DelimitedTextOptions,
-        writes="ggfmt.formats.goldengate.delimited.write",
-        reads="ggfmt.formats.goldengate.delimited.read",
-        proposed=(
-            "format.encoding=UTF-8",
-            "format.fieldDelimiter=|",
-        ),
+        proposed=("format.encoding=UTF-8", "format.fieldDelimiter=|"),
         losses=(*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
     ),
-    Format(
+    _format(
         name="delimitedtext_op",
         doc="Delimited text: one line per operation, metadata fields and then each column before and after.",
         options=DelimitedTextOpOptions,
-        writes="ggfmt.formats.goldengate.delimited.write",
-        reads="ggfmt.formats.goldengate.delimited.read",
         proposed=(
             "format.encoding=UTF-8",
             "format.fieldDelimiter=|",

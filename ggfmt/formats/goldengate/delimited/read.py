@@ -1,9 +1,7 @@
 """The reader of delimited text.
 
 The text does not describe its columns: give definitions, and the options of the handler that wrote it unless they are
-the defaults. What the format does not show is lost: the before image of an update is missing, a value equal to the text
-for NULL or missing becomes that, and a value that contains a delimiter makes a line with too many fields, which is
-rejected.
+the defaults. A value that contains a delimiter makes a line with too many fields, which is rejected.
 """
 
 from __future__ import annotations
@@ -343,7 +341,6 @@ class DelimitedTextReader(BatchingReader[_Table]):
                 yield self.reject(ordinal, problem)
 
     def _as_utf8(self, chunk: Chunk) -> bytes | None:
-        """Return the lines as a kernel accepts them, or None."""
         if len(chunk.data) > _MAX_SCANNED_BYTES or not _by_bytes(chunk):
             return None
         if self._codec == "utf-8":
@@ -354,7 +351,6 @@ class DelimitedTextReader(BatchingReader[_Table]):
             return None
 
     def _odd_lines(self, data: bytes, chunk: Chunk) -> Iterator[tuple[int, str | Diagnostic]]:
-        """Yield the lines of a chunk, in UTF-8, that the scanner does not take."""
         assert self.scanner is not None
         start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
         if (start and chunk.offset) or self.source.options.line_delimiter.encode() + BOM_UTF8 in data:

@@ -93,10 +93,7 @@ class DelimitedFormatter(writing.Formatter):
             options.wrap_strings_in_quotes and target_type(column.type, context.release) is MessageType.STRING
             for column in table.columns
         ]
-        shown = {
-            "a NULL": options.null_value_representation,
-            "a missing column": options.missing_value_representation,
-        }
+        shown = {"a NULL": options.null_value_representation, "a missing column": options.missing_value_representation}
         self._delimiters = (options.field_delimiter, options.line_delimiter)
         self._states = _by_value((text, state) for state, text in shown.items())
         self._quoted_states = _by_value((_within_quotes(text), state) for state, text in shown.items())

@@ -11,24 +11,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
-from ggfmt.formats.goldengate.metacolumns import (
-    ALWAYS_FIXED,
-    MetaColumn,
-    columns_of,
-    fixed_columns,
-    metadata_names,
-    template_option,
-)
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.options import (
     KEY_UPDATES,
-    NO_POSITION,
-    NO_TIME,
-    NO_TOKENS,
+    NO_METADATA,
     NUMBER_KINDS,
     SCHEMA_DIRECTORY,
     OpKeyOptions,
@@ -59,7 +51,7 @@ class JsonRecordOptions(OpKeyOptions):
     version_schemas: bool = option(Bool(), False, "Also write each schema to a file with a time stamp in its name.")
     iso8601_format: bool = iso8601_option()
     include_primary_keys: bool = option(Bool(), False, "Write the names of the primary key's columns.", until="19.1")
-    meta_columns_template: tuple[MetaColumn, ...] | None = template_option()
+    meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
     omit_null_values: bool = option(
         # The manuals of these releases print that `false` omits NULL, and that `true` is the default.
         Bool(),
@@ -75,9 +67,11 @@ class JsonRecordOptions(OpKeyOptions):
         since="21",
     )
 
-    def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
+    def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
         more = ["primary_keys"] * self.include_primary_keys + ["tokens"] * context.include_tokens
-        return columns_of(self, context, fixed_columns(self.iso8601_format, *ALWAYS_FIXED, *more))
+        return metacolumns.columns_of(
+            self, context, metacolumns.fixed_columns(self.iso8601_format, *metacolumns.ALWAYS_FIXED, *more)
+        )
 
 
 @dataclass(frozen=True)
@@ -107,7 +101,7 @@ class JsonRowOptions(JsonRecordOptions):
 
 
 def _operation_names(options: JsonOptions, context: Context, table: TableDef) -> Records:
-    metadata = metadata_names(options, context)
+    metadata = metacolumns.metadata_names(options, context)
     before = Name(options.before_object_name, "the before image", "beforeObjectName")
     after = Name(options.after_object_name, "the after image", "afterObjectName")
     if not options.flatten:
@@ -119,17 +113,11 @@ def _operation_names(options: JsonOptions, context: Context, table: TableDef) ->
     return (before, after), [*metadata, *chain.from_iterable(columns)]
 
 
-def _row_names(options: JsonRowOptions, context: Context, table: TableDef) -> Records:
-    return ([*metadata_names(options, context), *column_names(table)],)
-
-
 _LOSSES = (
     losses.NESTED_AS_TEXT,
     losses.NUMBER_SPELLING.of(*NUMBER_KINDS).except_when("treatAllColumnsAsStrings=true"),
     losses.CHARACTER_REPLACED,
-    NO_TIME,
-    NO_POSITION,
-    NO_TOKENS,
+    *NO_METADATA,
     losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template("primarykeycolumns"),
     losses.NULL_AS_MISSING.when("omitNullValues=true"),
     losses.TYPES_BY_VALUE,
@@ -137,36 +125,29 @@ _LOSSES = (
 )
 
 
+_format = partial(
+    Format,
+    writes="ggfmt.formats.goldengate.json.write",
+    reads="ggfmt.formats.goldengate.json.read",
+    marks=(b"{",),
+    schema_kind="json",
+)
+
 FORMATS = (
-    Format(
+    _format(
         name="json",
         doc="JSON: one object per operation, with its before and after images.",
         options=JsonOptions,
-        writes="ggfmt.formats.goldengate.json.write",
-        reads="ggfmt.formats.goldengate.json.read",
-        proposed=(
-            "fileSuffix=.json",
-            "format.jsonDelimiter=CDATA[\\n]",
-        ),
-        marks=(b"{",),
-        schema_kind="json",
+        proposed=("fileSuffix=.json", "format.jsonDelimiter=CDATA[\\n]"),
         names=_operation_names,
         losses=(losses.EMPTY_BEFORE_AS_NONE, *_LOSSES),
     ),
-    Format(
+    _format(
         name="json_row",
         doc="JSON: one object per operation, with the columns of one image next to its metadata.",
         options=JsonRowOptions,
-        writes="ggfmt.formats.goldengate.json.write",
-        reads="ggfmt.formats.goldengate.json.read",
-        proposed=(
-            "fileSuffix=.json",
-            "format.jsonDelimiter=CDATA[\\n]",
-            "format.pkUpdateHandling=delete-insert",
-        ),
-        marks=(b"{",),
-        schema_kind="json",
-        names=_row_names,
+        proposed=("fileSuffix=.json", "format.jsonDelimiter=CDATA[\\n]", "format.pkUpdateHandling=delete-insert"),
+        names=lambda options, context, table: ([*metacolumns.metadata_names(options, context), *column_names(table)],),
         losses=(*KEY_UPDATES, losses.BEFORE_NOT_SHOWN, *_LOSSES),
         since="12.3",
     ),

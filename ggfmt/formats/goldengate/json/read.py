@@ -21,17 +21,9 @@ from msgspec import UNSET, Raw, UnsetType
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import WriterSettings
 from ggfmt.formats.api.reading import ReadSupport, UnknownTable
+from ggfmt.formats.goldengate import records
 from ggfmt.formats.goldengate.json.option_dialects import READ_SIDE, by_options
 from ggfmt.formats.goldengate.metacolumns import TRANSACTION_TOKENS
-from ggfmt.formats.goldengate.records import (
-    DDL,
-    OBJECT_METADATA,
-    OP_WORDS,
-    STREAM_METADATA,
-    ddl_statement,
-    origin,
-    table_def,
-)
 from ggfmt.formats.json.files import JSON_ROW, is_json_row
 from ggfmt.formats.json.shapes import JSON_TYPES, SQL_TYPES, UNKNOWN
 from ggfmt.formats.json.values import decode, json_kind, json_name, json_text, raw_members
@@ -45,7 +37,7 @@ from ggfmt.formats.records.roles import Grammar
 from ggfmt.model.change import OP_TYPES
 from ggfmt.model.table import STRING, Catalog, SqlType, TableDef
 
-OP_NAMES = (*OP_TYPES, *OP_WORDS)
+OP_NAMES = (*OP_TYPES, *records.OP_WORDS)
 _NULL = Raw(b"null")  # the default of members: the identity of this object distinguishes an absent member from null
 _NO_COLUMN: tuple[int, frozenset[type]] = (-1, frozenset())
 # Conditions: the member with the name of the table, and that a key which no record had before is news.
@@ -165,14 +157,14 @@ class OperationJson(Dialect):
         kind = members.get("op_type")
         if "op_type" not in members and "$schema" in members:
             return "json schema"
-        if kind == STREAM_METADATA:
+        if kind == records.STREAM_METADATA:
             return "stream metadata"
-        if kind == DDL:
+        if kind == records.DDL:
             op_ts, position = (
                 text if isinstance(text := members.get(name), str) else None for name in ("op_ts", "pos")
             )
-            return [ddl_statement(members.get("ddl"), op_ts, position)]
-        if kind == OBJECT_METADATA and self.catalog is not None and self.catalog.provisional:
+            return [records.ddl_statement(members.get("ddl"), op_ts, position)]
+        if kind == records.OBJECT_METADATA and self.catalog is not None and self.catalog.provisional:
             return UnknownTable.named("?")
         tag = "table" if "table" in members else "qual_table"
         name = members.get(tag)
@@ -185,8 +177,8 @@ class OperationJson(Dialect):
             return problem
         position = members.get("pos")
         here = Span(table=name, position=None if isinstance(position, (dict, list, type(None))) else str(position))
-        if kind == OBJECT_METADATA:
-            table = table_def(name, members.get("columns"), here)
+        if kind == records.OBJECT_METADATA:
+            table = records.table_def(name, members.get("columns"), here)
             return (RecordSchema(table, (None,) * len(table.columns)),) if isinstance(table, TableDef) else table
         if kind in OP_NAMES and (self.catalog is None or self.catalog.provisional):
             # A rejected record also contributes the key of its table.
@@ -327,7 +319,7 @@ class JsonReader(DialectReader):
 
     @classmethod
     def sniff(cls, head: bytes) -> str | None:
-        writer = origin(head)
+        writer = records.origin(head)
         return None if writer is None or writer[0] else writer[1]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,34 +16,11 @@ from ggfmt.columnar.images import without_nulls
 from ggfmt.columnar.json_text import ImageObjects, Pieces, Style, Values, json_booleans, json_numbers, json_strings
 from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
 from ggfmt.columnar.pieces import COMMA, CommaJoined, Conditional, Equals, Piece, escape_json_text, join
+from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import NULL_AS_MISSING
-from ggfmt.formats.api.writing import (
-    Formatter,
-    RowErrors,
-    SchemaFile,
-    ShownMessage,
-    ShownPiece,
-    TextFraming,
-    TextShow,
-    WriteSupport,
-    json_lines,
-)
+from ggfmt.formats.goldengate import metacolumns
 from ggfmt.formats.goldengate.json import JsonOptions, JsonRecordOptions, JsonRowOptions
-from ggfmt.formats.goldengate.metacolumns import (
-    ALL_TOKENS,
-    ALWAYS_FIXED,
-    KEY_COLUMNS,
-    KEYWORDS,
-    NOW,
-    NOW_ISO8601,
-    OBJECT_NAME,
-    OP_TYPE,
-    POSITION,
-    TIMESTAMP,
-    MetaColumn,
-    fixed_columns,
-)
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import PREFIXES_PROPERTY, MessageType, metadata_property, target_type
 from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, template_projection
@@ -57,11 +36,7 @@ _VALUES: dict[str, Values] = {
     "number": json_numbers,
 }
 
-# The metadata members of JSON messages.
-
 _Make = Callable[[ChangeBatch], list[Piece]]
-
-# JSON schemas of a table's messages.
 
 _JSON_TYPES = {
     MessageType.STRING: "string",
@@ -73,34 +48,22 @@ _JSON_TYPES = {
 
 # As the manual prints them (6.3.3); the schemas of other keywords are unknown.
 _DESCRIPTIONS = {
-    OBJECT_NAME: "The fully qualified table name",
-    OP_TYPE: "The operation type",
-    TIMESTAMP: "The operation timestamp",
-    NOW: "The current processing timestamp",
-    NOW_ISO8601: "The current processing timestamp",
-    POSITION: "The position of the operation in the data source",
+    metacolumns.OBJECT_NAME: "The fully qualified table name",
+    metacolumns.OP_TYPE: "The operation type",
+    metacolumns.TIMESTAMP: "The operation timestamp",
+    metacolumns.NOW: "The current processing timestamp",
+    metacolumns.NOW_ISO8601: "The current processing timestamp",
+    metacolumns.POSITION: "The position of the operation in the data source",
 }
-
-# JSON documents in the layout of javax.json 1.0, which GoldenGate uses: four spaces, no space after the colon.
 
 Json = Mapping[str, "Json"] | Sequence["Json"] | str | int | bool | None
 
 
-def pretty(value: Json, depth: int = 0) -> str:
-    """Return the document as text; an empty object is a brace, a line end and a brace."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, str):
-        return escape_json_text(value)
-    inner, outer = "\n" + "    " * (depth + 1), "\n" + "    " * depth
-    if isinstance(value, Mapping):
-        members = ",".join(f"{inner}{escape_json_text(key)}:{pretty(item, depth + 1)}" for key, item in value.items())
-        return f"{{{members}{outer}}}"
-    return f"[{','.join(inner + pretty(item, depth + 1) for item in value)}{outer}]"
+def pretty(value: Json) -> str:
+    """Return a document in the layout of javax.json 1.0, which GoldenGate uses: four spaces, no space after the colon,
+    and a line end within an empty object."""
+    text = json.dumps(value, ensure_ascii=False, indent=4, separators=(",", ":"))
+    return re.sub(r"^( *)(.*)\{\}(,?)$", r"\1\2{\n\1}\3", text, flags=re.MULTILINE)
 
 
 _KEYS: Json = {
@@ -123,7 +86,7 @@ def json_type(column: Column, options: JsonRecordOptions, release: str) -> str:
     return "string" if options.treat_all_columns_as_strings else _JSON_TYPES[target_type(column.type, release)]
 
 
-def json_schema(table: TableDef, options: JsonRecordOptions, context: Context) -> tuple[SchemaFile, ...]:
+def json_schema(table: TableDef, options: JsonRecordOptions, context: Context) -> tuple[writing.SchemaFile, ...]:
     """Return `<table>.schema.json` as the manual prints it (6.3.3). With fixed metadata, the schema always contains
     `tokens`. From 12.3 on, and in the row model, it also contains `primary_keys`, even if messages do not. With a
     template, the schema contains the metadata of the messages, and a property lists them."""
@@ -131,7 +94,7 @@ def json_schema(table: TableDef, options: JsonRecordOptions, context: Context) -
         return ()
     text = pretty(_schema(table, options, context))
     content = byte_order_mark(options.encoding) + text.encode(codec_of(options.encoding), "replace")
-    return (SchemaFile(f"{table.full_name}.schema.json", content),)
+    return (writing.SchemaFile(f"{table.full_name}.schema.json", content),)
 
 
 def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Json:
@@ -154,9 +117,11 @@ def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Js
     else:
         values = columns
     properties = {column.name: _property(column) for column in metadata if column.name not in values}
-    if any(column.keyword == ALL_TOKENS for column in metadata):
+    if any(column.keyword == metacolumns.ALL_TOKENS for column in metadata):
         definitions["tokens"] = _TOKENS
-    required = [column.name for column in metadata if column.keyword not in (KEY_COLUMNS, ALL_TOKENS)]
+    required = [
+        column.name for column in metadata if column.keyword not in (metacolumns.KEY_COLUMNS, metacolumns.ALL_TOKENS)
+    ]
     return {
         "$schema": "http://json-schema.org/draft-04/schema#",
         "title": table.full_name,
@@ -171,22 +136,27 @@ def _schema(table: TableDef, options: JsonRecordOptions, context: Context) -> Js
     }
 
 
-def _metadata(options: JsonRecordOptions, context: Context) -> tuple[MetaColumn, ...]:
+def _metadata(options: JsonRecordOptions, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
     """Return the metadata members that a schema describes."""
     shown = options.metadata(context)
     if options.meta_columns_template is not None or not shown:
         return shown
     keys = options.include_primary_keys or not isinstance(options, JsonOptions)
     keys = keys or is_later(context.release, FIRST_RELEASE)
-    return fixed_columns(options.iso8601_format, *ALWAYS_FIXED, *["primary_keys"] * keys, "tokens")
+    return metacolumns.fixed_columns(
+        options.iso8601_format, *metacolumns.ALWAYS_FIXED, *["primary_keys"] * keys, "tokens"
+    )
 
 
-def _property(column: MetaColumn) -> Json:
-    if column.keyword == KEY_COLUMNS:
+def _property(column: metacolumns.MetaColumn) -> Json:
+    if column.keyword == metacolumns.KEY_COLUMNS:
         return _KEYS
-    if column.keyword == ALL_TOKENS:
+    if column.keyword == metacolumns.ALL_TOKENS:
         return {"$ref": "#/definitions/tokens"}
-    return {"description": _DESCRIPTIONS.get(column.keyword, KEYWORDS[column.keyword].title), "type": "string"}
+    return {
+        "description": _DESCRIPTIONS.get(column.keyword, metacolumns.KEYWORDS[column.keyword].title),
+        "type": "string",
+    }
 
 
 class JsonMetadata:
@@ -210,12 +180,12 @@ class JsonMetadata:
             pieces += [COMMA, label, *make(batch)]
         return pieces
 
-    def _make(self, column: MetaColumn) -> _Make:
-        if column.keyword == ALL_TOKENS:
+    def _make(self, column: metacolumns.MetaColumn) -> _Make:
+        if column.keyword == metacolumns.ALL_TOKENS:
             return self._tokens
-        if column.keyword == KEY_COLUMNS:
+        if column.keyword == metacolumns.KEY_COLUMNS:
             return lambda batch: [self._keys]
-        if column.keyword == OP_TYPE:
+        if column.keyword == metacolumns.OP_TYPE:
             return lambda batch: [self._op_keys.piece(batch.op)]
         constant = self._values.constant(column)
         if constant is not None:
@@ -244,16 +214,15 @@ def _array(values: tuple[str, ...], style: Style) -> str:
     return f"[{','.join(gap + escape_json_text(value) for value in values)}{end}]"
 
 
-# Preview of JSON: the message with its names and values, and the delimiter after it.
+class JsonShow(writing.TextShow):
+    def text(self, text: str) -> writing.ShownMessage:
+        lines, delimiter = writing.json_lines(text)
+        return writing.ShownMessage((*lines[:-1], (*lines[-1], writing.ShownPiece("delimiter", delimiter))))
 
 
-class JsonShow(TextShow):
-    def text(self, text: str) -> ShownMessage:
-        lines, delimiter = json_lines(text)
-        return ShownMessage((*lines[:-1], (*lines[-1], ShownPiece("delimiter", delimiter))))
+class JsonRecordFormatter(writing.Formatter):
+    of_images = ""  # what precedes the name of a column in the summary of fields
 
-
-class JsonRecordFormatter(Formatter):
     def __init__(self, table: TableDef, options: JsonRecordOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
         self._nulls_left_out = options.omit_null_values
@@ -262,19 +231,16 @@ class JsonRecordFormatter(Formatter):
         self._metadata = JsonMetadata(table, options, context, clock, self._style)
         self._types = [json_type(column, options, context.release) for column in table.columns]
         self._end = self._style.close(1) + "}" + options.json_delimiter
-        columns = [f"{name} ({kind})" for name, kind in zip(table.column_names, self._types, strict=True)]
-        self.fields = (*(column.name for column in self._metadata.columns), *map(self._described, columns))
+        columns = [
+            f"{self.of_images}{name} ({kind})" for name, kind in zip(table.column_names, self._types, strict=True)
+        ]
+        self.fields = (*(column.name for column in self._metadata.columns), *columns)
 
     def format(self, batch: ChangeBatch) -> pa.StringArray:
         members, bad = self._members(batch)
         if bad:
-            raise RowErrors(misfits(batch, bad, self._wanted))
+            raise writing.RowErrors(misfits(batch, bad, self._wanted))
         return join(["{", CommaJoined([*self._metadata.pieces(batch), *members]), self._end], len(batch))
-
-    @staticmethod
-    def _described(column: str) -> str:
-        """Return the name of a column in the summary of fields."""
-        raise NotImplementedError
 
     def _members(self, batch: ChangeBatch) -> Pieces:
         """Return the members after the metadata, each after a comma, and (row, column) of illegal values."""
@@ -300,6 +266,8 @@ class JsonRecordFormatter(Formatter):
 
 
 class JsonFormatter(JsonRecordFormatter):
+    of_images = "before and after: "
+
     def __init__(self, table: TableDef, options: JsonOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, options, context, clock)
         names = (options.before_object_name, options.after_object_name)
@@ -309,10 +277,6 @@ class JsonFormatter(JsonRecordFormatter):
         else:
             self._images = [self._objects(2)] * 2
         self._labels = [f"{self._style.member(1)}{escape_json_text(name)}:" for name in names]
-
-    @staticmethod
-    def _described(column: str) -> str:
-        return f"before and after: {column}"
 
     def _members(self, batch: ChangeBatch) -> Pieces:
         pieces: list[Piece] = []
@@ -342,10 +306,6 @@ class JsonRowFormatter(JsonRecordFormatter):
         self._pk_update_handling = options.pk_update_handling
         self._columns = self._objects(1)
 
-    @staticmethod
-    def _described(column: str) -> str:
-        return column
-
     def arrange(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[int]]:
         return handle_key_updates(batch, self._pk_update_handling)
 
@@ -359,10 +319,10 @@ def _row_projection(options: JsonRowOptions) -> Projection:
     return replace(own, row_only=own.row_only and not both)
 
 
-def _writer(formatter: type[JsonRecordFormatter], projection: Callable[[Any], Projection]) -> WriteSupport:
-    return WriteSupport(
+def _writer(formatter: type[JsonRecordFormatter], projection: Callable[[Any], Projection]) -> writing.WriteSupport:
+    return writing.WriteSupport(
         formatter=formatter,
-        framing=lambda table, options, context: TextFraming(options.encoding),
+        framing=lambda table, options, context: writing.TextFraming(options.encoding),
         projection=projection,
         schema=json_schema,
         show=lambda formatter, options, context: JsonShow(options.encoding),

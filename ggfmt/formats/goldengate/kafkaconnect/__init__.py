@@ -22,13 +22,12 @@ from ggfmt.formats.api import losses
 from ggfmt.formats.api.format import Context, Format
 from ggfmt.formats.api.names import Name, Records, column_names
 from ggfmt.formats.goldengate import metacolumns
-from ggfmt.formats.goldengate.metacolumns import MetaColumn
 from ggfmt.formats.goldengate.options import (
     KEY_UPDATES,
-    NO_POSITION,
-    NO_TIME,
-    NO_TOKENS,
+    NO_FIXED_METADATA,
     OpKeyOptions,
+    iso8601_option,
+    metadata_option,
     pk_update_option,
 )
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
@@ -40,11 +39,6 @@ from ggfmt.options.value_types import Bool, Choice, Int, Text
 HANDLER_TYPE = "kafkaconnect"
 ROW, OP = "row", "op"
 REFUSE, INSERT, UPDATE = "refuse", "insert", "update"
-_LAST_FIXED = "19.1"
-
-
-def _metadata_option(what: str, default: bool = True) -> bool:
-    return option(Bool(), default, f"Write {what}.", until=_LAST_FIXED)
 
 
 @dataclass(frozen=True)
@@ -55,19 +49,14 @@ class KafkaConnectOptions(OpKeyOptions):
         "The structure of messages.",
     )
     pk_update_handling: str = pk_update_option()
-    include_table_name: bool = _metadata_option("the name of the table, as `table`")
-    include_op_type: bool = _metadata_option("the type of the operation, as `op_type`")
-    include_op_timestamp: bool = _metadata_option("the time of the operation, as `op_ts`")
-    include_current_timestamp: bool = _metadata_option("the time of writing, as `current_ts`")
-    include_position: bool = _metadata_option("the position of the operation, as `pos`")
-    include_primary_keys: bool = _metadata_option("the names of the primary key's columns, as `primary_keys`", False)
-    iso8601_format: bool = option(
-        Bool(),
-        False,
-        "Write a `T` between the date and the time of the current time stamp. If false: a blank.",
-        until=_LAST_FIXED,
-    )
-    meta_columns_template: tuple[MetaColumn, ...] | None = metacolumns.template_option()
+    include_table_name: bool = metadata_option("the name of the table, as `table`")
+    include_op_type: bool = metadata_option("the type of the operation, as `op_type`")
+    include_op_timestamp: bool = metadata_option("the time of the operation, as `op_ts`")
+    include_current_timestamp: bool = metadata_option("the time of writing, as `current_ts`")
+    include_position: bool = metadata_option("the position of the operation, as `pos`")
+    include_primary_keys: bool = metadata_option("the names of the primary key's columns, as `primary_keys`", False)
+    iso8601_format: bool = iso8601_option(default=False, aliases=())
+    meta_columns_template: tuple[metacolumns.MetaColumn, ...] | None = metacolumns.template_option()
     treat_all_columns_as_strings: bool = option(Bool(), False, "Write every column as a string.")
     map_large_numbers_as_strings: bool = option(
         Bool(), False, "Write numbers as strings if their type has more digits than a double or an int64."
@@ -116,7 +105,7 @@ class KafkaConnectOptions(OpKeyOptions):
     )
     primary_keys: tuple[tuple[str, tuple[str, ...]], ...] = primary_keys_option()
 
-    def metadata(self, context: Context) -> tuple[MetaColumn, ...]:
+    def metadata(self, context: Context) -> tuple[metacolumns.MetaColumn, ...]:
         included = {
             "table": self.include_table_name,
             "op_type": self.include_op_type,
@@ -162,7 +151,7 @@ FORMATS = (
         marks=(b'"payload"',),
         names=_names,
         losses=(
-            *(loss.when(_ROWS, *(str(setting) for setting in loss.only)) for loss in KEY_UPDATES),
+            *(loss.when(_ROWS, *loss.only) for loss in KEY_UPDATES),
             losses.BEFORE_NOT_SHOWN.when(_ROWS),
             losses.MISSING_AS_NULL.except_when("includeIsMissingFields=true"),
             losses.NESTED_AS_TEXT,
@@ -172,9 +161,7 @@ FORMATS = (
             losses.SCALE_OF_COLUMN.when(_DECIMALS).except_when(_AS_STRINGS),
             losses.TIME_CUT.to(3).when(_TIMES).except_when(_AS_STRINGS),
             losses.TIME_FILLED.to(6).when(_TIMES).except_when(_AS_STRINGS),
-            NO_TIME.when("includeOpTimestamp=false"),
-            NO_POSITION.when("includePosition=false"),
-            NO_TOKENS,
+            *NO_FIXED_METADATA,
             losses.KEYS_NOT_SHOWN.except_when("includePrimaryKeys=true").by_template(metacolumns.KEY_COLUMNS),
             losses.TYPES_NEAREST.has("Connect").when("schemasEnable=true"),
             losses.SIZES_NOT_SHOWN.when("schemasEnable=true"),

@@ -18,17 +18,9 @@ from ggfmt.columnar.metadata import Clock, token_texts
 from ggfmt.columnar.pieces import CONNECT_ESCAPES, Encoding, Piece, escape_json_text, join
 from ggfmt.columnar.strings import by_value, rows_where
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context
 from ggfmt.formats.api.losses import MISSING_AS_NULL, TIME_CUT
-from ggfmt.formats.api.writing import (
-    NOT_FINITE,
-    RIGHT_TYPE,
-    Formatter,
-    RowErrors,
-    TextFraming,
-    WriteSupport,
-    floating,
-)
 from ggfmt.formats.connect import schemas as connect
 from ggfmt.formats.connect.text import connect_json, connect_strings, quote, quoted
 from ggfmt.formats.connect.values import encoded, millis, too_fine, whole
@@ -36,7 +28,7 @@ from ggfmt.formats.goldengate.kafkaconnect import OP, KafkaConnectOptions
 from ggfmt.formats.goldengate.metacolumns import ALL_TOKENS, KEY_COLUMNS, POSITION, TIMESTAMP, MetaColumn
 from ggfmt.formats.goldengate.options import op_keys
 from ggfmt.formats.goldengate.schemas import MISSING_SUFFIX
-from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, template_projection
+from ggfmt.formats.goldengate.writing import MetaValues, handle_key_updates, misfits, template_projection
 from ggfmt.formats.records.formatter import COMPACT, missing_from
 from ggfmt.java.numbers import double_text, float_text, single
 from ggfmt.model.change import ChangeBatch, Image, ImageColumn
@@ -45,11 +37,7 @@ from ggfmt.model.table import Kind, SqlType, TableDef
 _ROW_NAME = "row"  # the name of the struct of an image
 _FLAG_SCHEMA = {"type": "boolean", "optional": True}
 
-# The metadata of messages: fields of a struct before the images or columns.
-
 _CONTAINERS = {ALL_TOKENS: connect.STRING_MAP, KEY_COLUMNS: connect.STRINGS}
-
-# The types of columns in messages: their schemas, and how to write values.
 
 _INT64_DIGITS, _DOUBLE_DIGITS = 18, 15  # digits that an int64, or a double, can always hold
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -108,7 +96,7 @@ def by_number(text_of: Callable[[float], str]) -> json_text.Values:
     """Make JSON values of numbers in Java's notation; for numbers that JSON lacks, strings as Jackson writes them."""
 
     def text(value: str) -> str | None:
-        if value in NOT_FINITE:
+        if value in writing.NOT_FINITE:
             return f'"{text_of(float(value))}"'
         number = float(value) if _NUMBER.fullmatch(value) else math.inf
         return text_of(number) if math.isfinite(number) else None
@@ -147,7 +135,6 @@ class MetadataFields:
         return [{**_CONTAINERS.get(column.keyword, text), "field": column.name} for column in self._columns]
 
     def values(self, batch: ChangeBatch) -> list[Piece]:
-        """Return the JSON values of each field, one for all operations of a batch or one for each."""
         return [self._json(column, batch) for column in self._columns]
 
     def _json(self, column: MetaColumn, batch: ChangeBatch) -> Piece:
@@ -168,13 +155,13 @@ def _pair(names: pa.StringArray, values: pa.StringArray) -> list[Piece]:
     return [connect_strings(names), ":", connect_strings(values)]
 
 
-class KafkaConnectFormatter(Formatter):
+class KafkaConnectFormatter(writing.Formatter):
     def __init__(self, table: TableDef, options: KafkaConnectOptions, context: Context, clock: Clock) -> None:
         super().__init__(table, context, clock)
         self._options = options
         self._by_image = options.message_formatting == OP
         self._types = [column_type(column.type, options) for column in table.columns]
-        self.floats = floating(type.schema["type"] for type in self._types)
+        self.floats = writing.floating(type.schema["type"] for type in self._types)
         self._metadata = MetadataFields(table, options, context, clock)
         self._required = [options.enable_nonnullable and not column.nullable for column in table.columns]
         columns = self._column_fields()
@@ -216,7 +203,6 @@ class KafkaConnectFormatter(Formatter):
         return join([*pieces, columns, self._tail], rows)
 
     def _column_fields(self) -> list[tuple[str, dict[str, Any], Any]]:
-        """Return the name, the schema and the value writer of each field of an image."""
         fields: list[tuple[str, dict[str, Any], Any]] = []
         for column, type, required in zip(self.table.columns, self._types, self._required, strict=True):
             head, *rest = type.schema.items()
@@ -255,7 +241,8 @@ class KafkaConnectFormatter(Formatter):
         objects, wrong = self._objects.of(Image(tuple(columns), image.exists), rows, "null")
         if wrong:
             step = 2 if self._options.include_is_missing_fields else 1
-            raise RowErrors([(row, self._misfit(batch, row, place // step)) for row, place in sorted(wrong)])
+            bad = [(row, place // step) for row, place in wrong]
+            raise writing.RowErrors(misfits(batch, bad, lambda column: self._types[column].wanted))
         return join(objects, rows)
 
     def _count_missing(self, *images: Image) -> None:
@@ -267,27 +254,18 @@ class KafkaConnectFormatter(Formatter):
         """Check the columns that cannot be NULL by their schema. Raises: RowErrors for rows without a value."""
         if self._required[index] and null.true_count:
             reason = "the column is defined as NOT NULL, and the operation has no value for it"
-            help = "set `enableNonnullable=false`"
-            found = [
-                (row, Diagnostic("GG409", reason, self._place(batch, row, index), help)) for row in rows_where(null)
-            ]
-            raise RowErrors(found)
-
-    def _misfit(self, batch: ChangeBatch, row: int, index: int) -> Diagnostic:
-        kind, wanted = self.table.columns[index].type.kind.value, self._types[index].wanted
-        reason = f"the column is defined as {kind}, but the value is not {wanted}"
-        help = f"{RIGHT_TYPE}, or set `treatAllColumnsAsStrings`"
-        return Diagnostic("GG401", reason, self._place(batch, row, index), help)
-
-    def _place(self, batch: ChangeBatch, row: int, index: int) -> Span:
-        name = self.table.columns[index].name
-        return Span(table=self.table.full_name, field=name, position=batch.position[row].as_py())
+            name, position = self.table.columns[index].name, batch.position
+            found = []
+            for row in rows_where(null):
+                place = Span(table=self.table.full_name, field=name, position=position[row].as_py())
+                found.append((row, Diagnostic("GG409", reason, place, "set `enableNonnullable=false`")))
+            raise writing.RowErrors(found)
 
 
 WRITE_SIDES = {
-    "kafkaconnect_json": WriteSupport(
+    "kafkaconnect_json": writing.WriteSupport(
         formatter=KafkaConnectFormatter,
-        framing=lambda table, options, context: TextFraming("UTF-8"),
+        framing=lambda table, options, context: writing.TextFraming("UTF-8"),
         projection=lambda options: template_projection(options, options.message_formatting == OP),
     )
 }

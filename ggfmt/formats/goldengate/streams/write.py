@@ -69,7 +69,6 @@ class StreamsFormatter(DialectFormatter):
         return join([*message, options.delimiter], rows)
 
     def _objects_if_any(self, image: Image, rows: int) -> pa.StringArray:
-        """Make JSON objects of the images; NULL for a missing image."""
         objects = self.objects(self._shown(image, rows), rows)
         return pc.if_else(pc.not_equal(objects, ""), objects, pa.scalar(None, pa.string()))
 

@@ -2,9 +2,6 @@
 
 Every message lists all columns of its table in order, so that a different list is a schema change. For a table of
 `--definitions`, the file decides, and an unknown column is an error.
-
-What the format does not show is lost: if all columns of an update's before image are missing, the image counts as
-absent, and an absent time stamp or position is an empty text.
 """
 
 from __future__ import annotations
@@ -183,7 +180,6 @@ class XmlScanner(Scanner):
         self._left = _MAX_COLUMNS
 
     def bind(self, table: str, columns: Sequence[str]) -> None:
-        """Take operations of a table that list exactly these columns."""
         self.forget(table)
         self._left += self._columns.pop(table, 0)
         if len(columns) <= self._left and self.bind_table(
@@ -358,11 +354,11 @@ def _definition(table: str, columns: Sequence[str]) -> TableDef:
     return TableDef(table, tuple(map(Column, columns)))
 
 
-class XmlDiscovery(reading.Discovery):
+class XmlDiscovery(reading.ChangeDiscovery):
     def __init__(self, catalog: Catalog, every_shape: bool = False, source: WriterSettings = DEFAULT_SETTINGS) -> None:
+        super().__init__(catalog, every_shape, source)
         self._trusted = catalog.trusted
         self._last: dict[str, tuple[str, ...]] = {}
-        self._findings: list[reading.SchemaChange] = []
         self._scanner = kernel(lambda native: XmlScanner(native, {}, False, False))
 
     def read(self, chunk: reading.Chunk) -> None:
@@ -374,12 +370,7 @@ class XmlDiscovery(reading.Discovery):
                     self._scanner.bind(operation.table, operation.columns)
                 if operation.table not in self._trusted:
                     table = _definition(operation.table, operation.columns)
-                    self._findings.append(reading.SchemaChange.met(table, chunk, record.start))
-
-    def findings(self) -> list[reading.SchemaChange]:
-        return self._findings
-
-    settle = staticmethod(reading.settle_changes)
+                    self.found.append(reading.SchemaChange.met(table, chunk, record.start))
 
 
 READ_SIDES = {"xml": reading.ReadSupport(XmlReader, XmlDiscovery)}

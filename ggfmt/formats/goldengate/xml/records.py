@@ -96,13 +96,6 @@ def sniff(head: bytes) -> str | None:
     return None
 
 
-def can_encode_mark(codec: str) -> bool:
-    try:
-        return bool("\ufeff".encode(codec))
-    except UnicodeEncodeError:
-        return False
-
-
 class Markup:
     """The markup that separates records, as bytes of a charset. Places are multiples of `width`."""
 
@@ -115,7 +108,7 @@ class Markup:
 
         self.width = len("<".encode(codec))
         white = b"(?:%s)" % b"|".join(map(literal, " \t\r\n"))
-        mark = literal("\ufeff") if can_encode_mark(codec) else literal(" ")
+        mark = re.escape("\ufeff".encode(codec, "ignore")) or literal(" ")
         between = b"(?:%s|%s)" % (white, mark)  # joined files have byte order marks between records
         anything = b"(?:.{%d})*?" % self.width
         instruction = literal("<?") + anything + literal("?>")

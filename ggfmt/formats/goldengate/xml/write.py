@@ -6,17 +6,18 @@ U+FFFE; U+FFFF). One scan over all texts of a column finds them; the result is a
 
 from __future__ import annotations
 
+import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, map_items, non_null_values
+from ggfmt.arrow.arrays import as_strings, map_items
 from ggfmt.columnar.metadata import Clock, OpKeys, token_texts
-from ggfmt.columnar.pieces import ATTRIBUTE_ESCAPES, Conditional, Encoding, Piece, Text, join
-from ggfmt.columnar.strings import TextPattern, all_match
+from ggfmt.columnar.pieces import ATTRIBUTE_ESCAPES, Encoding, Piece, Text, choose, join
+from ggfmt.columnar.strings import TextPattern, all_match, rows_where
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api import writing
 from ggfmt.formats.api.format import Context
@@ -87,12 +88,9 @@ class _Side:
         self.value = Text(column.values, Encoding.CDATA, null, f"   <{name}><![CDATA[", f"]]></{name}>\n")
         self.missing = f"   <{name} missing='true'/>\n"
 
-    def either(self, present: list[Piece], missing: list[Piece]) -> list[Piece]:
+    def either(self, present: Sequence[Piece], missing: Sequence[Piece]) -> Sequence[Piece]:
         """Return the `present` pieces where the image has the column, and the `missing` ones elsewhere."""
-        count = len(self._values) if self._there is None else self._there.true_count
-        if self._there is None or count == len(self._values):
-            return present
-        return [Conditional(self._there, present, missing)] if count else missing
+        return choose(self._there, len(self._values), present, missing)
 
     def foreign(self) -> pa.BooleanArray | None:
         mask = unsupported_characters(self._values)
@@ -120,75 +118,18 @@ _IN_TAG = re.compile(  # the groups are roles
     re.VERBOSE | re.DOTALL,
 )
 
-# The XML schema of operations. It is the same for all tables, and GoldenGate does not write it to files. The manual's
-# own (GoldenGate for Big Data 12.2, 6.7.3) refuses much of what the formatter writes: `current_ts` without a `T`,
-# positions beyond a long integer, NULL. Here attributes that are free texts are strings, and `isNull` is allowed.
-
 NAME = "operation.xsd"
-
-_TEXT = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<xs:schema attributeFormDefault="unqualified" elementFormDefault="qualified" \
-xmlns:xs="http://www.w3.org/2001/XMLSchema">
-  <xs:element name="operation">
-    <xs:complexType>
-      <xs:sequence>
-        <xs:element name="col" minOccurs="0" maxOccurs="unbounded">
-          <xs:complexType>
-            <xs:choice>
-              <xs:sequence>
-                <xs:element name="before" type="image"/>
-                <xs:element name="after" type="image"/>
-              </xs:sequence>
-              <xs:element name="missing" type="nothing"/>
-            </xs:choice>
-            <xs:attribute name="name" type="xs:string" use="required"/>
-            <xs:attribute name="index" type="xs:nonNegativeInteger" use="required"/>
-          </xs:complexType>
-        </xs:element>
-        <xs:element name="tokens" minOccurs="0">
-          <xs:complexType>
-            <xs:sequence>
-              <xs:element name="token" minOccurs="0" maxOccurs="unbounded">
-                <xs:complexType>
-                  <xs:sequence>
-                    <xs:element name="Name" type="xs:string"/>
-                    <xs:element name="Value" type="xs:string"/>
-                  </xs:sequence>
-                </xs:complexType>
-              </xs:element>
-            </xs:sequence>
-          </xs:complexType>
-        </xs:element>
-      </xs:sequence>
-      <xs:attribute name="table" type="xs:string" use="required"/>
-      <xs:attribute name="type" type="xs:string" use="required"/>
-      <xs:attribute name="ts" type="xs:string" use="required"/>
-      <xs:attribute name="current_ts" type="xs:string" use="required"/>
-      <xs:attribute name="pos" type="xs:string" use="required"/>
-      <xs:attribute name="numCols" type="xs:nonNegativeInteger" use="required"/>
-    </xs:complexType>
-  </xs:element>
-  <xs:complexType name="image">
-    <xs:simpleContent>
-      <xs:extension base="xs:string">
-        <xs:attribute name="missing" type="true"/>
-        <xs:attribute name="isNull" type="true"/>
-      </xs:extension>
-    </xs:simpleContent>
-  </xs:complexType>
-  <xs:complexType name="nothing"/>
-  <xs:simpleType name="true">
-    <xs:restriction base="xs:string">
-      <xs:enumeration value="true"/>
-    </xs:restriction>
-  </xs:simpleType>
-</xs:schema>
-"""
 
 
 def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[writing.SchemaFile, ...]:
-    return (writing.SchemaFile(NAME, _TEXT.encode()),)
+    """Return the XML schema of operations, the same for all tables, which GoldenGate does not write to files.
+
+    The manual's own (GoldenGate for Big Data 12.2, 6.7.3) refuses much of what the formatter writes: `current_ts`
+    without a `T`, positions beyond a long integer, NULL. Here free texts are strings, and `isNull` is allowed.
+    """
+    content = pkgutil.get_data(__package__, NAME)
+    assert content is not None
+    return (writing.SchemaFile(NAME, content),)
 
 
 class XmlShow(writing.TextShow):
@@ -257,7 +198,7 @@ class XmlFormatter(writing.Formatter):
             tokens, mask = self._tokens(batch)
             pieces += [" <tokens>\n", tokens, " </tokens>\n"]
             masks.append(mask)
-        rows = {row for mask in masks if mask is not None for row in non_null_values(pc.indices_nonzero(mask))}
+        rows = {row for mask in masks if mask is not None for row in rows_where(mask)}
         if rows:
             raise writing.RowErrors([(row, self._misfit(batch, row)) for row in sorted(rows)])
         return join([*pieces, "</operation>\n"], count)
