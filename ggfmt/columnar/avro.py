@@ -136,8 +136,7 @@ def _unions(values: pa.StringArray, pieces: list[Piece], bad: list[int]) -> Enco
 
 
 def _optional(pattern: TextPattern, encoding: Encoding, exact: AvroEncoder) -> AvroEncoder:
-    """Return the encoder of n unions of null and a type: all at once if the texts match a pattern, else by the `exact`
-    encoder of the type."""
+    """Return the encoder of n unions of null and a type: by the texts alone if they match a pattern, else `exact`."""
 
     def encode(values: pa.StringArray) -> Encoded:
         if all_match(values, pattern):
@@ -185,8 +184,8 @@ class Columns:
     def pieces(
         self, columns: Sequence[ImageColumn], exists: pa.BooleanArray | None = None
     ) -> tuple[list[Piece], list[tuple[int, int]]]:
-        """Return the pieces for n rows, and (row, column) of each value that cannot be encoded. Where no image exists,
-        the pieces may be anything."""
+        """Return the pieces for n rows, if an image exists there, and (row, column) of each value that cannot be
+        encoded."""
         pieces: list[Piece] = []
         bad: list[tuple[int, int]] = []
         for index, (encode, column) in enumerate(zip(self._encoders, columns, strict=True)):
@@ -295,8 +294,7 @@ def _decimals_singly(values: pa.StringArray, precision: int, scale: int) -> Enco
 
 
 def unscaled(text: str, precision: int, scale: int) -> int | None:
-    """Return a number that Java's BigDecimal reads, times ten to the power of the scale; None if the type cannot hold
-    it."""
+    """Return a number of Java's BigDecimal times ten to the power of the scale; None if the type cannot hold it."""
     if not _JAVA_NUMBER.fullmatch(text):
         return None
     number = Decimal(text)
@@ -317,8 +315,7 @@ def unscaled(text: str, precision: int, scale: int) -> int | None:
 
 
 def optional_micros(mask: DateMask) -> AvroEncoder:
-    """Return the encoder of n unions of null and a time, from texts that follow a mask. A text without a zone counts as
-    UTC."""
+    """Return the encoder of n unions of null and a time, from texts that follow a mask, in UTC without a zone."""
     return partial(_micros, mask=mask)
 
 

@@ -86,8 +86,7 @@ _BOOL = pa.bool_()
 
 
 def scanned_column(column: Any, rows: int) -> ImageColumn:
-    """Return a column of n texts from a kernel's result (`Column` in `_native.pyi`). The result is a `JsonColumn` if
-    some values are not JSON strings."""
+    """Return a column of n texts of a kernel (`Column` in `_native.pyi`); a `JsonColumn` if some are not strings."""
     offsets, data, validity, nulls, present, quoted = column
     buffers = [None if validity is None else pa.py_buffer(validity), pa.py_buffer(offsets), pa.py_buffer(data)]
     values = from_buffers(_STRING, rows, buffers, nulls)

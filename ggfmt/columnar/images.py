@@ -75,8 +75,7 @@ def with_nulls(column: ImageColumn) -> pa.StringArray:
 
 
 def complete_before_images(before: Image, after: Image, op: pa.StringArray) -> Image:
-    """Complete before images that hold only the changed columns of an update: all other columns are as in the after
-    image."""
+    """Complete before images that hold only the changed columns of an update by those of the after image."""
     update = pc.equal(op, OpType.UPDATE.value)
     if before.exists is not None:
         update = pc.and_(update, before.exists)

@@ -37,8 +37,7 @@ def all_match(array: pa.StringArray, form: TextPattern) -> bool:
 
 
 def count_texts(array: pa.StringArray, within: tuple[str, ...], whole: tuple[str, ...]) -> tuple[int, ...]:
-    """Count the values that contain each of `within`, then the values that equal each of `whole`. No value contains the
-    empty text."""
+    """Count the values that contain each of `within`, none for an empty text, then those that equal each of `whole`."""
     return primitives.count(array, within, whole)
 
 

@@ -205,8 +205,7 @@ def fits(texts: Any, form: int) -> bool:
 
 
 def count(texts: Any, parts: tuple[str, ...], wholes: tuple[str, ...]) -> tuple[int, ...]:
-    """Count the values that contain each of the parts, none for an empty one, then those that equal each of the
-    wholes."""
+    """Count the values that contain each of the parts, none for an empty one, then those that equal each whole."""
     values = [value for value in texts.to_pylist() if value is not None]
     held = (sum(part in value for value in values) if part else 0 for part in parts)
     return (*held, *map(values.count, wholes))

@@ -55,8 +55,7 @@ class KafkaMessage(NamedTuple):
 
 @dataclass(frozen=True)
 class KafkaEnvelopes:
-    """The origin of a chunk of values: its chunk, the messages, and the reason for each invalid message, by its
-    place."""
+    """The origin of a chunk of values: its chunk, the messages, and why one is invalid, by its place."""
 
     chunk: Chunk
     messages: Sequence[KafkaMessage]
@@ -138,8 +137,7 @@ class Reject:
 
 @dataclass(frozen=True)
 class Remark:
-    """An oddity of operations that are read nevertheless. The totals report it once: the number of operations, then
-    `detail`."""
+    """An oddity of operations that are read nevertheless. The totals report their number, then `detail`."""
 
     code: str
     table: str

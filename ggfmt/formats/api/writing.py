@@ -37,8 +37,8 @@ class RowErrors(Exception):
 
 @dataclass(frozen=True)
 class LossNote:
-    """A loss (by its id) of values in a column; `field` is empty for a loss of operations. The totals report it once:
-    the number of values or operations, then `detail`."""
+    """A loss (by its id) of values in a column, or of operations if `field` is empty. The totals report their
+    number."""
 
     code: str
     table: str
@@ -199,8 +199,7 @@ class Show(ABC):
 
 
 class TextShow(Show):
-    """Presents text messages in a charset, each in one line; as hexadecimal digits if Python cannot decode the
-    charset."""
+    """Presents text messages in a charset, each in one line; as hexadecimal digits if Python lacks the charset."""
 
     def __init__(self, charset: str) -> None:
         self._codec = codec_of(charset) if can_decode(charset) else None

@@ -127,8 +127,8 @@ def unzigzag(value: int) -> int:
 
 
 def read_header(data: bytes) -> Header:
-    """Return the header at the start of `data`. Raises: CorruptContainerError if there is none, or if its codec is
-    unknown; Truncated if `data` ends within it."""
+    """Return the header of `data`. Raises: CorruptContainerError for none that ggfmt reads; Truncated for a part of
+    one."""
     metadata, place, end = _header_entries(data)
     codec = metadata.get("avro.codec", b"null").decode("utf-8", "replace")
     if codec not in UNPACK:

@@ -52,8 +52,8 @@ _NO_USE = Use()
 
 
 def program(schema: Schema, uses: Mapping[Path, Use] | None = None) -> Program:
-    """Return the program of a schema from fastavro's `parse_schema`; without uses, the one that writes JSON. A use of a
-    union is one of its branches."""
+    """Return the program of a schema of fastavro; without uses, the one that writes JSON. Unions have uses of a
+    branch."""
     return _node(schema, (), 0, schema.get("__named_schemas", {}), uses or {})
 
 

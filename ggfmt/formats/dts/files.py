@@ -115,8 +115,7 @@ def _prefixed(data: bytes, stream: BinaryIO, file: str, layout: Layout) -> Itera
 
 
 def _too_long(source: Source, size: int) -> Chunk:
-    """Return a chunk for a record that exceeds the limit. After an impossible length, the places of all later records
-    are unknown."""
+    """Return a chunk for a record that exceeds the limit. Without a possible length, it has all later records."""
     start, head = source.offset, source.head()
     while source.buffer and (size > MAX_BYTES or source.offset - start < size):
         left = len(source.buffer) if size > MAX_BYTES else size - (source.offset - start)

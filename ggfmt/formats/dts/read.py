@@ -586,8 +586,7 @@ class DtsDiscovery(DtsScanning, DialectDiscovery):
             self._drop(name)
 
     def learn(self, odd: OddRecord) -> None:
-        """Pass over later records with this identity, if they have the latest definition of the table, and their values
-        cannot show more."""
+        """Pass over later records with this identity, if they and their values cannot show more."""
         for item in odd.meaning:
             if not isinstance(item, Change) or item.record_schema is None or self.scanner is None:
                 continue

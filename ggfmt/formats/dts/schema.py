@@ -95,8 +95,7 @@ def _record(name: str, members: dict[str, Any]) -> dict[str, Any]:
 
 
 def version_of(schema: Any) -> bool | None:
-    """Return whether records of a parsed schema have a `bornTimestamp`; None if it is not a schema of DTS's records.
-    Only types count."""
+    """Return whether records of a parsed schema have a `bornTimestamp`; None if it is not a schema of DTS's records."""
     try:
         shape = _shape(schema, {})
     except MemoryError:

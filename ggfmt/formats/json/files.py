@@ -199,8 +199,7 @@ def starts_of_lines(chunk: Chunk, count: int) -> pa.Int64Array | None:
 
 
 class _Lines(Source):
-    """Source of a file in which most lines are records. It returns the file line by line, and cuts records only if that
-    fails."""
+    """Source of a file in which most lines are records. It cuts records only if reading lines fails."""
 
     def chunks(self, start: int, length: int | None) -> Iterator[Chunk]:
         self._end = None if length is None else start + length

@@ -111,7 +111,7 @@ class KnownTable:
 
 @lru_cache(maxsize=128)
 def _row_class(types: tuple[tuple[str, ColumnShape], ...]) -> type[Any]:
-    """Return one class for equal columns: a class for each of thousands of tables would need more memory than their
+    """Return one class for equal columns: one for each of thousands of tables would need more memory than their
     data."""
     names = {f"c{i}": plain_name(column) for i, (column, _) in enumerate(types)}
     members = [(f"c{i}", _field_type(kind), None) for i, (_, kind) in enumerate(types)]
@@ -242,8 +242,7 @@ def wider(table: TableDef, columns: Sequence[Column]) -> TableDef:
 
 
 def _more_columns(changes: Sequence[SchemaChange], by_images: Mapping[str, TableDef]) -> dict[str, tuple[Column, ...]]:
-    """Return the columns of changes without a description, for tables whose first change has one. If a description has
-    the column, its column is used."""
+    """Return the columns of changes without a description, for tables whose first change has one, as described."""
     described: dict[str, list[SchemaChange]] = {}
     for change in changes:
         described.setdefault(change.table.full_name, []).append(change)

@@ -251,8 +251,7 @@ def record_at(chunk: Chunk, start: int) -> XmlRecord:
 
 
 def plain_prolog(chunk: Chunk) -> bytes | None:
-    """Return the prolog of the chunk's first record, empty without one, which other records may share; None if the
-    chunk is not UTF-8."""
+    """Return the prolog of the first record, empty without one, which others may share; None for another charset."""
     assert isinstance(chunk.layout, XmlLayout)
     markup = markup_of(chunk.layout.charset)
     if markup.codec != "utf-8":
