@@ -33,7 +33,7 @@ def _emptied(name: str, *members: str) -> list[dict[str, Any]]:
     return [emptied(json.loads(record)) for record in contract_of(name).records]
 
 
-CURSORS = ['{"timestamp":"","position":""}', '{"timestamp":"","log":"x","position":""}', "", None]
+CURSORS = ['{"timestamp":"","position":""}', "", None]
 EMPTY: dict[str, list[dict[str, Any]]] = {
     "json": [{"table": "S.T", "op_type": "I", "op_ts": "", "pos": "", "after": ROW}],
     "json_row": [{"table": "S.T", "op_type": "I", "op_ts": "", "pos": "", **ROW}],
