@@ -11,8 +11,7 @@ from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.formats import FORMATS
 from ggfmt.java.text import visible
 from ggfmt.render.diagnostics import count_findings, diagnostics_json, print_diagnostics
-from ggfmt.render.report.facts import ReportData, operations_of
-from ggfmt.render.report.plots import seconds
+from ggfmt.render.report.facts import NOTHING_LOST, ReportData, operations_of, seconds_text, time_text
 from ggfmt.render.wrapping import write_lines
 from ggfmt.sinks.dry_run import DryRun
 from ggfmt.sinks.messages.pipeline import HandlerOutput
@@ -141,14 +140,14 @@ def _lines(run: ReportData) -> Iterator[str]:
     manifest, totals = run.manifest, run.totals
     others = f", one of {run.runs:,} runs in this output" if run.runs > 1 else ""
     yield f"run {manifest.run} of {run.committed}, by ggfmt {manifest.ggfmt}{others}"
-    yield f"  {'; '.join(run.verdict()) or 'nothing set aside, no value lost'}"
+    yield f"  {'; '.join(run.verdict()) or NOTHING_LOST}"
     yield (
         f"  {counted(totals.operations_read, 'operation')} of {counted(len(run.tables), 'table')} from "
         f"{counted(len(manifest.inputs), 'file')} ({totals.input_bytes:,} bytes, {manifest.input_format}) in "
-        f"{seconds(totals.seconds)}, {run.rate:,} operations/s"
+        f"{seconds_text(totals.seconds)}, {run.rate:,} operations/s"
     )
-    if run.moments:
-        yield f"  times from {run.moments[0].time} to {run.moments[-1].time}"
+    if run.times:
+        yield f"  times from {time_text(min(run.times))} to {time_text(max(run.times))}"
     if run.untimed:
         yield f"  without a time: {counted(run.untimed, 'operation')}"
     if manifest.replaced:

@@ -13,7 +13,6 @@ from places import PACKAGE
 from ggfmt.doctor.finding import size_text
 from ggfmt.reading.files import MAX_MEMORY_BYTES, Xz
 from ggfmt.render.progress import _bytes
-from ggfmt.render.report.plots import size
 
 _BINARY = re.compile(r"\b(?:[KMGT]iB|KB)\b")
 _SHIFTED = re.compile(r">> ?(?:10|20|30)\b|/ ?(?:1024|\(1 << \d0\))")
@@ -25,7 +24,7 @@ def test_all_ways_to_show_a_size_agree(number: int) -> None:
         value, unit = text.replace(",", "").replace("bytes", "B").replace("byte", "B").split(" ")
         return float(value) * {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}[unit]
 
-    for show in (size_text, size, _bytes):
+    for show in (size_text, _bytes):
         assert in_bytes(show(number)) == pytest.approx(number, rel=0.05)
 
 

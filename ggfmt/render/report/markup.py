@@ -1,0 +1,65 @@
+"""Elements of the page. Only a `Markup` is used unchanged; anything else is text, so no name can become markup."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+
+from ggfmt.java.text import visible
+from ggfmt.render.report.facts import TYPES, in_order
+
+
+class Markup(str):
+    __slots__ = ()
+
+
+Content = str | int | None  # None is nothing
+
+
+def text(value: str | int) -> Markup:
+    return Markup(html.escape(visible(f"{value:,}" if isinstance(value, int) else value)))
+
+
+def join(parts: Iterable[Content]) -> Markup:
+    return Markup("".join(part if isinstance(part, Markup) else text(part) for part in parts if part is not None))
+
+
+def element(tag: str, /, *children: Content, **attributes: str | None) -> Markup:
+    """Return an element. In names of attributes, a final `_` is dropped and others become `-`; None leaves one out."""
+    given = (
+        f' {key.removesuffix("_").replace("_", "-")}="{text(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Markup(f"<{tag}{''.join(given)}>{join(children)}</{tag}>")
+
+
+def name(value: str) -> Markup:
+    return element("bdi", value)
+
+
+def code(value: str) -> Markup:
+    return element("code", name(value))
+
+
+def key(kind: str) -> Markup:
+    return element("i", class_=f"key {_class(kind)}", aria_hidden="true")
+
+
+def bar(counts: Mapping[str, float], most: float) -> Markup:
+    """Return a bar with a part for each type; one with the total `most` is as long as its cell.
+
+    The lengths are attributes, because the policy of the page forbids inline styles.
+    """
+    parts = []
+    start = 0.0
+    for kind in in_order(counts):
+        width = 100 * counts[kind] / most
+        place = {"x": f"{start:.3f}%", "width": f"{width:.3f}%", "height": "100%"}
+        parts.append(element("rect", **place, class_=_class(kind)))
+        start += width
+    return element("svg", *parts, class_="row", aria_hidden="true")
+
+
+def _class(kind: str) -> str:
+    return f"op-{TYPES.get(kind, 'other')}"
