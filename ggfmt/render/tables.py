@@ -1,4 +1,4 @@
-"""Tables for a terminal. No word is cut: a table that does not fit is folded by columns, or becomes a list."""
+"""Tables for a terminal. No word is cut: a table that does not fit becomes a list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
+    from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 
 _TEXT_WIDTH = 24  # columns below which a text of several words is hard to read
 _INDENT = 2
@@ -19,9 +19,8 @@ _INDENT = 2
 class FittedTable:
     """A table as wide as the console, with columns that are at least as wide as their longest words.
 
-    If they do not fit, a table of short cells repeats its first column before each group of the others; any other table
-    becomes a list. `right`: the number of last columns that are aligned to the right. `layout`: arguments of rich's
-    table.
+    If they do not fit, it becomes a list. `right`: the number of last columns that are aligned to the right. `layout`:
+    arguments of rich's table.
     """
 
     def __init__(
@@ -30,57 +29,26 @@ class FittedTable:
         self._headings, self._rows, self._right, self._layout = headings, rows, right, layout
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        columns = list(range(len(self._headings)))
+        columns = [(heading, *cells) for heading, *cells in zip(self._headings, *self._rows, strict=True)]
         # At least its longest word, and more for a text of several words.
         least = [
-            max(max(min(cell.cell_len, _TEXT_WIDTH), _longest_word(cell)) for cell in self._cells(column))
-            for column in columns
+            max(max(min(cell.cell_len, _TEXT_WIDTH), _longest_word(cell)) for cell in column) for column in columns
         ]
-        room = options.max_width
-        if self._fits(console, options, columns, least):
-            yield self._table(console, options, columns, least)
+        borders = Measurement.get(console, options.update(width=10_000), self._empty([1] * len(columns))).maximum
+        room = options.max_width - borders + len(columns)
+        if sum(least) > room:
+            yield from self._list(console, options.max_width)
             return
-        keys = columns[: 1 if self._headings[0].plain else 2]  # rows without a name have a number before it
-        others = columns[len(keys) :]
-        short = all(cell.cell_len <= _TEXT_WIDTH // 2 for column in others for cell in self._cells(column))
-        if not others or not short or not all(self._fits(console, options, [*keys, other], least) for other in others):
-            yield from self._list(console, room)
-            return
-        group: list[int] = []
-        for other in others:
-            if not self._fits(console, options, [*keys, *group, other], least):
-                yield self._table(console, options, [*keys, *group], least)
-                group = []
-            group.append(other)
-        yield self._table(console, options, [*keys, *group], least)
-
-    def _cells(self, column: int) -> Iterator[Text]:
-        yield self._headings[column]
-        yield from (row[column] for row in self._rows)
-
-    def _fits(self, console: Console, options: ConsoleOptions, columns: Sequence[int], least: Sequence[int]) -> bool:
-        return sum(least[column] for column in columns) <= self._room(console, options, columns)
-
-    def _room(self, console: Console, options: ConsoleOptions, columns: Sequence[int]) -> int:
-        empty = self._empty(columns, [1] * len(columns))
-        borders = Measurement.get(console, options.update(width=10_000), empty).maximum - len(columns)
-        return options.max_width - borders
-
-    def _table(
-        self, console: Console, options: ConsoleOptions, columns: Sequence[int], least: Sequence[int]
-    ) -> RenderableType:
-        room = self._room(console, options, columns)
-        wanted = [max(cell.cell_len for cell in self._cells(column)) for column in columns]
-        table = self._empty(columns, _share([least[column] for column in columns], wanted, room))
+        table = self._empty(_share(least, [max(cell.cell_len for cell in column) for column in columns], room))
         for row in self._rows:
-            table.add_row(*(row[column] for column in columns))
-        return table
+            table.add_row(*row)
+        yield table
 
-    def _empty(self, columns: Sequence[int], widths: Sequence[int]) -> Table:
+    def _empty(self, widths: Sequence[int]) -> Table:
         table = Table(**self._layout)
-        for column, width in zip(columns, widths, strict=True):
-            justify: JustifyMethod = "right" if column >= len(self._headings) - self._right else "left"
-            table.add_column(self._headings[column], width=width, justify=justify, overflow="fold")
+        for number, (heading, width) in enumerate(zip(self._headings, widths, strict=True)):
+            justify: JustifyMethod = "right" if number >= len(widths) - self._right else "left"
+            table.add_column(heading, width=width, justify=justify, overflow="fold")
         return table
 
     def _list(self, console: Console, room: int) -> Iterator[Text]:

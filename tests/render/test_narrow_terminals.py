@@ -185,20 +185,6 @@ def test_any_table_shows_its_words(table: tuple[list[Text], list[list[Text]]], c
     assert max(map(text_width, shown.splitlines())) <= columns
 
 
-def test_a_table_of_short_cells_is_folded_by_columns() -> None:
-    headings = [Text(name) for name in ("name", "first", "second", "third")]
-    rows = [[Text(cell) for cell in (f"row{number}", "a" * 9, "b" * 9, "c" * 9)] for number in (1, 2)]
-    folded = lines_of(FittedTable(headings, rows, box=None, pad_edge=False), 30)
-    assert [line.split() for line in folded] == [
-        ["name", "first", "second"],
-        ["row1", "a" * 9, "b" * 9],
-        ["row2", "a" * 9, "b" * 9],
-        ["name", "third"],
-        ["row1", "c" * 9],
-        ["row2", "c" * 9],
-    ]
-
-
 def test_a_table_of_texts_becomes_a_list() -> None:
     headings = [Text(name) for name in ("name", "size", "what")]
     rows = [[Text("first"), Text("10"), Text("word " * 8)], [Text("second"), Text(""), Text("short")]]
