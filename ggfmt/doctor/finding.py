@@ -39,7 +39,7 @@ def worst(findings: Iterable[Finding]) -> State:
     return max((finding.state for finding in findings), key=order.index, default=State.OK)
 
 
-def size_text(size: int) -> str:
+def size_text(size: float) -> str:
     """Return a number of bytes for people: `63.1 MB`."""
     value, unit = float(size), _UNITS[0]
     for unit in _UNITS:

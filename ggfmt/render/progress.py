@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from ggfmt.doctor.finding import size_text
 from ggfmt.reading.progress import ProgressCallback, ProgressSnapshot
 from ggfmt.render.terminal import columns_of, is_interactive
 
@@ -167,25 +168,17 @@ def facts(standing: ProgressSnapshot, now: float) -> list[str]:
     """Return what is known of a phase, the most important facts first."""
     known = []
     if standing.bytes_total:
-        known.append(f"{_bytes(standing.bytes_done)} of {_bytes(standing.bytes_total)}")
+        known.append(f"{size_text(standing.bytes_done)} of {size_text(standing.bytes_total)}")
     left = standing.remaining(now)
     if left is not None:
         known.append(f"{_time(left)} left")
     else:
         known.append(_time(now - standing.started))
     if standing.rate is not None:
-        known.append(f"{_bytes(standing.rate)}/s")
+        known.append(f"{size_text(standing.rate)}/s")
     if standing.operations is not None:
         known.append(f"{standing.operations:,} operations")
     return known
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} TB"
 
 
 def _time(seconds: float) -> str:

@@ -148,9 +148,9 @@ def test_times_and_sizes() -> None:
     shown = [facts(ProgressSnapshot("x", 0.0, 0.0, size, size, None, left), 0.0)
              for size, left in [(999, 59.6), (1000, 3599.4), (123_456, 3600), (10**12, 360_000)]]  # fmt: skip
     assert shown == [
-        ["999 B of 999 B", "1:00 left"],
+        ["999 bytes of 999 bytes", "1:00 left"],
         ["1.0 kB of 1.0 kB", "59:59 left"],
-        ["123 kB of 123 kB", "1:00:00 left"],
+        ["123.5 kB of 123.5 kB", "1:00:00 left"],
         ["1.0 TB of 1.0 TB", "100:00:00 left"],
     ]
 
