@@ -179,8 +179,7 @@ def _result(finding: Diagnostic, rule: int) -> dict[str, Any]:
         place["contextRegion"] = {"startLine": span.line, "snippet": {"text": visible(span.source)}}
     result["locations"] = [{"physicalLocation": place}]
     if finding.fix is not None and span.column is not None:
-        inserted = finding.fix.encode("utf-8", "backslashreplace").decode()
-        replacement = {"deletedRegion": _region(span), "insertedContent": {"text": inserted}}
+        replacement = {"deletedRegion": _region(span), "insertedContent": {"text": escape_surrogates(finding.fix)}}
         change = {"artifactLocation": artifact, "replacements": [replacement]}
         result["fixes"] = [{"description": {"text": f"write `{visible(finding.fix)}`"}, "artifactChanges": [change]}]
     return result

@@ -9,14 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from ggfmt.diagnostics.codes import Severity
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.java.text import visible
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 _WIDTH = 120
 _MIN_WIDTH = 20
@@ -39,34 +36,22 @@ def plain(pieces: Iterable[Piece]) -> str:
     return "".join(text for text, _ in pieces)
 
 
-def styled(pieces: Iterable[Piece], styles: Mapping[str, str]) -> Text:
-    from rich.text import Text
-
-    whole = Text(end="")
-    for text, style in pieces:
-        whole.append(text, styles.get(style))
-    return whole
-
-
 def print_styled(pieces: Callable[[int | None], Iterable[Piece]], styles: Mapping[str, str], stream: TextIO) -> None:
     """Write pieces to a stream: with styles, and for its number of columns, only if it is a terminal."""
     if not stream.isatty():
         write_text(plain(pieces(None)), stream)
         return
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(file=stream)
-    console.print(styled(pieces(console.width), styles), soft_wrap=True, end="")
+    text = Text.assemble(*((piece, styles.get(style, "")) for piece, style in pieces(console.width)))
+    console.print(text, soft_wrap=True, end="")
 
 
 def diagnostics_text(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the findings as plain text, each in lines of its own; every line ends with a line break."""
     return plain(piece for diagnostic in diagnostics for piece in diagnostic_pieces(diagnostic))
-
-
-def diagnostics_rich(diagnostics: Iterable[Diagnostic], columns: int | None = None) -> Text:
-    """Return the same text with styles for a rich console; source lines are cut to the number of columns."""
-    return styled((piece for diagnostic in diagnostics for piece in diagnostic_pieces(diagnostic, columns)), STYLES)
 
 
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> str:
@@ -162,21 +147,21 @@ def as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
     place = {item.name: getattr(span, item.name) for item in fields(Span) if getattr(span, item.name) is not None}
     if span.column is None:
         place.pop("length")
-    described: dict[str, Any] = {
-        "code": diagnostic.code,
-        "severity": diagnostic.severity.value,
-        "message": diagnostic.message,
-    }
+    described = {"code": diagnostic.code, "severity": diagnostic.severity.value, "message": diagnostic.message}
     if diagnostic.help:
         described["help"] = diagnostic.help
     if diagnostic.fix is not None:
         described["fix"] = diagnostic.fix
-    described["page"] = diagnostic.page
-    return {name: escape_surrogates(value) for name, value in (described | place).items()}
+    whole: dict[str, Any] = escape_surrogates({**described, "page": diagnostic.page, **place})
+    return whole
 
 
-def escape_surrogates(value: object) -> object:
-    """Return the value with escapes for halves of surrogate pairs, which many JSON readers refuse."""
+def escape_surrogates(value: Any) -> Any:
+    """Return a JSON value with escapes for halves of surrogate pairs, which many JSON readers refuse."""
+    if isinstance(value, dict):
+        return {key: escape_surrogates(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [escape_surrogates(member) for member in value]
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
@@ -256,11 +241,7 @@ def print_patch(patch: bytes, stream: TextIO) -> None:
         stream.flush()
         stream.buffer.write(patch)
         return
-    from rich.console import Console
-    from rich.text import Text
-
-    text = Text(end="")
-    for line in patch.decode("utf-8", "backslashreplace").split("\n")[:-1]:
-        style = next((style for start, style in _PATCH_STYLES.items() if line.startswith(start)), "")
-        text.append("".join(part if part == "\t" else visible(part) for part in line) + "\n", style)
-    Console(file=stream).print(text, soft_wrap=True, end="")
+    lines = patch.decode("utf-8", "backslashreplace").split("\n")[:-1]
+    starts = (next((start for start in _PATCH_STYLES if line.startswith(start)), "") for line in lines)
+    shown = ("".join(part if part == "\t" else visible(part) for part in line) + "\n" for line in lines)
+    print_styled(lambda _: zip(shown, starts, strict=True), _PATCH_STYLES, stream)

@@ -18,7 +18,7 @@ from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import Choice, ReleaseChoice
 from ggfmt.render.diagnostics import Piece, plain, print_styled, write_text
-from ggfmt.render.wrapping import wrap_words
+from ggfmt.render.wrapping import indented, wrap_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,22 +48,17 @@ def print_page(text: str, stream: TextIO) -> None:
 
 def print_topics(sections: Mapping[str, Sequence[tuple[str, str]]], stream: TextIO) -> None:
     width = max(len(topic) for topics in sections.values() for topic, _ in topics) + 2
-    if not stream.isatty():
+
+    def pieces(columns: int | None) -> Iterator[Piece]:
         for title, topics in sections.items():
-            write_text(f"{title}\n" + "".join(f"  {topic:{width}}{text}\n" for topic, text in topics) + "\n", stream)
-        write_text(f"{_HOW_TO_SHOW}\n", stream)
-        return
-    from rich.text import Text
+            yield f"{title}\n", "section"
+            for topic, sentence in topics:
+                yield f"  {topic:{width}}", "title"
+                yield f"{indented(sentence, width + 2, columns)}\n", ""
+            yield "\n", ""
+        yield f"{indented(_HOW_TO_SHOW, 0, columns)}\n", ""
 
-    from ggfmt.render.tables import FittedTable
-
-    rows = []
-    for title, topics in sections.items():
-        rows.append((Text(title, "bold cyan"), Text()))
-        rows += [(Text(f"  {topic}", "bold"), Text(sentence)) for topic, sentence in topics]
-        rows.append((Text(), Text()))
-    print_rich(FittedTable((Text(), Text()), rows, box=None, pad_edge=False, show_header=False), stream)
-    print_rich(Text(_HOW_TO_SHOW), stream)
+    print_styled(pieces, _STYLES, stream)
 
 
 def _command(link: re.Match[str]) -> str:
@@ -113,9 +108,15 @@ def print_rich(renderable: RenderableType, stream: TextIO) -> None:
 # The explanation of a word: text for people (plain, or in color), Markdown, and data for JSON.
 
 _WIDTH = 100
-_MIN_ROOM = 20  # columns of a meaning behind its word
-_WORD_AND_MEANING = re.compile(r"\S+ {2,}")
-_STYLES = {"title": "bold", "label": "cyan", "without": "red", "with": "green", "lines": "bold", "code": ""}
+_STYLES = {
+    "section": "bold cyan",
+    "title": "bold",
+    "label": "cyan",
+    "without": "red",
+    "with": "green",
+    "lines": "bold",
+    "code": "",
+}
 
 _Fact = tuple[str, tuple[str, ...]]  # label, and lines
 
@@ -185,22 +186,12 @@ def _pieces(explanation: Explanation, columns: int | None) -> Iterator[Piece]:
         for label, lines in explanation.facts:
             for number, line in enumerate(lines):
                 yield f"  {label if not number else '':{width}}", "label"
-                yield f"{_broken_fact(line, width + 2, columns)}\n", ""
+                yield f"{indented(line, width + 2, columns)}\n", ""
     for sample in explanation.samples:
         yield "\n", ""
         yield f"{sample.label}:\n", "label"
         for line in sample.lines:
             yield f"  {line}".rstrip() + "\n", sample.style
-
-
-def _broken_fact(line: str, margin: int, columns: int | None) -> str:
-    if columns is None:
-        return line
-    word = _WORD_AND_MEANING.match(line)
-    indent = word.end() if word else 0
-    words = max(map(len, line.split()))
-    indent = min(indent, max(columns - margin - max(words, _MIN_ROOM), 0))
-    return f"\n{'':{margin + indent}}".join(wrap_words(line, columns - margin, columns - margin - indent))
 
 
 def _code(code: Code) -> Explanation:

@@ -71,10 +71,9 @@ def _inputs(planned: DryRun, most: int | None) -> Iterator[str]:
     files = scan.files
     if files:
         yield f"Inputs: {counted(len(files), 'file')}, {scan.size:,} bytes as stored"
-        sizes = (
-            (file, f"{file.size:,} bytes" + (f", {file.compression}" if file.compression else "")) for file in files
-        )
-        yield from _some([f"  {file.shown}  {size}" for file, size in sizes], most)
+        endings = (f"bytes, {file.compression}" if file.compression else "bytes" for file in files)
+        shown = [f"{file.shown}  {file.size:,} {ending}" for file, ending in zip(files, endings, strict=True)]
+        yield from _first(shown, most)
         yield f"  Format: {scan.input_format}, {scan.reason}"
     if planned.standard_input:
         yield "Inputs: standard input, which was not read"
@@ -107,18 +106,21 @@ def _handler(planned: DryRun, target: HandlerOutput, replaced: int, most: int | 
         names = (
             f"by the values of {', '.join(item.columns)}" if item.place is None else item.place.numbered(0, MIN_DIGITS)
         )
-        files.append(f"  {item.table or 'all tables'}: {names}")
-    yield from _some(files, most)
+        files.append(f"{item.table or 'all tables'}: {names}")
+    yield from _first(files, most)
     if not files:
         yield "  A directory for each table"
     for directory in target.schema_directories:
         yield f"  Schemas in {directory.shown}"
 
 
-def _some(lines: Sequence[str], most: int | None) -> Iterator[str]:
-    yield from lines[:most]
-    if most is not None and len(lines) > most:
-        yield f"  and {len(lines) - most:,} more; see `--log-level debug`"
+def _first(lines: Sequence[str], most: int | None, noun: str = "") -> Iterator[str]:
+    yield from (f"  {line}" for line in lines[:most])
+    left = 0 if most is None else len(lines) - most
+    if left > 0 and noun:
+        yield f"  and {counted(left, f'more {noun}')}; `--html FILE` shows all"
+    elif left > 0:
+        yield f"  and {left:,} more; see `--log-level debug`"
 
 
 # A run as a few lines for a terminal: a summary of its page.
@@ -152,7 +154,7 @@ def _lines(run: ReportData) -> Iterator[str]:
         yield f"  without a time: {counted(run.untimed, 'operation')}"
     if manifest.replaced:
         yield f"  files replaced by later runs: handler {', '.join(manifest.replaced)}"
-    yield from _most([f"{table.name}: {operations_of(table.operations)}" for table in run.tables], MAX_TABLES, "table")
+    yield from _first([f"{table.name}: {operations_of(table.operations)}" for table in run.tables], MAX_TABLES, "table")
     for name, handler in totals.handlers.items():
         settings = manifest.handlers.get(name)
         format = f" ({settings.format})" if settings is not None else ""
@@ -171,7 +173,7 @@ def _lines(run: ReportData) -> Iterator[str]:
             for owner, loss in run.losses
             if owner == name
         ]
-        yield from _most(lost, MAX_LOST, "column")
+        yield from _first(lost, MAX_LOST, "column")
         if handler.lost_characters:
             yield f"  lost: {counted(handler.lost_characters, 'character')} that the encoding does not have"
     if run.examples:
@@ -183,9 +185,3 @@ def _lines(run: ReportData) -> Iterator[str]:
     if totals.seconds_by_step:
         yield "seconds: " + ", ".join(f"{step} {value:.3f}" for step, value in totals.seconds_by_step.items())
     yield f"{counted(len(manifest.schemas), 'schema')}, {counted(len(totals.warnings), 'warning')}"
-
-
-def _most(lines: list[str], most: int, noun: str) -> Iterator[str]:
-    yield from (f"  {line}" for line in lines[:most])
-    if len(lines) > most:
-        yield f"  and {counted(len(lines) - most, f'more {noun}')}; `--html FILE` shows all"

@@ -27,11 +27,18 @@ def wrap_words(text: str, room: int, further: int | None = None) -> list[str]:
     return lines or [""]
 
 
+def indented(text: str, margin: int, columns: int | None) -> str:
+    """Break a text that starts in the column `margin`, and indent its other lines as far; None: do not break it."""
+    if columns is None:
+        return text
+    return f"\n{'':{margin}}".join(wrap_words(text, max(columns - margin, _MIN_ROOM)))
+
+
 def wrap_lines(text: str, columns: int) -> str:
     broken = []
     for line in text.splitlines():
         indent = min(len(line) - len(line.lstrip()) + _FURTHER, max(columns - _MIN_ROOM, 0))
-        broken += f"\n{'':{indent}}".join(wrap_words(line, columns, columns - indent)).split("\n")
+        broken.append(f"\n{'':{indent}}".join(wrap_words(line, columns, columns - indent)))
     return "".join(f"{line}\n" for line in broken)
 
 

@@ -36,12 +36,13 @@ from ggfmt.render.ci_formats import (
 )
 from ggfmt.render.diagnostics import (
     count_findings,
+    diagnostic_pieces,
     diagnostics_concise,
     diagnostics_json,
-    diagnostics_rich,
     diagnostics_text,
     finding_names,
     fold_similar,
+    plain,
     print_diagnostics,
     print_patch,
 )
@@ -192,14 +193,6 @@ def test_the_caret_points_at_its_character(source: str, data: st.DataObject) -> 
     assert pointed_at(source, column) == source[column - 1]
 
 
-def test_rich_says_the_same_in_colour() -> None:
-    text = diagnostics_rich([ERROR, WARNING])
-    assert text.plain == diagnostics_text([ERROR, WARNING])
-    styles = {text.plain[span.start : span.end]: span.style for span in text.spans}
-    assert styles["error[GG103]"] == "bold red"
-    assert styles["warning[GG101]"] == "bold yellow"
-
-
 class Stream(io.TextIOWrapper):
     """A stream over bytes that may claim to be a terminal."""
 
@@ -224,6 +217,7 @@ def test_colour_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     print_diagnostics([ERROR], terminal)
     assert file.content() == diagnostics_text([ERROR]) + PAGE
     assert "\x1b[1;31merror[GG103]\x1b[0m" in terminal.content()
+    assert re.sub("\x1b\\[[0-9;]*m", "", terminal.content()) == file.content()
     assert terminal.content().endswith(f"\n{PAGE}")
     assert terminal.content().count("\n") == 5
 
@@ -249,7 +243,7 @@ def test_a_narrow_terminal_gets_shorter_source_lines(monkeypatch: pytest.MonkeyP
 def test_no_source_line_is_wider_than_the_terminal(columns: int) -> None:
     for source in ("a" * 300, "密" * 300, "\x1b" * 300):
         for column in (1, 10, 150, 300):
-            shown = diagnostics_rich([Diagnostic("GG103", "x", Span("f", 1, column, 3, source))], columns).plain
+            shown = plain(diagnostic_pieces(Diagnostic("GG103", "x", Span("f", 1, column, 3, source)), columns))
             widths = [sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line) for line in shown.splitlines()]
             assert max(widths[1:]) <= max(columns, 20 + 12)
 
