@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -31,25 +31,18 @@ def diagnostics_github(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _command(diagnostic: Diagnostic) -> str:
-    properties = ",".join(f"{name}={visible(value).translate(_IN_PROPERTY)}" for name, value in _properties(diagnostic))
+    span = diagnostic.span
+    values: dict[str, str | int | None] = {"file": span.file, "line": span.line, "endLine": span.line}
+    if span.line is not None and span.column is not None:
+        values |= {"col": span.column, "endColumn": span.column + max(span.length, 1) - 1}
+    values["title"] = diagnostic.code
+    given = {name: visible(str(value)).translate(_IN_PROPERTY) for name, value in values.items() if value is not None}
+    properties = ",".join(f"{name}={value}" for name, value in given.items())
     return f"::{_COMMANDS[diagnostic.severity]} {properties}::{_text(diagnostic).translate(_IN_DATA)}\n"
 
 
 def _text(diagnostic: Diagnostic, before_help: str = "\nhelp: ") -> str:
     return visible(diagnostic.message) + (before_help + visible(diagnostic.help) if diagnostic.help else "")
-
-
-def _properties(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
-    span = diagnostic.span
-    if span.file is not None:
-        yield "file", span.file
-    if span.line is not None:
-        yield "line", str(span.line)
-        yield "endLine", str(span.line)
-        if span.column is not None:
-            yield "col", str(span.column)
-            yield "endColumn", str(span.column + max(span.length, 1) - 1)
-    yield "title", diagnostic.code
 
 
 # A Code Quality report of GitLab, which shows findings in merge requests. The format is that of GitLab's documents

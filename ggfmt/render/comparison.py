@@ -41,12 +41,8 @@ def _of_table(found: Comparison, table: TableComparison) -> Iterator[Diagnostic]
     for repeated, side in ((table.repeated_a, found.a), (table.repeated_b, found.b)):
         if repeated:
             message = f"{counted(repeated, 'duplicate key')} in `{side}`; the key is {_names(table.key)}"
-            yield Diagnostic(
-                "GG586",
-                message,
-                place,
-                "choose a unique key with `--key`; rows with duplicate keys were compared by all columns",
-            )
+            help = "choose a unique key with `--key`; rows with duplicate keys were compared by all columns"
+            yield Diagnostic("GG586", message, place, help)
     if table.missing or table.extra or table.different:
         yield Diagnostic("GG583", _counts(table), place)
 

@@ -170,10 +170,7 @@ def facts(standing: ProgressSnapshot, now: float) -> list[str]:
     if standing.bytes_total:
         known.append(f"{size_text(standing.bytes_done)} of {size_text(standing.bytes_total)}")
     left = standing.remaining(now)
-    if left is not None:
-        known.append(f"{_time(left)} left")
-    else:
-        known.append(_time(now - standing.started))
+    known.append(_time(now - standing.started) if left is None else f"{_time(left)} left")
     if standing.rate is not None:
         known.append(f"{size_text(standing.rate)}/s")
     if standing.operations is not None:

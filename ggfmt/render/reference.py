@@ -18,7 +18,7 @@ from ggfmt.options.releases import RELEASES
 from ggfmt.options.spec import Options, OptionSpec
 from ggfmt.options.value_types import Choice, ReleaseChoice
 from ggfmt.render.diagnostics import Piece, plain, print_styled, write_text
-from ggfmt.render.wrapping import indented, wrap_words
+from ggfmt.render.wrapping import indented
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -177,9 +177,7 @@ def _pieces(explanation: Explanation, columns: int | None) -> Iterator[Piece]:
     """Yield the parts of the text. `columns`: the width of a terminal; None: lines of facts have any length."""
     yield f"{explanation.title}\n", "title"
     for paragraph in explanation.paragraphs:
-        yield "\n", ""
-        for line in wrap_words(paragraph, min(columns or _WIDTH, _WIDTH)):
-            yield f"{line}\n", ""
+        yield f"\n{indented(paragraph, 0, min(columns or _WIDTH, _WIDTH))}\n", ""
     if explanation.facts:
         yield "\n", ""
         width = max(len(label) for label, _ in explanation.facts) + 2

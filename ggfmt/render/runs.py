@@ -103,9 +103,8 @@ def _handler(planned: DryRun, target: HandlerOutput, replaced: int, most: int | 
     yield f"  Below {target.root.shown}/{target.handler}, {where}"
     files = []
     for item in planned.files(target):
-        names = (
-            f"by the values of {', '.join(item.columns)}" if item.place is None else item.place.numbered(0, MIN_DIGITS)
-        )
+        by_values = f"by the values of {', '.join(item.columns)}"
+        names = by_values if item.place is None else item.place.numbered(0, MIN_DIGITS)
         files.append(f"{item.table or 'all tables'}: {names}")
     yield from _first(files, most)
     if not files:
