@@ -106,7 +106,7 @@ def over_time(run: ReportData) -> Markup | None:
         "as in the input" if format is None else "in UTC" if format.times_in_utc else "in the time zone of the source"
     )
     untimed = f" Left out: {counted(run.untimed, 'operation')} without a time." if run.untimed else ""
-    caption = f"Times are {zone}. Rows are by {step}. A {step} without operations has no row.{untimed}"
+    caption = f"Times are {zone}. Rows are by {step}. Times without operations have no row.{untimed}"
     return _section(title, table(("From", *_kinds(run)), _counts(run, list(times.items())), caption))
 
 
