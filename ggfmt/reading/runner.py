@@ -6,8 +6,8 @@ import itertools
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol, TypeVar
@@ -57,21 +57,9 @@ class InProcess:
         received: Callable[[R], None] | None = None,
     ) -> list[R]:
         """Call `received` with each result when it is there. Abend GG505 if memory runs out."""
-        results = []
         with interrupts() as came:
-            for done, item in enumerate(items, 1):
-                try:
-                    results.append(task(item, next(self._attempts)))
-                except MemoryError:
-                    raise no_memory() from None
-                signals.check()
-                if came:
-                    raise KeyboardInterrupt
-                if received is not None:
-                    received(results[-1])
-                if progress is not None:
-                    progress(done, len(items))
-        return results
+            results = (task(item, next(self._attempts)) for item in items)
+            return _collected(results, len(items), came, progress, received)
 
 
 class InThreads(InProcess):
@@ -92,47 +80,41 @@ class InThreads(InProcess):
         """As the method of a runner without threads: of several tasks that fail, the first one counts."""
         if self.parallelism == 1 or len(items) < 2:
             return super().run(task, items, progress, received)
-        results = []
         with ThreadPoolExecutor(self.parallelism, "ggfmt-task") as pool:
             try:
-                with _signals_later():  # the pool would not know a thread whose start is interrupted
+                # The pool would not know a thread whose start is interrupted.
+                with signals.deferred(), interrupts(raises=False) as came:
                     started = [pool.submit(task, item, next(self._attempts)) for item in items]
-                for done, future in enumerate(started, 1):
-                    results.append(_result(future))
-                    signals.check()
-                    if received is not None:
-                        received(results[-1])
-                    if progress is not None:
-                        progress(done, len(items))
+                if came:
+                    raise KeyboardInterrupt
+                return _collected((future.result() for future in started), len(items), came, progress, received)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        return results
 
 
-@contextmanager
-def _signals_later() -> Iterator[None]:
-    """Yield a block at whose end an interrupt is raised that came in it."""
-    with signals.deferred():
-        before = signal.getsignal(signal.SIGINT)
-        if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        came: list[int] = []
-        signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-        if came:
-            raise KeyboardInterrupt
-
-
-def _result(future: Future[R]) -> R:
+def _collected(
+    results: Iterable[R],
+    count: int,
+    came: Sequence[int],
+    progress: TaskCallback | None,
+    received: Callable[[R], None] | None,
+) -> list[R]:
+    """Return the results of `count` tasks, and pass on each. `came`: interrupts, any of which ends the run."""
+    collected = []
     try:
-        return future.result()
+        for result in results:
+            collected.append(result)
+            signals.check()
+            if came:
+                raise KeyboardInterrupt
+            if received is not None:
+                received(result)
+            if progress is not None:
+                progress(len(collected), count)
     except MemoryError:
         raise no_memory() from None
+    return collected
 
 
 def no_memory() -> Abend:
@@ -141,16 +123,17 @@ def no_memory() -> Abend:
 
 
 @contextmanager
-def interrupts() -> Iterator[list[int]]:
-    """Yield the interrupts (Ctrl-C) so far, each of which is raised where it comes. What it breaks into may lose it:
-    Arrow looks for libraries that it can do without, and takes any error for their lack. For the signals of the command
-    line `signals.check` does the same."""
+def interrupts(raises: bool = True) -> Iterator[list[int]]:
+    """Yield the interrupts (Ctrl-C) so far, each of which is raised where it comes, if `raises`. What it breaks into
+    may lose it: Arrow looks for libraries that it can do without, and takes any error for their lack. For the signals
+    of the command line `signals.check` does the same."""
     came: list[int] = []
     before = signal.getsignal(signal.SIGINT)
 
     def take_note(number: int, frame: FrameType | None) -> None:
         came.append(number)
-        signal.default_int_handler(number, frame)
+        if raises:
+            signal.default_int_handler(number, frame)
 
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield came
