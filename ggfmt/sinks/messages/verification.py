@@ -60,20 +60,22 @@ def _verify(store: Store, root: str) -> Verification:
             if later is not None:
                 found.findings.append(Diagnostic("GG561", later, place, run_records.NEWER_LAYOUT_HELP))
                 continue
-            found.findings += (Diagnostic("GG510", text, place) for text in _sums(record))
+            counts = _Counts(record.document.get("files", []))
+            found.findings += (Diagnostic("GG510", text, place) for text in _sums(record.document, counts))
             has_tables |= run_records.LAKE_MEMBER in record.document
-            first = _first_stages(record.document)
+            here = []
             for name, entry in record.files(store):
                 if run_records.LAKE_MEMBER in record.document and "sha256" not in entry:
                     continue  # another program wrote the file
                 found.files += 1
                 listed.setdefault(name, set()).add(_expected(entry))
-                if "handler" not in entry:  # rows of a consolidation
-                    continue
-                if "table" in entry and entry.get("event_handler") == first.get(str(entry.get("handler"))):
-                    found.messages[str(entry.get("handler")), str(entry["table"])] += int(entry.get("operations", 0))
-                elif "table" not in entry and name.endswith(".records"):
-                    found.rejects[str(entry.get("handler"))] += int(entry.get("rejects", 0))
+                if "handler" in entry:  # no rows of a consolidation
+                    here.append(entry)
+            own = _Counts(here)
+            found.rejects += own.rejects
+            for handler in own.stages:
+                for table, count in own.messages(handler, counts.first(handler)).items():
+                    found.messages[handler, str(table)] += count
             for name, entry in record.schemas(store):
                 listed.setdefault(name, set()).add(_expected(entry))
     except GgfmtError as error:
@@ -150,45 +152,38 @@ def _as_listed(store: Store, name: str, message: str) -> Diagnostic:
     return Diagnostic("GG510", message, Span(file=store.shown(name)), _RERUN_HELP)
 
 
-def _first_stages(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the first event handler (None: the File Writer) of each handler, whose operations count."""
-    found: dict[str, Any] = {}
-    for entry in document.get("files", []):
-        if "table" in entry:
-            found.setdefault(str(entry.get("handler")), entry.get("event_handler"))
-    return found
+class _Counts:
+    """What entries of a manifest count: the operations by table of each handler and event handler (None: the File
+    Writer), and rejects. Of a handler, the first that made files counts."""
+
+    def __init__(self, entries: Iterable[dict[str, Any]]) -> None:
+        self.stages: dict[str, dict[Any, Counter[Any]]] = {}
+        self.rejects: Counter[str] = Counter()
+        for entry in entries:
+            handler = str(entry.get("handler"))
+            if "table" in entry:
+                stages = self.stages.setdefault(handler, {})
+                stages.setdefault(entry.get("event_handler"), Counter())[entry["table"]] += entry.get("operations", 0)
+            elif entry["path"].endswith(".records"):
+                self.rejects[handler] += entry.get("rejects", 0)
+
+    def first(self, handler: str) -> Any:
+        return next(iter(self.stages.get(handler, ())), None)
+
+    def messages(self, handler: str, event: Any) -> Counter[Any]:
+        return self.stages.get(handler, {}).get(event, Counter())
 
 
-def _stages(document: dict[str, Any]) -> Iterator[str]:
-    counts: dict[tuple[str, Any], Counter[str]] = {}
-    for entry in document.get("files", []):
-        if "table" in entry:
-            stage = str(entry.get("handler")), entry.get("event_handler")
-            counts.setdefault(stage, Counter())[entry["table"]] += entry.get("operations", 0)
-    for (handler, event), own in counts.items():
-        if own != counts[handler, _first_stages(document)[handler]]:
-            yield (
-                f"handler {handler}: the files of the event handler {event} hold other operations than the files "
-                "before it"
-            )
-
-
-def _sums(record: run_records.RunRecord) -> Iterator[str]:
+def _sums(document: dict[str, Any], found: _Counts) -> Iterator[str]:
     """Yield the differences between the files of a run and its totals, unless later runs replaced them."""
-    document = record.document
     totals = document.get("totals", {})
-    messages: Counter[str] = Counter()
-    by_table: Counter[tuple[str, str]] = Counter()
-    rejects: Counter[str] = Counter()
-    first = _first_stages(document)
-    yield from _stages(document)
-    for entry in document.get("files", []):
-        handler = str(entry.get("handler"))
-        if "table" in entry and entry.get("event_handler") == first.get(handler):
-            messages[handler] += entry.get("operations", 0)
-            by_table[handler, entry["table"]] += entry.get("operations", 0)
-        elif "table" not in entry and entry["path"].endswith(".records"):
-            rejects[handler] += entry.get("rejects", 0)
+    for handler, stages in found.stages.items():
+        for event, own in stages.items():
+            if own != stages[found.first(handler)]:
+                yield (
+                    f"handler {handler}: the files of the event handler {event} hold other operations than the files "
+                    "before it"
+                )
     operations = {table: sum(kinds.values()) for table, kinds in totals.get("operations", {}).items()}
     read = totals.get("operations_read", 0)
     if sum(operations.values()) != read:
@@ -202,21 +197,20 @@ def _sums(record: run_records.RunRecord) -> Iterator[str]:
     for handler, counts in totals.get("handlers", {}).items():
         if handler in document.get("replaced", []):
             continue
-        if messages[handler] != counts["messages"]:
-            yield f"handler {handler}: its files hold {messages[handler]:,} messages of {counts['messages']:,} written"
+        by_table, rejects = found.messages(handler, found.first(handler)), found.rejects[handler]
+        messages = by_table.total()
+        if messages != counts["messages"]:
+            yield f"handler {handler}: its files hold {messages:,} messages of {counts['messages']:,} written"
         rejected = sum(counts["rejects"].values())
-        if rejects[handler] != rejected:
-            yield f"handler {handler}: its files hold {rejects[handler]:,} rejects, but {rejected:,} were counted"
+        if rejects != rejected:
+            yield f"handler {handler}: its files hold {rejects:,} rejects, but {rejected:,} were counted"
         left_out = counts.get("left_out", 0)  # earlier versions did not write it
-        accounted = messages[handler] - counts["extra_messages"] + left_out + rejects[handler]
+        accounted = messages - counts["extra_messages"] + left_out + rejects
         records_read = read + totals.get("records_rejected_by_reader", 0)
         if accounted != records_read:
             yield f"handler {handler}: {records_read:,} records were read, but {accounted:,} are accounted for"
-        without_table = any(not table for of, table in by_table if of == handler)
-        if rejected or left_out or counts["extra_messages"] or without_table:
+        if rejected or left_out or counts["extra_messages"] or not all(by_table):
             continue
         for table, count in operations.items():
-            if by_table[handler, table] != count:
-                yield (
-                    f"handler {handler}, table {table}: {by_table[handler, table]:,} messages for {count:,} operations"
-                )
+            if by_table[table] != count:
+                yield f"handler {handler}, table {table}: {by_table[table]:,} messages for {count:,} operations"
