@@ -13,7 +13,7 @@ from datetime import datetime
 import pyarrow as pa
 
 from ggfmt.arrow import compute as pc
-from ggfmt.arrow.arrays import as_strings, counts_by_value, non_null_values
+from ggfmt.arrow.arrays import as_strings, counts_by_value, non_null_values, numbered
 from ggfmt.commit.names import FILE_NAME_BYTES, NAME_BYTES, NUMBER_BYTES, FileLocation, plain_place, safe_name, stamp
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span
 from ggfmt.java.text import InvalidValueError, TimeLimitError, time_limit, visible
@@ -58,9 +58,8 @@ class Partitioner:
             of_row = pc.add(places, pc.cast(encoded.indices, pa.int64()))
         numbers = non_null_values(pc.unique(of_row))
         if len(numbers) == 1:
-            return [(_values(numbers[0], distinct), pa.array(range(len(batch)), pa.int64()))]
-        rows = pa.table({"number": of_row, "row": pa.array(range(len(batch)), pa.int64())})
-        order = pc.cast(pc.sort_indices(rows, sort_keys=[("number", "ascending"), ("row", "ascending")]), pa.int64())
+            return [(_values(numbers[0], distinct), numbered(len(batch)))]
+        order = pc.cast(pc.array_sort_indices(of_row), pa.int64())  # a stable sort
         counts = counts_by_value(of_row)
         start, slices = 0, {}
         for number in sorted(counts):

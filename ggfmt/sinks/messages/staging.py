@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -84,45 +84,47 @@ class WriteBuffer:
                 series.flush()
 
 
+_counter = 0
+
+
+def unique_name() -> str:
+    global _counter
+    _counter += 1
+    return f"{_counter:07d}"
+
+
+@dataclass
+class _OpenFile:
+    """The present file of a series. `said`: the definition of each table that it contains."""
+
+    name: str = field(default_factory=unique_name)
+    stream: pa.NativeFile | None = None
+    size: int = 0
+    operations: int = 0
+    positions: tuple[str | None, str | None] = (None, None)
+    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    preambles: list[PlacedPreamble] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    said: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
 class StagedSeries:
     """The files of a table, of all or of a partition, by one task for one handler; `lost` counts characters."""
 
-    def __init__(
-        self,
-        target: HandlerOutput,
-        directory: Store,
-        split: int,
-        table: str,
-        definition: str,
-        framing: Framing,
-        place: FileLocation,
-        partition: Partition = (),
-        waiting: WriteBuffer | None = None,
-    ) -> None:
-        self.files: list[StagedFile] = []
-        self.lost = 0
-        self._waiting = WriteBuffer() if waiting is None else waiting
-        self._directory = directory
-        self._handler = target.handler
-        self._table = table
-        self._split = split
-        self._place = place
-        self._partition = partition
-        self._framing = framing
-        self._max = target.max_file_size
-        self._roll_on_change = target.settings.roll_on_metadata_change
-        self._definition = definition if self._roll_on_change else ""
-        self._name: str | None = None
-        self._stream: pa.NativeFile | None = None
-        self._buffers: list[pa.Buffer | bytes] = []
-        self._size = 0
-        self._operations = 0
-        self._positions: tuple[str | None, str | None] = (None, None)
-        self._hash = hashlib.sha256()
-        self._preambles: list[PlacedPreamble] = []
-        self._counts_ops = target.counts
-        self._counts: Counter[str] = Counter()
-        self._said: dict[str, str] = {}  # the definition of each table that the present file contains
+    target: HandlerOutput
+    directory: Store
+    split: int
+    table: str
+    definition: str
+    framing: Framing
+    place: FileLocation
+    partition: Partition
+    waiting: WriteBuffer
+    files: list[StagedFile] = field(default_factory=list)
+    lost: int = 0
+    _file: _OpenFile = field(default_factory=_OpenFile)
+    _buffers: list[pa.Buffer | bytes] = field(default_factory=list)
 
     def write(
         self,
@@ -141,8 +143,8 @@ class StagedSeries:
             return
         pieces, lost = self._pieces(messages, preambles, preamble_of)
         more = sum(len(piece.data) if isinstance(piece, Preamble) else len(piece) for piece in pieces)
-        size = (self._size or len(self._framing.header)) + more
-        if size > self._max and (len(messages) > 1 or self._operations):
+        size = (self._file.size or len(self.framing.header)) + more
+        if size > self.target.max_file_size and (len(messages) > 1 or self._file.operations):
             if len(messages) > 1:
                 half = len(messages) // 2
                 for start, count in ((0, half), (half, len(messages) - half)):
@@ -152,22 +154,23 @@ class StagedSeries:
                 return
             self.roll()
             pieces, lost = self._pieces(messages, preambles, preamble_of)
-        if not self._operations:
-            self._put(self._framing.header)
-            self._positions = (positions[0].as_py(), None)
+        file = self._file
+        if not file.operations:
+            self._put(self.framing.header)
+            file.positions = (positions[0].as_py(), None)
         for piece in pieces:
             if isinstance(piece, Preamble):
-                self._said[piece.table] = piece.definition
-                self._preambles.append(PlacedPreamble(piece.table, piece.definition, self._size, len(piece.data)))
+                file.said[piece.table] = piece.definition
+                file.preambles.append(PlacedPreamble(piece.table, piece.definition, file.size, len(piece.data)))
             self._put(piece.data if isinstance(piece, Preamble) else piece)
         self.lost += lost
-        self._operations += len(messages)
-        if self._counts_ops and ops is not None:
-            self._counts.update(counts_by_value(ops))
-        self._positions = (self._positions[0], positions[len(positions) - 1].as_py())
-        if self._waiting.of(self) >= FLUSH_BYTES:
+        file.operations += len(messages)
+        if self.target.counts and ops is not None:
+            file.counts.update(counts_by_value(ops))
+        file.positions = (file.positions[0], positions[len(positions) - 1].as_py())
+        if self.waiting.of(self) >= FLUSH_BYTES:
             self.flush()
-        self._waiting.limit()
+        self.waiting.limit()
 
     def _pieces(
         self, messages: pa.Array[Any], preambles: Sequence[Preamble], preamble_of: pa.Int32Array | None
@@ -177,7 +180,7 @@ class StagedSeries:
         start = lost = 0
         for row, preamble in [*self._lacking(preambles, preamble_of), (len(messages), None)]:
             if row > start:
-                data, count = self._framing.frame(messages.slice(start, row - start))
+                data, count = self.framing.frame(messages.slice(start, row - start))
                 pieces.append(data)
                 start, lost = row, lost + count
             if preamble is not None:
@@ -192,7 +195,7 @@ class StagedSeries:
         if preamble_of is not None:
             places = non_null_values(pc.unique(preamble_of))
             firsts = [(pc.index(preamble_of, place).as_py(), place) for place in places]
-        said = dict(self._said)
+        said = dict(self._file.said)
         lacking: list[tuple[int, Preamble | None]] = []
         for row, place in firsts:
             preamble = preambles[place]
@@ -202,80 +205,66 @@ class StagedSeries:
         return lacking
 
     def new_definition(self, definition: str, framing: Framing) -> None:
-        if self._roll_on_change and definition != self._definition:
+        if self.target.settings.roll_on_metadata_change and definition != self.definition:
             self.roll()
-            self._definition = definition
-            self._framing = framing
+            self.definition = definition
+            self.framing = framing
 
     def roll(self) -> None:
-        if not self._operations:
+        file = self._file
+        if not file.operations:
             return
         self.flush()
-        if self._stream is not None:
-            self._stream.close()
-        assert self._name is not None
+        if file.stream is not None:
+            file.stream.close()
         self.files.append(
             StagedFile(
-                self._handler,
-                self._table,
-                self._definition,
-                self._split,
+                self.target.handler,
+                self.table,
+                self.definition if self.target.settings.roll_on_metadata_change else "",
+                self.split,
                 len(self.files),
-                self._directory.location(self._name),
-                self._size,
-                len(self._framing.header),
-                self._operations,
-                self._hash.hexdigest(),
-                *self._positions,
-                tuple(self._preambles),
-                self._place,
-                self._partition,
-                tuple(sorted(self._counts.items())),
+                self.directory.location(file.name),
+                file.size,
+                len(self.framing.header),
+                file.operations,
+                file.digest.hexdigest(),
+                *file.positions,
+                tuple(file.preambles),
+                self.place,
+                self.partition,
+                tuple(sorted(file.counts.items())),
             )
         )
-        self._counts = Counter()
-        self._name, self._stream = None, None
-        self._size = self._operations = 0
-        self._hash = hashlib.sha256()
-        self._preambles, self._said = [], {}
+        self._file = _OpenFile()
 
     def _put(self, data: pa.Buffer | bytes) -> None:
         if len(data):
             self._buffers.append(data)
-            self._waiting.add(self, len(data))
-            self._size += len(data)
-            self._hash.update(data)
+            self.waiting.add(self, len(data))
+            self._file.size += len(data)
+            self._file.digest.update(data)
 
     def flush(self) -> None:
-        if self._name is None:
-            self._name = unique_name()
-        fs, inner = self._directory.fs, self._directory.inner(self._name)
-        if self._directory.local:
+        file, fs = self._file, self.directory.fs
+        inner = self.directory.inner(file.name)
+        if self.directory.local:
             # Closed after each write: a task may have more tables than a process may have open files.
             with fs.open_append_stream(inner, compression=None) as stream:
                 self._write_to(stream)
         else:
-            if self._stream is None:
-                self._stream = fs.open_output_stream(inner, compression=None)
-            self._write_to(self._stream)
+            if file.stream is None:
+                file.stream = fs.open_output_stream(inner, compression=None)
+            self._write_to(file.stream)
         self._buffers = []
-        self._waiting.written(self)
+        self.waiting.written(self)
 
     def _write_to(self, stream: pa.NativeFile) -> None:
-        if self._waiting.of(self) < _LARGE_BYTES * len(self._buffers):
+        if self.waiting.of(self) < _LARGE_BYTES * len(self._buffers):
             stream.write(b"".join(self._buffers))
         else:
             for buffer in self._buffers:
                 stream.write(buffer)
-
-
-_counter = 0
-
-
-def unique_name() -> str:
-    global _counter
-    _counter += 1
-    return f"{_counter:07d}"
 
 
 class InterleavedWriter:
@@ -301,9 +290,7 @@ class InterleavedWriter:
             sizes = [len(part) for part, *_ in self._parts]
             of = pa.concat_arrays(pa.repeat(pa.scalar(place, pa.int32()), size) for place, size in enumerate(sizes))
         if len(self._parts) > 1:
-            # Rows that one operation made keep their order.
-            keys = pa.table({"ordinal": ordinals, "row": pa.array(range(len(ordinals)), pa.int64())})
-            order = pc.sort_indices(keys, sort_keys=[("ordinal", "ascending"), ("row", "ascending")])
+            order = pc.array_sort_indices(ordinals)  # a stable sort: rows that one operation made keep their order
             messages, positions, ops = messages.take(order), positions.take(order), ops.take(order)
             of = None if of is None else of.take(order)
         self._parts, self._preambles = [], []
