@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -55,12 +55,10 @@ def check_directories(participants: Sequence[Participant]) -> None:
     """Check directories as a dry run does, without locks. Abend GG506 if one cannot be written, GG509 as `lock_all`."""
     known = [participant.root for participant in participants]
     for participant in participants:
-        try:
+        with write_errors_stop(participant.root, participant.what):
             participant.check_pointer(known)
             problem = write_problem(participant.root)
             waiting = read_journal(participant.store) is not None
-        except FAILURES as error:
-            raise Abend(write_error(participant.root, error, participant.what)) from None
         if problem is not None:
             raise Abend(write_error(participant.root, problem, participant.what))
         if waiting:
@@ -140,13 +138,11 @@ class Participant:
         """
         self.run = run
         try:
-            with signals.deferred():
-                self._hold = lock_directory(self.store, run, self.what)
-            self._recover(known)
-            self._drop_staging_of_dead_runs()
-        except FAILURES as error:
-            self.release()
-            raise Abend(write_error(self.root, error, self.what)) from None
+            with write_errors_stop(self.root, self.what):
+                with signals.deferred():
+                    self._hold = lock_directory(self.store, run, self.what)
+                self._recover(known)
+                self._drop_staging_of_dead_runs()
         except (UsageError, Abend, KeyboardInterrupt):  # another run has locked it, or the first directory
             self.release()
             raise
@@ -280,10 +276,8 @@ def lock_all(participants: Sequence[Participant], run: str, held: ExitStack) -> 
     """Lock directories for a run, in order; `held` unlocks them. Errors as of `Participant.acquire`."""
     known = [participant.root for participant in participants]
     for participant in participants:  # before ggfmt makes any of them: a pointer may name it
-        try:
+        with write_errors_stop(participant.root, participant.what):
             participant.check_pointer(known)
-        except FAILURES as error:
-            raise Abend(write_error(participant.root, error, participant.what)) from None
     for participant in participants:
         held.callback(participant.release)  # does nothing unless this run has the lock
         participant.acquire(run, known)
@@ -454,6 +448,15 @@ def _target_error(store: Store, name: str, message: str) -> Abend:
 
 def reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error).split("\n", 1)[0]
+
+
+@contextmanager
+def write_errors_stop(root: Location, what: str = "the output directory") -> Iterator[None]:
+    """Raise Abend GG506 for one of `FAILURES`."""
+    try:
+        yield
+    except FAILURES as error:
+        raise Abend(write_error(root, error, what)) from None
 
 
 def write_error(root: Location, error: Exception, what: str = "the output directory") -> Diagnostic:

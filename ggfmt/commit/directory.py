@@ -8,13 +8,13 @@ from datetime import datetime
 
 import pyarrow.fs as pafs
 
-from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE, Participant, write_error
+from ggfmt.commit.commit import LINK_HELP, LINK_MESSAGE, Participant, write_errors_stop
 from ggfmt.commit.journal import read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE, moment_of
 from ggfmt.commit.records import MANIFEST, records
-from ggfmt.commit.store import FAILURES, Store
+from ggfmt.commit.store import Store
 from ggfmt.commit.versions import present_version
-from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, Span, UsageError
+from ggfmt.diagnostics.diagnostic import Diagnostic, Span, UsageError
 
 
 class OutputDirectory(Participant):
@@ -28,10 +28,8 @@ class OutputDirectory(Participant):
         `overwrite` replaces the files that the records of earlier runs list, and no others: it leaves other output
         directories within this one alone, and refuses a file that no record lists.
         """
-        try:
+        with write_errors_stop(self.root):
             return self._check(handlers, mode)
-        except FAILURES as error:
-            raise Abend(write_error(self.root, error)) from None
 
     def _check(self, handlers: Sequence[str], mode: str) -> list[str]:
         for handler in handlers:
@@ -56,10 +54,8 @@ class OutputDirectory(Participant):
         return present
 
     def latest_moment(self) -> datetime | None:
-        try:
+        with write_errors_stop(self.root):
             document = read_document(self.store, MANIFEST)
-        except FAILURES as error:
-            raise Abend(write_error(self.root, error)) from None
         if document is None:
             return None
         return moment_of(f"{document.get('time')}-") or moment_of(str(document.get("run")))

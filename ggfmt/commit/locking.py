@@ -170,44 +170,53 @@ class Lock:
         self._file.close()
 
 
-class Lease:
-    """A file that a thread renews until the run releases it, or something deletes it."""
+class _RenewedLease:
+    """A lease that a thread renews until it ends, or something deletes the lease."""
 
-    def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
+    def __init__(self, store: Store, owner: dict[str, Any]) -> None:
         self._store = store
-        # With these, the next run on this machine sees that this process has ended, if it could not delete its lease.
-        owner = {**owner, "kernel": _kernel(), "started": _start_of(owner["pid"])}
-        self._content = json.dumps(owner).encode()
         self._name = lease_of(owner["run"])
+        self._content = json.dumps(owner).encode()
         self._ended = threading.Event()
         self._writing = threading.Lock()
-        store.write(self._name, self._content)
+        self._thread = threading.Thread(target=self._keep, name="ggfmt-lease", daemon=True)
+
+    def _keep(self) -> None:
+        while not self._ended.wait(RENEWAL_SECONDS):
+            with suppress(*FAILURES):  # a store that does not respond now may respond the next time
+                if not self._renew():
+                    return
+
+    def _renew(self) -> bool:
+        """Renew the lease; return whether it was there. A run does not write a deleted lease again: another run took
+        the lease for dead and has deleted the staging directory."""
+        with self._writing:
+            if self._store.read(self._name) != self._content:
+                return False
+            self._write()
+            return True
+
+    def _write(self) -> None:
+        self._store.write(self._name, self._content)
+
+
+class Lease(_RenewedLease):
+    """The lease of one process, until the run releases it."""
+
+    def __init__(self, store: Store, owner: dict[str, Any], what: str) -> None:
+        # With these, the next run on this machine sees that this process has ended, if it could not delete its lease.
+        super().__init__(store, {**owner, "kernel": _kernel(), "started": _start_of(owner["pid"])})
+        self._write()
         live = live_leases(store, self._name)
         if live:
             store.delete(self._name)
             raise lease_conflict_error(store, what, live)
         _drop_dead_leases(store, self._name)
-        self._thread = threading.Thread(target=self._renew, name="ggfmt-lease", daemon=True)
         self._thread.start()
 
-    def _renew(self) -> None:
-        while not self._ended.wait(RENEWAL_SECONDS):
-            with suppress(*FAILURES), self._writing:  # a store that does not respond now may respond the next time
-                if not self._is_there():
-                    return
-                self._store.write(self._name, self._content)
-
-    def _is_there(self) -> bool:
-        return self._store.read(self._name) == self._content
-
     def is_held(self) -> bool:
-        """Renew the lease and look for others once more. A run does not write a deleted lease again: another run took
-        the lease for dead and has deleted the staging directory."""
-        with self._writing:
-            if not self._is_there():
-                return False
-            self._store.write(self._name, self._content)
-        return not live_leases(self._store, self._name)
+        """Renew the lease and look for others once more."""
+        return self._renew() and not live_leases(self._store, self._name)
 
     def release(self) -> None:
         self._ended.set()
@@ -257,7 +266,7 @@ def parse_owner(content: bytes | None) -> dict[str, Any]:
     return {}
 
 
-class SharedLease:
+class SharedLease(_RenewedLease):
     """The lease that all tasks of a run share if no process lives from the first task to the commit.
 
     The first task writes it, and all renew it; an object is the part of one task, and `owner` is the same for all. The
@@ -269,16 +278,13 @@ class SharedLease:
     """
 
     def __init__(self, root: Location, owner: dict[str, Any], what: str) -> None:
-        self._store = Store(root)
-        self._name = lease_of(owner["run"])
-        self._content = json.dumps(owner).encode()
-        self._ended = threading.Event()
+        super().__init__(Store(root), owner)
         is_new = self._store.read(self._name) is None
         if is_new:
             draft = f"{staging_of(owner['run'])}/lease-{uuid.uuid4().hex}"
             self._store.put(self._name, self._content, draft)
         else:
-            self._store.renew(self._name, self._content)
+            self._write()
         try:
             self._check_alone(owner["run"], what)
         except Exception:
@@ -286,8 +292,10 @@ class SharedLease:
                 with suppress(*FAILURES):
                     self._store.delete(self._name)
             raise
-        self._thread = threading.Thread(target=self._renew, name="ggfmt-lease", daemon=True)
         self._thread.start()
+
+    def _write(self) -> None:
+        self._store.renew(self._name, self._content)
 
     def _check_alone(self, run: str, what: str) -> None:
         live = live_leases(self._store, self._name)
@@ -296,13 +304,6 @@ class SharedLease:
         other = lock_owner(self._store)
         if other is not None and other.get("run") != run:
             raise lock_conflict_error(self._store, what, other)
-
-    def _renew(self) -> None:
-        while not self._ended.wait(RENEWAL_SECONDS):
-            with suppress(*FAILURES):  # a store that does not respond now may respond the next time
-                if self._store.read(self._name) != self._content:
-                    return
-                self._store.renew(self._name, self._content)
 
     def __enter__(self) -> SharedLease:
         return self

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ggfmt.commit.commit import CommitPart, Participant, commit, write_error
+from ggfmt.commit.commit import CommitPart, Participant, commit, write_errors_stop
 from ggfmt.commit.journal import damaged, read_document
 from ggfmt.commit.names import METADATA_DIRECTORY, counted
 from ggfmt.commit.records import MANIFEST, as_bytes, run_file
@@ -588,10 +588,8 @@ class Checkpoint(Participant):
         document: dict[str, object] = {"version": _VERSION, "run": run, "outputs": _outputs(targets)}
         if self._selection:
             document |= {"version": _SELECTION_VERSION, _SELECTION: _patterns(self._selection)}
-        try:
+        with write_errors_stop(self.root, self.what):
             return self._part(run, document, [*seen, *self._renewed])
-        except FAILURES as error:
-            raise Abend(write_error(self.root, error, self.what)) from None
 
     def record_renewed(self, run: str) -> None:
         """Commit the new names, inodes and times of files that `choose` recognized, for a run that has nothing to read.

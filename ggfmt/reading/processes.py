@@ -22,7 +22,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, Generic, NoReturn, TypeVar
@@ -262,7 +262,7 @@ class InProcesses(InProcess):
         count = self._start(min(self.parallelism, len(items)) - 1)
         if not count:
             return super().run(task, items, progress, received)
-        tasks = _Tasks(task, items, progress, received, lambda: next(self._attempts), count)
+        tasks: _Tasks[T, R] = _Tasks(items, progress, received, self._attempts, count)
         packed = pickle.dumps(task)
         threads = [
             threading.Thread(target=self._feed, args=(tasks, packed, number), name="ggfmt-task", daemon=True)
@@ -363,29 +363,26 @@ class _Taken(Generic[T]):
     before: int
 
 
+@dataclass
 class _Tasks(Generic[T, R]):
     """The tasks of one call, which several threads take. They are taken in order."""
 
-    def __init__(
-        self,
-        task: Callable[[T, int], R],
-        items: Sequence[T],
-        progress: TaskCallback | None,
-        received: Callable[[R], None] | None,
-        attempt: Callable[[], int],
-        workers: int,
-    ) -> None:
-        self.task = task
-        self.stopped = False
-        self._workers = workers
-        self._ending = ""
-        self._items, self._progress, self._received, self._attempt = items, progress, received, attempt
-        self._new = deque(range(len(items)))
-        self._again: deque[tuple[int, int]] = deque()  # for other processes only: what killed one may kill this one
-        self._running = 0
-        self._done: dict[int, R] = {}
-        self._failures: dict[int, BaseException] = {}
-        self._changed = threading.Condition()
+    items: Sequence[T]
+    progress: TaskCallback | None
+    received: Callable[[R], None] | None
+    attempts: Iterator[int]
+    workers: int
+    stopped: bool = False
+    _ending: str = ""
+    # for other processes only: what killed one may kill this one
+    _again: deque[tuple[int, int]] = field(default_factory=deque)
+    _running: int = 0
+    _done: dict[int, R] = field(default_factory=dict)
+    _failures: dict[int, BaseException] = field(default_factory=dict)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def __post_init__(self) -> None:
+        self._new = deque(range(len(self.items)))
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
@@ -407,7 +404,7 @@ class _Tasks(Generic[T, R]):
                     self._changed.wait()  # a task that runs may have to run again
                     continue
                 self._running += 1
-                return _Taken(number, self._items[number], self._attempt(), before)
+                return _Taken(number, self.items[number], next(self.attempts), before)
             return None
 
     def settle(self, taken: _Taken[T], run: Callable[[], R]) -> None:
@@ -422,10 +419,10 @@ class _Tasks(Generic[T, R]):
             try:
                 with self._lock():
                     self._done[taken.number] = result
-                    if self._received is not None:
-                        self._received(result)
-                    if self._progress is not None:
-                        self._progress(len(self._done), len(self._items))
+                    if self.received is not None:
+                        self.received(result)
+                    if self.progress is not None:
+                        self.progress(len(self._done), len(self.items))
             except BaseException as error:  # of a callback: the task is done, and does not run again
                 self._fail(taken, error, may_pass=False)
         self._leave()
@@ -445,7 +442,7 @@ class _Tasks(Generic[T, R]):
     def give_back(self, taken: _Taken[T], ending: str) -> None:
         with self._lock():
             self._ending = ending
-            if taken.before + 1 < MAX_ATTEMPTS and self._workers:
+            if taken.before + 1 < MAX_ATTEMPTS and self.workers:
                 log.warning("a process that ggfmt started %s; its task runs again in another process", ending)
                 self._again.append((taken.number, taken.before + 1))
             else:
@@ -455,8 +452,8 @@ class _Tasks(Generic[T, R]):
     def lose_worker(self) -> None:
         """Take note that a worker takes no more tasks. Without any, nothing runs what killed one."""
         with self._lock():
-            self._workers -= 1
-            if not self._workers:
+            self.workers -= 1
+            if not self.workers:
                 for number, _ in self._again:
                     self._failures[number] = _killed(self._ending)
             self._changed.notify_all()
@@ -484,7 +481,7 @@ class _Tasks(Generic[T, R]):
             if isinstance(error, MemoryError):
                 raise no_memory() from None
             raise error
-        return [self._done[number] for number in range(len(self._items))]
+        return [self._done[number] for number in range(len(self.items))]
 
 
 def _may_pass(error: BaseException) -> bool:

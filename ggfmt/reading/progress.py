@@ -41,16 +41,10 @@ STEPS = {
     COMMITTING: "publish files, schemas and the manifest; or copy to standard output",
 }
 
-PHASES = {
-    LISTING: "listing",
-    STARTING: "starting Spark",
-    DISCOVERY: "finding tables",
-    READING: "converting",
-    FORMATTING: "converting",
-    WRITING: "converting",
-    JOINING: "joining",
-    COMMITTING: "committing",
-}  # for a person who waits; tasks do several steps at once
+# For a person who waits; tasks do several steps at once.
+PHASES = {step: step for step in STEPS}
+PHASES |= {STARTING: "starting Spark", DISCOVERY: "finding tables"}
+PHASES |= dict.fromkeys((READING, FORMATTING, WRITING), "converting")
 
 
 class Stopwatch:

@@ -12,13 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ggfmt.commit.commit import CommitPart, StagedMove, check_targets, commit, write_error
+from ggfmt.commit.commit import CommitPart, StagedMove, check_targets, commit, write_errors_stop
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import read_journal
 from ggfmt.commit.names import FileLocation, folded, reject_file, safe_file_name, stamp
 from ggfmt.commit.records import LAYOUT, MANIFEST, as_bytes, earlier_manifest, records, run_file, without_replaced
-from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.diagnostic import Abend, without_credentials
+from ggfmt.diagnostics.diagnostic import without_credentials
 from ggfmt.location import Location
 from ggfmt.model.table import TableDef
 from ggfmt.options.releases import manual_name
@@ -120,7 +119,7 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitP
     run completes.
     """
     outputs = prepared.outputs
-    try:
+    with write_errors_stop(outputs[0].root):
         named = _named(prepared, results)
         schemas = list(_schema_files(results.job.targets, results.definitions, prepared.moment))
         described = _describe(prepared, results)
@@ -130,8 +129,6 @@ def publish(prepared: PreparedRun, results: RunResults, others: Sequence[CommitP
         ]
         check_targets(parts)
         commit(results.job.run, [*parts, *others])
-    except FAILURES as error:
-        raise Abend(write_error(outputs[0].root, error)) from None
     return {output.root.address: _manifest(output, named, schemas, described) for output in outputs}
 
 
@@ -226,7 +223,9 @@ def _entry(file: StagedFile, path: str, is_reject: bool) -> dict[str, Any]:
 
 
 def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
-    job, release = results.job, results.job.release
+    job, release, goldengate = results.job, results.job.release, {}
+    if release is not None:
+        goldengate = {"goldengate": {"release": manual_name(release.release), "reason": release.reason}}
     return {
         "ggfmt": VERSION,
         "layout": LAYOUT,
@@ -235,11 +234,7 @@ def _describe(prepared: PreparedRun, results: RunResults) -> dict[str, Any]:
         "time": stamp(prepared.moment),
         "mode": prepared.mode,
         "input_format": job.input_format,
-        **(
-            {}
-            if release is None
-            else {"goldengate": {"release": manual_name(release.release), "reason": release.reason}}
-        ),
+        **goldengate,
         "inputs": [{"path": without_credentials(file.shown), "bytes": file.size} for file in prepared.files],
         "handlers": {target.handler: _configuration(target) for target in job.targets},
         "totals": report.as_document(results.totals),
