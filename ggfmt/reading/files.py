@@ -8,7 +8,6 @@ import lzma
 import os
 import platform
 import traceback
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -38,25 +37,17 @@ MAX_MEMORY_BYTES = 256 << 20  # `xz -9` takes 65 MiB; a file may ask for 4 GiB
 _READ_BYTES = 1 << 18
 
 
-class _MultiMemberStream(io.RawIOBase):
+class MultiMemberStream(io.RawIOBase):
     """The decompressed bytes of the compressed file `stored`; each read decompresses only what it returns. OSError for
-    damaged data, a member that is cut off, and anything but a member or padding after the end of one."""
+    damaged data, a member that is cut off or needs more than `MAX_MEMORY_BYTES`, and anything but a member or, in xz,
+    padding after the end of one."""
 
-    _padding = b""  # bytes that may follow a member
-
-    def __init__(self, stored: pa.NativeFile) -> None:
+    def __init__(self, stored: pa.NativeFile, compression: Literal["bz2", "xz"]) -> None:
         self._stored = stored
+        self._is_xz = compression == "xz"
         self._member: bz2.BZ2Decompressor | lzma.LZMADecompressor | None = None
         self._input = b""
         self._begun = False
-
-    @abstractmethod
-    def _decompressor(self) -> bz2.BZ2Decompressor | lzma.LZMADecompressor:
-        """Return a decompressor for the next member."""
-
-    @abstractmethod
-    def _damaged(self, error: Exception) -> str:
-        """Return the message for data that cannot be decompressed."""
 
     def readable(self) -> bool:
         return True
@@ -73,7 +64,9 @@ class _MultiMemberStream(io.RawIOBase):
                 if not self._next():
                     return 0
                 self._begun = True
-                self._member = self._decompressor()
+                self._member = (
+                    lzma.LZMADecompressor(lzma.FORMAT_XZ, MAX_MEMORY_BYTES) if self._is_xz else bz2.BZ2Decompressor()
+                )
             elif self._member.needs_input:
                 self._input = self._stored.read(_READ_BYTES)
                 if not self._input:
@@ -81,7 +74,7 @@ class _MultiMemberStream(io.RawIOBase):
             try:
                 data = self._member.decompress(self._input, len(buffer))
             except (OSError, EOFError, lzma.LZMAError) as error:
-                raise DamagedDataError(self._damaged(error)) from None
+                raise DamagedDataError(damage(error, "xz" if self._is_xz else "bzip2")) from None
             self._input = b""
             if data:
                 buffer[: len(data)] = data
@@ -94,32 +87,16 @@ class _MultiMemberStream(io.RawIOBase):
             if not self._input:
                 return False
             if self._begun:
-                self._input = self._input.lstrip(self._padding)
+                self._input = self._input.lstrip(b"\0") if self._is_xz else self._input
             if self._input:
                 return True
 
 
-class Bzip2(_MultiMemberStream):
-    def _decompressor(self) -> bz2.BZ2Decompressor:
-        return bz2.BZ2Decompressor()
-
-    def _damaged(self, error: Exception) -> str:
-        return f"the bzip2 data is damaged, or followed by other data: {error}"
-
-
-class Xz(_MultiMemberStream):
-    """OSError also for a member that needs more than `MAX_MEMORY_BYTES`."""
-
-    _padding = b"\0"
-
-    def _decompressor(self) -> lzma.LZMADecompressor:
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_MEMORY_BYTES)
-
-    def _damaged(self, error: Exception) -> str:
-        if "memory" in str(error).lower():
-            limit = f"{MAX_MEMORY_BYTES / 1e6:.0f} MB"
-            return f"the xz data needs more than {limit} of memory: compress it with `xz -9` or less"
-        return f"the xz data is damaged, or followed by other data: {error}"
+def damage(error: Exception, kind: str) -> str:
+    if "memory" in str(error).lower():
+        limit = f"{MAX_MEMORY_BYTES / 1e6:.0f} MB"
+        return f"the {kind} data needs more than {limit} of memory: compress it with `{kind} -9` or less"
+    return f"the {kind} data is damaged, or followed by other data: {error}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +209,8 @@ def open_input(file: InputFile) -> BinaryIO:
     """Return the bytes of a file, decompressed; it can seek if the file is not compressed."""
     if file.compression is None:
         return _opened(file) if file.location.is_local else _buffered(file.location.open_file())
-    if file.compression == "bz2":
-        return _buffered(Bzip2(_stored(file)))
-    if file.compression == "xz":
-        return _buffered(Xz(_stored(file)))
+    if file.compression == "bz2" or file.compression == "xz":
+        return _buffered(MultiMemberStream(_stored(file), file.compression))
     return _buffered(pa.CompressedInputStream(_stored(file), file.compression))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -33,47 +34,35 @@ _TRAIL = (
 )
 _AGAIN = "add `%s` to the file name; if the name already ends with it, the file was compressed twice"
 
-# The header record of a trail begins with `F`, and in it the first token of the first group is this signature: dumps of
-# headers by Logdump show it, as http://oracle-help.com/goldengate/logdump-utility-in-golden-gate/ does.
-_TRAIL_SIGNATURE = b"GG\r\nTL\n\r"
-_TRAIL_HEAD = 64
-
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
-_WORKBOOK = (b"[Content_Types].xml", b"xl/")
-
-# None of these can be the start of a text, or of messages in Avro.
-_STARTS: tuple[tuple[bytes, str, str], ...] = (
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", _UNPACK),
-    (b"Rar!\x1a\x07", "a RAR archive", _UNPACK),
-    (b"\x1f\x8b\x08", "a gzip file without the extension `.gz`", _AGAIN % ".gz"),
-    (b"\xfd7zXZ\0", "an xz file without the extension `.xz`", _AGAIN % ".xz"),
-    (b"\x28\xb5\x2f\xfd", "a zstd file without the extension `.zst`", _AGAIN % ".zst"),
-    (b"\x04\x22\x4d\x18", "an LZ4 file", "decompress it, or compress it with gzip, bzip2, xz or zstd"),
-    (b"\xff\x06\0\0sNaPpY", "a Snappy file", "decompress it, or compress it with gzip, bzip2, xz or zstd"),
-    (b"PAR1\x15", "a Parquet file", _EXPORT),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a Microsoft Office document, such as an Excel workbook", _EXPORT),
-    (b"SQLite format 3\0", "a SQLite database", _EXPORT),
+# How such files start; the first that fits counts. None of these can be the start of a text, or of messages in Avro.
+# The header record of a trail begins with `F`, and in it the first token of the first group has a signature, as dumps
+# of headers by Logdump show it: http://oracle-help.com/goldengate/logdump-utility-in-golden-gate/.
+_STARTS = tuple(
+    (re.compile(start, re.DOTALL), UnsupportedMessages(what, help))
+    for start, what, help in (
+        (rb".{0,56}GG\r\nTL\n\r", "a GoldenGate trail file", _TRAIL),
+        (rb"PK(?:\x03\x04|\x05\x06|\x07\x08)(?=.*\[Content_Types\]\.xml)(?=.*xl/)", "an Excel workbook", _EXPORT),
+        (rb"PK(?:\x03\x04|\x05\x06|\x07\x08)", "a ZIP archive", _UNPACK),
+        (rb"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", _UNPACK),
+        (rb"Rar!\x1a\x07", "a RAR archive", _UNPACK),
+        (rb"\x1f\x8b\x08", "a gzip file without the extension `.gz`", _AGAIN % ".gz"),
+        (rb"\xfd7zXZ\0", "an xz file without the extension `.xz`", _AGAIN % ".xz"),
+        (rb"\x28\xb5\x2f\xfd", "a zstd file without the extension `.zst`", _AGAIN % ".zst"),
+        (rb"BZh.(?:1AY&SY|\x17rE8P\x90)", "a bzip2 file without the extension `.bz2`", _AGAIN % ".bz2"),
+        (rb"\x04\x22\x4d\x18", "an LZ4 file", "decompress it, or compress it with gzip, bzip2, xz or zstd"),
+        (rb"\xff\x06\0\0sNaPpY", "a Snappy file", "decompress it, or compress it with gzip, bzip2, xz or zstd"),
+        (rb"PAR1\x15", "a Parquet file", _EXPORT),
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a Microsoft Office document, such as an Excel workbook", _EXPORT),
+        (rb"SQLite format 3\0", "a SQLite database", _EXPORT),
+        (rb"ORC.{0,60}[\0-\x08]", "an ORC file", _EXPORT),
+        (rb"(?=.{0,256}\0).{257}ustar", "a tar archive", _UNPACK),
+    )
 )
 
 
 def identify_unsupported(head: bytes) -> UnsupportedMessages | None:
     """Return the kind of a file that ggfmt does not read, by its first bytes, decompressed; None for others."""
-    if _TRAIL_SIGNATURE in head[:_TRAIL_HEAD]:
-        return UnsupportedMessages("a GoldenGate trail file", _TRAIL)
-    if head.startswith(_ZIP):
-        if all(name in head for name in _WORKBOOK):
-            return UnsupportedMessages("an Excel workbook", _EXPORT)
-        return UnsupportedMessages("a ZIP archive", _UNPACK)
-    for start, what, help in _STARTS:
-        if head.startswith(start):
-            return UnsupportedMessages(what, help)
-    if head[:3] == b"BZh" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
-        return UnsupportedMessages("a bzip2 file without the extension `.bz2`", _AGAIN % ".bz2")
-    if head[:3] == b"ORC" and any(byte < 9 for byte in head[3:64]):
-        return UnsupportedMessages("an ORC file", _EXPORT)
-    if head[257:262] == b"ustar" and b"\0" in head[:257]:
-        return UnsupportedMessages("a tar archive", _UNPACK)
-    return None
+    return next((known for start, known in _STARTS if start.match(head)), None)
 
 
 @dataclass(frozen=True)

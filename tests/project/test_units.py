@@ -11,7 +11,7 @@ from documents import documents
 from places import PACKAGE
 
 from ggfmt.doctor.finding import size_text
-from ggfmt.reading.files import MAX_MEMORY_BYTES, Xz
+from ggfmt.reading.files import MAX_MEMORY_BYTES, damage
 
 _BINARY = re.compile(r"\b(?:[KMGT]iB|KB)\b")
 _SHIFTED = re.compile(r">> ?(?:10|20|30)\b|/ ?(?:1024|\(1 << \d0\))")
@@ -49,5 +49,5 @@ def test_no_message_has_binary_units() -> None:
 
 
 def test_a_limit_is_shown_in_the_same_units() -> None:
-    told = Xz._damaged(Xz.__new__(Xz), MemoryError("memory usage limit"))
+    told = damage(MemoryError("memory usage limit"), "xz")
     assert f"{MAX_MEMORY_BYTES // 10**6} MB" in told
