@@ -15,7 +15,7 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import msgspec
@@ -53,16 +53,12 @@ _COARSE_NANOSECONDS = 2_000_000_000  # some file systems record time to two seco
 UNMEASURED: Ends = (-1, "")
 _MAX_CANDIDATES = 64  # records of other content that begin alike, for each beginning; one is enough for an error
 
-_REJECTED = (
-    "the checkpoint counts files with rejected records as read, and no later run reads them again. Put the corrected "
-    "records into a new file: see `ggfmt docs handle-bad-records`"
-)
-
-Look = Callable[[InputFile], "Content | Diagnostic"]
-
 
 def warn_rejected_files_are_done() -> None:
-    log.warning(_REJECTED)
+    log.warning(
+        "the checkpoint counts files with rejected records as read, and no later run reads them again. Put the "
+        "corrected records into a new file: see `ggfmt docs handle-bad-records`"
+    )
 
 
 class ProcessedInput(msgspec.Struct, frozen=True, array_like=True):
@@ -141,26 +137,12 @@ class MatchResult:
     content: Content | None = None
 
 
-@dataclass
-class _Records:
-    """The records that may be of the content of changed files, and how often each content was read."""
-
-    by_path: dict[str, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
-    by_inode: dict[int, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
-    by_content: dict[Ends, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
-    by_line: dict[str, list[ProcessedInput]] = field(default_factory=lambda: defaultdict(list))
-    reads: Counter[Ends] = field(default_factory=Counter)
-
-
 def recognize(
-    files: Sequence[InputFile],
-    path_of: Callable[[InputFile], str],
-    records: Callable[[], Iterator[tuple[int, ProcessedInput]]],
-    look: Look = examine,
+    files: Sequence[InputFile], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]
 ) -> list[MatchResult]:
     """Return the result on each file. `records` streams all records, each with the number of its run: there may be
     millions, so that only those that matter to these files are kept."""
-    paths = [path_of(file) for file in files]
+    paths = [_path(file) for file in files]
     latest, old = _latest(set(paths), records)
     results: list[MatchResult | None] = []
     for file, path in zip(files, paths, strict=True):
@@ -169,7 +151,7 @@ def recognize(
     left = [number for number, result in enumerate(results) if result is None]
     if left and old is not None:
         changed: dict[int, ChangedFile] = {}
-        for number, found in zip(left, map_files([files[number] for number in left], look), strict=True):
+        for number, found in zip(left, map_files([files[number] for number in left], examine), strict=True):
             if isinstance(found, Diagnostic):
                 results[number] = MatchResult(problem=found)
             else:
@@ -177,7 +159,7 @@ def recognize(
                     found = _measured(files[number], found)
                 changed[number] = ChangedFile(files[number], paths[number], found)
         taken = [(file, result.record) for file, result in zip(files, results, strict=True) if result is not None]
-        matcher = _InputMatcher(_matching(list(changed.values()), records), latest)
+        matcher = _InputMatcher(_Records(list(changed.values()), records), latest)
         matcher.take([(file, record) for file, record in taken if record is not None])
         for number, result in matcher.match(changed).items():
             results[number] = result
@@ -204,36 +186,32 @@ def _measured(file: InputFile, content: Content) -> Content:
         return replace(content, damaged=error)
 
 
-def _matching(files: Sequence[ChangedFile], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]) -> _Records:
-    paths = {item.path for item in files}
-    paths |= {path for item in files if (path := _unpacked_path(item.path)) is not None}
-    inodes = {item.file.inode for item in files if item.file.inode is not None}
-    contents = {ends for item in files for ends in (item.content.stored, item.content.whole) if ends is not None}
-    lines = {line.digest for item in files for line in item.content.lines}
-    firsts = {item.content.lines[0].digest for item in files if item.content.lines}
-    lasts = {item.content.lines[-1].digest for item in files if item.content.lines}
-    kept = _Records()
-    for _, seen in records():
-        hit = False
-        if seen.path in paths:
-            hit = True
-            kept.by_path[seen.path].append(seen)
-        if seen.inode in inodes:
-            hit = True
-            kept.by_inode[seen.inode].append(seen)
-        for ends in {(seen.size, seen.digest), seen.unpacked, seen.origin} & contents:
-            assert ends is not None
-            hit = True
-            kept.by_content[ends].append(seen)
-        if seen.lines:
-            for digest in _keys(seen, lines, firsts, lasts):
-                hit = True
-                same = kept.by_line[digest]
-                if len(same) < _MAX_CANDIDATES:
-                    same.append(seen)
-        if hit and seen.origin is None:
-            kept.reads[seen.read] += 1
-    return kept
+class _Records:
+    """The records that may be of the content of changed files, and how often each content was read. `by` has them by
+    path, inode, size and checksum, and digest of a line."""
+
+    def __init__(
+        self, files: Sequence[ChangedFile], records: Callable[[], Iterator[tuple[int, ProcessedInput]]]
+    ) -> None:
+        self.by: dict[object, list[ProcessedInput]] = defaultdict(list)
+        self.reads: Counter[Ends] = Counter()
+        wanted: set[object] = set()
+        for item in files:
+            wanted |= {item.path, _unpacked_path(item.path), item.file.inode, item.content.stored, item.content.whole}
+        wanted.discard(None)
+        lines = {line.digest for item in files for line in item.content.lines}
+        firsts = {item.content.lines[0].digest for item in files if item.content.lines}
+        lasts = {item.content.lines[-1].digest for item in files if item.content.lines}
+        for _, seen in records():
+            same = {seen.path, seen.inode, (seen.size, seen.digest), seen.unpacked, seen.origin} & wanted
+            alike = _keys(seen, lines, firsts, lasts) if seen.lines else set()
+            for key in same:
+                self.by[key].append(seen)
+            for digest in alike:
+                if len(self.by[digest]) < _MAX_CANDIDATES:
+                    self.by[digest].append(seen)
+            if (same or alike) and seen.origin is None:
+                self.reads[seen.read] += 1
 
 
 def _keys(seen: ProcessedInput, lines: set[str], firsts: set[str], lasts: set[str]) -> set[str]:
@@ -285,17 +263,14 @@ class _InputMatcher:
 
     def _candidates(self, item: ChangedFile) -> list[ProcessedInput]:
         """Return the records that may have to do with a file, each once, those of its path and inode first."""
-        kept, content = self._records, item.content
-        groups = [kept.by_path.get(item.path, []), kept.by_path.get(_unpacked_path(item.path) or "", [])]
-        groups.append(kept.by_inode.get(-1 if item.file.inode is None else item.file.inode, []))
-        groups += [kept.by_line.get(line.digest, []) for line in content.lines]
-        return list({id(seen): seen for group in groups for seen in group}.values())
+        keys = [item.path, _unpacked_path(item.path), item.file.inode, *(line.digest for line in item.content.lines)]
+        return list({id(seen): seen for key in keys for seen in self._records.by.get(key, ())}.values())
 
     def _same(self, item: ChangedFile, candidates: Sequence[ProcessedInput]) -> list[ProcessedInput]:
         content = item.content
-        same = list(self._records.by_content.get(content.stored, []))
+        same = list(self._records.by.get(content.stored, ()))
         if content.whole is not None and content.damaged is None and content.whole != content.stored:
-            same += self._records.by_content.get(content.whole, [])
+            same += self._records.by.get(content.whole, ())
             same += [seen for seen in candidates if content.whole in (seen.content, seen.origin)]
         return same
 
@@ -539,14 +514,14 @@ class Checkpoint(Participant):
 
         UsageError GG310 for every input that has changed since it was read, is a copy of one, or cannot be read.
         """
-        results = recognize(files, _path, self._records, examine)
+        results = recognize(files, self._records)
         problems = [result.problem for result in results if result.problem is not None]
         if problems:
             raise UsageError(*problems)
         every = list(zip(files, results, strict=True))
         new = [file for file, result in every if not result.done]
         self._renewed = [seen for file, result in every if (seen := _renewed(file, result)) is not None]
-        _warn_late_files([(file, result.done, _has_kept_its_name(file, result)) for file, result in every])
+        _warn_late_files(every)
         if only is not None:
             return InputSelection(self._begun(new, only), len(files) - len(new), 0)
         settled, waiting = _settled(new, settle)
@@ -565,7 +540,7 @@ class Checkpoint(Participant):
     def _begun(self, files: Sequence[InputFile], only: Sequence[Any]) -> list[InputFile]:
         """Return the files of a run that was cut off. UsageError GG310 if one is not among the inputs any more."""
         records = [msgspec.convert(record, ProcessedInput) for record in only]
-        results = recognize(files, _path, lambda: ((1, record) for record in records), examine)
+        results = recognize(files, lambda: ((1, record) for record in records))
         found = [file for file, result in zip(files, results, strict=True) if result.done]
         if len(found) != len(records):
             have = {id(result.record) for result in results if result.done}
@@ -683,11 +658,6 @@ def _renewed(file: InputFile, result: MatchResult) -> ProcessedInput | None:
     return None if seen == same and known.version == _VERSION else seen
 
 
-def _has_kept_its_name(file: InputFile, result: MatchResult) -> bool:
-    known = result.record
-    return known is not None and known.path == _path(file) and not known.renamed
-
-
 def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[InputFile], list[InputFile]]:
     """Return the files to read now, and those that wait: a file just written to, and all after it in its INPUT."""
     if settle is None:
@@ -703,11 +673,17 @@ def _settled(files: Sequence[InputFile], settle: float | None) -> tuple[list[Inp
     return ready, waiting
 
 
-def _warn_late_files(every: Sequence[tuple[InputFile, object, bool]]) -> None:
+def _warn_late_files(every: Sequence[tuple[InputFile, MatchResult]]) -> None:
     """Warn of new files that precede files of their INPUT which earlier runs have read under their present names.
     Renamed logs follow the new one, and cause no warning."""
-    last = {file.argument: number for number, (file, done, by_path) in enumerate(every) if done and by_path}
-    late = [file for number, (file, done, _) in enumerate(every) if not done and number < last.get(file.argument, -1)]
+    late, last = [], {}
+    for number, (file, result) in enumerate(every):
+        known = result.record
+        if result.done and known is not None and known.path == _path(file) and not known.renamed:
+            last[file.argument] = number
+    for number, (file, result) in enumerate(every):
+        if not result.done and number < last.get(file.argument, -1):
+            late.append(file)
     if late:
         message = (
             "%s sorted before files of earlier runs, first: `%s`; the operations come out late. Use file names that "
