@@ -199,15 +199,15 @@ def no_output(root: str) -> UsageError:
 
 def records(store: Store) -> Iterator[RunRecord]:
     """Yield the records of an output directory, in the order of the ids of runs. Abend GG509 for a damaged one."""
-    names = store.names(RUNS)
-    latest = _manifest(store, MANIFEST)
-    if latest is not None and run_file(latest.get("run")) not in {f"{RUNS}/{name}" for name in names}:
-        yield RunRecord(run_file(latest.get("run")), latest, is_kept=False)
+    names = [f"{RUNS}/{name}" for name in store.names(RUNS)]
+    latest = _read(store, MANIFEST)
+    if latest is not None and latest.name not in names:
+        yield latest
     del latest
     for name in names:
-        document = _manifest(store, f"{RUNS}/{name}")
-        if document is not None:
-            yield RunRecord(f"{RUNS}/{name}", document)
+        record = _read(store, name)
+        if record is not None:
+            yield record
 
 
 def kept_runs(store: Store) -> list[str]:
@@ -215,24 +215,19 @@ def kept_runs(store: Store) -> list[str]:
 
 
 def latest_record(store: Store) -> RunRecord | None:
-    document = _manifest(store, MANIFEST)
-    if document is not None:
-        return RunRecord(run_file(document.get("run")), document, is_kept=False)
-    runs = kept_runs(store)
-    return record_of(store, runs[-1]) if runs else None
+    latest = _read(store, MANIFEST)
+    runs = kept_runs(store) if latest is None else []
+    return record_of(store, runs[-1]) if runs else latest
 
 
 def record_of(store: Store, run: str) -> RunRecord | None:
-    document = _manifest(store, run_file(run))
-    return None if document is None else RunRecord(run_file(run), document)
+    return _read(store, run_file(run))
 
 
 def earlier_manifest(store: Store) -> RunRecord | None:
     """Return the manifest of a run of an earlier ggfmt, which kept no records."""
-    latest = _manifest(store, MANIFEST)
-    if latest is None or store.exists(run_file(latest.get("run"))):
-        return None
-    return RunRecord(run_file(latest.get("run")), latest, is_kept=False)
+    latest = _read(store, MANIFEST)
+    return None if latest is None or store.exists(latest.name) else latest
 
 
 def run_file(run: object) -> str:
@@ -262,15 +257,18 @@ def as_bytes(document: dict[str, Any]) -> bytes:
     return json.dumps(document, indent=2, ensure_ascii=False).encode()
 
 
-def _manifest(store: Store, name: str) -> dict[str, Any] | None:
+def _read(store: Store, name: str) -> RunRecord | None:
     document = read_document(store, name)
-    if document is not None:
-        for member in ("files", "schemas"):
-            entries = document.get(member, [])
-            proper = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
-            if not proper or not all(isinstance(entry.get("path"), str) for entry in entries):
-                raise damaged(store, name, f"is damaged: `{member}` does not list files")
-    return document
+    if document is None:
+        return None
+    for member in ("files", "schemas"):
+        entries = document.get(member, [])
+        proper = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+        if not proper or not all(isinstance(entry.get("path"), str) for entry in entries):
+            raise damaged(store, name, f"is damaged: `{member}` does not list files")
+    if name == MANIFEST:
+        return RunRecord(run_file(document.get("run")), document, is_kept=False)
+    return RunRecord(name, document)
 
 
 # Manifests as typed values. Earlier versions of ggfmt wrote fewer members; members of later versions are left out.

@@ -137,26 +137,18 @@ class CommittedOutput:
             log.log(level, "skipped in the output `%s`: %s", visible(shown), " and ".join(left))
 
 
-def output_at(path: str) -> CommittedOutput | None:
-    """Return the output of ggfmt that is, or contains, a local directory; None if there is none."""
-    top = root = os.path.realpath(path)
-    while not os.path.isdir(os.path.join(root, METADATA_DIRECTORY)):
-        if root == os.path.dirname(root):
-            return None
-        root = os.path.dirname(root)
-    return CommittedOutput(Location.local(root), shown_path(os.path.relpath(top, root)) if top != root else "")
-
-
-def stored_output_at(top: Location) -> CommittedOutput | None:
-    root: Location | None = top
+def output_at(top: Location) -> CommittedOutput | None:
+    """Return the output of ggfmt that is, or contains, a directory; None if there is none."""
+    root: Location | None = Location.local(os.path.realpath(top.path)) if top.is_local else top
     inside: list[str] = []
     while root is not None:
+        mark = root.child(METADATA_DIRECTORY)
         try:
-            info = root.child(METADATA_DIRECTORY).info()
+            found = os.path.isdir(mark.path) if mark.is_local else mark.info().type == pafs.FileType.Directory
         except FAILURES:  # the user may be allowed to read only the input
             return None
-        if info.type == pafs.FileType.Directory:
-            return CommittedOutput(root, "/".join(inside))
+        if found:
+            return CommittedOutput(root, shown_path("/".join(inside)))
         inside.insert(0, root.name)
         root = root.parent
     return None
@@ -417,11 +409,11 @@ class _LocalListing:
             glob = _GLOB.search(self._path)
             if glob is None:
                 return None
-            top = self._path[: glob.start()].rpartition("/")[0] or "/"
-            return _as_committed(output_at(top), Location.local(top), self._glob(), False, growing)
+            top = Location.local(self._path[: glob.start()].rpartition("/")[0] or "/")
+            return _as_committed(output_at(top), top, self._glob(), False, growing)
         if stat.S_ISDIR(status.st_mode):
-            output = output_at(self._path)
-            return _as_committed(output, Location.local(self._path), self._below(status), True, growing)
+            top = Location.local(self._path)
+            return _as_committed(output_at(top), top, self._below(status), True, growing)
         if not stat.S_ISREG(status.st_mode) or self._path.startswith(_NOT_FILES):
             what = "is not a file, but a pipe, a socket or a device"
             help = "give `-` and pass the data as standard input, or write the data to a file first"
@@ -567,7 +559,7 @@ def _of_store(given: str, location: Location, left: _SkippedInputs, growing: boo
     found = _stored_below(below, inner, fs, left, pattern)
     check_parts((path for path, _ in found), lambda path: _shown(below.child(path).address))
     listed = [_stored(below.entry(path), item) for path, item in found]
-    return _as_committed(stored_output_at(below), below, listed, below == location, growing)
+    return _as_committed(output_at(below), below, listed, below == location, growing)
 
 
 def _check_named(location: Location) -> None:

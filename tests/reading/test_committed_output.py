@@ -20,7 +20,7 @@ from ggfmt.commit.store import Store
 from ggfmt.diagnostics.diagnostic import Abend, UsageError
 from ggfmt.location import Location
 from ggfmt.reading import listing
-from ggfmt.reading.listing import CommittedOutput, list_inputs, output_at, stored_output_at
+from ggfmt.reading.listing import CommittedOutput, list_inputs, output_at
 
 __all__ = ["s3_server"]
 
@@ -186,10 +186,10 @@ def test_a_commit_in_the_middle_of_a_look_leads_to_another_look(
     first = written(tmp_path / "y1", *range(3))
     real, looks = output_at, 0
 
-    def look(path: str) -> CommittedOutput | None:  # which is called before the files are listed
+    def look(top: Location) -> CommittedOutput | None:  # which is called before the files are listed
         nonlocal looks
         looks += 1
-        return real(path)
+        return real(top)
 
     below = listing._LocalListing._below
 
@@ -308,7 +308,7 @@ def test_what_may_not_be_read_above_an_input_does_not_matter(
             return fs.get_file_info(path)
 
     monkeypatch.setattr(Location, "file_system", lambda location: (Guarded(), location.key))
-    assert stored_output_at(top) is None
+    assert output_at(top) is None
 
 
 def test_an_output_below_a_directory_is_left_out_as_before(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

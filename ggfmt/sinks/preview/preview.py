@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 
 from ggfmt.columnar.metadata import Clock
 from ggfmt.columnar.replacement import Replacer, UnusableName, merged_tables_error
@@ -127,9 +128,7 @@ class _PreviewPass:
             PreviewHandler(HandlerSettings.of(config, settings.run_options), clock, settings.count)
             for config in settings.handlers
         ]
-        projection = self.handlers[0].projection
-        for handler in self.handlers[1:]:
-            projection |= handler.projection
+        projection = reduce(or_, (handler.projection for handler in self.handlers))
         self.reader: Reader = reader_of(job.input_format, job.source)(job.catalog, projection, job.source)
         self.names: dict[str, str] = {}
         self.abend: Diagnostic | None = None
