@@ -388,8 +388,11 @@ def check_targets(parts: Sequence[CommitPart]) -> None:
         store = part.participant.store
         _check_names(store, [move.target for move in part.moves])
         if store.local:
-            messages = {move.target for move in part.moves if not move.replaces}
-            _check_free(store, messages.difference(part.deletes))
+            # Files of messages never replace a file that the run does not list as replaced.
+            messages = {move.target for move in part.moves if not move.replaces}.difference(part.deletes)
+            taken = next((name for name in sorted(messages) if os.path.lexists(store.inner(name))), None)
+            if taken is not None:
+                raise _target_error(store, taken, "a file of this name exists, and the run would replace it")
         outside: dict[Location, list[str]] = {}
         for directory, move in part.copies:
             outside.setdefault(directory, []).append(move.target)
@@ -415,26 +418,15 @@ def _check_names(store: Store, targets: Sequence[str]) -> None:
         if (folded(directory) if one_case else directory) in names:
             raise _target_error(store, directory, "a file and a directory would have the same name")
     for directory in sorted({parent(target) for target in targets}):
-        _check_directory(store, directory)
+        link = store.link_above(f"{directory}/file")
+        if link is not None:
+            raise Abend(Diagnostic("GG506", LINK_MESSAGE, Span(file=store.shown(link)), LINK_HELP))
+        problem = write_problem(store.location(directory))
+        if problem is not None:
+            raise _target_error(store, directory, f"a directory cannot be written: {problem.strerror}")
     for target in targets if store.local else ():
         if os.path.isdir(store.inner(target)):
             raise _target_error(store, target, "a directory has the name of an output file")
-
-
-def _check_free(store: Store, targets: Iterable[str]) -> None:
-    """Files of messages never replace a file that the run does not list as replaced."""
-    taken = next((target for target in sorted(targets) if os.path.lexists(store.inner(target))), None)
-    if taken is not None:
-        raise _target_error(store, taken, "a file of this name exists, and the run would replace it")
-
-
-def _check_directory(store: Store, directory: str) -> None:
-    link = store.link_above(f"{directory}/file")
-    if link is not None:
-        raise Abend(Diagnostic("GG506", LINK_MESSAGE, Span(file=store.shown(link)), LINK_HELP))
-    problem = write_problem(store.location(directory))
-    if problem is not None:
-        raise _target_error(store, directory, f"a directory cannot be written: {problem.strerror}")
 
 
 def knows_no_case(store: Store) -> bool:

@@ -60,9 +60,6 @@ class OutputDirectory(Participant):
             return None
         return moment_of(f"{document.get('time')}-") or moment_of(str(document.get("run")))
 
-    def existing(self, directory: str) -> set[str]:
-        return set(self.store.names(directory))
-
 
 def check_listed(store: Store, present: Iterable[str], listed: Container[str]) -> None:
     """Raise UsageError GG501 for a file that ggfmt may not replace: a link, or a file that no manifest lists."""

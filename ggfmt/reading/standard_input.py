@@ -12,7 +12,7 @@ import select
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -79,7 +79,9 @@ def _kept(held: ExitStack) -> _SpooledInput:
     try:
         with signals.deferred():  # until `held` deletes it
             directory = held.enter_context(Scratch())
-        return held.enter_context(_SpooledInput(directory / "stdin", getattr(source, "raw", source)))
+        path = directory / "stdin"
+        file = held.enter_context(path.open("w+b", buffering=0))
+        return _SpooledInput(path, file, getattr(source, "raw", source))
     except OSError as error:
         raise _cannot_keep(None, error) from None
 
@@ -91,21 +93,15 @@ def _cannot_keep(path: Path | None, error: OSError) -> Abend:
     return Abend(Diagnostic("GG518", message, Span(file=SHOWN), help))
 
 
+@dataclass
 class _SpooledInput:
     """A file with the part of standard input that was read so far. Abend if ggfmt cannot read or keep it."""
 
-    def __init__(self, path: Path, source: Any) -> None:
-        self.path = path
-        self._source = source
-        self._file = path.open("w+b", buffering=0)
-        self._size = 0
-        self._ended = False
-
-    def __enter__(self) -> _SpooledInput:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._file.close()
+    path: Path
+    _file: io.FileIO
+    _source: Any
+    _size: int = 0
+    _ended: bool = False
 
     @property
     def packing(self) -> Compression | None:

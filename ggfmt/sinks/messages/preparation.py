@@ -326,19 +326,15 @@ def _check_schema_directories(targets: Sequence[HandlerOutput]) -> None:
         try:
             for directory in target.schema_directories:
                 directory.file_system()
-                _check_schema_directory(directory, target.root, what, help)
+                place = Span(file=directory.shown)
+                inside = directory.child("x").name_below(target.root)
+                if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
+                    message = f"{what} is relative, but not within the output directory"
+                    raise ConfigurationError(Diagnostic("GG103", message, place, f"{help}, or an absolute path"))
+                problem = write_problem(directory)
+                if problem is not None:
+                    message = f"{what} cannot be written: {reason(problem)}"
+                    raise Abend(Diagnostic("GG506", message, place, remedy(problem, help) or help))
         except OSError as error:
             advice = "; ".join(filter(None, (getattr(error, "help", None), help)))
             raise UsageError(Diagnostic("GG506", f"{what} cannot be opened: {error}", help=advice)) from None
-
-
-def _check_schema_directory(directory: Location, root: Location, what: str, help: str) -> None:
-    place = Span(file=directory.shown)
-    inside = directory.child("x").name_below(root)
-    if inside is not None and (not is_below(inside) or inside.startswith(f"{METADATA_DIRECTORY}/")):
-        message = f"{what} is relative, but not within the output directory"
-        raise ConfigurationError(Diagnostic("GG103", message, place, f"{help}, or an absolute path"))
-    problem = write_problem(directory)
-    if problem is not None:
-        help = remedy(problem, help) or help
-        raise Abend(Diagnostic("GG506", f"{what} cannot be written: {reason(problem)}", place, help))

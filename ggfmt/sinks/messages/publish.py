@@ -108,7 +108,7 @@ class FileNamer:
             return False
         directory, _, last = name.rpartition("/")
         if (root, directory) not in self._taken:
-            self._taken[root, directory] = {folded(existing) for existing in self._outputs[root].existing(directory)}
+            self._taken[root, directory] = set(map(folded, self._outputs[root].store.names(directory)))
         return folded(last) in self._taken[root, directory]
 
 

@@ -37,28 +37,23 @@ def check_stream(
     handlers: Sequence[str], mode: str, quarantine: bool, checkpoint: str | None, chained: bool = False
 ) -> None:
     """UsageError GG519 for options that need an output directory. `chained`: the handler has event handlers."""
-    if getattr(sys.stdout, "buffer", None) is None:
-        raise _refused("standard output is not available", "pass a directory to `-o`")
-    if len(handlers) > 1:
-        names = ", ".join(f"`{visible(name)}`" for name in handlers)
-        raise _refused(
-            f"`-o -` writes the messages of one handler, but the handlers are {names}", "choose one with `--handler`"
-        )
-    if chained:
-        raise _refused("event handlers make files, and a stream has no files", "pass a directory to `-o`")
-    if quarantine:
-        raise _refused("a stream cannot contain rejects", "leave out `--on-reject quarantine`, or give `-o DIR`")
-    if checkpoint is not None:
-        help = "leave out `--checkpoint`, or give `-o DIR`"
-        raise _refused("`--checkpoint` needs an output directory: a stream cannot be committed", help)
-    if mode != "error":
-        raise _refused(
-            f"`--mode {mode}` is for existing output, and a stream has no existing output", "leave out `--mode`"
-        )
-
-
-def _refused(message: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("GG519", message, help=help))
+    names = ", ".join(f"`{visible(name)}`" for name in handlers)
+    several = f"`-o -` writes the messages of one handler, but the handlers are {names}"
+    has_output = f"`--mode {mode}` is for existing output, and a stream has no existing output"
+    for applies, message, help in (
+        (getattr(sys.stdout, "buffer", None) is None, "standard output is not available", "pass a directory to `-o`"),
+        (len(handlers) > 1, several, "choose one with `--handler`"),
+        (chained, "event handlers make files, and a stream has no files", "pass a directory to `-o`"),
+        (quarantine, "a stream cannot contain rejects", "leave out `--on-reject quarantine`, or give `-o DIR`"),
+        (
+            checkpoint is not None,
+            "`--checkpoint` needs an output directory: a stream cannot be committed",
+            "leave out `--checkpoint`, or give `-o DIR`",
+        ),
+        (mode != "error", has_output, "leave out `--mode`"),
+    ):
+        if applies:
+            raise UsageError(Diagnostic("GG519", message, help=help))
 
 
 def directory_for_stream(held: ExitStack) -> str:
