@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ggfmt.commit.commit import Participant, write_error
+from ggfmt.commit.commit import Participant, write_errors_stop
 from ggfmt.commit.directory import check_listed, existing_output_error, output_files
 from ggfmt.commit.records import CONSOLIDATION_MEMBER, records
-from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.diagnostic import Abend
 
 
 class RowsDirectory(Participant):
@@ -17,10 +15,8 @@ class RowsDirectory(Participant):
 
     def replaced(self, mode: str) -> list[str]:
         """Return the files that a run replaces. Raises: UsageError GG501 if `mode` forbids it, Abend GG506."""
-        try:
+        with write_errors_stop(self.root):
             return list(self._replaced(mode))
-        except FAILURES as error:
-            raise Abend(write_error(self.root, error)) from None
 
     def _replaced(self, mode: str) -> Iterator[str]:
         present = sorted(output_files(self.store))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ggfmt.commit.commit import CommitPart, StagedMove, write_error
+from ggfmt.commit.commit import CommitPart, StagedMove, write_errors_stop
 from ggfmt.commit.names import folded, safe_name
 from ggfmt.commit.records import kept_runs, run_file
-from ggfmt.commit.store import FAILURES
-from ggfmt.diagnostics.diagnostic import Abend
 from ggfmt.rows.layout import FileLayout
 from ggfmt.rows.manifest import PublishedFile, TableResult
 from ggfmt.rows.output import RowsDirectory
@@ -101,7 +99,7 @@ class FileTarget(RowTarget):
         versions: DirectoryVersions | None,
     ) -> None:
         part = CommitPart(self.output, deletes=list(replaced))
-        try:
+        with write_errors_stop(self.output.root):
             for item in published:
                 source = item.file.location.name_below(self.output.root)
                 assert source is not None
@@ -109,5 +107,3 @@ class FileTarget(RowTarget):
             if versions is not None:
                 versions.apply(part)
             self.commit(part, document, others)
-        except FAILURES as error:
-            raise Abend(write_error(self.output.root, error)) from None
