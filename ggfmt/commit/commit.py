@@ -8,8 +8,10 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
+
+from msgspec import structs
 
 from ggfmt import signals
 from ggfmt.commit.journal import (
@@ -244,7 +246,7 @@ class Participant:
                 theirs.add(number)
         deletes = tuple(item for item in journal.deletes if item[0] in theirs)
         switches = tuple(item for item in journal.switches if item[0] in theirs)
-        replay_journal(replace(journal, deletes=deletes, switches=switches), stores)
+        replay_journal(structs.replace(journal, deletes=deletes, switches=switches), stores)
         message = "finished the interrupted commit of run %s: %s"
         log.warning(message, journal.run, counted(len(journal.moves), "file"))
 
@@ -335,7 +337,7 @@ def _journal(run: str, parts: Sequence[CommitPart]) -> tuple[Journal, list[Store
     for place, part in enumerate(parts):
         moves += [Move(place, move.source, place, move.target, move.size, move.sha256) for move in part.moves]
         deletes += [(place, name) for name in part.deletes]
-        switches += [(place, one) for one in part.switches]
+        switches += [(place, one.name, one.version) for one in part.switches]
         for directory, move in part.copies:
             if directory not in outside:
                 outside[directory] = len(stores)

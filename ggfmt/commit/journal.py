@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import msgspec
 
 from ggfmt.commit.names import METADATA_DIRECTORY, SUCCESS_FILE
 from ggfmt.commit.store import Store, parent
@@ -29,8 +30,7 @@ REQUESTS_AT_ONCE = 16  # to a store on the network
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(msgspec.Struct, frozen=True, array_like=True):
     """A staged file and its final name. If the places differ it is a copy: of a schema outside of the output."""
 
     place: int
@@ -41,8 +41,7 @@ class Move:
     sha256: str
 
 
-@dataclass(frozen=True)
-class Journal:
+class Journal(msgspec.Struct, frozen=True):
     """A decided run."""
 
     run: str
@@ -52,38 +51,21 @@ class Journal:
     outputs: tuple[int, ...]  # the places that get a `_SUCCESS`
     moves: tuple[Move, ...]
     deletes: tuple[tuple[int, str], ...]  # the files that the run replaces, each with its place and name
-    switches: tuple[tuple[int, Switch], ...] = ()  # directories that get another version, each with its place
+    # directories that get another version: the place, the name and the version of each
+    switches: tuple[tuple[int, str, str], ...] = ()
 
     def to_bytes(self) -> bytes:
-        document = {
-            "version": VERSION,
-            "run": self.run,
-            "places": self.places,
-            "others": self.others,
-            "outputs": self.outputs,
-            "moves": [list(vars(move).values()) for move in self.moves],
-            "deletes": self.deletes,
-            "switches": [[place, one.name, one.version] for place, one in self.switches],
-        }
-        return json.dumps(document).encode()
+        return json.dumps({"version": VERSION, **msgspec.to_builtins(self)}).encode()
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Journal:
         """Return the journal in a document; ValueError if it is no journal, or a name leaves its place."""
         try:
-            journal = cls(
-                str(document["run"]),
-                tuple(map(str, document["places"])),
-                int(document["others"]),
-                tuple(map(int, document["outputs"])),
-                tuple(Move(*move) for move in document["moves"]),
-                tuple((place, name) for place, name in document["deletes"]),
-                tuple((place, Switch(name, version)) for place, name, version in document.get("switches", ())),
-            )
-            if not journal._is_sound():
-                raise ValueError("a name is outside its directory, or the directory is unknown")
-        except (KeyError, TypeError, AttributeError) as error:
+            journal = msgspec.convert(document, cls)
+        except msgspec.ValidationError as error:
             raise ValueError(f"invalid content: {error}") from None
+        if not journal._is_sound():
+            raise ValueError("a name is outside its directory, or the directory is unknown")
         return journal
 
     def _is_sound(self) -> bool:
@@ -101,7 +83,7 @@ class Journal:
                 for move in self.moves
             )
             and all(place in taking_part and is_below(name) for place, name in self.deletes)
-            and all(place in taking_part and one.is_sound() for place, one in self.switches)
+            and all(place in taking_part and Switch(*one).is_sound() for place, *one in self.switches)
         )
 
 
@@ -171,14 +153,14 @@ def replay_journal(journal: Journal, stores: Sequence[Store]) -> None:
         stores[place].delete(SUCCESS_FILE)
     targets = {(move.target_place, move.target) for move in journal.moves}
     map_parallel(set(journal.deletes) - targets, stores, lambda item: _delete(stores[item[0]], item[1]))
-    versions = {(place, one.version) for place, one in journal.switches if one.version}
+    versions = {(place, version) for place, _, version in journal.switches if version}
     for place, directory in sorted({*directories, *versions}):
         stores[place].make_directory(directory)
     map_parallel(waiting, stores, lambda move: _move(move, stores))
     for place, store in enumerate(taking_part if versions else ()):  # before a link leads to them
         store.sync_all(version for where, version in versions if where == place)
-    for place, one in journal.switches:
-        switch(stores[place], one, journal.run, f"{staging_of(journal.run)}/link")
+    for place, *one in journal.switches:
+        switch(stores[place], Switch(*one), journal.run, f"{staging_of(journal.run)}/link")
     for place in journal.outputs:
         stores[place].write(SUCCESS_FILE, b"")
     for place, store in enumerate(stores):

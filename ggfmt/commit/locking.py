@@ -126,9 +126,7 @@ class Lock:
         file.flush()
         self._file: IO[str] = file
         try:
-            live = live_leases(store, self._lease, LOCK)
-            if live:
-                raise lease_conflict_error(store, what, live)
+            _refuse_live_leases(store, self._lease, what, LOCK)
             _drop_dead_leases(store, self._lease)
         except (UsageError, *FAILURES):
             self.release()
@@ -207,10 +205,11 @@ class Lease(_RenewedLease):
         # With these, the next run on this machine sees that this process has ended, if it could not delete its lease.
         super().__init__(store, {**owner, "kernel": _kernel(), "started": _start_of(owner["pid"])})
         self._write()
-        live = live_leases(store, self._name)
-        if live:
+        try:
+            _refuse_live_leases(store, self._name, what)
+        except UsageError:
             store.delete(self._name)
-            raise lease_conflict_error(store, what, live)
+            raise
         _drop_dead_leases(store, self._name)
         self._thread.start()
 
@@ -252,9 +251,10 @@ def _drop_dead_leases(store: Store, own: str) -> None:
             store.delete(f"{LEASES}/{name}")
 
 
-def lease_conflict_error(store: Store, what: str, live: list[tuple[str, float]]) -> UsageError:
-    name, age = live[0]
-    return lock_conflict_error(store, what, parse_owner(store.read(name)), f", last seen {age:,.0f} s ago")
+def _refuse_live_leases(store: Store, own: str, what: str, written: str | None = None) -> None:
+    """Raise UsageError GG501 if another run has a live lease. `written`: as of `live_leases`."""
+    for name, age in live_leases(store, own, written):
+        raise lock_conflict_error(store, what, parse_owner(store.read(name)), f", last seen {age:,.0f} s ago")
 
 
 def parse_owner(content: bytes | None) -> dict[str, Any]:
@@ -298,9 +298,7 @@ class SharedLease(_RenewedLease):
         self._store.renew(self._name, self._content)
 
     def _check_alone(self, run: str, what: str) -> None:
-        live = live_leases(self._store, self._name)
-        if live:
-            raise lease_conflict_error(self._store, what, live)
+        _refuse_live_leases(self._store, self._name, what)
         other = lock_owner(self._store)
         if other is not None and other.get("run") != run:
             raise lock_conflict_error(self._store, what, other)
