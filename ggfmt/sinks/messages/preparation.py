@@ -10,8 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 
-import pyarrow as pa
-
 from ggfmt.commit.commit import check_directories, lock_all, reason, write_error
 from ggfmt.commit.directory import OutputDirectory
 from ggfmt.commit.journal import is_below
@@ -25,7 +23,7 @@ from ggfmt.location import Location, remedy, write_problem
 from ggfmt.model.table import Catalog
 from ggfmt.options.value_types import Replacements
 from ggfmt.reading.checkpoint import Checkpoint, open_checkpoint
-from ggfmt.reading.files import InputFile, check_unchanged, map_files, unreadable
+from ggfmt.reading.files import InputFile, check_unchanged, map_files, unreadable_stops
 from ggfmt.reading.recognition import PlannedInput
 from ggfmt.reading.scan import Scan, ScanRequest
 from ggfmt.reading.standard_input import ARGUMENT as STANDARD_INPUT
@@ -287,17 +285,12 @@ def make_targets(settings: RunSettings) -> list[HandlerOutput]:
 
 
 def check_inputs_unchanged(files: Sequence[InputFile]) -> None:
-    for problem in map_files(files, _changed):
-        if problem is not None:
-            raise Abend(problem)
+    def check(file: InputFile) -> None:
+        with unreadable_stops(file.shown):
+            check_unchanged(file)
 
-
-def _changed(file: InputFile) -> Diagnostic | None:
-    try:
-        check_unchanged(file)
-    except (OSError, pa.ArrowException) as error:
-        return unreadable(file.shown, error)
-    return None
+    for _ in map_files(files, check):
+        pass
 
 
 def _check_inputs(files: Sequence[InputFile], root: Location, replaced: Collection[str]) -> None:

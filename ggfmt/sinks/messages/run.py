@@ -207,16 +207,16 @@ def execute(
         raise running.interrupted() from None
 
 
+@dataclass
 class _RunExecution:
-    def __init__(
-        self, settings: RunSettings, start: Callable[[], AbstractContextManager[Runner]], tracker: ProgressTracker
-    ) -> None:
-        self._settings, self._start, self._tracker = settings, start, tracker
-        self._committing: PreparedRun | None = None
-        self._manifests: dict[str, dict[str, Any]] | None = None
+    settings: RunSettings
+    start: Callable[[], AbstractContextManager[Runner]]
+    tracker: ProgressTracker
+    committing: PreparedRun | None = None
+    manifests: dict[str, dict[str, Any]] | None = None
 
     def run(self) -> RunResult:
-        settings, start, tracker = self._settings, self._start, self._tracker
+        settings, start, tracker = self.settings, self.start, self.tracker
         started, watch = time.perf_counter(), Stopwatch()
         with ExitStack() as stack:
             tracker.start_phase(LISTING)
@@ -248,13 +248,13 @@ class _RunExecution:
                 others.append(checkpoint.part(job.run, job.targets, prepared.inputs))
             check_inputs_unchanged(prepared.files)  # last, so that the checkpoint records what the run has read
             tracker.start_phase(COMMITTING)
-            self._committing = prepared
+            self.committing = prepared
             if prepared.stream:
                 (target,) = results.job.targets
                 write_stream(results.files, target, results.totals.handlers[target.handler])
-                self._manifests = {}
+                self.manifests = {}
             else:
-                self._manifests = publish(prepared, results, others)
+                self.manifests = publish(prepared, results, others)
             watch.lap(COMMITTING)
             results.totals.steps[COMMITTING] = watch.seconds[COMMITTING]
         for handler, text in results.traces:
@@ -262,19 +262,19 @@ class _RunExecution:
         log_summary(results)
         if checkpoint is not None and results.totals.rejects:
             warn_rejected_files_are_done()
-        return RunResult(results.totals, self._manifests)
+        return RunResult(results.totals, self.manifests)
 
     def interrupted(self) -> KeyboardInterrupt | CommittedWithErrors:
-        prepared, what_happened = self._committing, signals.interruption()
+        prepared, what_happened = self.committing, signals.interruption()
         nothing = KeyboardInterrupt(f"{what_happened}; nothing was committed")
         if prepared is None:
             return nothing
         if prepared.stream:
-            what = "all messages are" if self._manifests is not None else "some messages may not be"
+            what = "all messages are" if self.manifests is not None else "some messages may not be"
             return KeyboardInterrupt(f"{what_happened}; {what} on standard output")
         place = Span(file=prepared.outputs[0].root.shown)
         try:
-            if self._manifests is None and not is_committed(prepared):
+            if self.manifests is None and not is_committed(prepared):
                 return nothing
         except (Abend, *FAILURES) as error:
             message = f"{what_happened}, and ggfmt does not know whether the run is committed"
