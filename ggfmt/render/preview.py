@@ -7,6 +7,7 @@ they differ from the same characters in the data.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TextIO
@@ -23,12 +24,21 @@ _STYLES = {
     "name": "cyan",
     "value": "",
     "null": "magenta",
-    "delimiter": "bold yellow",
     "punctuation": "dim",
     "remark": "dim italic",
     "escape": "yellow",
     "warning": "bold yellow",
 }
+# What JSON and XML have in a line: names, NULL, and texts, which contain neither. A text ends with the line at the
+# latest: in other formats, a quote may have no end.
+_PART = re.compile(
+    r"""
+      (?P<name> "[^"\\]*(?:\\.[^"\\]*)*"(?=[ ]*:) | </?\w+ | \b\w+(?==['"]) )
+    | (?P<null> \bnull\b )
+    | "[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z) | '[^']*(?:'|\Z) | <!\[CDATA\[.*?(?:\]\]>|\Z)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 _MAX_NAME_WIDTH = 40
 
 
@@ -111,8 +121,7 @@ def _message(message: Message, number: int) -> Iterator[Piece]:
 def _shown(shown: ShownMessage) -> Iterator[Piece]:
     for line in shown.lines:
         yield "  ", "value"
-        for piece in line:
-            yield from _painted(piece.text, piece.role)
+        yield from _highlighted(line)
         yield "\n", "value"
     yield from _named(shown.fields)
     for warning in shown.warnings:
@@ -135,8 +144,17 @@ def _named(fields: Sequence[ShownField]) -> Iterator[Piece]:
         yield "\n", "value"
 
 
+def _highlighted(line: str) -> Iterator[Piece]:
+    place = 0
+    for part in _PART.finditer(line):
+        yield from _painted(line[place : part.start()], "value")
+        yield from _painted(part[0], part.lastgroup or "value")
+        place = part.end()
+    yield from _painted(line[place:], "value")
+
+
 def _painted(text: str, style: str) -> Iterator[Piece]:
-    if text.isprintable() or style == "delimiter":
+    if text.isprintable():
         yield visible(text), style
         return
     for prints, characters in groupby(text, str.isprintable):

@@ -4,12 +4,11 @@ presents messages to a person."""
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -151,20 +150,9 @@ class TextFraming(Framing):
         return b"".join(part for part, _ in encoded), sum(lost for _, lost in encoded)
 
 
-Role = Literal["name", "value", "null", "delimiter", "punctuation", "remark"]
-
-HEX_LINES = 8
-HEX_BYTES = 16  # in a line
+_HEX_LINES = 8
+_HEX_BYTES = 16  # in a line
 _FLAT = 100  # characters; a longer JSON value takes several lines
-
-
-@dataclass(frozen=True)
-class ShownPiece:
-    role: Role
-    text: str
-
-
-Line = tuple[ShownPiece, ...]
 
 
 @dataclass(frozen=True)
@@ -180,115 +168,66 @@ class ShownField:
 class ShownMessage:
     """A message: its lines, its fields if it has any, and warnings about what a reader may misread."""
 
-    lines: tuple[Line, ...]
-    fields: tuple[ShownField, ...] = ()
-    warnings: tuple[str, ...] = ()
+    lines: Sequence[str]
+    fields: Sequence[ShownField] = ()
+    warnings: Sequence[str] = ()
 
 
-class Show(ABC):
-    """Presents the messages of a table definition. A message is lines of pieces. Each piece has a text as in the
-    message and a role; rendering styles the roles and makes invisible characters visible. `about` has facts about the
-    files, one per line. `framed`: messages are as in a file, not as they were before ggfmt made blocks of them."""
+@dataclass(frozen=True)
+class Show:
+    """Presents the messages of a table definition as lines of text; rendering makes invisible characters visible.
+    `message` takes the bytes of a message, including the delimiter after it. `about` has facts about the files, one per
+    line. `framed`: messages are as in a file, not as they were before ggfmt made blocks of them."""
 
+    message: Callable[[bytes], ShownMessage]
     about: tuple[str, ...] = ()
     framed: bool = True
 
-    @abstractmethod
-    def message(self, data: bytes) -> ShownMessage:
-        """Return a message from its bytes, including the delimiter after it."""
+
+def show_text(charset: str, shown: Callable[[str], ShownMessage] = lambda text: ShownMessage((text,))) -> Show:
+    """Present text messages in a charset; as hexadecimal digits if Python lacks it."""
+    mark, codec = byte_order_mark(charset), codec_of(charset)
+    about = [f"encoding {charset}"] * (charset != "UTF-8")
+    about += [f"each file starts with the byte order mark {mark.hex(' ')}"] * bool(mark)
+    if not can_decode(charset):
+        return replace(show_bytes(), about=tuple(about))
+    return Show(lambda data: shown(data.decode(codec, "replace")), tuple(about))
 
 
-class TextShow(Show):
-    """Presents text messages in a charset, each in one line; as hexadecimal digits if Python lacks the charset."""
-
-    def __init__(self, charset: str) -> None:
-        self._codec = codec_of(charset) if can_decode(charset) else None
-        mark = byte_order_mark(charset)
-        self.about = () if charset == "UTF-8" else (f"encoding {charset}",)
-        if mark:
-            self.about += (f"each file starts with the byte order mark {mark.hex(' ')}",)
-
-    def message(self, data: bytes) -> ShownMessage:
-        return ShownMessage(hex_lines(data)) if self._codec is None else self.text(data.decode(self._codec, "replace"))
-
-    def text(self, text: str) -> ShownMessage:
-        return ShownMessage(((ShownPiece("value", text),),))
+def show_bytes(decode: Callable[[bytes], Sequence[str]] = lambda data: (), container: str = "") -> Show:
+    """Present binary messages as hexadecimal digits, and as the lines that `decode` returns; those in container files
+    with the fact `container` as these lines alone."""
+    if container:
+        return Show(lambda data: ShownMessage(decode(data)), (f"object container files, {container}",), framed=False)
+    return Show(lambda data: ShownMessage([*hex_lines(data), *decode(data)]))
 
 
-class BytesShow(Show):
-    def message(self, data: bytes) -> ShownMessage:
-        return ShownMessage(hex_lines(data))
-
-
-def hex_lines(data: bytes) -> tuple[Line, ...]:
+def hex_lines(data: bytes) -> list[str]:
     """Return the first bytes as hexadecimal digits and as ASCII, with the offset of each line."""
-    lines: list[Line] = []
-    for start in range(0, min(len(data), HEX_LINES * HEX_BYTES), HEX_BYTES):
-        part = data[start : start + HEX_BYTES]
+    lines = []
+    for start in range(0, min(len(data), _HEX_LINES * _HEX_BYTES), _HEX_BYTES):
+        part = data[start : start + _HEX_BYTES]
         ascii = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in part)
-        digits = f"{part.hex(' '):{3 * HEX_BYTES - 1}}"
-        lines.append(
-            (
-                ShownPiece("remark", f"{start:08x}  "),
-                ShownPiece("value", digits),
-                ShownPiece("punctuation", "  "),
-                ShownPiece("name", ascii),
-            )
-        )
-    left = len(data) - HEX_LINES * HEX_BYTES
+        lines.append(f"{start:08x}  {part.hex(' '):{3 * _HEX_BYTES - 1}}  {ascii}")
+    left = len(data) - _HEX_LINES * _HEX_BYTES
     if left > 0:
-        lines.append((ShownPiece("remark", f"... {left:,} more byte{'s' * (left > 1)}"),))
-    return tuple(lines)
+        lines.append(f"... {left:,} more byte{'s' * (left > 1)}")
+    return lines
 
 
-_TOKEN = re.compile(
-    r"""
-      (?P<text> "[^"\\]*(?:\\.[^"\\]*)*" ) (?P<named> (?=[ ]*:) )?
-    | (?P<break> \n )
-    | (?P<punctuation> [\]\[{},:] | [ \t\r]+ )
-    | (?P<word> [^\]\[{},:"\s]+ )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def json_lines(text: str) -> tuple[tuple[Line, ...], str]:
-    """Return the lines of the JSON object or array at the start of a text, and the rest of the text."""
-    lines: list[list[ShownPiece]] = [[]]
-    end = depth = 0
-    for token in _tokens(text):
-        kind, text_of = token.lastgroup, token[0]
-        end = token.end()
-        if kind == "break":
-            lines.append([])
-        elif kind == "word":
-            lines[-1].append(ShownPiece("null" if text_of == "null" else "value", text_of))
-        elif kind == "punctuation":
-            lines[-1].append(ShownPiece("punctuation", text_of))
-            depth += (text_of in "{[") - (text_of in "}]")
-            if text_of in "}]" and not depth:
-                break
-        else:
-            lines[-1].append(ShownPiece("name" if kind == "named" else "value", text_of))
-    return tuple(map(tuple, lines)), text[end:]
-
-
-def _tokens(text: str) -> Iterator[re.Match[str]]:
-    place = 0
-    while (token := _TOKEN.match(text, place)) is not None:
-        yield token
-        place = token.end()
-
-
-def pretty_json(value: Any, depth: int = 0) -> str:
+def json_lines(value: Any) -> list[str]:
     """Return the JSON text of a value with a member per line. Below the top, only long members are divided."""
+    return _pretty(value, 0).split("\n")
+
+
+def _pretty(value: Any, depth: int) -> str:
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value or (depth and len(flat) <= _FLAT):
         return flat
     gap, end = "\n" + "  " * (depth + 1), "\n" + "  " * depth
     if isinstance(value, list):
-        return "[" + ",".join(gap + pretty_json(item, depth + 1) for item in value) + end + "]"
+        return "[" + ",".join(gap + _pretty(item, depth + 1) for item in value) + end + "]"
     members: Sequence[str] = [
-        f"{gap}{json.dumps(name, ensure_ascii=False)}: {pretty_json(item, depth + 1)}" for name, item in value.items()
+        f"{gap}{json.dumps(name, ensure_ascii=False)}: {_pretty(item, depth + 1)}" for name, item in value.items()
     ]
     return "{" + ",".join(members) + end + "}"

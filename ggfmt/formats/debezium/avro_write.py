@@ -30,16 +30,15 @@ from ggfmt.diagnostics.diagnostic import Diagnostic, Span
 from ggfmt.formats.api.format import Context, Projection
 from ggfmt.formats.api.losses import MISSING_AS_NULL
 from ggfmt.formats.api.writing import (
+    Formatter,
     Framing,
     RowErrors,
     SchemaFile,
     Show,
-    ShownMessage,
     WriteSupport,
     floating,
-    hex_lines,
     json_lines,
-    pretty_json,
+    show_bytes,
 )
 from ggfmt.formats.avro import confluent
 from ggfmt.formats.avro.containers import MessageStream, ObjectContainer
@@ -281,18 +280,14 @@ def _framing(table: TableDef | None, options: DebeziumAvroOptions, context: Cont
     return ObjectContainer(table, compact_json(schema), context.codec)
 
 
-class _AvroShow(Show):
-    def __init__(self, formatter: DebeziumAvroFormatter, options: DebeziumAvroOptions, context: Context) -> None:
-        self.framed = options.file_framing != CONTAINER
-        self._skipped = confluent.HEAD_BYTES if self.framed else 0
-        self._schema = fastavro.parse_schema(formatter.schema)
-        if not self.framed:
-            self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
-
-    def message(self, data: bytes) -> ShownMessage:
-        lines = hex_lines(data) if self.framed else ()
-        record = json.loads(_shown(data, self._skipped, self._schema))
-        return ShownMessage((*lines, *json_lines(pretty_json(record))[0]))
+def _show(formatter: Formatter, options: DebeziumAvroOptions, context: Context) -> Show:
+    assert isinstance(formatter, DebeziumAvroFormatter)
+    schema = fastavro.parse_schema(formatter.schema)
+    container = options.file_framing == CONTAINER
+    return show_bytes(
+        lambda data: json_lines(json.loads(_shown(data, 0 if container else confluent.HEAD_BYTES, schema))),
+        f"codec {context.codec}, schema {formatter.table.full_name}" if container else "",
+    )
 
 
 def _shown(data: bytes, skipped: int, schema: Any) -> str:
@@ -308,6 +303,6 @@ WRITE_SIDES = {
         framing=_framing,
         projection=lambda options: Projection(tokens=True),
         schema=_schema_files,
-        show=lambda formatter, options, context: _AvroShow(formatter, options, context),  # type: ignore[arg-type]
+        show=_show,
     )
 }

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ggfmt.columnar.metadata import Clock
 from ggfmt.diagnostics.diagnostic import Diagnostic
 from ggfmt.formats.api.format import Projection
-from ggfmt.formats.api.writing import BytesShow, Formatter, Framing, LossNote, Show, ShownMessage, TextShow
+from ggfmt.formats.api.writing import Formatter, Framing, LossNote, Show, ShownMessage, show_bytes, show_text
 from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.sinks.messages.pipeline import FormattedBatch, HandlerSettings, Pipeline
 
@@ -155,9 +155,9 @@ class PreviewHandler:
             if make is not None:
                 show: Show = make(formatter, settings.options, settings.context)
             elif pa.types.is_binary(messages.type):
-                show = BytesShow()
+                show = show_bytes()
             else:
-                show = TextShow(getattr(settings.options, "encoding", "UTF-8"))
+                show = show_text(getattr(settings.options, "encoding", "UTF-8"))
             table.shows = show, settings.framing(formatter.table)
             preamble = settings.preamble(formatter.table)
             record = None if preamble is None else DefinitionRecord(preamble.data, show.message(preamble.data))

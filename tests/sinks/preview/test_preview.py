@@ -35,7 +35,7 @@ from ggfmt.config.handler_options import HandlerConfig, HandlerOptions
 from ggfmt.config.handlers import read_configuration
 from ggfmt.diagnostics.diagnostic import Abend, Diagnostic, UsageError
 from ggfmt.formats import FORMATS
-from ggfmt.formats.api.writing import ShownPiece, TextShow, hex_lines, json_lines, pretty_json
+from ggfmt.formats.api.writing import hex_lines, json_lines, show_text
 from ggfmt.formats.avro.containers import read_header, split_blocks
 from ggfmt.formats.goldengate.json import JsonOptions
 from ggfmt.formats.goldengate.metacolumns import Template
@@ -46,7 +46,8 @@ from ggfmt.model.table import Column, Kind, SqlType, TableDef
 from ggfmt.options.value_types import Bool, Charset, Choice, Int, TableKeys
 from ggfmt.reading.runner import InProcess
 from ggfmt.reading.splits import Window
-from ggfmt.render.preview import preview_text
+from ggfmt.render.diagnostics import plain
+from ggfmt.render.preview import _highlighted, preview_text
 from ggfmt.sinks.messages.run import RunSettings, execute
 from ggfmt.sinks.preview.handler import DefinitionRecord, Message, ShownFields, TablePreview
 from ggfmt.sinks.preview.preview import Preview, PreviewSettings, preview
@@ -921,45 +922,47 @@ def test_only_what_is_needed_is_loaded(name: str, unwanted: set[str]) -> None:
     )
 )
 def test_json_is_laid_out_and_divided_without_loss(value: Any) -> None:
-    text = pretty_json({"value": value})
-    assert json.loads(text) == {"value": value}
-    lines, rest = json_lines(text + "}, behind")
-    assert rest == "}, behind"
-    assert "\n".join("".join(piece.text for piece in line) for line in lines) == text
-    names = [piece.text for line in lines for piece in line if piece.role == "name"]
-    assert names[0] == '"value"'
+    lines = json_lines({"value": value})
+    assert json.loads("\n".join(lines)) == {"value": value}
 
 
-def test_roles_of_json() -> None:
-    ((*pieces,),), rest = json_lines('{"a":null,"b":[1,"c"]}\n')
-    assert rest == "\n"
-    assert [(piece.role, piece.text) for piece in pieces if piece.role != "punctuation"] == [
-        ("name", '"a"'),
-        ("null", "null"),
-        ("name", '"b"'),
-        ("value", "1"),
-        ("value", '"c"'),
-    ]
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ('{"a":null,"b \\"c\\": null":[1,"c"]}\n', ['"a"', '"b \\"c\\": null"']),
+        ('    "a" : "b=\'\'"', ['"a"']),
+        ("<operation table='S.T' type='I'>", ["<operation", "table", "type"]),
+        ("  <after><![CDATA[<a b='c'>\n\"d\":]]></after>", ["<after", "</after"]),
+        ("   <before isNull='true'/>", ["<before", "isNull"]),
+        ('I|it\'s|"a"|<![CDATA[<b>', []),
+    ],
+)
+def test_names_of_json_and_xml_have_a_color(line: str, names: list[str]) -> None:
+    pieces = list(_highlighted(line))
+    assert "".join(text for text, _ in pieces) == visible(line)
+    assert [text for text, style in pieces if style == "name"] == names
+
+
+def test_null_has_a_color_outside_of_texts() -> None:
+    assert [piece for piece in _highlighted('{"null":null,"a":"null"}') if piece[1] == "null"] == [("null", "null")]
+
+
+@given(st.text(alphabet="\"'\\<>/[]!CDATA?={}:,a \n\x1b\u202e"))
+def test_colors_lose_nothing_of_a_line(line: str) -> None:
+    assert plain(_highlighted(line)) == visible(line)
 
 
 def test_hex_is_cut() -> None:
     lines = hex_lines(bytes(range(130)))
-    assert ["".join(piece.text for piece in line) for line in lines][::8] == [
+    assert lines[::8] == [
         "00000000  00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f  ................",
         "... 2 more bytes",
     ]
-    assert hex_lines(b"AB") == (
-        (
-            ShownPiece("remark", "00000000  "),
-            ShownPiece("value", "41 42" + " " * 42),
-            ShownPiece("punctuation", "  "),
-            ShownPiece("name", "AB"),
-        ),
-    )
-    assert hex_lines(bytes(129))[-1] == (ShownPiece("remark", "... 1 more byte"),)
+    assert hex_lines(b"AB") == ["00000000  41 42" + " " * 42 + "  AB"]
+    assert hex_lines(bytes(129))[-1] == "... 1 more byte"
 
 
 def test_a_format_without_a_way_to_show_its_messages_is_shown_as_text() -> None:
-    shown = TextShow("UTF-8").message("Ä\n\x1b".encode())
-    assert shown.lines == ((ShownPiece("value", "Ä\n\x1b"),),)
-    assert visible(shown.lines[0][0].text) == "Ä\\n\\u001b"
+    shown = show_text("UTF-8").message("Ä\n\x1b".encode())
+    assert shown.lines == ("Ä\n\x1b",)
+    assert visible(shown.lines[0]) == "Ä\\n\\u001b"

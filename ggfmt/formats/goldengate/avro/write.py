@@ -33,29 +33,22 @@ from ggfmt.model.change import ChangeBatch, OpType
 from ggfmt.model.table import TableDef
 
 
-class AvroShow(writing.Show):
-    """Shows the bytes of a message and its decoded content; `container`: without delimiters and wrappers."""
+def _show(
+    formatter: writing.Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
+) -> writing.Show:
+    decoder = MessageDecoder(formatter.table, options, context, by_image)
+    delimiter = options.line_delimiter if isinstance(options, AvroOpOptions) else ""
 
-    def __init__(
-        self, formatter: writing.Formatter, options: AvroOptions, context: Context, by_image: bool, container: bool
-    ) -> None:
-        self.framed = not container
-        self._decoder = MessageDecoder(formatter.table, options, context, by_image)
-        self._delimiter = options.line_delimiter.encode() if isinstance(options, AvroOpOptions) else b""
-        if container:
-            self.about = (f"object container files, codec {context.codec}, schema {formatter.table.full_name}",)
-
-    def message(self, data: bytes) -> writing.ShownMessage:
-        lines = [*writing.hex_lines(data)] if self.framed else []
-        outer, record = self._decoder.decode(data)
+    def decode(data: bytes) -> Sequence[str]:
+        outer, record = decoder.decode(data)
+        lines = writing.json_lines(record)
         if outer is not None:
             outer["payload"] = f"{len(outer['payload'])} bytes, with this content:"
-            lines += writing.json_lines(writing.pretty_json(outer))[0]
-        lines += writing.json_lines(writing.pretty_json(record))[0]
-        if self._delimiter:
-            ending = writing.ShownPiece("delimiter", self._delimiter.decode())
-            lines.append((writing.ShownPiece("remark", "line delimiter "), ending))
-        return writing.ShownMessage(tuple(lines))
+            lines = writing.json_lines(outer) + lines
+        return [*lines, f"line delimiter {delimiter}"] if delimiter else lines
+
+    about = f"codec {context.codec}, schema {formatter.table.full_name}" if container else ""
+    return writing.show_bytes(decode, about)
 
 
 class MessageDecoder:
@@ -207,7 +200,7 @@ def _writer(by_image: bool, container: bool) -> writing.WriteSupport:
         projection=partial(template_projection, by_image=by_image),
         schema=partial(_schema_files, by_image=by_image),
         ddl=partial(_hive_table, by_image=by_image) if container else None,
-        show=partial(AvroShow, by_image=by_image, container=container),
+        show=partial(_show, by_image=by_image, container=container),
     )
 
 

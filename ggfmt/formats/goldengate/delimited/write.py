@@ -33,27 +33,20 @@ _PLACES = {
 _NAMES = {Part.NAME: "{}_name", Part.VALUE: "{}", Part.BEFORE: "{}_before", Part.AFTER: "{}_after"}
 
 
-class DelimitedTextShow(writing.TextShow):
+class ShownLines:
     """Shows a line, and its fields as a reader finds them. `value_places`: the fields with values, from 0."""
 
     def __init__(self, names: Sequence[str], value_places: Collection[int], options: DelimitedOptions) -> None:
-        super().__init__(options.encoding)
         self._options = options
         self._names = names
         self._value_places = value_places
 
-    def text(self, text: str) -> writing.ShownMessage:
+    def message(self, text: str) -> writing.ShownMessage:
         options = self._options
         ending = options.line_delimiter if text.endswith(options.line_delimiter) else ""
         body = text.removesuffix(ending)
         values = body.split(options.field_delimiter) if options.field_delimiter else [body]
-        line: list[writing.ShownPiece] = []
-        for number, value in enumerate(values):
-            if number:
-                line.append(writing.ShownPiece("delimiter", options.field_delimiter))
-            line.append(writing.ShownPiece("null" if self._remark(number, value) else "value", value))
-        whole: writing.Line = (*line, writing.ShownPiece("delimiter", ending))
-        return writing.ShownMessage((whole,), self._fields(values), tuple(self._warnings(body, len(values))))
+        return writing.ShownMessage((text,), self._fields(values), self._warnings(body, len(values)))
 
     def _fields(self, values: list[str]) -> tuple[writing.ShownField, ...]:
         names = (*self._names, *["(no name)"] * (len(values) - len(self._names)))
@@ -239,9 +232,10 @@ def _writer(formatter: type[DelimitedFormatter], by_image: bool) -> writing.Writ
     )
 
 
-def _show(formatter: writing.Formatter, options: DelimitedOptions, context: Context) -> DelimitedTextShow:
+def _show(formatter: writing.Formatter, options: DelimitedOptions, context: Context) -> writing.Show:
     assert isinstance(formatter, DelimitedFormatter)
-    return DelimitedTextShow(formatter.fields, formatter.value_places, options)
+    lines = ShownLines(formatter.fields, formatter.value_places, options)
+    return writing.show_text(options.encoding, lines.message)
 
 
 WRITE_SIDES = {

@@ -214,10 +214,10 @@ def _array(values: tuple[str, ...], style: Style) -> str:
     return f"[{','.join(gap + escape_json_text(value) for value in values)}{end}]"
 
 
-class JsonShow(writing.TextShow):
-    def text(self, text: str) -> writing.ShownMessage:
-        lines, delimiter = writing.json_lines(text)
-        return writing.ShownMessage((*lines[:-1], (*lines[-1], writing.ShownPiece("delimiter", delimiter))))
+def _shown(delimiter: str, text: str) -> writing.ShownMessage:
+    end = len(text) - len(delimiter)
+    *lines, last = text[:end].split("\n")
+    return writing.ShownMessage([*lines, last + text[end:]])
 
 
 class JsonRecordFormatter(writing.Formatter):
@@ -325,7 +325,9 @@ def _writer(formatter: type[JsonRecordFormatter], projection: Callable[[Any], Pr
         framing=lambda table, options, context: writing.TextFraming(options.encoding),
         projection=projection,
         schema=json_schema,
-        show=lambda formatter, options, context: JsonShow(options.encoding),
+        show=lambda formatter, options, context: writing.show_text(
+            options.encoding, partial(_shown, options.json_delimiter)
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -97,27 +97,6 @@ class _Side:
         return mask if mask is None or self._there is None else pc.and_(mask, self._there)
 
 
-# XML, shown: the message line by line; line ends inside of CDATA sections are part of a value and break no line.
-
-_PART = re.compile(
-    r"""
-      (?P<section> <!\[CDATA\[ .*? \]\]> )
-    | (?P<instruction> <\? .*? \?> )
-    | (?P<tag> < (?: [^<>'"] | '[^']*' | "[^"]*" )* > )
-    | (?P<break> \n )
-    | (?P<text> [^<\n]+ | < )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_IN_TAG = re.compile(  # the groups are roles
-    r"""
-      (?P<value> '[^']*' | "[^"]*" )
-    | (?P<name> [^\s<>/='"]+ )
-    | (?P<punctuation> [\s<>/='"]+? )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-
 NAME = "operation.xsd"
 
 
@@ -132,29 +111,12 @@ def xml_schema(table: TableDef, options: Any, context: Context) -> tuple[writing
     return (writing.SchemaFile(NAME, content),)
 
 
-class XmlShow(writing.TextShow):
-    def text(self, text: str) -> writing.ShownMessage:
-        lines: list[list[writing.ShownPiece]] = [[]]
-        for part in _PART.finditer(text):
-            if part.lastgroup == "break":
-                lines.append([])
-            else:
-                lines[-1] += _pieces(part.lastgroup, part[0])
-        if not lines[-1]:
-            lines.pop()
-        return writing.ShownMessage(tuple(map(tuple, lines)))
+# A line of the file, for a preview: line ends inside of CDATA sections are part of a value, and end no line.
+_SHOWN_LINE = re.compile(r"(?:<!\[CDATA\[.*?\]\]>|'[^']*'|[^\n])+", re.DOTALL)
 
 
-def _pieces(kind: str | None, text: str) -> Iterator[writing.ShownPiece]:
-    if kind == "section":
-        yield writing.ShownPiece("punctuation", text[:9])
-        yield writing.ShownPiece("value", text[9:-3])
-        yield writing.ShownPiece("punctuation", text[-3:])
-    elif kind == "tag":
-        for item in _IN_TAG.finditer(text):
-            yield writing.ShownPiece(cast("writing.Role", item.lastgroup), item[0])
-    else:
-        yield writing.ShownPiece("remark" if kind == "instruction" else "value", text)
+def _shown(text: str) -> writing.ShownMessage:
+    return writing.ShownMessage(_SHOWN_LINE.findall(text))
 
 
 class XmlFormatter(writing.Formatter):
@@ -261,6 +223,6 @@ WRITE_SIDES = {
         formatter=XmlFormatter,
         framing=lambda table, options, context: writing.TextFraming(options.encoding),
         schema=xml_schema,
-        show=lambda formatter, options, context: XmlShow(options.encoding),
+        show=lambda formatter, options, context: writing.show_text(options.encoding, _shown),
     )
 }
