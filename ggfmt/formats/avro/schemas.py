@@ -86,25 +86,18 @@ def _resolves(reader: Schema, writer: Schema, readers: dict[str, Schema], writer
     kind, written = _kind(reader), _kind(writer)
     if kind != written:
         return kind in _PROMOTIONS.get(written, ())
-    if kind == "array":
-        return _resolves(reader["items"], writer["items"], readers, writers)
-    if kind == "map":
-        return _resolves(reader["values"], writer["values"], readers, writers)
     if kind == "record":
-        return _resolves_record(reader, writer, readers, writers)
-    return True
-
-
-def _resolves_record(reader: Schema, writer: Schema, readers: dict[str, Schema], writers: dict[str, Schema]) -> bool:
-    given = {field["name"]: field["type"] for field in writer["fields"]}
-    # Visit every field: a named type is defined at its first use, and later fields refer to it.
-    verdicts = [
-        _resolves(field["type"], given[field["name"]], readers, writers)
-        if field["name"] in given
-        else "default" in field
-        for field in reader["fields"]
-    ]
-    return reader.get("name") == writer.get("name") and all(verdicts)
+        given = {field["name"]: field["type"] for field in writer["fields"]}
+        # Visit every field: a named type is defined at its first use, and later fields refer to it.
+        verdicts = [
+            _resolves(field["type"], given[field["name"]], readers, writers)
+            if field["name"] in given
+            else "default" in field
+            for field in reader["fields"]
+        ]
+        return reader.get("name") == writer.get("name") and all(verdicts)
+    content = {"array": "items", "map": "values"}.get(kind)
+    return content is None or _resolves(reader[content], writer[content], readers, writers)
 
 
 def _named(schema: Schema, known: dict[str, Schema]) -> Schema:
