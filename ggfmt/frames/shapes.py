@@ -82,8 +82,9 @@ def ddl_type(type: pa.DataType) -> str:
     return type_name(type)
 
 
-_NESTED = {"struct", "map", "array"}
-_TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|[<>:,]|\w+(?:\s*\([^)]*\))?)", re.ASCII)
+_TOKEN = re.compile(r"`(?:[^`]|``)*`|.", re.DOTALL)
+_COLUMN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|(\w+))\s*:?\s*(.*)", re.ASCII | re.DOTALL)
+_NESTED = re.compile(r"(struct|map|array)\s*<(.*)>", re.ASCII | re.DOTALL | re.IGNORECASE)
 
 
 class DdlError(ValueError):
@@ -92,74 +93,44 @@ class DdlError(ValueError):
 
 def from_ddl(text: str) -> pa.Schema:
     """Return the schema of DDL such as `ddl` makes. Raises: DdlError."""
-    return pa.schema(_DdlParser(text).fields())
+    return pa.schema(_columns(text))
 
 
-class _DdlParser:
-    """Parses the columns of a schema: names, each with a type of a value, `struct<...>`, `map<...>` or `array<...>`."""
+def _columns(text: str) -> Iterator[pa.Field[Any]]:
+    for part in _parts(text):
+        found = _COLUMN.fullmatch(part)
+        if found is None or not found[3]:
+            problem = f"it has `{part.strip()}` where a column and its type should be"
+            raise DdlError(problem if part.strip() else "a column is missing")
+        yield pa.field(found[2] or found[1].replace("``", "`"), _type(found[3]))
 
-    def __init__(self, text: str) -> None:
-        self._tokens: list[str] = []
-        place = 0
-        text = text.rstrip()
-        while place < len(text):
-            found = _TOKEN.match(text, place)
-            if found is None:
-                raise DdlError(f"it has `{text[place:].strip()[:1]}` where a column or a type should be")
-            self._tokens.append(found[1])
-            place = found.end()
-        self._tokens.reverse()
 
-    def _next(self) -> str:
-        return self._tokens.pop() if self._tokens else ""
+def _parts(text: str) -> list[str]:
+    """Divide a text at its commas outside of `<...>`, `(...)` and quoted names."""
+    parts, depth = [""], 0
+    for token in _TOKEN.findall(text):
+        depth += (token in "<(") - (token in ">)")
+        if token == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += token
+    return parts
 
-    def _skip(self, token: str) -> bool:
-        if self._tokens[-1:] != [token]:
-            return False
-        self._tokens.pop()
-        return True
 
-    def _need(self, token: str) -> None:
-        if not self._skip(token):
-            raise DdlError(
-                f"`{token}` is missing" + (f" before `{self._tokens[-1]}`" if self._tokens else " at the end")
-            )
-
-    def fields(self, end: str = "") -> list[pa.Field[Any]]:
-        found: list[pa.Field[Any]] = []
-        while not found or self._skip(","):
-            name = self._next()
-            if not name or name in "<>:,":
-                raise DdlError(
-                    f"it has `{name}` where the name of a column should be" if name else "a column is missing"
-                )
-            self._skip(":")
-            name = name[1:-1].replace("``", "`") if name.startswith("`") else name
-            found.append(pa.field(name, self._type()))
-        if end:
-            self._need(end)
-        elif self._tokens:
-            raise DdlError(f"it has `{self._tokens[-1]}` after the type of `{found[-1].name}`")
-        return found
-
-    def _type(self) -> pa.DataType:
-        name = self._next().lower()
-        if name not in _NESTED:
-            found = named_type(name)
-            if found is None:
-                raise DdlError(f"it has `{name}` where a type should be" if name else "a type is missing at the end")
-            return found
-        self._need("<")
-        if name == "struct":
-            return pa.struct(self.fields(">"))
-        first = self._type()
-        if name == "array":
-            self._need(">")
-            return pa.list_(first)
-        self._need(",")
-        second = self._type()
-        self._need(">")
-        return pa.map_(first, second)
+def _type(text: str) -> pa.DataType:
+    nested = _NESTED.fullmatch(text.strip())
+    kind, content = (nested[1].lower(), nested[2]) if nested else ("", "")
+    if kind == "struct":
+        return pa.struct(list(_columns(content)))
+    inner = [_type(part) for part in _parts(content)] if kind else []
+    if kind == "map" and len(inner) == 2:
+        return pa.map_(*inner)
+    if kind == "array" and len(inner) == 1:
+        return pa.list_(*inner)
+    found = named_type(text)
+    if found is None:
+        raise DdlError(f"it has `{text.strip()}` where a type should be")
+    return found
 
 
 class UnknownTypeError(ValueError):
