@@ -27,11 +27,6 @@ def names_in(function: Callable[..., object], requests: Sequence[type]) -> Argum
     return names
 
 
-def old_names_in(function: Callable[..., object], requests: Sequence[type]) -> dict[str, str]:
-    declared = (each for each, _ in _arguments(function, requests))
-    return {each.old.name: each.name for each in declared if each.old}
-
-
 def _arguments(
     function: Callable[..., object], requests: Sequence[type]
 ) -> Iterator[tuple[Parameter, inspect.Parameter]]:
@@ -61,7 +56,7 @@ def api_function(function: Callable[P, T], *requests: type) -> Callable[P, T]:
 
     @cache
     def old_names() -> dict[str, str]:
-        return old_names_in(function, requests)
+        return {each.old.name: each.name for each, _ in _arguments(function, requests) if each.old}
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ggfmt.diagnostics.diagnostic import Diagnostic, Span
+from ggfmt.java.text import visible
 from ggfmt.model.table import Column, TableDef, split_name
 
 BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -25,10 +26,6 @@ def is_charset(name: str) -> bool:
     except (LookupError, ValueError):
         return False
     return codec.name.replace("-", "_") not in NOT_CHARSETS
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 class DefinitionFile:
@@ -91,13 +88,13 @@ class DefinitionFile:
     ) -> None:
         """Add a GG202 about this file. `line` adds the source line; `column` and `length` are those of a `Span`."""
         source = None if line is None else self.lines[line - 1]
-        table, field = table and _printable(table), field and _printable(field)
+        table, field = table and visible(table), field and visible(field)
         place = Span(self.path, line, source=source, table=table, field=field, **column)
-        self.problems.append(Diagnostic("GG202", _printable(message), place, help))
+        self.problems.append(Diagnostic("GG202", visible(message), place, help))
 
     def doubt(self, message: str, help: str, table: str) -> None:
-        place = Span(self.path, table=_printable(table))
-        self.doubts.append(Diagnostic("GG202", _printable(message), place, help))
+        place = Span(self.path, table=visible(table))
+        self.doubts.append(Diagnostic("GG202", visible(message), place, help))
 
     def table(self, full_name: str, columns: Sequence[Column], line: int | None = None) -> TableDef | None:
         """Return the table definition; None, with a GG202, if its name or a column name is unusable."""

@@ -316,7 +316,10 @@ class Source:
     def grow(self) -> None:
         """Double the buffer, so that rescanning a long record takes linear time."""
         size = len(self.buffer)
-        block = self.stream.read(max(self.step, min(size, self.limit + 1 - size)))
+        self._read(max(self.step, min(size, self.limit + 1 - size)))
+
+    def _read(self, size: int) -> None:
+        block = self.stream.read(size)
         self.ended = not block
         self.buffer += block
 
@@ -326,18 +329,14 @@ class Source:
 
     def pass_until(self, mark: bytes, start: int) -> None:
         """Drop everything before the next mark that starts at or after `start`; all if there is none."""
-        found = self.buffer.find(mark, start)
-        while found < 0:
+        while (found := self.buffer.find(mark, start)) < 0:
             kept = max(0, len(self.buffer) - len(mark) + 1)
             self.drop(kept)
             start = max(0, start - kept)
-            block = self.stream.read(PIECE_BYTES)
-            self.ended = not block
-            self.buffer += block
-            if not block:
-                self.drop(len(self.buffer))
-                return
-            found = self.buffer.find(mark, start)
+            self._read(PIECE_BYTES)
+            if self.ended:
+                found = len(self.buffer)
+                break
         self.drop(found)
 
     def pass_record(self, mark: bytes) -> Chunk:
