@@ -14,7 +14,7 @@ from places import ROOT
 
 import ggfmt
 
-PYTHON_LINES = 76_858
+PYTHON_LINES = 73_976
 C_LINES = 7_399
 MODULES = 120  # of which one conversion calls a function
 
