@@ -205,11 +205,6 @@ OVERLOOKED: dict[str, dict[str, int]] = {
     "comparison/partitions.py": {"arg-type": 1},
     "reading/files.py": {"arg-type": 1},
     "sinks/messages/rejects.py": {"call-arg": 1, "type-var": 1},
-<<<<<<< HEAD
-    "formats/debezium/avro_write.py": {"arg-type": 1},
-=======
-    "sinks/messages/preparation.py": {"attr-defined": 1},
->>>>>>> 62074f14 (tests: expect one overlooked type error fewer)
     "frames/write.py": {"override": 1},
     "spark/attached.py": {"arg-type": 2, "no-untyped-call": 1, "union-attr": 1},
 }
