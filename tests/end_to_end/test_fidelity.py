@@ -139,9 +139,9 @@ def configurations(name: str) -> list[tuple[str, ...]]:
             shown = {keyword: item for keyword, item in _ITEMS.items() if keyword not in loss.lacking}
             found[(f"metaColumnsTemplate={','.join(shown.values())}",)] = None
         for setting in loss.unless:
-            spec = specs[setting.name]
-            other = next(text for text in (spec.default_text, spec.example_text) if text != setting.value)
-            found |= {(*only, f"{setting.name}={value}"): None for value in (setting.value, other)}
+            option, _, text = setting.partition("=")
+            other = next(one for one in (specs[option].default_text, specs[option].example_text) if one != text)
+            found |= {(*only, f"{option}={value}"): None for value in (text, other)}
     return [(*settings, *_NEEDED.get(" ".join(settings), ())) for settings in found]
 
 
